@@ -235,7 +235,7 @@ impl Deck {
         if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
             return Ok(known);
         }
-        let _here = fetch(snapshot, &question.wants(snapshot), progress)?;
+        let _here = fetch(snapshot, &question.fetch_keys(snapshot), progress)?;
         let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
@@ -251,7 +251,7 @@ impl Deck {
     /// Asks on a thread pool. Dropping the result cancels; `wake` is called once, when the answer is ready.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
         // Questions that fetch remote rows first use the slow lane.
-        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.waits(&snapshot));
+        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.needs_fetch(&snapshot));
         self.spawn(heavy, move |deck, progress| deck.answer(&question, progress), wake)
     }
 

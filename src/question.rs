@@ -1,9 +1,9 @@
 //! The questions: one request type per endpoint, its fields the parameters, its answer the documented shape. The API, the terminal, the
 //! command line and the jobs all use these types, so they cannot disagree. No I/O here.
 
+pub mod caches;
 pub mod filter;
 pub(crate) mod json;
-pub mod memory;
 pub mod paging;
 pub mod parallel;
 pub mod parameter;
@@ -60,15 +60,15 @@ pub trait Question: Request {
     }
 
     /// The rows of remote tables to fetch before answering.
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
         let _ = snapshot;
         Vec::new()
     }
 
     /// Whether a fetch is still needed. Called where blocking is not allowed.
-    fn waits(&self, snapshot: &Snapshot) -> bool {
-        let lacks = |want: &Want| snapshot.dataset.shelf(want.table()).is_some_and(|shelf| shelf.lacks(want));
-        snapshot.dataset.stays_anywhere() && self.wants(snapshot).iter().any(lacks)
+    fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
+        let lacks = |key: &Want| snapshot.dataset.shelf(key.table()).is_some_and(|shelf| shelf.lacks(key));
+        snapshot.dataset.stays_anywhere() && self.fetch_keys(snapshot).iter().any(lacks)
     }
 
     /// Whether it is slow enough that it must not delay quick questions.

@@ -35,7 +35,7 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Find, known_token,
-        paging::{link, turned},
+        paging::{link, with_parameter},
         progress::Progress,
         snapshot::Snapshot,
         tabular::{Tabled, Tabular},
@@ -147,7 +147,7 @@ impl<Q: Tabular> Find for FindRows<Q> {
     type Found = Tabled;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
-        let _here = fetch(snapshot, &self.question.wants_of(snapshot, self.whole), progress)?;
+        let _here = fetch(snapshot, &self.question.table_fetch_keys(snapshot, self.whole), progress)?;
         self.question.tabled(&self.snapshot, self.whole, progress)
     }
 }
@@ -189,7 +189,7 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
             reply.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
         }
         if let Some(cursor) = next {
-            reply::link(&mut reply, &link("next", &turned(&turned(&target, "cursor", &cursor), FORMAT.name, row.word)));
+            reply::link(&mut reply, &link("next", &with_parameter(&with_parameter(&target, "cursor", &cursor), FORMAT.name, row.word)));
         }
         reply::tag(&mut reply, &etag);
         Ok(if any { reply::into_not_modified(&reply) } else { reply })

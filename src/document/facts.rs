@@ -285,7 +285,7 @@ fn price(value: &Value) -> String {
 }
 
 fn change(value: &Value) -> String {
-    format::change(value.as_f64(), false)
+    format::change(value.as_f64())
 }
 
 fn chain(id: &str) -> String {

@@ -86,19 +86,17 @@ pub fn percent(value: Option<f64>) -> String {
     share(value.map(|value| value / 100.0))
 }
 
-/// A percentage change with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`; `ascii` gives `+`, `-`.
-pub fn change(percent: Option<f64>, ascii: bool) -> String {
+/// A percentage change with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`.
+pub fn change(percent: Option<f64>) -> String {
     let Some(value) = percent.filter(|value| value.is_finite()) else { return MISSING.to_owned() };
-    format!("{} {} %", direction(value, ascii), percent_digits(value.abs()))
+    format!("{} {} %", direction(value), percent_digits(value.abs()))
 }
 
-/// `▲`, `▼` or a space by sign; `+`, `-` without Unicode. A change that rounds to zero has no direction.
-pub fn direction(value: f64, ascii: bool) -> &'static str {
-    match (value, ascii) {
-        (value, false) if value >= 0.005 => "▲",
-        (value, false) if value <= -0.005 => "▼",
-        (value, true) if value >= 0.005 => "+",
-        (value, true) if value <= -0.005 => "-",
+/// `▲`, `▼` or a space by sign. A change that rounds to zero has no direction.
+pub fn direction(value: f64) -> &'static str {
+    match value {
+        value if value >= 0.005 => "▲",
+        value if value <= -0.005 => "▼",
         _ => " ",
     }
 }
@@ -294,9 +292,8 @@ mod tests {
         let cases =
             [(Some(2.1), "▲ 2.10 %"), (Some(-38.24), "▼ 38.2 %"), (Some(0.001), "  0.00 %"), (Some(1_234.5), "▲ 1,234 %"), (None, "–")];
         for (value, shown) in cases {
-            assert_eq!(change(value, false), shown);
+            assert_eq!(change(value), shown);
         }
-        assert_eq!(change(Some(-0.31), true), "- 0.31 %");
         assert_eq!(share(Some(0.421)), "42.1 %");
     }
 
@@ -336,7 +333,7 @@ mod tests {
             prop_assert!(human(Some(value)).chars().count() <= 15);
             prop_assert!(price(Some(value)).chars().count() <= 15);
             prop_assert!(!exact(Some(value)).is_empty());
-            prop_assert!(!change(Some(value), true).is_empty());
+            prop_assert!(!change(Some(value)).is_empty());
         }
 
         #[test]

@@ -16,10 +16,10 @@ use crate::{
     deck::{Deck, fetch},
     error::{Code, Problem, Result},
     question::{
-        holders::balances_wanted,
+        holders::balance_fetch_keys,
         parameter::clip,
         progress::Progress,
-        search::holding::{ConditionMatch, MatchedTokens},
+        search::condition::{ConditionMatch, MatchedTokens},
         snapshot::Snapshot,
     },
 };
@@ -100,12 +100,12 @@ fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> 
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.
 pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
-    let mut wants = Vec::new();
+    let mut keys = Vec::new();
     if let Some(token) = &wish.token_address {
-        wants.push(Want::Chart(*token));
-        wants.extend(balances_wanted(snapshot, token));
+        keys.push(Want::Chart(*token));
+        keys.extend(balance_fetch_keys(snapshot, token));
     }
-    let _here = fetch(snapshot, &wants, progress)?;
+    let _here = fetch(snapshot, &keys, progress)?;
     let wanted = ConditionMatch { condition: wish.condition.clone(), token: wish.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();

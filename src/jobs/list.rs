@@ -8,7 +8,7 @@ use crate::{
     error::Result,
     question::{
         filter::{ColumnKind, FieldValue, Filter, FilterColumn},
-        list::{Listed, Rows, keep_in_order},
+        list::{Listed, Rows, filter_and_sort},
         order::Order,
     },
 };
@@ -69,7 +69,7 @@ impl Jobs {
             self.list(*page, *limit)?
         } else {
             let (_, mut rows) = self.list(1, u64::MAX)?;
-            keep_in_order(&mut rows, filter, sort, Job::field);
+            filter_and_sort(&mut rows, filter, sort, Job::field);
             let skipped = usize::try_from(page.saturating_sub(1).saturating_mul(*limit)).unwrap_or(usize::MAX);
             let total = rows.len() as u64;
             (total, rows.into_iter().skip(skipped).take(usize::try_from(*limit).unwrap_or(usize::MAX)).collect())

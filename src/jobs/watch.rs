@@ -16,7 +16,7 @@ use crate::{
     dataset::{address::Address, wall_clock::now},
     deck::DeckEvent,
     error::{Code, Result},
-    question::{progress::Progress, search::holding::MatchedTokens, snapshot::Snapshot},
+    question::{progress::Progress, search::condition::MatchedTokens, snapshot::Snapshot},
 };
 
 /// Exponential backoff after a transient failure: first and longest wait.

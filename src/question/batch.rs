@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     Question,
     candles::{CandlesQuestion, TokenCandles},
-    holders::{balances_wanted, lacks_balances},
+    holders::{balance_fetch_keys, lacks_balances},
     parallel,
     parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
     progress::Progress,
@@ -125,11 +125,11 @@ impl Question for TokenBatchQuestion {
     const SUMMARY: &'static str = "Detailed information for many tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        self.addresses.iter().flat_map(|token| balances_wanted(snapshot, token)).collect()
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
     }
 
-    fn waits(&self, snapshot: &Snapshot) -> bool {
+    fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
         self.addresses.iter().any(|token| lacks_balances(snapshot, token))
     }
 
@@ -144,7 +144,7 @@ impl Question for CandleBatchQuestion {
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
 
-    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
         self.addresses.iter().copied().map(Want::Chart).collect()
     }
 
@@ -182,8 +182,8 @@ impl Question for SecurityBatchQuestion {
     const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        self.addresses.iter().flat_map(|token| balances_wanted(snapshot, token)).collect()
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
     }
 
     fn heavy(&self) -> bool {

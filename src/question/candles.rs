@@ -72,7 +72,7 @@ impl Question for CandlesQuestion {
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
         vec![Want::Chart(self.token_address)]
     }
 

@@ -87,7 +87,7 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
         self.addresses.iter().copied().map(Want::Chart).collect()
     }
 

@@ -9,7 +9,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Rows, SORT, conditions, keep_in_order, only, sort},
+    list::{Listed, Rows, SORT, conditions, filter_and_sort, only, sort},
     order::Order,
     paging::{Paging, page_of},
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
@@ -127,7 +127,7 @@ impl Question for AllDexesQuestion {
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
         let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
-        keep_in_order(&mut rows, &self.filter, &self.sort, DexEntry::field);
+        filter_and_sort(&mut rows, &self.filter, &self.sort, DexEntry::field);
         let total = rows.len() as u64;
         let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
         Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.lack("dexes") })

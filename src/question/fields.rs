@@ -42,7 +42,7 @@ pub const FIELDS: &[&str] = &[
 ];
 
 /// The figures that are computed on request; the others are precomputed.
-pub const WORKED_OUT: &[&str] = FIELDS.split_at(9).1;
+pub const COMPUTED: &[&str] = FIELDS.split_at(9).1;
 
 /// The figures computed from a token's candles.
 pub const CHARTED: &[&str] = &["trend", "best_pattern", "recommendedAction", "rsi_14", "from_52w_high"];
@@ -53,19 +53,19 @@ pub const INFERRED: &[&str] = &["securityScore", "recommendation"];
 /// Computes the figures named by `fields` (of `FIELDS`) for one token.
 pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
     let mut figures = Figures::default();
-    let wants = |field: &str| fields.contains(&field);
+    let is_named = |field: &str| fields.contains(&field);
     if let Some(token) = snapshot.market.of(&snapshot.dataset, &token) {
-        figures = at_hand(token, fields);
-        figures.own = wants("own").then(|| Added(own(snapshot, token)));
+        figures = precomputed(token, fields);
+        figures.own = is_named("own").then(|| Added(own(snapshot, token)));
     }
-    if wants("trend") {
+    if is_named("trend") {
         let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
-        figures.trend = Some(Added(if_there(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
+        figures.trend = Some(Added(none_without_data(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
     }
-    let by_patterns = wants("best_pattern") || wants("recommendedAction");
-    let by_indicators = wants("rsi_14") || wants("from_52w_high");
+    let by_patterns = is_named("best_pattern") || is_named("recommendedAction");
+    let by_indicators = is_named("rsi_14") || is_named("from_52w_high");
     if (by_patterns || by_indicators) && snapshot.dataset.shelf("candles").is_some() {
-        if_there(require_candles(snapshot, &token))?;
+        none_without_data(require_candles(snapshot, &token))?;
     }
     let candles = snapshot.dataset.candles().of(&token);
     let series = candles.series();
@@ -78,35 +78,35 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
         let daily = daily.as_candles();
         let last = daily.len().saturating_sub(1)..daily.len();
         let rsi = || Indicator::Rsi(14).values(&daily, last).into_iter().flatten().next().flatten();
-        figures.rsi_14 = wants("rsi_14").then(|| Added(rsi()));
-        figures.from_52w_high = wants("from_52w_high").then(|| Added(from_52w_high(&daily, Interval::DAY.0)));
+        figures.rsi_14 = is_named("rsi_14").then(|| Added(rsi()));
+        figures.from_52w_high = is_named("from_52w_high").then(|| Added(from_52w_high(&daily, Interval::DAY.0)));
     }
     if by_patterns {
         let (daily, status) = frame.map(|frame| patterns_and_status(&frame.as_candles())).unzip();
-        if wants("best_pattern") {
+        if is_named("best_pattern") {
             figures.best_pattern_status = status.flatten();
             figures.best_pattern = Some(Added(daily.as_ref().and_then(PatternsAnswer::best).cloned()));
         }
-        if wants("recommendedAction") {
+        if is_named("recommendedAction") {
             figures.recommended_action = Some(Added(daily.map(|answer| answer.recommended_action)));
         }
     }
-    if INFERRED.iter().any(|field| wants(field)) {
-        let told = if_there(SecurityQuestion::in_short(snapshot, token, progress))?;
-        figures.security_score = wants("securityScore").then_some(Added(told.map(|told| told.score)));
-        figures.recommendation = wants("recommendation").then_some(Added(told.map(|told| told.word)));
+    if INFERRED.iter().any(|field| is_named(field)) {
+        let summary = none_without_data(SecurityQuestion::summary(snapshot, token, progress))?;
+        figures.security_score = is_named("securityScore").then_some(Added(summary.map(|summary| summary.score)));
+        figures.recommendation = is_named("recommendation").then_some(Added(summary.map(|summary| summary.recommendation)));
     }
     Ok(figures)
 }
 
 /// The named figures that are precomputed in the token's summary.
-pub fn at_hand(token: &TokenSummary, fields: &[&str]) -> Figures {
-    let wants = |field: &str| fields.contains(&field);
-    let number = |field: &str, value: Option<f64>| wants(field).then_some(Added(value));
+pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
+    let is_named = |field: &str| fields.contains(&field);
+    let number = |field: &str, value: Option<f64>| is_named(field).then_some(Added(value));
     Figures {
-        created_at: wants("created_at").then_some(Added(token.created_at)),
+        created_at: is_named("created_at").then_some(Added(token.created_at)),
         age: number("age", token.age.map(|age| age as f64 / DAY_MS as f64)),
-        as_of: wants("as_of").then(|| Added(token.last_candle.map(|last| last.start))),
+        as_of: is_named("as_of").then(|| Added(token.last_candle.map(|last| last.start))),
         volume_24h: number("volume_24h", token.volume_24h),
         liquidity: number("liquidity", token.liquidity),
         price_change_1h: number("price_change_1h", token.price_change_1h),
@@ -124,7 +124,7 @@ fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<Map<String, Value>> 
 }
 
 /// Turns the error of missing data into `None`.
-fn if_there<T>(answer: Result<T>) -> Result<Option<T>> {
+fn none_without_data<T>(answer: Result<T>) -> Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(problem) if matches!(problem.code, Code::NoCandles | Code::NoSecurityData) => Ok(None),

@@ -145,7 +145,7 @@ impl Filter {
     }
 
     /// Column pruning: the columns that evaluating the filter reads.
-    pub fn looked_at(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
+    pub fn columns_read(&self, columns: Vec<FilterColumn>) -> Vec<FilterColumn> {
         let words = self.words().next().is_some();
         columns.into_iter().filter(|column| (words && column.searched) || self.names(column.name)).collect()
     }
@@ -161,7 +161,7 @@ impl Filter {
 
 impl Filter {
     /// As `matches`, in three-valued logic: `None` where the result depends on a missing value.
-    pub fn judge<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
+    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
         let met = |term: &Term| match term {
             Term::Word { word, exact } => {
                 let values: Vec<_> = self.searched.iter().map(|column| field(column)).collect();

@@ -10,7 +10,7 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Rows, SORT, SortKey, conditions, keep_in_order, only, put_in_order, sort},
+    list::{Listed, Rows, SORT, SortKey, conditions, filter_and_sort, only, sort, sort_rows},
     order::Order,
     paging::{Paging, page_of, page_range},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
@@ -80,16 +80,16 @@ impl Question for HoldersQuestion {
         Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
     }
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        self.wants_of(snapshot, false)
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        self.table_fetch_keys(snapshot, false)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
-        let (total, page) = match self.kept(dataset, progress)? {
+        let (total, page) = match self.matching_rows(dataset, progress)? {
             None => (dataset.holders_listed(&self.token_address) as usize, self.plain_page(dataset)?),
-            Some(kept) => (kept.len(), page_of(kept.into_iter(), self.page, self.limit).collect()),
+            Some(matching) => (matching.len(), page_of(matching.into_iter(), self.page, self.limit).collect()),
         };
         let holders = page.iter().map(|row| Holder::of(row, dataset));
         Ok(Holders {
@@ -105,23 +105,23 @@ impl Question for HoldersQuestion {
 
 impl HoldersQuestion {
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    fn kept(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
+    fn matching_rows(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
         if self.is_plain() {
             return Ok(None);
         }
-        let all = self.all_there(dataset)?;
+        let all = self.remote_rows(dataset)?;
         let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::over(all));
-        let mut kept = Vec::new();
+        let mut matching = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if i % 16_384 == 0 {
                 progress.step(i as u64, rows.len() as u64)?;
             }
             if self.filter.matches(|column| field(&row, dataset, column)) {
-                kept.push(row.into_owned());
+                matching.push(row.into_owned());
             }
         }
-        put_in_order(&mut kept, &self.sort, |row, column| field(row, dataset, column).and_then(SortKey::of), |_, _| Ordering::Equal);
-        Ok(Some(kept))
+        sort_rows(&mut matching, &self.sort, |row, column| field(row, dataset, column).and_then(SortKey::of), |_, _| Ordering::Equal);
+        Ok(Some(matching))
     }
 
     /// Whether all rows are wanted, in the table's order.
@@ -134,20 +134,20 @@ impl HoldersQuestion {
         let Some(shelf) = dataset.shelf("holders") else {
             return Ok(dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)));
         };
-        match self.page_there(shelf) {
+        match self.remote_page(shelf) {
             None => Ok(Vec::new()),
-            Some(page) => shelf.get(&page).map(|page| page.holders()).ok_or_else(|| not_here(shelf, &self.token_address)),
+            Some(page) => shelf.get(&page).map(|page| page.holders()).ok_or_else(|| not_fetched(shelf, &self.token_address)),
         }
     }
 
     /// The fetch request for a page of a remote table; `None` past the end.
-    fn page_there(&self, shelf: &Shelf) -> Option<Want> {
+    fn remote_page(&self, shelf: &Shelf) -> Option<Want> {
         let from = page_range(self.page, self.limit).start as u64;
         (from < shelf.count(&self.token_address)).then(|| shelf.page("holders", self.token_address, from, self.limit))
     }
 
     /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or not fetched yet.
-    fn all_there(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
+    fn remote_rows(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
         let Some(shelf) = dataset.shelf("holders") else { return Ok(None) };
         let listed = shelf.listed(&self.token_address).unwrap_or_default().rows;
         if listed == 0 {
@@ -162,7 +162,7 @@ impl HoldersQuestion {
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         let rows = shelf.get(&Want::Rows { table: "holders", token: self.token_address });
-        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_here(shelf, &self.token_address))
+        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_fetched(shelf, &self.token_address))
     }
 
     /// The first page, unfiltered.
@@ -181,24 +181,24 @@ impl Holder {
 impl Tabular for HoldersQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
-        let mut kept = self.kept(dataset, progress)?;
+        let mut matching = self.matching_rows(dataset, progress)?;
         let stays = dataset.shelf("holders").is_some();
-        if kept.is_none() && stays {
-            kept = if whole { self.all_there(dataset)? } else { Some(self.plain_page(dataset)?) };
+        if matching.is_none() && stays {
+            matching = if whole { self.remote_rows(dataset)? } else { Some(self.plain_page(dataset)?) };
         }
         let is_page = stays && self.is_plain() && !whole;
-        let count = kept.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
+        let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
         let page = if whole || is_page { 0..count } else { page_range(self.page, self.limit) };
         let rows = page.start.min(count)..page.end.min(count);
         let members = members(Holder::MEMBERS, &self.only);
-        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, kept, rows, members: members.clone() };
+        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
 
-    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
         let Some(shelf) = snapshot.dataset.shelf("holders") else { return Vec::new() };
         if self.is_plain() && !whole {
-            return self.page_there(shelf).into_iter().collect();
+            return self.remote_page(shelf).into_iter().collect();
         }
         let few = shelf.listed(&self.token_address).is_some_and(|listed| listed.rows <= FETCHED_MAX);
         few.then_some(Want::Rows { table: "holders", token: self.token_address }).into_iter().collect()
@@ -209,7 +209,7 @@ impl Tabular for HoldersQuestion {
 const FETCHED_MAX: u64 = 100_000;
 
 /// The fetch requests for the remote balances that analyses of the token need.
-pub fn balances_wanted(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
+pub fn balance_fetch_keys(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
     snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token))
 }
 
@@ -221,10 +221,10 @@ pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
 /// Errors: balances that the token needs are remote and not fetched yet.
 pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
     let Some(shelf) = snapshot.dataset.shelf("holders") else { return Ok(()) };
-    if balances_wanted(snapshot, token).iter().any(|want| shelf.lacks(want)) { Err(not_here(shelf, token)) } else { Ok(()) }
+    if balance_fetch_keys(snapshot, token).iter().any(|want| shelf.lacks(want)) { Err(not_fetched(shelf, token)) } else { Ok(()) }
 }
 
-fn not_here(shelf: &Shelf, token: &Address) -> Problem {
+fn not_fetched(shelf: &Shelf, token: &Address) -> Problem {
     let detail = format!(
         "The holders of `{token}` stay at `{}` and are not here: ask for the token itself, at /tokens/{token}, or say read = \"bring\" in \
          dataset.toml.",
@@ -238,7 +238,7 @@ struct HolderFrames {
     snapshot: Arc<Snapshot>,
     token: Address,
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    kept: Option<Vec<HolderRow>>,
+    matching: Option<Vec<HolderRow>>,
     /// The range of them to write.
     rows: Range<usize>,
     members: Vec<&'static str>,
@@ -253,8 +253,8 @@ impl RowBatches for HolderFrames {
         let rows = self.rows.start + rows.start..self.rows.start + rows.end;
         let dataset = &self.snapshot.dataset;
         let read;
-        let rows = if let Some(kept) = &self.kept {
-            &kept[rows]
+        let rows = if let Some(matching) = &self.matching {
+            &matching[rows]
         } else {
             read = dataset.holders_of(&self.token).part(rows);
             &read
@@ -339,7 +339,7 @@ impl Question for HolderCountsQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;
         let mut rows: Vec<HolderCount> = snapshot.dataset.holder_counts_of(&self.token_address).iter().rev().map(HolderCount::of).collect();
-        keep_in_order(&mut rows, &self.filter, &self.sort, HolderCount::field);
+        filter_and_sort(&mut rows, &self.filter, &self.sort, HolderCount::field);
         Ok(HolderCounts {
             token_address: self.token_address,
             page: self.page,

@@ -80,7 +80,7 @@ impl Question for IndicatorsQuestion {
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
         vec![Want::Chart(self.contract_address)]
     }
 

@@ -43,14 +43,14 @@ pub const fn only<T: Listed>() -> Parameter {
 }
 
 /// Filters rows in place and sorts them; `field` returns a row's value in a column.
-pub fn keep_in_order<R>(
+pub fn filter_and_sort<R>(
     rows: &mut Vec<R>,
     filter: &Filter,
     orders: &[Order],
     field: impl for<'r> Fn(&'r R, &str) -> Option<FieldValue<'r>>,
 ) {
     rows.retain(|row| filter.matches(|column| field(row, column)));
-    put_in_order(rows, orders, |row, column| field(row, column).and_then(SortKey::of), |_, _| Ordering::Equal);
+    sort_rows(rows, orders, |row, column| field(row, column).and_then(SortKey::of), |_, _| Ordering::Equal);
 }
 
 /// A sort key; texts in lower case, lists by their first member.
@@ -77,7 +77,7 @@ impl SortKey {
 }
 
 /// Sorts rows by each of `orders`, then by `ties`; stable. `key` returns a row's sort key in a column.
-pub fn put_in_order<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<SortKey>, ties: impl Fn(&R, &R) -> Ordering) {
+pub fn sort_rows<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<SortKey>, ties: impl Fn(&R, &R) -> Ordering) {
     let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
     let mut keyed: Vec<(Vec<Option<SortKey>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
     keyed.sort_by(|(keys_a, a), (keys_b, b)| {
@@ -118,23 +118,23 @@ impl<T: Serialize> Serialize for Rows<T> {
         let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
         for row in &self.rows {
             let members = serde_json::to_value(row).map_err(S::Error::custom)?;
-            sequence.serialize_element(&Picked { members, only: &self.only })?;
+            sequence.serialize_element(&SelectedMembers { members, only: &self.only })?;
         }
         sequence.end()
     }
 }
 
 /// A row serialized with the selected members only.
-struct Picked<'a> {
+struct SelectedMembers<'a> {
     members: Value,
     only: &'a [&'static str],
 }
 
-impl Serialize for Picked<'_> {
+impl Serialize for SelectedMembers<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let picked = self.only.iter().filter_map(|name| Some((name, self.members.get(name)?)));
+        let selected = self.only.iter().filter_map(|name| Some((name, self.members.get(name)?)));
         let mut map = serializer.serialize_map(None)?;
-        for (name, value) in picked {
+        for (name, value) in selected {
             map.serialize_entry(name, value)?;
         }
         map.end()
@@ -197,7 +197,7 @@ pub(crate) mod tests {
             "name" => Some(SortKey::Text(row.0.to_owned())),
             _ => row.1.map(SortKey::Number),
         };
-        put_in_order(&mut rows, &[Order::falling("value"), Order::falling("name")], key, |_, _| Ordering::Equal);
+        sort_rows(&mut rows, &[Order::falling("value"), Order::falling("name")], key, |_, _| Ordering::Equal);
         assert_eq!(rows.iter().map(|row| row.0).collect::<String>(), "dcba");
         assert_eq!((Order::rising("price").to_string(), Order::falling("price").to_string()), ("price".to_owned(), "-price".to_owned()));
     }

@@ -7,7 +7,7 @@ use super::parameter::encode;
 use crate::dataset::time::{SECOND_MS, Time};
 
 /// Up to this row, a page comes from a top-k selection; beyond it, all rows are sorted.
-pub(super) const FIRST_MAX: usize = 50_000;
+pub(super) const TOP_ROWS_MAX: usize = 50_000;
 
 /// The pagination of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +33,13 @@ impl Paging {
                     ("last", Some(last)),
                 ];
                 let links = pages.into_iter().filter_map(|(relation, page)| Some((relation, page?)));
-                let links: Vec<String> = links.map(|(relation, page)| link(relation, &turned(target, "page", &page.to_string()))).collect();
+                let links: Vec<String> =
+                    links.map(|(relation, page)| link(relation, &with_parameter(target, "page", &page.to_string()))).collect();
                 Some(links.join(", "))
             }
-            Self::From(cursor) => Some(link("next", &turned(target, "cursor", &cursor))),
+            Self::From(cursor) => Some(link("next", &with_parameter(target, "cursor", &cursor))),
             // `to` is in whole seconds and inclusive.
-            Self::Before(time) => Some(link("next", &turned(target, "to", &Time(time.0 - SECOND_MS).to_string()))),
+            Self::Before(time) => Some(link("next", &with_parameter(target, "to", &Time(time.0 - SECOND_MS).to_string()))),
         }
     }
 }
@@ -62,7 +63,7 @@ pub fn link(relation: &str, target: &str) -> String {
 }
 
 /// The request with the parameter `name` set to `value`.
-pub fn turned(target: &str, name: &str, value: &str) -> String {
+pub fn with_parameter(target: &str, name: &str, value: &str) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let pair = format!("{name}={}", encode(value));
     let is_it = |pair: &&str| pair.split('=').next() == Some(name);

@@ -161,7 +161,7 @@ impl<'a> Arguments<'a> {
 
     pub fn integer(&self, name: &str) -> Result<u64> {
         let ParameterKind::Integer { min, max, default } = self.kind(name) else { return Ok(0) };
-        let Some(text) = self.once(name)? else { return Ok(default) };
+        let Some(text) = self.single_value(name)? else { return Ok(default) };
         let digits = !text.is_empty() && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit());
         let number = text.parse().ok().filter(|n| digits && (min..=max).contains(n));
         number.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected a whole number from {min} to {max}.", clip(text))))
@@ -170,7 +170,7 @@ impl<'a> Arguments<'a> {
     /// `None` when omitted without a default.
     pub fn word(&self, name: &str) -> Result<Option<&'static str>> {
         let ParameterKind::Word { words, default } = self.kind(name) else { return Ok(None) };
-        let Some(text) = self.once(name)? else { return Ok(default) };
+        let Some(text) = self.single_value(name)? else { return Ok(default) };
         let word = words.iter().find(|word| **word == text).map(|word| Some(*word));
         word.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", "))))
     }
@@ -210,18 +210,18 @@ impl<'a> Arguments<'a> {
     /// Conditions joined by AND; empty when omitted.
     pub fn conditions(&self, name: &str) -> Result<Filter> {
         let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
-        conditions(name, self.once(name)?.unwrap_or_default(), columns)
+        conditions(name, self.single_value(name)?.unwrap_or_default(), columns)
     }
 
     /// The sort columns without duplicates, the most significant first.
     pub fn orders(&self, name: &str) -> Result<Vec<Order>> {
         let ParameterKind::Sort { columns, default } = self.kind(name) else { return Ok(Vec::new()) };
-        let text = self.once(name)?.unwrap_or_default();
+        let text = self.single_value(name)?.unwrap_or_default();
         orders(name, if parts_of(text).next().is_none() { default.unwrap_or_default() } else { text }, columns)
     }
 
     fn parts(&self, name: &str) -> Result<Vec<&str>> {
-        let text = self.once(name)?.unwrap_or_default();
+        let text = self.single_value(name)?.unwrap_or_default();
         Ok(parts_of(text).collect())
     }
 
@@ -229,7 +229,7 @@ impl<'a> Arguments<'a> {
     pub fn indicators(&self, name: &str) -> Result<Vec<Indicator>> {
         let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
         let mut all: Vec<Indicator> = Vec::new();
-        let text = self.once(name)?.filter(|text| !text.trim().is_empty()).unwrap_or(default);
+        let text = self.single_value(name)?.filter(|text| !text.trim().is_empty()).unwrap_or(default);
         for word in parts_of(text) {
             let indicator = Indicator::parse(word).map_err(|expected| invalid(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
             if !all.contains(&indicator) {
@@ -243,7 +243,7 @@ impl<'a> Arguments<'a> {
     }
 
     pub fn flag(&self, name: &str) -> Result<bool> {
-        match self.once(name)? {
+        match self.single_value(name)? {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
             Some(text) => Err(invalid(format!("`{name}` is `{}`: expected true or false.", clip(text)))),
@@ -252,7 +252,7 @@ impl<'a> Arguments<'a> {
 
     /// Trimmed; an empty text counts as omitted.
     pub fn text(&self, name: &str) -> Result<Option<String>> {
-        let Some(text) = self.once(name)?.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+        let Some(text) = self.single_value(name)?.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
         let (chars, most) = (text.chars().count(), self.kind(name).chars_max());
         if chars > most {
             return Err(invalid(format!("`{name}` is `{}` of {chars} characters: expected at most {most}.", clip(text))));
@@ -303,7 +303,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The value of a query parameter. Errors: given twice.
-    fn once(&self, name: &str) -> Result<Option<&str>> {
+    fn single_value(&self, name: &str) -> Result<Option<&str>> {
         let mut values = self.query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_ref());
         let first = values.next();
         match values.next() {
@@ -379,11 +379,11 @@ fn decode_query(text: &str) -> Result<Cow<'_, str>> {
 }
 
 /// Every ASCII character but the unreserved ones of RFC 3986 2.3.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Percent-encodes all but unreserved characters.
 pub fn encode(text: &str) -> Cow<'_, str> {
-    utf8_percent_encode(text, RESERVED).into()
+    utf8_percent_encode(text, ESCAPED).into()
 }
 
 /// The first 80 characters, for error texts.

@@ -67,7 +67,7 @@ impl Question for PatternsQuestion {
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
         vec![Want::Chart(self.contract_address)]
     }
 

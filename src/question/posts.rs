@@ -9,9 +9,9 @@ use super::{
     Question,
     filter::{ColumnKind, FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Rows, SORT, SortKey, conditions, only, put_in_order, sort},
+    list::{Listed, Rows, SORT, SortKey, conditions, only, sort, sort_rows},
     order::Order,
-    paging::{FIRST_MAX, Paging, page_range},
+    paging::{Paging, TOP_ROWS_MAX, page_range},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     dataset::{
-        RowsOf,
+        Dataset, RowsOf,
         address::Address,
         cache::{LargeTable, Places, PlacesWriter, SortBy, first, rank},
         grid::{Grid, Ordered},
@@ -204,45 +204,53 @@ impl Tabular for PostsQuestion {
 }
 
 impl PostsQuestion {
-    /// Row indices of the matching posts, in order, and their number. With `wanted`, only that many of the first are guaranteed.
-    pub fn places(&self, snapshot: &Snapshot, wanted: Option<usize>, progress: &Progress) -> Result<(Places, usize)> {
-        let (tokens, words): (Vec<&str>, Vec<&str>) =
-            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::asked(word).is_some());
-        let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
+    /// Row indices of the matching posts, in order, and their number. With `count`, only that many of the first are guaranteed.
+    pub fn places(&self, snapshot: &Snapshot, count: Option<usize>, progress: &Progress) -> Result<(Places, usize)> {
         let dataset = &snapshot.dataset;
         let step = |done, total| progress.step(done, total);
         let large = dataset.table("posts").and_then(|table| table.large.as_deref());
         let ties: Vec<(&str, bool)> = self.sort.iter().skip(1).map(|order| (order.column, order.descending)).collect();
         let by = self.sort.first().map_or(NEWEST, |order| (order.column, order.descending));
-        let newest = by == NEWEST && ties.is_empty();
+        let is_newest_first = by == NEWEST && ties.is_empty();
+        let top_count = count.filter(|count| *count <= TOP_ROWS_MAX);
         // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
-        if let (Some(table), Some(wanted), true, false) = (large, wanted, self.query.is_none() && self.filter.is_empty(), newest)
-            && wanted <= FIRST_MAX
+        if let (Some(table), Some(count)) = (large, top_count)
+            && self.query.is_none()
+            && self.filter.is_empty()
+            && !is_newest_first
         {
             let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
             let by = SortBy { ties: &ties, ..SortBy::from(by) };
             let rows = Places::Run(0..table.height());
-            return Ok((Places::from(first(table, by, &rows, wanted, step)?), table.height()));
+            return Ok((Places::from(first(table, by, &rows, count, step)?), table.height()));
         }
-        // Newest first: a token's posts are stored so.
+        let found = self.matches(dataset, large, progress)?;
+        let total = found.places.len();
+        let by = SortBy { ties: &ties, ..SortBy::from(by) };
+        let places = match (large, top_count) {
+            _ if is_newest_first => found.places,
+            (Some(table), Some(count)) => Places::from(first(table, by, &found.places, count, step)?),
+            (Some(table), None) => rank(table, by, &found.places, step)?,
+            (None, _) => self.sorted(&found),
+        };
+        Ok((places, total))
+    }
+
+    /// The matching posts, newest first.
+    fn matches<'a>(&self, dataset: &'a Dataset, large: Option<&LargeTable>, progress: &Progress) -> Result<Matches<'a>> {
+        let (tokens, words): (Vec<&str>, Vec<&str>) =
+            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::asked(word).is_some());
+        let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
         let found = match tokens.first().and_then(|word| Address::asked(word)) {
+            // A token's posts are stored newest first.
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);
                 Matches { posts: dataset.posts_of(&token), start: rows.start, places: Places::Run(rows) }
             }
-            None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
+            None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(|done, total| progress.step(done, total))? },
         };
-        let found = if words.is_empty() { found } else { found.with_words(&words, large, progress)? };
-        let found = if self.filter.is_empty() { found } else { found.that_meet(&self.filter, large, progress)? };
-        let total = found.places.len();
-        let ordered = SortBy { ties: &ties, ..SortBy::from(by) };
-        let places = match (large, wanted) {
-            _ if newest => found.places,
-            (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, ordered, &found.places, wanted, step)?),
-            (Some(table), _) => rank(table, ordered, &found.places, step)?,
-            (None, _) => self.sorted(&found),
-        };
-        Ok((places, total))
+        let found = if words.is_empty() { found } else { found.with_title_words(&words, large, progress)? };
+        if self.filter.is_empty() { Ok(found) } else { found.that_match(&self.filter, large, progress) }
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
@@ -255,7 +263,7 @@ impl PostsQuestion {
             FieldValue::Text(text) => Some(SortKey::Text(text.into_owned())),
             value => SortKey::of(value),
         };
-        put_in_order(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
+        sort_rows(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
         Places::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
     }
 }
@@ -273,15 +281,15 @@ struct Matches<'a> {
 
 impl Matches<'_> {
     /// Keeps the posts whose title contains all words.
-    fn with_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
+    fn with_title_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
         let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());
-        let holds = holding(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
+        let holds = matching_bitmap(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
         self.keep(&holds, large)
     }
 
     /// Keeps the posts that meet all conditions.
-    fn that_meet(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
-        let holds = holding(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
+    fn that_match(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
+        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
         self.keep(&holds, large)
     }
 
@@ -296,7 +304,7 @@ impl Matches<'_> {
 }
 
 /// A bitmap of the matching items.
-fn holding<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
+fn matching_bitmap<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
     let mut bits = vec![0_u64; total.div_ceil(64)];
     for (i, item) in items.enumerate() {
         if i % 16_384 == 0 {

@@ -17,7 +17,7 @@ struct Inner {
     total: AtomicU64,
     cancelled: AtomicBool,
     /// The parent question's progress, for a part of it.
-    whole: Option<Progress>,
+    parent: Option<Progress>,
 }
 
 impl Progress {
@@ -31,7 +31,7 @@ impl Progress {
     /// Progress for a part of the question: cancelled with the parent, its own steps are not reported.
     #[must_use]
     pub fn quiet(&self) -> Self {
-        Self(Arc::new(Inner { whole: Some(self.clone()), ..Inner::default() }))
+        Self(Arc::new(Inner { parent: Some(self.clone()), ..Inner::default() }))
     }
 
     /// (done, total); total 0 while unknown.
@@ -44,6 +44,6 @@ impl Progress {
     }
 
     pub fn cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Relaxed) || self.0.whole.as_ref().is_some_and(Self::cancelled)
+        self.0.cancelled.load(Ordering::Relaxed) || self.0.parent.as_ref().is_some_and(Self::cancelled)
     }
 }

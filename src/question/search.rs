@@ -1,6 +1,6 @@
 //! The question behind GET /tokens: search and browse tokens, the way clients find addresses.
 
-pub mod holding;
+pub mod condition;
 pub mod row;
 
 use std::{borrow::Cow, cmp::Ordering, sync::Arc};
@@ -8,13 +8,13 @@ use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::row::{TokenRow, is_worked_out};
+use self::row::{TokenRow, is_computed};
 use super::{
     Question,
-    fields::{self, CHARTED, FIELDS, INFERRED, WORKED_OUT},
+    fields::{self, CHARTED, COMPUTED, FIELDS, INFERRED},
     filter::Filter,
-    holders::balances_wanted,
-    list::{Listed, Rows, SortKey, only, put_in_order, sort},
+    holders::balance_fetch_keys,
+    list::{Listed, Rows, SortKey, only, sort, sort_rows},
     order::Order,
     paging::{Paging, page_of},
     parallel,
@@ -76,15 +76,15 @@ impl Question for SearchQuestion {
 
     fn heavy(&self) -> bool {
         let slow = |field: &&str| INFERRED.contains(field);
-        let worked_out = TokenSummary::COLUMNS.iter().filter(|column| is_worked_out(column.name));
-        let mut names = worked_out.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
+        let computed = TokenSummary::COLUMNS.iter().filter(|column| is_computed(column.name));
+        let mut names = computed.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
         let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
-        self.wanted().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
+        self.answered_fields().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
     /// Candles and balances for the page's tokens, where its figures need them. Sorting all tokens by such a figure is refused.
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        let named = |fields: &[&str]| self.wanted().iter().any(|field| fields.contains(field));
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        let named = |fields: &[&str]| self.answered_fields().iter().any(|field| fields.contains(field));
         let (charts, security) = (named(CHARTED), named(INFERRED));
         if !snapshot.dataset.stays_anywhere() || self.limit > FETCHED_MAX || !(charts || security) {
             return Vec::new();
@@ -92,7 +92,7 @@ impl Question for SearchQuestion {
         let found = self.found(snapshot, &Progress::default()).unwrap_or_default();
         let tokens = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.token_address);
         let chart = |token: Address| charts.then_some(Want::Chart(token));
-        let balances = |token: Address| if security { balances_wanted(snapshot, &token) } else { Vec::new() };
+        let balances = |token: Address| if security { balance_fetch_keys(snapshot, &token) } else { Vec::new() };
         tokens.flat_map(|token| chart(token).into_iter().chain(balances(token))).collect()
     }
 
@@ -100,7 +100,7 @@ impl Question for SearchQuestion {
         let found = self.found(snapshot, progress)?;
         let total = found.len() as u64;
         let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.clone()).collect();
-        let fields = self.wanted();
+        let fields = self.answered_fields();
         if !fields.is_empty() {
             let count = tokens.len() as u64;
             for (i, token) in tokens.iter_mut().enumerate() {
@@ -122,7 +122,7 @@ impl Tabular for SearchQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
         let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
-        let added = self.wanted();
+        let added = self.answered_fields();
         let mut members = members(<TokenSummary as Listed>::MEMBERS, &self.only);
         members.retain(|member| !FIELDS.contains(member) || added.contains(member));
         Tabled::of(&answer.tokens, &members)
@@ -138,7 +138,7 @@ impl SearchQuestion {
     }
 
     /// The figures in each row of the answer.
-    fn wanted(&self) -> Vec<&'static str> {
+    fn answered_fields(&self) -> Vec<&'static str> {
         let named = |field: &&str| if self.only.is_empty() { self.fields.contains(field) } else { self.only.contains(field) };
         FIELDS.iter().copied().filter(|field| named(field)).collect()
     }
@@ -153,7 +153,7 @@ impl SearchQuestion {
         let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns)?;
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
         let needle = self.query.as_deref().map(Needle::new);
-        let (slow, quick) = filter.split(is_worked_out);
+        let (slow, quick) = filter.split(is_computed);
         let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
             if i % 4_096 == 0 {
@@ -167,27 +167,27 @@ impl SearchQuestion {
                 found.push((rank, row));
             }
         }
-        work_out(&mut found, &slow, &sort, snapshot, progress)?;
+        compute_figures(&mut found, &slow, &sort, snapshot, progress)?;
         found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
             let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
             unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
         };
-        put_in_order(&mut found, &sort, |(_, row), column| row.rank(column).and_then(SortKey::of), ties);
+        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).and_then(SortKey::of), ties);
         Ok(found)
     }
 }
 
 /// Computes, for each row, the figures that filter or sort depend on.
-fn work_out(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &Snapshot, progress: &Progress) -> Result<()> {
+fn compute_figures(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &Snapshot, progress: &Progress) -> Result<()> {
     let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
-    let judged_by: Vec<&'static str> = WORKED_OUT.iter().copied().filter(|field| named(field)).collect();
-    if judged_by.is_empty() {
+    let needed: Vec<&'static str> = COMPUTED.iter().copied().filter(|field| named(field)).collect();
+    if needed.is_empty() {
         return Ok(());
     }
     parallel::each(found, progress, |(_, row)| {
-        row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &judged_by, &progress.quiet())?));
+        row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &needed, &progress.quiet())?));
         Ok(())
     })
 }

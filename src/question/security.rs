@@ -1,11 +1,11 @@
-//! The question behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, short answers) are in
-//! `memory::security`.
+//! The question behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, summaries) are in
+//! `caches::security`.
 
 use super::{
     Question,
-    holders::{balances_wanted, require_balances},
+    caches::security::SecuritySummary,
+    holders::{balance_fetch_keys, require_balances},
     known_token,
-    memory::security::InShort,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,
     request::request,
@@ -33,8 +33,8 @@ impl Question for SecurityQuestion {
         true
     }
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        balances_wanted(snapshot, &self.contract_address)
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        balance_fetch_keys(snapshot, &self.contract_address)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
@@ -59,18 +59,18 @@ impl Question for SecurityQuestion {
         let answer = infer::infer(dataset, token, corpus, self.explain, &traits_of, &watch)?;
         // A cancelled answer is incomplete and must not be cached.
         progress.step(1, 1)?;
-        snapshot.security.keep(self.contract_address, InShort::of(&answer));
+        snapshot.security.insert(self.contract_address, SecuritySummary::of(&answer));
         Ok(answer)
     }
 }
 
 impl SecurityQuestion {
     /// The token's score and recommendation word, cached if possible.
-    pub fn in_short(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<InShort> {
-        if let Some(told) = snapshot.security.in_short(&token) {
-            return Ok(told);
+    pub fn summary(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<SecuritySummary> {
+        if let Some(summary) = snapshot.security.summary(&token) {
+            return Ok(summary);
         }
-        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| InShort::of(&answer))
+        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| SecuritySummary::of(&answer))
     }
 }
 

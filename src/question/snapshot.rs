@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::memory::{RecordMemory, SecurityMemory, TableMemory};
+use super::caches::{RowOrderCache, SecurityCache, TrackRecordCache};
 use crate::{
     analysis::{market::Market, yields::pools::Pools},
     dataset::{Dataset, Table},
@@ -21,11 +21,11 @@ pub struct Snapshot {
     pub yields: Pools,
     pub settings: AnswerSettings,
     /// Caches of security inference.
-    pub security: SecurityMemory,
+    pub security: SecurityCache,
     /// Cached row orders of tables.
-    pub tables: TableMemory,
+    pub row_orders: RowOrderCache,
     /// Cached pattern track records.
-    pub records: RecordMemory,
+    pub track_records: TrackRecordCache,
     /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -61,9 +61,9 @@ impl Snapshot {
             market,
             yields,
             dataset,
-            security: SecurityMemory::default(),
-            tables: TableMemory::default(),
-            records: RecordMemory::default(),
+            security: SecurityCache::default(),
+            row_orders: RowOrderCache::default(),
+            track_records: TrackRecordCache::default(),
             digest: hash.finalize().into(),
             settings,
         }

@@ -4,7 +4,7 @@ pub mod column;
 pub mod columns;
 pub mod order;
 mod page;
-mod whose;
+mod token_page;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeSeq};
@@ -154,15 +154,15 @@ impl Question for TableQuestion {
         self.conditions.is_some() || self.sort.is_some()
     }
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        PageRequest::wants(self, snapshot, false)
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        PageRequest::fetch_keys(self, snapshot, false)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
-        let asked = PageRequest::read(self, snapshot, false)?;
-        let page = asked.page(self.limit, progress)?;
+        let request = PageRequest::read(self, snapshot, false)?;
+        let page = request.page(self.limit, progress)?;
         Ok(TableRows {
-            table: asked.table.schema.name,
+            table: request.table.schema.name,
             limit: self.limit,
             total: page.total,
             next: page.next,
@@ -172,20 +172,20 @@ impl Question for TableQuestion {
 }
 
 impl Tabular for TableQuestion {
-    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
-        PageRequest::wants(self, snapshot, whole)
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+        PageRequest::fetch_keys(self, snapshot, whole)
     }
 
     fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let asked = PageRequest::read(self, snapshot, whole)?;
-        let page = if whole { asked.rest(progress)? } else { asked.page(self.limit, progress)? };
+        let request = PageRequest::read(self, snapshot, whole)?;
+        let page = if whole { request.rest(progress)? } else { request.page(self.limit, progress)? };
         let columns = page.rows.columns.iter().map(ToString::to_string).collect();
         Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })
     }
 }
 
 /// The reason why rows of a remote table cannot be shown one by one.
-pub fn in_place(table: &Table) -> Option<String> {
+pub fn remote_refusal(table: &Table) -> Option<String> {
     let source = &table.shelf.as_ref()?.source;
     Some(format!(
         "The rows of `{}` stay at `{source}`: those of a token are in the chart and at /tables/{0}?where=token_address=ADDRESS; \
@@ -197,7 +197,7 @@ pub fn in_place(table: &Table) -> Option<String> {
 /// A table with all its rows. Errors: not in the data, or remote.
 pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
     let table = loaded_table(snapshot, name)?;
-    in_place(table).map_or(Ok(table), |detail| Err(Problem::new(Code::SourceUnavailable, detail)))
+    remote_refusal(table).map_or(Ok(table), |detail| Err(Problem::new(Code::SourceUnavailable, detail)))
 }
 
 /// A loaded table. Errors: not in the data.

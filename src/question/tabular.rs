@@ -22,10 +22,10 @@ pub trait Tabular: Question {
     /// The rows of the page, or with `whole` all from its beginning; typed by the schema.
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
 
-    /// As `wants`, for the page or the whole list.
-    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    /// As `fetch_keys`, for the page or the whole list.
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
         let _ = whole;
-        self.wants(snapshot)
+        self.fetch_keys(snapshot)
     }
 }
 

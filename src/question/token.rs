@@ -2,7 +2,7 @@
 
 use super::{
     Question,
-    holders::{balances_wanted, lacks_balances, require_balances},
+    holders::{balance_fetch_keys, lacks_balances, require_balances},
     known_token,
     parameter::TOKEN,
     progress::Progress,
@@ -27,12 +27,12 @@ impl Question for TokenQuestion {
     const SUMMARY: &'static str = "Detailed information for a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        balances_wanted(snapshot, &self.token_address)
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+        balance_fetch_keys(snapshot, &self.token_address)
     }
 
-    /// Checks the token's own balances only; `wants` would also collect the holders that are counted apart.
-    fn waits(&self, snapshot: &Snapshot) -> bool {
+    /// Checks the token's own balances only; `fetch_keys` would also collect the holders that are counted apart.
+    fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
         lacks_balances(snapshot, &self.token_address)
     }
 

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Question, known_token,
-    memory::ReplayedToken,
-    parallel,
+    Question,
+    caches::ReplayedToken,
+    known_token, parallel,
     parameter::{CONTRACT, ParameterKind, parameter},
     progress::Progress,
     request::request,
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Maximum number of candles replayed by one request about all tokens, a few seconds of work; the next request continues.
-const REPLAYED_AT_ONCE: usize = 4_000;
+const BATCH_CANDLES_MAX: usize = 4_000;
 
 request! {
     TrackRecordQuestion at "/technical/{contractAddress}/track-record" {
@@ -74,26 +74,26 @@ impl Question for TrackRecordQuestion {
         true
     }
 
-    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
         vec![Want::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;
-        let told = if self.scope == "all" {
+        let replays = if self.scope == "all" {
             self.all(snapshot, progress)?
         } else {
             require_candles(snapshot, &self.contract_address)?;
             vec![self.token(snapshot, progress)?]
         };
-        let trends: Vec<SignalReturn> = told.iter().flat_map(|told| told.trends.iter().copied()).collect();
+        let trends: Vec<SignalReturn> = replays.iter().flat_map(|replay| replay.trends.iter().copied()).collect();
         let ranked = self.scope == "all" && interval(self.timeframe) == Interval::DAY;
-        let signals: Vec<Signal> = told.iter().flat_map(|told| told.signals.iter().copied()).collect();
+        let signals: Vec<Signal> = replays.iter().flat_map(|replay| replay.signals.iter().copied()).collect();
         Ok(TrackRecord {
             contract_address: self.contract_address,
             timeframe: self.timeframe,
             scope: self.scope,
-            as_of: told.iter().filter_map(|told| told.as_of).max(),
+            as_of: replays.iter().filter_map(|replay| replay.as_of).max(),
             patterns: records(&signals),
             trends: trend_records(&trends),
             growth: if ranked { self.growth(snapshot, progress)? } else { Vec::new() },
@@ -114,13 +114,13 @@ impl TrackRecordQuestion {
     }
 
     fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<ReplayedToken>> {
-        if let Some(told) = snapshot.records.get(self.contract_address, self.timeframe) {
-            return Ok(told);
+        if let Some(replay) = snapshot.track_records.get(self.contract_address, self.timeframe) {
+            return Ok(replay);
         }
         let candles = self.candles(snapshot, &self.contract_address);
-        let told = tell(&candles, &Model::built_in(), &mut |done, total| progress.step(done as u64, total as u64))?;
-        snapshot.records.keep(self.contract_address, self.timeframe, &told);
-        Ok(told)
+        let replay = replay_token(&candles, &Model::built_in(), &mut |done, total| progress.step(done as u64, total as u64))?;
+        snapshot.track_records.insert(self.contract_address, self.timeframe, &replay);
+        Ok(replay)
     }
 
     /// The replays of every token. Errors: some are still missing; the text has the progress.
@@ -131,36 +131,36 @@ impl TrackRecordQuestion {
                 format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", shelf.source);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
-        let missing: Vec<Address> = tokens().filter(|token| snapshot.records.get(*token, self.timeframe).is_none()).collect();
+        let missing: Vec<Address> = tokens().filter(|token| snapshot.track_records.get(*token, self.timeframe).is_none()).collect();
         let model = Model::built_in();
-        let mut at_once = Vec::new();
-        let mut replayed = 0;
+        let mut batch = Vec::new();
+        let mut replayed_candles = 0;
         for token in &missing {
             let candles = self.candles(snapshot, token);
-            replayed += candles.timestamp.len().min(REPLAYED);
-            at_once.push((*token, candles));
-            if replayed >= REPLAYED_AT_ONCE {
+            replayed_candles += candles.timestamp.len().min(REPLAYED);
+            batch.push((*token, candles));
+            if replayed_candles >= BATCH_CANDLES_MAX {
                 break;
             }
         }
-        parallel::each(&mut at_once, progress, |(token, candles)| {
+        parallel::each(&mut batch, progress, |(token, candles)| {
             let progress = progress.quiet();
-            let told = tell(candles, &model, &mut |done, total| progress.step(done as u64, total as u64))?;
-            snapshot.records.keep(*token, self.timeframe, &told);
+            let replay = replay_token(candles, &model, &mut |done, total| progress.step(done as u64, total as u64))?;
+            snapshot.track_records.insert(*token, self.timeframe, &replay);
             Ok(())
         })?;
-        let told: Vec<Arc<ReplayedToken>> = tokens().filter_map(|token| snapshot.records.get(token, self.timeframe)).collect();
+        let replays: Vec<Arc<ReplayedToken>> = tokens().filter_map(|token| snapshot.track_records.get(token, self.timeframe)).collect();
         let total = tokens().count();
-        if told.len() < total {
+        if replays.len() < total {
             let detail =
-                format!("The patterns of {} of {total} tokens have been followed so far: the answer comes once all are.", told.len());
+                format!("The patterns of {} of {total} tokens have been followed so far: the answer comes once all are.", replays.len());
             return Err(Problem::new(Code::Loading, detail));
         }
-        Ok(told)
+        Ok(replays)
     }
 
     fn growth(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<ReturnRecord>> {
-        if let Some(known) = snapshot.records.growth() {
+        if let Some(known) = snapshot.track_records.growth() {
             return Ok(known.clone());
         }
         let mut counted = Vec::new();
@@ -172,7 +172,7 @@ impl TrackRecordQuestion {
             }
         }
         let held: Vec<RankedToken> = counted.iter().map(|(counts, days)| RankedToken { counts, days: days.as_candles() }).collect();
-        Ok(snapshot.records.growth_or(|| growth_records(&after_growth(&held))).clone())
+        Ok(snapshot.track_records.growth_or_init(|| growth_records(&after_growth(&held))).clone())
     }
 
     /// The candles with plausible prices.
@@ -183,7 +183,7 @@ impl TrackRecordQuestion {
     }
 }
 
-fn tell(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<Arc<ReplayedToken>> {
+fn replay_token(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<Arc<ReplayedToken>> {
     let mut stopped = Ok(());
     let mut go_on = |done, total| {
         stopped = step(done, total);

@@ -43,7 +43,7 @@ impl Question for TrendlineQuestion {
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn wants(&self, _: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
         vec![Want::Chart(self.contract_address)]
     }
 

@@ -91,7 +91,7 @@ pub struct App {
     /// The configuration file, while it is watched for changes.
     settings: Option<Arc<dyn LiveSettings>>,
     /// The list that J and K step through.
-    pub(super) list_of: ViewId,
+    pub(super) stepped_list: ViewId,
     /// The view that Esc returns to.
     pub(super) opened_from: Option<ViewId>,
     wake: Wake,
@@ -101,14 +101,14 @@ pub struct App {
     asked_about: Vec<String>,
     dirty: bool,
     /// Redraw the next frame in full: the terminal's content is unknown.
-    whole: bool,
+    full_redraw: bool,
     exit: Option<i32>,
     suspend: bool,
     starred: Vec<Address>,
     /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
-    unsettled: Option<ViewId>,
+    pending_selection: Option<ViewId>,
     /// When the load progress was last polled.
-    load_seen: Instant,
+    load_polled: Instant,
 }
 
 impl App {
@@ -131,24 +131,24 @@ impl App {
             hits: Hits::default(),
             chosen_theme: None,
             screens: BTreeMap::new(),
-            list_of: ViewId::Tokens,
+            stepped_list: ViewId::Tokens,
             settings: None,
             opened_from: None,
             wake,
             after_frame: Vec::new(),
             asked_about: Vec::new(),
             dirty: true,
-            whole: false,
+            full_redraw: false,
             exit: None,
             suspend: false,
             starred: Vec::new(),
-            unsettled: None,
-            load_seen: Instant::now(),
+            pending_selection: None,
+            load_polled: Instant::now(),
         };
         if !warnings.is_empty() {
             app.say(warnings, true);
         }
-        app.look_again();
+        app.take_in_changes();
         app
     }
 
@@ -169,9 +169,9 @@ impl App {
             Event::Mouse(mouse) => self.mouse(mouse),
             Event::Paste(text) => self.paste(&text),
             Event::Resize => self.dirty = true,
-            Event::Continue => self.draw_whole(),
-            Event::Wake => self.look_again(),
-            Event::Deck(event) => self.news(event),
+            Event::Continue => self.request_full_redraw(),
+            Event::Wake => self.take_in_changes(),
+            Event::Deck(event) => self.on_deck_event(event),
             Event::Terminate(code) => self.exit = Some(code),
             Event::Suspend => self.suspend = true,
         }
@@ -186,13 +186,13 @@ impl App {
         std::mem::take(&mut self.dirty)
     }
 
-    fn draw_whole(&mut self) {
-        (self.dirty, self.whole) = (true, true);
+    fn request_full_redraw(&mut self) {
+        (self.dirty, self.full_redraw) = (true, true);
     }
 
     /// Returns whether the next frame must be a full redraw, and resets the flag.
-    pub fn take_whole(&mut self) -> bool {
-        std::mem::take(&mut self.whole)
+    pub fn take_full_redraw(&mut self) -> bool {
+        std::mem::take(&mut self.full_redraw)
     }
 
     /// Takes the escape sequences to write after the frame.
@@ -239,7 +239,7 @@ impl App {
         }
     }
 
-    fn news(&mut self, event: DeckEvent) {
+    fn on_deck_event(&mut self, event: DeckEvent) {
         let reloaded = matches!(event, DeckEvent::Reloaded(_));
         match event {
             DeckEvent::Reloaded(generation) => {
@@ -259,7 +259,7 @@ impl App {
             DeckEvent::AlertsFired => self.read_alerts(),
             DeckEvent::JobUpdated(_) => {}
         }
-        self.look_again();
+        self.take_in_changes();
         if reloaded {
             self.refresh_palette();
         }
@@ -347,7 +347,7 @@ impl App {
         match action {
             Action::Quit => self.exit = Some(0),
             Action::Suspend => self.suspend = true,
-            Action::Redraw => self.draw_whole(),
+            Action::Redraw => self.request_full_redraw(),
             Action::NextView => self.go(self.current.next()),
             Action::PreviousView => self.go(self.current.previous()),
             Action::Help => self.open_help(),
@@ -371,15 +371,15 @@ impl App {
                 }
                 let effect = self.with_view(self.current, |view, context| view.act(action, context));
                 if effect != Effect::Pass {
-                    self.press_early();
+                    self.note_early_key();
                 }
-                self.passed(action, effect);
+                self.carry_out_or_default(action, effect);
             }
         }
     }
 
     /// Carries out the effect of an action; one that the view passed on gets its default handling.
-    fn passed(&mut self, action: Action, effect: Effect) {
+    fn carry_out_or_default(&mut self, action: Action, effect: Effect) {
         if effect == Effect::Pass {
             match (action, self.token) {
                 (Action::Star, Some(token)) => return self.carry_out(Effect::Star(token)),
@@ -394,7 +394,7 @@ impl App {
     /// Clears the filter; without one cancels the running load, else returns to the view this one was opened from.
     fn back(&mut self) {
         if self.with_view(self.current, super::view::take_filter_off) {
-            self.look_again();
+            self.take_in_changes();
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();
         } else if let Some(view) = self.opened_from.take() {
@@ -404,19 +404,19 @@ impl App {
     }
 
     pub(super) fn go(&mut self, view: ViewId) {
-        self.drop_refused();
+        self.drop_invalid_filter();
         if self.filter.is_some() {
             self.keep_filter();
         }
         if matches!(self.current, ViewId::Tokens | ViewId::Growth) {
-            self.list_of = self.current;
+            self.stepped_list = self.current;
         }
         // A toast about one view is dropped on leaving it; a warning stays.
         self.message = self.message.take().filter(|message| message.warning || self.current == view);
         self.current = view;
         self.opened_from = None;
         self.filter = None;
-        self.look_again();
+        self.take_in_changes();
     }
 
     fn open_help(&mut self) {

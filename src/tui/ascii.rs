@@ -5,32 +5,40 @@ use ratatui::buffer::Buffer;
 
 /// Glyphs and their ASCII replacements.
 const SIGNS: &[(&str, &str)] = &[
-    ("─━┄┈╌═–—", "-"),
-    ("│┃┊┆║▐▌▏", "|"),
+    ("─┄┈╌╸═–—", "-"),
+    ("━", "="),
+    ("│┃┆║▐▏▎▍", "|"),
+    ("┊", ":"),
     ("┌┐└┘├┤┬┴┼┿╭╮╰╯", "+"),
-    ("▲▴", "+"),
-    ("↑", "^"),
-    ("▼▾↓", "v"),
+    ("▲◆", "+"),
+    ("▼", "-"),
+    ("▴↑", "^"),
+    ("▾↓", "v"),
     ("…", "~"),
-    ("★●◆•", "*"),
+    ("★●•", "*"),
     ("○", "o"),
-    ("·", "."),
+    // The mark of an alert.
+    ("◦", "a"),
+    ("⚠", "!"),
+    ("·▖", "."),
     ("−", "-"),
     ("²", "2"),
     ("✓", "+"),
-    ("✗×", "x"),
-    ("▸→›↗", ">"),
-    ("◂←‹⏎", "<"),
-    ("█▇▆▉▊▋▟▙▜▛", "#"),
-    ("▅▄▀▍▎", "="),
-    ("▁▂▃", "_"),
-    ("░▒▓", "."),
+    ("✗×■", "x"),
+    ("▸▶→›↗", ">"),
+    ("◂←‹⏎≤", "<"),
+    // Heights of bars.
+    ("█▇▆▌▉▊▋▟▙▜▛", "#"),
+    ("▅▀", "="),
+    ("▄▃", "-"),
+    ("▂░▒▓", "."),
+    ("▁", "_"),
     ("╷╵╻╹╽╿", "|"),
     ("µ", "u"),
 ];
 
 /// Replaces the glyphs in the whole buffer.
-pub fn only(buf: &mut Buffer) {
+pub fn replace_glyphs(buf: &mut Buffer) {
     for cell in &mut buf.content {
         let symbol = cell.symbol();
         if symbol.is_ascii() {
@@ -52,7 +60,7 @@ mod tests {
     #[test]
     fn the_programs_signs_become_ascii_and_names_stay() {
         let mut buffer = Buffer::with_lines(["─ holders ─ ▲ 2.1 % … ★ ▂▅█ ⠤ Ünï 漢 ← → ↑ ↓ • −1 ×2 R²"]);
-        only(&mut buffer);
-        assert_eq!(buffer, Buffer::with_lines(["- holders - + 2.1 % ~ * _=# . Ünï 漢 < > ^ v * -1 x2 R2"]));
+        replace_glyphs(&mut buffer);
+        assert_eq!(buffer, Buffer::with_lines(["- holders - + 2.1 % ~ * .=# . Ünï 漢 < > ^ v * -1 x2 R2"]));
     }
 }

@@ -63,8 +63,7 @@ impl App {
         let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
         self.draw_header(buffer, row(0));
         self.draw_tabs(buffer, row(1));
-        let rule = if self.setup.look.ascii { "-" } else { "─" };
-        put(buffer, row(2), 0, 0, &rule.repeat(usize::from(area.width)), theme.style(Role::Grid));
+        put(buffer, row(2), 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
         let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
         self.with_view(self.current, |view, context| {
             let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
@@ -77,15 +76,14 @@ impl App {
             overlay.draw(buffer, area, &theme);
         }
         if self.setup.look.ascii {
-            super::ascii::only(buffer);
+            super::ascii::replace_glyphs(buffer);
         }
     }
 
     /// Reports that the terminal is too small, in as many words as fit.
     fn ask_for_room(&self, buffer: &mut Buffer, area: Rect) {
-        let by = if self.setup.look.ascii { 'x' } else { '×' };
-        let wanted = format!("make it {WIDTH_MIN}{by}{HEIGHT_MIN}");
-        let whole = format!("{}{by}{} is too small: {wanted}", area.width, area.height);
+        let wanted = format!("make it {WIDTH_MIN}×{HEIGHT_MIN}");
+        let whole = format!("{}×{} is too small: {wanted}", area.width, area.height);
         let says = if text::width(&whole) <= usize::from(area.width) { &whole } else { &wanted };
         // Without room for that, only the size.
         let says = if text::width(says) <= usize::from(area.width) { says } else { says.trim_start_matches("make it ") };
@@ -106,9 +104,8 @@ impl App {
             x += 3 + put(buffer, row, x + 3, 0, &self.loading_text(), theme.style(Role::Accent));
         }
         if !self.load.asking.is_empty() {
-            let arrow = if self.setup.look.ascii { "->" } else { "↗" };
             let names = text::truncate(&self.load.asking.join(", "), usize::from(row.width / 4)).into_owned();
-            x += 3 + put(buffer, row, x + 3, 0, &format!("{arrow} {names}"), theme.style(Role::Accent));
+            x += 3 + put(buffer, row, x + 3, 0, &format!("↗ {names}"), theme.style(Role::Accent));
         }
         let (api, style) = self.api_text();
         let jobs = self.running_jobs();
@@ -132,12 +129,11 @@ impl App {
         }
         if let Some(warning) = self.setup.warnings.first() {
             let room = token_x.saturating_sub(x + 6);
-            let sign = if self.setup.look.ascii { "!" } else { "⚠" };
             let cells = usize::from(room.saturating_sub(2));
             let more = if text::width(warning) > cells || self.setup.warnings.len() > 1 { " (? says all)" } else { "" };
             let says = text::truncate(warning, cells.saturating_sub(more.len())).into_owned() + more;
             if room > 2 {
-                put(buffer, row, x + 3, 0, &format!("{sign} {says}"), theme.style(Role::Warning));
+                put(buffer, row, x + 3, 0, &format!("⚠ {says}"), theme.style(Role::Warning));
             }
         }
         if right_x > x + 1 {
@@ -160,11 +156,10 @@ impl App {
 
     fn api_text(&self) -> (String, Style) {
         let theme = &self.setup.look.theme;
-        let dot = if self.setup.look.ascii { "*" } else { "●" };
         match self.setup.api.state() {
-            ApiState::Listening(base) => (format!("{dot} api {}", base.trim_start_matches("http://")), theme.style(Role::Up)),
+            ApiState::Listening(base) => (format!("● api {}", base.trim_start_matches("http://")), theme.style(Role::Up)),
             ApiState::Off => ("api off".to_owned(), theme.dim()),
-            ApiState::Failed(_) => (format!("{dot} api failed, see 0"), theme.style(Role::Warning)),
+            ApiState::Failed(_) => ("● api failed, see 0".to_owned(), theme.style(Role::Warning)),
         }
     }
 
@@ -230,7 +225,7 @@ impl App {
         let room = usize::from(row.width / 2).max(1);
         let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
         x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
-        x += put(buffer, row, x, 0, if self.setup.look.ascii { "_" } else { "▏" }, theme.accent());
+        x += put(buffer, row, x, 0, "▏", theme.accent());
         if let Some(problem) = &line.problem {
             draw_problem(buffer, row, x + 2, problem, theme);
             return;

@@ -19,11 +19,11 @@ pub fn score(word: &str, text: &str) -> Option<i32> {
             best = best.max(Some(points));
         }
     }
-    best.or_else(|| scattered(&wanted, &letters))
+    best.or_else(|| subsequence_score(&wanted, &letters))
 }
 
 /// A greedy subsequence match; a letter at the start of a word or right after the previous one scores higher.
-fn scattered(wanted: &[char], letters: &[char]) -> Option<i32> {
+fn subsequence_score(wanted: &[char], letters: &[char]) -> Option<i32> {
     let (mut points, mut at, mut last) = (0, 0, None);
     for &letter in wanted {
         let found = at + letters[at..].iter().position(|&c| c == letter)?;

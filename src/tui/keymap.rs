@@ -49,15 +49,15 @@ impl Keymap {
                 Err(problem) => problems.push(problem),
             }
         }
-        map.settle(&remapped, &mut problems);
+        map.resolve_conflicts(&remapped, &mut problems);
         (map, problems)
     }
 
     /// Resolves conflicts: where two actions share a key in one scope, the user's binding wins, else the first in the table.
-    fn settle(&mut self, remapped: &[bool], problems: &mut Vec<String>) {
+    fn resolve_conflicts(&mut self, remapped: &[bool], problems: &mut Vec<String>) {
         for a in 0..KEYS.len() {
             for b in a + 1..KEYS.len() {
-                if !KEYS[a].scope.meets(KEYS[b].scope) {
+                if !KEYS[a].scope.overlaps(KEYS[b].scope) {
                     continue;
                 }
                 let (keeps, loses) = if remapped[b] && !remapped[a] { (b, a) } else { (a, b) };

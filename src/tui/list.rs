@@ -14,7 +14,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use serde_json::Value as Json;
 
 pub use self::{
-    cursor::{Cursor, Did},
+    cursor::{Cursor, ListEvent},
     field::{CellContext, Field, ListRow, Value},
     layout::ColumnLayout,
     listing::Listing,
@@ -24,7 +24,7 @@ use crate::{
     analysis::market::TokenSummary,
     question::{
         filter::{self, Filter, FilterColumn},
-        list::{Listed, SortKey, put_in_order},
+        list::{Listed, SortKey, sort_rows},
         order::Order,
     },
     tui::{
@@ -124,18 +124,18 @@ pub struct List<L: Fields> {
     /// The custom columns of the data, beyond the table of fields.
     own: Vec<Field<L>>,
     /// The generation of the custom columns.
-    owned: Option<u64>,
+    own_generation: Option<u64>,
     /// The columns that are empty in all of the data.
-    absent: Vec<&'static str>,
+    empty_columns: Vec<&'static str>,
     /// Minimum widths of figure columns, so that no figure is cut.
-    least: Vec<(&'static str, u16)>,
+    min_widths: Vec<(&'static str, u16)>,
     layout: ColumnLayout,
     /// The column of the selected cell.
     column: Option<&'static str>,
     /// Horizontal scroll offset: the first scrolled column.
-    first: usize,
+    first_scrolled: usize,
     /// The saved session, until the custom columns that it may name are known.
-    kept: Option<Json>,
+    saved_session: Option<Json>,
     /// Whether the list has the keyboard focus.
     pub focused: bool,
     fields: std::marker::PhantomData<L>,
@@ -150,13 +150,13 @@ impl<L: Fields> Default for List<L> {
             filter: Filter::default(),
             filter_text: String::new(),
             own: Vec::new(),
-            owned: None,
-            absent: Vec::new(),
-            least: Vec::new(),
+            own_generation: None,
+            empty_columns: Vec::new(),
+            min_widths: Vec::new(),
             layout: Self::standard_layout(),
             column: None,
-            first: 0,
-            kept: None,
+            first_scrolled: 0,
+            saved_session: None,
             focused: true,
             fields: std::marker::PhantomData,
         }
@@ -236,7 +236,7 @@ impl<L: Fields> List<L> {
     }
 
     /// Handles an action: movement or sorting.
-    pub fn act(&mut self, action: Action) -> Did {
+    pub fn act(&mut self, action: Action) -> ListEvent {
         let columns = self.sort_columns();
         match action {
             Action::Sort if !columns.is_empty() => match self.column().filter(|_| L::SCROLLS) {
@@ -244,51 +244,51 @@ impl<L: Fields> List<L> {
                 None => self.sorting.next(&columns),
             },
             Action::SortReverse if !columns.is_empty() => self.sorting.reverse(),
-            Action::Left | Action::Right if self.step_column(action == Action::Right) => return Did::Moved,
-            action => return if self.cursor.act(action) { Did::Moved } else { Did::Nothing },
+            Action::Left | Action::Right if self.step_column(action == Action::Right) => return ListEvent::Moved,
+            action => return if self.cursor.act(action) { ListEvent::Moved } else { ListEvent::Nothing },
         }
-        Did::Sorted
+        ListEvent::Sorted
     }
 
     /// Handles the mouse. A click on a header sorts; with Ctrl or Alt it adds a secondary sort column. Dragging a header resizes its
     /// column.
-    pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
+    pub fn mouse(&mut self, mouse: MouseEvent) -> ListEvent {
         let sideways = matches!(mouse.kind, MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight);
         if L::SCROLLS && sideways && self.cursor.is_under(mouse) {
             self.step_column(mouse.kind == MouseEventKind::ScrollRight);
-            return Did::Moved;
+            return ListEvent::Moved;
         }
         match self.cursor.mouse(mouse) {
-            Did::Dragged(key, cells) => {
+            ListEvent::Dragged(key, cells) => {
                 self.layout.widen(key, cells);
-                Did::Moved
+                ListEvent::Moved
             }
-            Did::Header(key) => {
+            ListEvent::Header(key) => {
                 let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
                 self.column = if L::SCROLLS { Some(key) } else { self.column };
-                if self.sorting.click(key, also, &self.sort_columns()) { Did::Sorted } else { Did::Nothing }
+                if self.sorting.click(key, also, &self.sort_columns()) { ListEvent::Sorted } else { ListEvent::Nothing }
             }
-            did => {
-                if matches!(did, Did::Moved | Did::Again) && matches!(mouse.kind, MouseEventKind::Down(_)) {
+            event => {
+                if matches!(event, ListEvent::Moved | ListEvent::ClickedAgain) && matches!(mouse.kind, MouseEventKind::Down(_)) {
                     self.click_column(mouse);
                 }
-                did
+                event
             }
         }
     }
 }
 
 /// Handles the mouse over two lists side by side: the one that reacted gets the focus.
-pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List<B>, in_second: &mut bool, mouse: MouseEvent) -> Did {
+pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List<B>, in_second: &mut bool, mouse: MouseEvent) -> ListEvent {
     match (first.mouse(mouse), second.mouse(mouse)) {
-        (Did::Nothing, Did::Nothing) => Did::Nothing,
-        (Did::Nothing, did) => {
+        (ListEvent::Nothing, ListEvent::Nothing) => ListEvent::Nothing,
+        (ListEvent::Nothing, event) => {
             *in_second = true;
-            did
+            event
         }
-        (did, _) => {
+        (event, _) => {
             *in_second = false;
-            did
+            event
         }
     }
 }
@@ -304,16 +304,16 @@ impl<L: Fields> List<L> {
         self.layout.in_order(L::FIELDS.iter().chain(&self.own).collect(), |field| field.column.key)
     }
 
-    fn wanted(&self) -> Vec<&Field<L>> {
+    fn unhidden_fields(&self) -> Vec<&Field<L>> {
         let mut fields = self.fields();
         fields.retain(|field| !self.layout.is_hidden(field.column.key));
         fields
     }
 
     /// The fields with a column on screen.
-    fn shown(&self) -> Vec<&Field<L>> {
-        let mut fields = self.wanted();
-        fields.retain(|field| field.shown && !self.absent.contains(&field.column.key));
+    fn drawn_fields(&self) -> Vec<&Field<L>> {
+        let mut fields = self.unhidden_fields();
+        fields.retain(|field| field.shown && !self.empty_columns.contains(&field.column.key));
         fields
     }
 
@@ -327,25 +327,25 @@ impl<L: Fields> List<L> {
     }
 
     /// Sets the columns that are empty in all of the data; they are not drawn.
-    pub fn set_absent(&mut self, keys: Vec<&'static str>) {
-        self.absent = keys;
+    pub fn set_empty_columns(&mut self, keys: Vec<&'static str>) {
+        self.empty_columns = keys;
     }
 
     /// Whether the column is drawn, given enough room.
-    pub fn is_wanted(&self, key: &str) -> bool {
-        self.is_shown(key) && !self.absent.contains(&key)
+    pub fn is_drawn(&self, key: &str) -> bool {
+        self.is_shown(key) && !self.empty_columns.contains(&key)
     }
 
     /// Sets the custom columns of a generation and, the first time, restores the saved session. False where they are already known.
     pub fn set_own(&mut self, generation: u64, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
-        if self.owned == Some(generation) {
+        if self.own_generation == Some(generation) {
             return false;
         }
-        (self.own, self.owned) = (own(), Some(generation));
-        if let Some(kept) = self.kept.take()
+        (self.own, self.own_generation) = (own(), Some(generation));
+        if let Some(session) = self.saved_session.take()
             && self.filter_text.is_empty()
         {
-            self.restore_now(&kept);
+            self.apply_session(&session);
         }
         true
     }
@@ -372,7 +372,7 @@ impl<L: Fields> List<L> {
     }
 
     pub fn sort_columns(&self) -> Vec<SortColumn> {
-        self.wanted().iter().filter_map(|field| Some((field.column.key, field.falls?))).collect()
+        self.unhidden_fields().iter().filter_map(|field| Some((field.column.key, field.descending_first?))).collect()
     }
 
     /// The columns that a filter can name.
@@ -405,7 +405,7 @@ impl<L: Fields> List<L> {
         let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(holds);
         let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
         let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key));
-        put_in_order(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
+        sort_rows(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
         self.cursor.set_count(order.len());
         self.order = Some(order);
     }
@@ -437,13 +437,12 @@ impl<L: Fields> List<L> {
             marked: frame.marked.is_some().then_some(&marked),
             focused: self.focused,
             empty: frame.empty,
-            ascii: context.ascii,
             ..TableWidget::new(&columns, count, nothing)
         };
         let widths = table.widths(frame.area.intersection(buffer.area));
         let cells = |nth: usize| -> Vec<Cell> {
             let Some(row) = at(nth) else { return Vec::new() };
-            let look = |cells| CellContext { cells, ascii: context.ascii, now: context.now };
+            let look = |cells| CellContext { cells, now: context.now };
             // Cells of hidden columns are not rendered.
             let cell = |(field, &cells): (&Field<L>, &usize)| {
                 if cells == 0 { Cell::default() } else { field.show(ListRow { given: row }, &look(cells)) }

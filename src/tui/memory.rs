@@ -67,7 +67,7 @@ impl App {
 
     /// The session to save at exit; a filter still being typed that does not parse is left out.
     pub(super) fn session(&mut self) -> Value {
-        self.drop_refused();
+        self.drop_invalid_filter();
         let views: Map<String, Value> = self
             .views
             .iter()

@@ -38,25 +38,13 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
     let mut painted = Instant::now();
     let code = loop {
         match next(&events, &app) {
-            Some(event) => {
-                if matches!(event, Event::Wake) {
-                    events.seen_wake();
-                }
-                app.update(event);
-            }
+            Some(event) => handle(event, &events, &mut app),
             None => app.deadline_passed(Instant::now()),
         }
         // Pending events are coalesced into one frame; under a flood the frame is still drawn in time.
         while painted.elapsed() < FRAME || !app.is_dirty() {
-            match events.receiver.try_recv() {
-                Ok(event) => {
-                    if matches!(event, Event::Wake) {
-                        events.seen_wake();
-                    }
-                    app.update(event);
-                }
-                Err(_) => break,
-            }
+            let Ok(event) = events.receiver.try_recv() else { break };
+            handle(event, &events, &mut app);
         }
         for token in app.take_starred() {
             if let Err(reason) = memory.star(token) {
@@ -85,6 +73,13 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
     Ok(code)
 }
 
+fn handle(event: Event, events: &Events, app: &mut App) {
+    if matches!(event, Event::Wake) {
+        events.seen_wake();
+    }
+    app.update(event);
+}
+
 /// Blocks for an event or until the app's deadline; no polling.
 fn next(events: &Events, app: &App) -> Option<Event> {
     match app.deadline() {
@@ -99,7 +94,7 @@ fn next(events: &Events, app: &App) -> Option<Event> {
 
 fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
     app.take_dirty();
-    if app.take_whole() {
+    if app.take_full_redraw() {
         screen.clear().map_err(|error| format!("cannot draw: {error}"))?;
     }
     let after = app.take_after_frame();
@@ -125,7 +120,7 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
         // Drawing sets a view's number of visible rows, so it may ask for more.
         buffer.reset();
         app.draw_into(&mut buffer, area);
-        app.look_again();
+        app.take_in_changes();
         match events.receiver.recv_timeout(Duration::from_millis(150)) {
             Ok(_) => {
                 events.seen_wake();
@@ -139,7 +134,7 @@ pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnc
             break;
         }
     }
-    app.look_again();
+    app.take_in_changes();
     buffer.reset();
     app.draw_into(&mut buffer, area);
     (buffer, app)

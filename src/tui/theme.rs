@@ -123,7 +123,9 @@ impl Theme {
         let palette = palette.with(options.up_down_swapped, options.colour_blind);
         let styles = Role::ALL.iter().map(|&role| style(&palette, role, options)).collect();
         let tint = |role| match options.depth {
-            Depth::True | Depth::Indexed => Some(shown(mixed(palette.rgb(Role::Background), palette.rgb(role), TINT), options.depth)),
+            Depth::True | Depth::Indexed => {
+                Some(color_at_depth(mixed(palette.rgb(Role::Background), palette.rgb(role), TINT), options.depth))
+            }
             Depth::Sixteen | Depth::None => None,
         };
         let tints = [tint(Role::Accent), tint(Role::Up), tint(Role::Down), tint(Role::Warning)];
@@ -193,7 +195,7 @@ fn style(palette: &Palette, role: Role, options: Options) -> Style {
         }),
         Depth::Sixteen => sixteen(palette, role, options),
         depth => {
-            let color = shown(palette.rgb(role), depth);
+            let color = color_at_depth(palette.rgb(role), depth);
             if matches!(role, Role::Background | Role::Panel | Role::Selection) { Style::new().bg(color) } else { Style::new().fg(color) }
         }
     }
@@ -236,7 +238,7 @@ fn mixed(base: Rgb, over: Rgb, share: f64) -> Rgb {
     (mix(base.0, over.0), mix(base.1, over.1), mix(base.2, over.2))
 }
 
-fn shown((r, g, b): Rgb, depth: Depth) -> Color {
+fn color_at_depth((r, g, b): Rgb, depth: Depth) -> Color {
     if depth == Depth::True { Color::Rgb(r, g, b) } else { Color::Indexed(nearest_indexed((r, g, b))) }
 }
 
@@ -313,7 +315,7 @@ mod tests {
     #[test]
     fn in_every_depth_up_and_down_and_selection_can_be_told_apart() {
         for depth in [Depth::None, Depth::Sixteen, Depth::Indexed, Depth::True] {
-            for palette in [Palette::dark(), Palette::light(), Palette::high_contrast()] {
+            for palette in BUILTIN.iter().filter_map(|(name, _)| Palette::builtin(name)) {
                 for (up_down_swapped, colour_blind) in [(false, false), (true, false), (false, true), (true, true)] {
                     let theme = Theme::new(&palette, Options { depth, up_down_swapped, colour_blind });
                     assert_ne!(theme.style(Role::Up), theme.style(Role::Down));

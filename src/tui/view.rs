@@ -93,7 +93,7 @@ pub trait View {
 
     /// Selects the row before or after the token's; returns its token, row number and the number of rows. `None` at the ends, or without
     /// rows.
-    fn beside(&mut self, _: Option<Address>, _forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
+    fn select_neighbour(&mut self, _: Option<Address>, _forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
         None
     }
 
@@ -160,7 +160,7 @@ pub struct ColumnChoice {
     /// In order: key, title, and whether it is shown.
     pub columns: Vec<(&'static str, &'static str, bool)>,
     /// The columns that are empty in all of the data.
-    pub absent: Vec<&'static str>,
+    pub empty: Vec<&'static str>,
     pub layout: ColumnLayout,
 }
 

@@ -46,16 +46,15 @@ fn inset(body: Rect) -> Rect {
 }
 
 /// A bar of line characters for a table row, where full-height bars would run into each other: the filled part and the track.
-fn thin_bar(share: f64, cells: usize, ascii: bool) -> [String; 2] {
+fn thin_bar(share: f64, cells: usize) -> [String; 2] {
     let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
     let halves = (share * cells as f64 * 2.0).floor() as usize;
-    let (whole, half, track) = if ascii { ("#", "", ".") } else { ("━", "╸", "─") };
-    let mut filled = whole.repeat(halves / 2);
+    let mut filled = "━".repeat(halves / 2);
     if halves % 2 == 1 {
-        filled.push_str(half);
+        filled.push('╸');
     }
     let rest = cells - filled.chars().count();
-    [filled, track.repeat(rest)]
+    [filled, "─".repeat(rest)]
 }
 
 /// Every view once, in the order of `VIEWS`.

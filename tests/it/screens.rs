@@ -11,13 +11,18 @@ use tokendeck::{
         app::Setup,
         keymap::{Keymap, VIEWS, ViewId, ViewRow},
         picture, run,
-        theme::{Appearance, Depth, Options, Palette, Role, Theme},
+        theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme},
         view::NoApi,
     },
 };
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const SIZES: [(u16, u16); 4] = [(60, 16), (80, 24), (140, 42), (220, 60)];
+
+/// Every built-in palette.
+fn palettes() -> impl Iterator<Item = Palette> {
+    BUILTIN.iter().filter_map(|(name, _)| Palette::builtin(name))
+}
 
 fn deck() -> Arc<Deck> {
     let deck = Deck::new(Path::new(DEMO), DeckOptions::default()).unwrap();
@@ -85,7 +90,7 @@ fn a_theme_changes_colours_and_no_letter() {
     let deck = deck();
     in_each_view(VIEWS, |view| {
         let dark = plain(&deck, view.id, SIZES[2]);
-        for palette in [Palette::light(), Palette::high_contrast()] {
+        for palette in palettes().filter(|palette| palette.name != "dark") {
             let other = screen(&deck, view.id, SIZES[2], &palette, Options::default(), false);
             assert_eq!(picture::text(&dark), picture::text(&other), "{} in {}", view.word, palette.name);
             assert_ne!(dark.content()[0].bg, other.content()[0].bg, "{}: the background is the theme's", view.word);
@@ -130,7 +135,7 @@ fn contrast(a: Color, b: Color) -> Option<f64> {
 #[test]
 fn every_letter_can_be_read() {
     let deck = deck();
-    for palette in [Palette::dark(), Palette::light(), Palette::high_contrast()] {
+    for palette in palettes() {
         let selection = Theme::new(&palette, Options::default()).style(Role::Selection).bg;
         in_each_view(VIEWS, |view| {
             let buffer = screen(&deck, view.id, SIZES[1], &palette, Options::default(), false);

@@ -72,21 +72,23 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
     let mut terms = Vec::new();
     let mut i = 0;
     while i < pieces.len() {
-        let (piece, at) = &pieces[i];
-        if let (Piece::Word(name), Some((Piece::Sign(operator), sign))) = (piece, pieces.get(i + 1)) {
-            let column = column(name, columns).ok_or_else(|| unknown(name, at, columns, only_conditions))?;
-            let value = match pieces.get(i + 2) {
-                Some((Piece::Word(word), at)) => ((*word).to_owned(), at),
-                Some((Piece::Quoted(text), at)) => (text.clone(), at),
+        let (piece, span) = &pieces[i];
+        if let (Piece::Word(name), Some((Piece::Sign(operator), sign_span))) = (piece, pieces.get(i + 1)) {
+            let column = column(name, columns).ok_or_else(|| unknown(name, span, columns, only_conditions))?;
+            let (value, value_span) = match pieces.get(i + 2) {
+                Some((Piece::Word(word), span)) => ((*word).to_owned(), span),
+                Some((Piece::Quoted(text), span)) => (text.clone(), span),
                 _ => {
-                    let (typed, sign_text, value) = (&text[at.start..sign.end], &text[sign.clone()], column.example());
-                    let message = format!("`{typed}` needs a value after it, as in `{name}{sign_text}{value}`");
-                    return Err(FilterError { message, at: at.start..sign.end });
+                    let typed = span.start..sign_span.end;
+                    let (sign, example) = (&text[sign_span.clone()], column.example());
+                    let message = format!("`{}` needs a value after it, as in `{name}{sign}{example}`", &text[typed.clone()]);
+                    return Err(FilterError { message, at: typed });
                 }
             };
-            let signed = (&text[sign.clone()], *operator);
-            let wanted = value::read(column, name, signed, &value.0).map_err(|message| FilterError { message, at: value.1.clone() })?;
-            let text = [&text[at.clone()], &text[sign.clone()], &text[value.1.clone()]].concat();
+            let sign = &text[sign_span.clone()];
+            let wanted =
+                value::read(column, name, (sign, *operator), &value).map_err(|message| FilterError { message, at: value_span.clone() })?;
+            let text = [&text[span.clone()], sign, &text[value_span.clone()]].concat();
             terms.push(Term::Compare { column: column.name, operator: *operator, wanted, text });
             i += 3;
             continue;
@@ -95,27 +97,28 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
             Piece::Word(word) if has_condition && is_one_of(word, AND) => {
                 if i == 0 || i + 1 == pieces.len() {
                     let message = format!("`{word}` needs a condition before it and one after it{}", quoting(word, only_conditions));
-                    return Err(FilterError { message, at: at.clone() });
+                    return Err(FilterError { message, at: span.clone() });
                 }
             }
             Piece::Word(word) if has_condition && is_one_of(word, NOT_AND) => {
                 let word = word.to_lowercase();
                 let instead = if word == "not" { ": write `!=`, as in `chain!=eth`" } else { "" };
                 let message = format!("conditions all hold; there is no `{word}`{instead}{}", quoting(&word, only_conditions));
-                return Err(FilterError { message, at: at.clone() });
+                return Err(FilterError { message, at: span.clone() });
             }
             Piece::Word(_) | Piece::Quoted(_) if only_conditions => {
-                let word = &text[at.clone()];
+                let word = &text[span.clone()];
                 let example = columns.first().map_or("column", |column| column.name);
                 let message = format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`");
-                return Err(FilterError { message, at: at.clone() });
+                return Err(FilterError { message, at: span.clone() });
             }
             Piece::Word(word) => terms.push(Term::Word { word: word.to_lowercase(), exact: false }),
             Piece::Quoted(text) if text.is_empty() => {}
             Piece::Quoted(text) => terms.push(Term::Word { word: text.to_lowercase(), exact: true }),
             Piece::Sign(_) => {
-                let message = format!("`{}` needs a column before it, as in `cap>1m`; put a text with signs in quotes", &text[at.clone()]);
-                return Err(FilterError { message, at: at.clone() });
+                let message =
+                    format!("`{}` needs a column before it, as in `cap>1m`; put a text with signs in quotes", &text[span.clone()]);
+                return Err(FilterError { message, at: span.clone() });
             }
         }
         i += 1;

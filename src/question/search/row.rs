@@ -13,7 +13,7 @@ use crate::{
     },
     dataset::{Dataset, OwnColumn, chain::Chain, names},
     question::{
-        fields::{FIELDS, WORKED_OUT},
+        fields::{COMPUTED, FIELDS},
         filter::{self, ColumnKind, FieldValue, FilterColumn},
         list::Listed,
     },
@@ -67,8 +67,8 @@ impl Listed for TokenSummary {
 }
 
 /// Whether the column is a figure that is computed on request.
-pub fn is_worked_out(column: &str) -> bool {
-    WORKED_OUT.contains(&column)
+pub fn is_computed(column: &str) -> bool {
+    COMPUTED.contains(&column)
 }
 
 /// The prefix of a custom column whose name collides with a built-in name or alias.
@@ -117,7 +117,7 @@ impl<'a> TokenRow<'a> {
             "price_change_1h" => token.price_change_1h.map(FieldValue::Number),
             "price_change_7d" => token.price_change_7d.map(FieldValue::Number),
             "price_change_30d" => token.price_change_30d.map(FieldValue::Number),
-            column if is_worked_out(column) => {
+            column if is_computed(column) => {
                 let figures = self.figures.as_deref()?;
                 word(figures, column).map(FieldValue::text).or_else(|| number(figures, column).map(FieldValue::Number))
             }
@@ -127,7 +127,7 @@ impl<'a> TokenRow<'a> {
 
     /// The value that sorting by the column compares.
     pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
-        match self.figures.as_deref().filter(|_| is_worked_out(column) && column != "recommendation") {
+        match self.figures.as_deref().filter(|_| is_computed(column) && column != "recommendation") {
             Some(figures) => rank(figures, column).map(FieldValue::Number),
             None => self.field(column),
         }

@@ -39,7 +39,7 @@ use crate::{
 /// Rows of a chunk, between two cancellation checks.
 const CHUNK_ROWS: usize = 8_192;
 /// Chunks of one parallel batch, merged at its end.
-const CHUNKS_AT_ONCE: usize = 256;
+const BATCH_CHUNKS: usize = 256;
 /// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
 
@@ -139,7 +139,7 @@ fn cell(_: &mut SchemaGenerator) -> Schema {
 /// A query of rows and one of their columns. The terminal uses it directly, with the words of its filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnScan {
-    pub wanted: RowQuery,
+    pub query: RowQuery,
     pub column: String,
     /// Maximum number of values in the counts.
     pub limit: usize,
@@ -156,17 +156,17 @@ impl Find for ColumnScan {
     type Found = ColumnFindings;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<ColumnFindings> {
-        let table = known_table(snapshot, self.wanted.table.name)?;
+        let table = known_table(snapshot, self.query.table.name)?;
         let columns = columns::of(table);
-        let named = columns::known("column", &self.column, &columns)?;
+        let column = columns::find("column", &self.column, &columns)?;
         let grid = Grid::of(table);
-        let places = RowQuery { sort: Vec::new(), ..self.wanted.clone() }.kept(table, &grid, progress)?;
-        let read = Read { grid: &grid, places: &places, column: named.name, progress };
-        looked(table, named.kind, &read, self.limit)
+        let places = RowQuery { sort: Vec::new(), ..self.query.clone() }.matching_rows(table, &grid, progress)?;
+        let reader = ColumnReader { grid: &grid, places: &places, column: column.name, progress };
+        column_findings(table, column.kind, &reader, self.limit)
     }
 }
 
-fn ask(
+fn answer_both(
     snapshot: &Snapshot,
     table: &str,
     column: Option<&str>,
@@ -181,8 +181,8 @@ fn ask(
         return Err(Problem::new(Code::InvalidParameter, detail));
     };
     let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table))?;
-    let wanted = RowQuery { filter, ..RowQuery::all(table.schema) };
-    ColumnScan { wanted, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
+    let query = RowQuery { filter, ..RowQuery::all(table.schema) };
+    ColumnScan { query, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
 }
 
 impl Question for CountsQuestion {
@@ -196,7 +196,7 @@ impl Question for CountsQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Counts> {
-        Ok(ask(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), self.limit, progress)?.counts)
+        Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), self.limit, progress)?.counts)
     }
 }
 
@@ -211,19 +211,19 @@ impl Question for DescribeQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Description> {
-        Ok(ask(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), 1, progress)?.description)
+        Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), 1, progress)?.description)
     }
 }
 
 /// Reads one column of the selected rows.
-struct Read<'a> {
+struct ColumnReader<'a> {
     grid: &'a Grid,
     places: &'a Places,
     column: &'a str,
     progress: &'a Progress,
 }
 
-impl Read<'_> {
+impl ColumnReader<'_> {
     /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
     fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
         let (total, done) = (self.places.len(), AtomicU64::new(0));
@@ -236,7 +236,7 @@ impl Read<'_> {
             let column = frame.column(self.column).map_err(|_| Problem::new(Code::Defect, "The column cannot be read."))?;
             Ok(each(column, start))
         };
-        for starts in starts.chunks(CHUNKS_AT_ONCE) {
+        for starts in starts.chunks(BATCH_CHUNKS) {
             let made: Result<Vec<T>> = starts.par_iter().map(make).collect();
             made?.into_iter().try_for_each(&mut take)?;
         }
@@ -244,10 +244,10 @@ impl Read<'_> {
     }
 
     /// The numbers, sorted.
-    fn numbers(&self, made: NumberKind) -> Result<Sorted> {
+    fn numbers(&self, kind: NumberKind) -> Result<Sorted> {
         let keys = |column: &Column, _: usize| -> Vec<u64> {
             let mut keys = Vec::with_capacity(column.len());
-            match made {
+            match kind {
                 NumberKind::Floats if column.dtype() == &DataType::String => {
                     let texts = column.str().ok();
                     let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -260,9 +260,9 @@ impl Read<'_> {
                     keys.extend(floats.into_iter().flat_map(|floats| floats.iter().flatten()).filter(finite).map(key_of_float));
                 }
                 NumberKind::Integers => {
-                    let whole = column.to_physical_repr().cast(&DataType::Int64).ok();
-                    let whole = whole.as_ref().and_then(|column| column.i64().ok());
-                    keys.extend(whole.into_iter().flat_map(|whole| whole.iter().flatten()).map(key_of_integer));
+                    let integers = column.to_physical_repr().cast(&DataType::Int64).ok();
+                    let integers = integers.as_ref().and_then(|column| column.i64().ok());
+                    keys.extend(integers.into_iter().flat_map(|integers| integers.iter().flatten()).map(key_of_integer));
                 }
             }
             keys
@@ -272,62 +272,68 @@ impl Read<'_> {
             all.extend_from_slice(&part);
             Ok(())
         })?;
-        sort(&mut all, rayon::current_num_threads());
+        parallel_sort(&mut all, rayon::current_num_threads());
         self.progress.step(all.len() as u64, self.places.len() as u64)?;
-        Ok(Sorted::new(made, all))
+        Ok(Sorted::new(kind, all))
     }
 
     /// Counts every text; also the minimum and the maximum in this order.
     fn texts(&self, order: fn(&str, &str) -> Ordering) -> Result<Texts> {
         // Two independently keyed hashes: a collision in both is practically impossible.
-        let hashes = (RandomState::new(), RandomState::new());
-        let hash = |text: &str| (hashes.0.hash_one(text), hashes.1.hash_one(text));
+        let hashers = (RandomState::new(), RandomState::new());
+        let hash = |text: &str| (hashers.0.hash_one(text), hashers.1.hash_one(text));
+        let compare = |a: &str, b: &str| order(a, b).then_with(|| a.cmp(b));
         let count = |column: &Column, start: usize| {
-            let mut found: PlHashMap<Cow<'_, str>, (u64, u32)> = PlHashMap::default();
-            if let Ok(texts) = column.str() {
-                // Equal texts often come in runs: one lookup for each run.
-                let present = texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?)));
-                for (at, text, count) in runs(present) {
-                    found.entry(text.into()).or_insert((0, (start + at) as u32)).0 += count;
-                }
-            } else {
-                let frame = column.clone().into_frame();
-                for (at, text) in (0..column.len()).filter_map(|at| Some((at, plain(&in_frame(&frame, self.column, at))?))) {
-                    found.entry(text.into()).or_insert((0, (start + at) as u32)).0 += 1;
-                }
-            }
-            let by_order = |a: &&Cow<'_, str>, b: &&Cow<'_, str>| order(a, b).then_with(|| a.cmp(b));
-            let (least, most) = (found.keys().min_by(by_order), found.keys().max_by(by_order));
-            let (least, most) = (least.map(ToString::to_string), most.map(ToString::to_string));
-            (found.into_iter().map(|(text, met)| (hash(&text), met)).collect::<Vec<_>>(), least, most)
+            let counts = self.count_texts(column, start);
+            let min = counts.keys().min_by(|a, b| compare(a, b)).map(ToString::to_string);
+            let max = counts.keys().max_by(|a, b| compare(a, b)).map(ToString::to_string);
+            (counts.into_iter().map(|(text, count)| (hash(&text), count)).collect::<Vec<_>>(), min, max)
         };
         let mut texts = Texts::default();
-        self.chunks(count, |(found, least, most)| {
-            for (hash, (count, place)) in found {
-                texts.found.entry(hash).or_insert((0, place)).0 += count;
+        self.chunks(count, |(counts, min, max)| {
+            for (hash, TextCount { count, first_row }) in counts {
+                texts.counts.entry(hash).or_insert(TextCount { count: 0, first_row }).count += count;
             }
-            if texts.found.len() > TEXTS_MAX {
+            if texts.counts.len() > TEXTS_MAX {
                 let detail = format!("The column has more than {TEXTS_MAX} different texts: fewer rows, by conditions, can be looked at.");
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
-            texts.least = texts.least.take().into_iter().chain(least).min_by(|a, b| order(a, b).then_with(|| a.cmp(b)));
-            texts.most = texts.most.take().into_iter().chain(most).max_by(|a, b| order(a, b).then_with(|| a.cmp(b)));
+            texts.min = texts.min.take().into_iter().chain(min).min_by(|a, b| compare(a, b));
+            texts.max = texts.max.take().into_iter().chain(max).max_by(|a, b| compare(a, b));
             Ok(())
         })?;
         Ok(texts)
     }
 
-    /// The most frequent texts.
-    fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
-        let mut all: Vec<(u64, u32)> = texts.found.values().copied().collect();
-        // Ties: the earliest row first.
-        all.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        all.truncate(limit);
-        let text = |place: u32| {
-            let frame = self.grid.at(self.places, place as usize..place as usize + 1, Some(&[self.column]));
-            plain(&in_frame(&frame, self.column, 0)).unwrap_or_default()
+    /// Counts the texts of a chunk that begins at row `start`.
+    fn count_texts<'c>(&self, column: &'c Column, start: usize) -> PlHashMap<Cow<'c, str>, TextCount> {
+        let mut counts: PlHashMap<Cow<'c, str>, TextCount> = PlHashMap::default();
+        let mut add = |text, at: usize, count| {
+            counts.entry(text).or_insert(TextCount { count: 0, first_row: (start + at) as u32 }).count += count;
         };
-        let mut named: Vec<(String, u64)> = all.into_iter().map(|(count, place)| (text(place), count)).collect();
+        if let Ok(texts) = column.str() {
+            // Equal texts often come in runs: one lookup for each run.
+            let present = texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?)));
+            runs(present).for_each(|(at, text, count)| add(text.into(), at, count));
+        } else {
+            let frame = column.clone().into_frame();
+            let present = (0..column.len()).filter_map(|at| Some((at, display_text(&in_frame(&frame, self.column, at))?)));
+            present.for_each(|(at, text)| add(text.into(), at, 1));
+        }
+        counts
+    }
+
+    /// The most frequent texts and their counts.
+    fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
+        let mut counts: Vec<TextCount> = texts.counts.values().copied().collect();
+        // Ties: the earliest row first.
+        counts.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.first_row.cmp(&b.first_row)));
+        counts.truncate(limit);
+        let text = |row: usize| {
+            let frame = self.grid.at(self.places, row..row + 1, Some(&[self.column]));
+            display_text(&in_frame(&frame, self.column, 0)).unwrap_or_default()
+        };
+        let mut named: Vec<(String, u64)> = counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect();
         named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         named
     }
@@ -335,12 +341,12 @@ impl Read<'_> {
 
 /// Parallel sort: partitions around the median and sorts the halves on their own threads, which with the standard library's sort is faster
 /// than rayon's.
-fn sort(keys: &mut [u64], threads: usize) {
+fn parallel_sort(keys: &mut [u64], threads: usize) {
     if threads < 2 || keys.len() < CHUNK_ROWS {
         return keys.sort_unstable();
     }
     let (low, _, high) = keys.select_nth_unstable(keys.len() / 2);
-    rayon::join(|| sort(low, threads / 2), || sort(high, threads - threads / 2));
+    rayon::join(|| parallel_sort(low, threads / 2), || parallel_sort(high, threads - threads / 2));
 }
 
 /// Run-length encoding: the row of each run's first text, the text, and the run's length.
@@ -356,15 +362,22 @@ fn runs<'a>(texts: impl Iterator<Item = (usize, &'a str)>) -> impl Iterator<Item
     })
 }
 
-/// Texts by their two hashes: the count, and the first row.
-#[derive(Debug, Default)]
-struct Texts {
-    found: HashMap<(u64, u64), (u64, u32)>,
-    least: Option<String>,
-    most: Option<String>,
+/// How often a text occurs, and the first of the selected rows that has it.
+#[derive(Debug, Clone, Copy)]
+struct TextCount {
+    count: u64,
+    first_row: u32,
 }
 
-fn plain(value: &CellValue) -> Option<String> {
+/// Texts by their two hashes.
+#[derive(Debug, Default)]
+struct Texts {
+    counts: HashMap<(u64, u64), TextCount>,
+    min: Option<String>,
+    max: Option<String>,
+}
+
+fn display_text(value: &CellValue) -> Option<String> {
     Some(match value {
         CellValue::Missing => return None,
         CellValue::Text(text) => text.clone(),
@@ -378,77 +391,89 @@ fn plain(value: &CellValue) -> Option<String> {
 }
 
 /// A number of a column of this kind as JSON.
-fn written(kind: Kind, number: Number) -> Value {
+fn json_number(kind: Kind, number: Number) -> Value {
     match (kind, number) {
-        (Kind::Time, number) => json!(Time(whole(number))),
-        (Kind::Date, number) => json!(Day(i32::try_from(whole(number)).unwrap_or_default())),
+        (Kind::Time, number) => json!(Time(rounded(number))),
+        (Kind::Date, number) => json!(Day(i32::try_from(rounded(number)).unwrap_or_default())),
         (_, Number::Integer(number)) => json!(number),
         (_, Number::Float(number)) => json!(number),
     }
 }
 
 /// Compares unsigned decimal integers of any length.
-fn by_digits(a: &str, b: &str) -> Ordering {
+fn compare_digits(a: &str, b: &str) -> Ordering {
     let [a, b] = [a, b].map(|digits| digits.trim_start_matches('0'));
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
-fn whole(number: Number) -> i64 {
+fn rounded(number: Number) -> i64 {
     match number {
         Number::Integer(number) => number,
         Number::Float(number) => number.round() as i64,
     }
 }
 
-fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<ColumnFindings> {
-    let rows = read.places.len() as u64;
+/// The most frequent of the numbers, smaller ones first among equally frequent ones; and the number of distinct ones.
+fn most_frequent_numbers(numbers: &Sorted, limit: usize) -> (Vec<(Number, u64)>, u64) {
+    // Runs come in ascending order, so a stable sort keeps the smaller value first.
+    let keep_most_frequent = |counts: &mut Vec<(Number, u64)>| {
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts.truncate(limit);
+    };
+    let (mut counts, mut distinct) = (Vec::new(), 0);
+    for (number, count) in numbers.runs() {
+        distinct += 1;
+        counts.push((number, count));
+        // The least frequent are dropped from time to time.
+        if counts.len() >= limit.saturating_mul(2).max(65_536) {
+            keep_most_frequent(&mut counts);
+        }
+    }
+    keep_most_frequent(&mut counts);
+    (counts, distinct)
+}
+
+fn column_findings(table: &Table, kind: Kind, reader: &ColumnReader<'_>, limit: usize) -> Result<ColumnFindings> {
     let numbers = match kind {
-        Kind::Integer | Kind::Time | Kind::Date => Some(read.numbers(NumberKind::Integers)?),
-        Kind::Float | Kind::Uint256 => Some(read.numbers(NumberKind::Floats)?),
+        Kind::Integer | Kind::Time | Kind::Date => Some(reader.numbers(NumberKind::Integers)?),
+        Kind::Float | Kind::Uint256 => Some(reader.numbers(NumberKind::Floats)?),
         _ => None,
     };
     // Digits beyond a float's precision are distinguished as texts.
     let texts = match (kind, &numbers) {
-        (Kind::Uint256, _) => Some(read.texts(by_digits)?),
-        (_, None) => Some(read.texts(str::cmp)?),
+        (Kind::Uint256, _) => Some(reader.texts(compare_digits)?),
+        (_, None) => Some(reader.texts(str::cmp)?),
         (_, Some(_)) => None,
     };
-    let count = |value: Value, count: u64, of: u64| ValueCount { value, count, share: count as f64 / of.max(1) as f64 };
-    let (present, distinct, counts) = match (&texts, &numbers) {
+    let (present, distinct, counts): (u64, u64, Vec<(Value, u64)>) = match (&texts, &numbers) {
         (Some(texts), _) => {
-            let present: u64 = texts.found.values().map(|(count, _)| count).sum();
-            let counts = read.most_frequent(texts, limit).into_iter().map(|(text, n)| count(json!(text), n, present)).collect();
-            (present, texts.found.len() as u64, counts)
+            let present = texts.counts.values().map(|text| text.count).sum();
+            let counts = reader.most_frequent(texts, limit).into_iter().map(|(text, count)| (json!(text), count));
+            (present, texts.counts.len() as u64, counts.collect())
         }
         (None, Some(numbers)) => {
-            let (mut distinct, mut most) = (0, Vec::new());
-            for (number, n) in numbers.runs() {
-                distinct += 1;
-                most.push((n, number));
-                // Runs come in ascending order, so ties keep the smaller value first; the least frequent are dropped from time to time.
-                if most.len() >= limit.saturating_mul(2).max(65_536) {
-                    most.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
-                    most.truncate(limit);
-                }
-            }
-            most.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
-            most.truncate(limit);
-            let present = numbers.len() as u64;
-            (present, distinct, most.into_iter().map(|(n, number)| count(written(kind, number), n, present)).collect())
+            let (counts, distinct) = most_frequent_numbers(numbers, limit);
+            let counts = counts.into_iter().map(|(number, count)| (json_number(kind, number), count));
+            (numbers.len() as u64, distinct, counts.collect())
         }
         (None, None) => (0, 0, Vec::new()),
     };
+    let share = |count: u64| count as f64 / present.max(1) as f64;
+    let counts = counts.into_iter().map(|(value, count)| ValueCount { value, count, share: share(count) }).collect();
+    let rows = reader.places.len() as u64;
     let missing = rows - present.min(rows);
     let statistics = numbers.as_ref().and_then(Sorted::statistics);
-    let between = |number: f64| written(kind, Number::Float(number));
-    let edges = || texts.as_ref().map(|texts| (json!(texts.least), json!(texts.most)));
-    let numeric = || statistics.as_ref().map(|statistics| (written(kind, statistics.min), written(kind, statistics.max)));
-    let (min, max) = edges().or_else(numeric).unwrap_or_default();
-    let quartile = |nth: usize| statistics.as_ref().map_or(Value::Null, |statistics| between(statistics.quartiles[nth]));
+    let (min, max) = match (&texts, &statistics) {
+        (Some(texts), _) => (json!(texts.min), json!(texts.max)),
+        (None, Some(statistics)) => (json_number(kind, statistics.min), json_number(kind, statistics.max)),
+        (None, None) => (Value::Null, Value::Null),
+    };
+    let float = |number: Option<f64>| number.map_or(Value::Null, |number| json_number(kind, Number::Float(number)));
+    let quartile = |nth: usize| float(statistics.as_ref().map(|statistics| statistics.quartiles[nth]));
     let bins = statistics.iter().flat_map(|statistics| &statistics.histogram);
     let description = Description {
         table: table.schema.name,
-        column: read.column.to_owned(),
+        column: reader.column.to_owned(),
         kind: kind.word(),
         rows,
         missing,
@@ -458,10 +483,10 @@ fn looked(table: &Table, kind: Kind, read: &Read<'_>, limit: usize) -> Result<Co
         median: quartile(1),
         quartile_3: quartile(2),
         max,
-        mean: statistics.as_ref().map_or(Value::Null, |statistics| between(statistics.mean)),
-        histogram: bins.map(|(from, count)| Bin { from: written(kind, *from), count: *count }).collect(),
+        mean: float(statistics.as_ref().map(|statistics| statistics.mean)),
+        histogram: bins.map(|(from, count)| Bin { from: json_number(kind, *from), count: *count }).collect(),
     };
-    let counts = Counts { table: table.schema.name, column: read.column.to_owned(), rows, missing, distinct, counts };
+    let counts = Counts { table: table.schema.name, column: reader.column.to_owned(), rows, missing, distinct, counts };
     Ok(ColumnFindings { counts, description })
 }
 

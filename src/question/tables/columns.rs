@@ -38,7 +38,7 @@ pub fn for_filter(table: &Table) -> Vec<FilterColumn> {
 pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'static str>> {
     let mut chosen: Vec<&'static str> = Vec::new();
     for name in parts_of(text.unwrap_or_default()) {
-        let column = known("columns", name, columns)?;
+        let column = find("columns", name, columns)?;
         if !chosen.contains(&column.name) {
             chosen.push(column.name);
         }
@@ -47,7 +47,7 @@ pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'sta
 }
 
 /// The column that the parameter names, in any letter case.
-pub(super) fn known<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
+pub(super) fn find<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
     columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
         let all = || columns.iter().map(|column| column.name);
         let nearest = nearest(name, all()).map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));

@@ -23,8 +23,8 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Find,
+        caches::OrderedRows,
         filter::{self, ColumnKind, FieldValue, Filter, FilterColumn},
-        memory::OrderedRows,
         order::Order,
         progress::Progress,
         snapshot::Snapshot,
@@ -32,14 +32,14 @@ use crate::{
 };
 
 /// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
-const FIRST_ROWS: usize = 1_000;
+const TOP_ROWS: usize = 1_000;
 /// Rows of a chunk, between two cancellation checks.
-const STRETCH: usize = 16_384;
+const CHUNK_ROWS: usize = 16_384;
 /// Chunks of one parallel batch, whose matches are stored at its end.
-const STRETCHES: usize = 64;
+const BATCH_CHUNKS: usize = 64;
 
 /// Chunks scanned in parallel when only some matches are needed.
-const STRETCHES_AHEAD: usize = 8;
+const SCAN_CHUNKS: usize = 8;
 
 /// Row filter and sort order of a table query.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,9 +51,9 @@ pub struct RowQuery {
 
 /// The complete order of a query of which `RowQuery` found the first rows.
 #[derive(Debug, Clone)]
-pub struct Whole {
-    pub wanted: RowQuery,
-    pub found: OrderedRows,
+pub struct CompleteOrder {
+    pub query: RowQuery,
+    pub first: OrderedRows,
 }
 
 impl RowQuery {
@@ -66,26 +66,27 @@ impl RowQuery {
     }
 
     /// Row indices that match the filter, in table order.
-    pub(super) fn kept(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<Places> {
+    pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<Places> {
         if self.filter.is_empty() {
             return Ok(Places::Run(0..grid.height()));
         }
-        filtered(grid, &self.filter, &self.looked_at(table), progress)
+        filtered(grid, &self.filter, &self.columns_read(table), progress)
     }
 
     /// The columns that the filter reads.
-    fn looked_at(&self, table: &Table) -> Vec<FilterColumn> {
-        self.filter.looked_at(columns::for_filter(table))
+    fn columns_read(&self, table: &Table) -> Vec<FilterColumn> {
+        self.filter.columns_read(columns::for_filter(table))
     }
 
     /// The first `count` matching rows from row `start` on, in table order.
-    pub(super) fn next(&self, table: &Table, grid: &Grid, start: usize, count: usize, progress: &Progress) -> Result<Vec<u32>> {
-        let looked_at = self.looked_at(table);
+    pub(super) fn next_matching(&self, table: &Table, grid: &Grid, start: usize, count: usize, progress: &Progress) -> Result<Vec<u32>> {
+        let columns_read = self.columns_read(table);
         let mut found = Vec::new();
-        for stretches in (start..grid.height()).step_by(STRETCH).collect::<Vec<_>>().chunks(STRETCHES_AHEAD) {
-            progress.step(stretches[0] as u64, grid.height() as u64)?;
-            let kept = |&start: &usize| kept_of(grid, start..(start + STRETCH).min(grid.height()), &self.filter, &looked_at);
-            found.par_extend(stretches.par_iter().flat_map_iter(kept));
+        for chunks in (start..grid.height()).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(SCAN_CHUNKS) {
+            progress.step(chunks[0] as u64, grid.height() as u64)?;
+            let matching =
+                |&start: &usize| matching_in_chunk(grid, start..(start + CHUNK_ROWS).min(grid.height()), &self.filter, &columns_read);
+            found.par_extend(chunks.par_iter().flat_map_iter(matching));
             if found.len() >= count {
                 break;
             }
@@ -95,25 +96,27 @@ impl RowQuery {
     }
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
-    pub(super) fn ordered(&self, grid: &Grid, kept: Places, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
+    pub(super) fn sorted(&self, grid: &Grid, matching: Places, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
         match (grid, self.sort.as_slice()) {
-            (_, []) => Ok(OrderedRows::whole(kept)),
+            (_, []) => Ok(OrderedRows::complete(matching)),
             (Grid::Memory(frame), sort) => {
                 // Polars cannot be cancelled midway; the total is unknown.
                 progress.step(0, 0)?;
-                Ok(OrderedRows::whole(Places::from(sorted(frame, self.table, sort, &kept)?)))
+                Ok(OrderedRows::complete(Places::from(sorted_rows(frame, self.table, sort, &matching)?)))
             }
             // The large table is stored in this order.
             (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
-                Ok(OrderedRows::whole(if sort.descending { Places::Backwards(Box::new(kept)) } else { kept }))
+                Ok(OrderedRows::complete(if sort.descending { Places::Backwards(Box::new(matching)) } else { matching }))
             }
             (Grid::Large(table), sort) => {
                 let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
                 let by = SortBy { ties: &ties, ..SortBy::from((sort[0].column, sort[0].descending)) };
                 let step = |done, total| progress.step(done, total);
-                match count.filter(|_| kept.len() > table.sorting().at_once) {
-                    None => rank(table, by, &kept, step).map(OrderedRows::whole),
-                    Some(count) => Ok(OrderedRows { places: Places::from(first(table, by, &kept, count, step)?), of: Some(kept) }),
+                match count.filter(|_| matching.len() > table.sorting().at_once) {
+                    None => rank(table, by, &matching, step).map(OrderedRows::complete),
+                    Some(count) => {
+                        Ok(OrderedRows { places: Places::from(first(table, by, &matching, count, step)?), unsorted: Some(matching) })
+                    }
                 }
             }
         }
@@ -123,34 +126,34 @@ impl RowQuery {
 impl Find for RowQuery {
     type Found = OrderedRows;
 
-    /// The first rows of a large table where a complete sort is slow; `Whole` completes them.
+    /// The first rows of a large table where a complete sort is slow; `CompleteOrder` completes them.
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.table.name)?;
         let grid = Grid::of(table);
-        let kept = self.kept(table, &grid, progress)?;
-        self.ordered(&grid, kept, Some(FIRST_ROWS), progress)
+        let matching = self.matching_rows(table, &grid, progress)?;
+        self.sorted(&grid, matching, Some(TOP_ROWS), progress)
     }
 }
 
-impl Find for Whole {
+impl Find for CompleteOrder {
     type Found = OrderedRows;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
-        let table = super::known_table(snapshot, self.wanted.table.name)?;
-        match &self.found.of {
-            Some(of) => self.wanted.ordered(&Grid::of(table), of.clone(), None, progress),
-            None => Ok(self.found.clone()),
+        let table = super::known_table(snapshot, self.query.table.name)?;
+        match &self.first.unsorted {
+            Some(unsorted) => self.query.sorted(&Grid::of(table), unsorted.clone(), None, progress),
+            None => Ok(self.first.clone()),
         }
     }
 }
 
 /// Sorted row indices; missing values come last either way, and the sort is stable.
-fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[Order], kept: &Places) -> Result<Vec<u32>> {
+fn sorted_rows(frame: &DataFrame, schema: &TableSchema, sort: &[Order], matching: &Places) -> Result<Vec<u32>> {
     let failed = |error: polars::prelude::PolarsError| {
         tracing::warn!("sorting {}: {error}", schema.name);
         Problem::new(Code::Defect, "The rows cannot be sorted so: choose another column.")
     };
-    let rows: Vec<u32> = kept.iter().map(|place| place as u32).collect();
+    let rows: Vec<u32> = matching.iter().map(|place| place as u32).collect();
     let places = IdxCa::new("rows".into(), &rows);
     let mut keys = Vec::with_capacity(sort.len());
     for (nth, by) in sort.iter().enumerate() {
@@ -198,22 +201,22 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: &Progress) -> Result<Places> {
+fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<Places> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
     let mut places = PlacesWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
-    for stretches in (0..count).step_by(STRETCH).collect::<Vec<_>>().chunks(STRETCHES) {
-        let kept: Result<Vec<Vec<u32>>> = stretches
+    for chunks in (0..count).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(BATCH_CHUNKS) {
+        let matching: Result<Vec<Vec<u32>>> = chunks
             .par_iter()
             .map(|&start| {
                 progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
-                let stretch = start..(start + STRETCH).min(count);
-                let kept = kept_of(grid, stretch.clone(), filter, looked_at);
-                done.fetch_add(stretch.len(), Ordering::Relaxed);
-                Ok(kept)
+                let chunk = start..(start + CHUNK_ROWS).min(count);
+                let matching = matching_in_chunk(grid, chunk.clone(), filter, columns_read);
+                done.fetch_add(chunk.len(), Ordering::Relaxed);
+                Ok(matching)
             })
             .collect();
-        for place in kept?.into_iter().flatten() {
+        for place in matching?.into_iter().flatten() {
             places.push(place)?;
         }
     }
@@ -221,18 +224,18 @@ fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: 
 }
 
 /// The matching rows of a chunk; skipped by its zone map where possible.
-fn kept_of(grid: &Grid, rows: Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Vec<u32> {
-    if !filter.may_match(|column| range(grid, column, rows.clone(), looked_at)) {
+fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Vec<u32> {
+    if !filter.may_match(|column| range(grid, column, rows.clone(), columns_read)) {
         return Vec::new();
     }
-    let names: Vec<&str> = looked_at.iter().map(|column| column.name).collect();
-    keep(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, looked_at)
+    let names: Vec<&str> = columns_read.iter().map(|column| column.name).collect();
+    matching_in_frame(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, columns_read)
 }
 
 /// The minimum and maximum of a large table's column in these rows (the zone map), where known without reading them.
-fn range(grid: &Grid, column: &str, rows: Range<usize>, looked_at: &[FilterColumn]) -> Option<filter::Range> {
+fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterColumn]) -> Option<filter::Range> {
     let Grid::Large(table) = grid else { return None };
-    let kind = looked_at.iter().find(|known| known.name == column)?.kind;
+    let kind = columns_read.iter().find(|known| known.name == column)?.kind;
     Some(match (table.extent(column, rows)?, kind) {
         (Extent::Empty, _) => filter::Range::Empty,
         (Extent::Float(low, high), ColumnKind::Number) => filter::Range::Number(low, high),
@@ -242,17 +245,17 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, looked_at: &[FilterColum
     })
 }
 
-fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Vec<u32> {
-    let mut kept = Vec::new();
+fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Vec<u32> {
+    let mut matching = Vec::new();
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&FilterColumn, CellValue)> =
-            looked_at.iter().map(|column| (column, in_frame(stretch, column.name, place))).collect();
+            columns_read.iter().map(|column| (column, in_frame(chunk, column.name, place))).collect();
         let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
         if filter.matches(|name| found(name).and_then(|(column, value)| field(value, column.kind))) {
-            kept.push(row as u32);
+            matching.push(row as u32);
         }
     }
-    kept
+    matching
 }
 
 /// A cell as a filter value.
@@ -314,10 +317,10 @@ mod tests {
         }
     }
 
-    fn found(frame: &DataFrame, wanted: &RowQuery, progress: &Progress) -> Result<Vec<usize>> {
-        let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(wanted.table) };
+    fn found(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<Vec<usize>> {
+        let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(query.table) };
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
-        wanted.find(&snapshot, progress).map(|shown| shown.places.iter().collect())
+        query.find(&snapshot, progress).map(|order| order.places.iter().collect())
     }
 
     #[test]
@@ -335,13 +338,13 @@ mod tests {
             (&[("log_index", false), ("value", true)], &[1, 0, 2, 3, 4]),
         ];
         for (sort, expected) in cases {
-            let wanted = RowQuery { sort: by(sort), ..RowQuery::all(schema) };
-            assert_eq!(found(&transfers, &wanted, &Progress::default()).unwrap(), expected, "{sort:?}");
+            let query = RowQuery { sort: by(sort), ..RowQuery::all(schema) };
+            assert_eq!(found(&transfers, &query, &Progress::default()).unwrap(), expected, "{sort:?}");
         }
         let intervals = Series::new("interval".into(), ["1d", "1h", "1w", "15m"]).into_column();
         let candles = DataFrame::new(4, vec![intervals]).unwrap();
-        let wanted = RowQuery { sort: by(&[("interval", false)]), ..RowQuery::all(schema::table("candles").unwrap()) };
-        assert_eq!(found(&candles, &wanted, &Progress::default()).unwrap(), [3, 1, 0, 2]);
+        let query = RowQuery { sort: by(&[("interval", false)]), ..RowQuery::all(schema::table("candles").unwrap()) };
+        assert_eq!(found(&candles, &query, &Progress::default()).unwrap(), [3, 1, 0, 2]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl App {
             Effect::Select(token) => self.select(token),
             Effect::Open(token, view) => {
                 let from = self.current;
-                (self.unsettled, self.token) = (None, Some(token));
+                (self.pending_selection, self.token) = (None, Some(token));
                 self.go(view);
                 self.opened_from = Some(from).filter(|from| *from != view);
             }
@@ -60,7 +60,7 @@ impl App {
                 let known = self.snapshot.as_ref().and_then(|snapshot| snapshot.market.of(&snapshot.dataset, &token)?.symbol.clone());
                 let symbol = known.unwrap_or_else(|| token.short());
                 self.say(format!("{symbol} is {} the watchlist", if starred { "on" } else { "off" }), false);
-                self.look_again();
+                self.take_in_changes();
             }
             Effect::Say(text) => self.say(text, false),
             Effect::Warn(text) => self.say(text, true),
@@ -172,7 +172,7 @@ impl App {
     pub(super) fn reload(&mut self) {
         self.setup.deck.load_in_background();
         self.say("loading the data again", false);
-        self.look_again();
+        self.take_in_changes();
     }
 
     fn change_theme(&mut self, name: &str) {

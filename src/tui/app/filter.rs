@@ -48,15 +48,15 @@ impl App {
             return;
         }
         self.filter = None;
-        self.press_early();
+        self.note_early_key();
         if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
             self.token = Some(token);
-            self.look_again();
+            self.take_in_changes();
         }
     }
 
     /// Closes the line of an invalid filter and restores the filter before it.
-    pub(in crate::tui) fn drop_refused(&mut self) {
+    pub(in crate::tui) fn drop_invalid_filter(&mut self) {
         let Some(line) = self.filter.take_if(|line| line.problem.is_some()) else { return };
         self.with_view(self.current, |view, context| view.filter().is_some().then(|| view.set_filter(&line.before, context)));
     }

@@ -11,9 +11,9 @@ const LOAD_TICK: Duration = Duration::from_millis(200);
 
 impl App {
     /// Takes in outside changes: the generation, the load, answers that arrived.
-    pub fn look_again(&mut self) {
+    pub fn take_in_changes(&mut self) {
         self.snapshot = self.setup.deck.snapshot().ok();
-        (self.load, self.load_seen) = (self.setup.deck.load_state(), Instant::now());
+        (self.load, self.load_polled) = (self.setup.deck.load_state(), Instant::now());
         if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
             self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
         }
@@ -28,30 +28,30 @@ impl App {
 
     /// Selects the program's token, which the views show.
     pub fn select(&mut self, token: Address) {
-        self.unsettled = None;
+        self.pending_selection = None;
         self.token = Some(token);
         if self.current == ViewId::Tokens {
             self.with_view(ViewId::Tokens, |view, context| view.reveal(token, context));
         }
-        self.look_again();
+        self.take_in_changes();
     }
 
     /// Steps to the next or previous token of the list that the user came from.
     pub(super) fn step_token(&mut self, forward: bool) {
-        let (token, list) = (self.token, self.list_of);
-        let Some((next, row, count)) = self.with_view(list, |view, context| view.beside(token, forward, context)) else {
+        let (token, list) = (self.token, self.stepped_list);
+        let Some((next, row, count)) = self.with_view(list, |view, context| view.select_neighbour(token, forward, context)) else {
             let end = if forward { "last" } else { "first" };
             return self.say(format!("this is the {end} token of {}", list.title()), false);
         };
-        (self.unsettled, self.token) = (None, Some(next));
-        self.look_again();
+        (self.pending_selection, self.token) = (None, Some(next));
+        self.take_in_changes();
         self.say(format!("{row} of {count} in {}", list.title()), false);
     }
 
     /// Notes that a key was pressed before the data was loaded; its effect on the token is settled later.
-    pub(super) fn press_early(&mut self) {
+    pub(super) fn note_early_key(&mut self) {
         if self.snapshot.is_none() && matches!(self.current, ViewId::Tokens | ViewId::Growth) {
-            self.unsettled = Some(self.current);
+            self.pending_selection = Some(self.current);
         }
     }
 
@@ -61,7 +61,7 @@ impl App {
         if self.snapshot.is_none() {
             return;
         }
-        let view = match self.unsettled {
+        let view = match self.pending_selection {
             Some(view) if view != self.current => {
                 self.with_view(view, |view, context| view.refresh(context));
                 view
@@ -76,7 +76,7 @@ impl App {
         let selected = self.with_view(view, |view, context| view.selected_token(context));
         // The Growth view gets its rows a moment later.
         if selected.is_some() || view == ViewId::Tokens {
-            self.unsettled = None;
+            self.pending_selection = None;
         }
         if selected.is_some() && selected != self.token {
             self.token = selected;
@@ -87,7 +87,7 @@ impl App {
     /// Time of the next load poll; `None` when no load runs.
     pub(super) fn load_tick(&self) -> Option<Instant> {
         let first = self.snapshot.is_none() && self.load.failure.is_none();
-        (self.load.running || first).then(|| self.load_seen + LOAD_TICK)
+        (self.load.running || first).then(|| self.load_polled + LOAD_TICK)
     }
 
     pub(super) fn load_ticked(&mut self, now: Instant) {
@@ -96,7 +96,7 @@ impl App {
         }
         let load = self.setup.deck.load_state();
         self.dirty |= (load.running, &load.tables, &load.asking) != (self.load.running, &self.load.tables, &self.load.asking);
-        (self.load, self.load_seen) = (load, now);
+        (self.load, self.load_polled) = (load, now);
     }
 }
 

@@ -64,7 +64,7 @@ impl App {
             view.restore(&kept);
             view.refresh(context);
         });
-        self.look_again();
+        self.take_in_changes();
         self.say(format!("screen `{name}`"), false);
     }
 

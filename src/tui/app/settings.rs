@@ -39,6 +39,6 @@ impl App {
                 self.say(reason, true);
             }
         }
-        self.draw_whole();
+        self.request_full_redraw();
     }
 }

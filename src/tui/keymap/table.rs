@@ -89,7 +89,7 @@ const TOKEN: Scope = Scope::Some("Posts, Chart, Security, DEXes", &[ViewId::Post
 
 impl Scope {
     /// Whether two scopes overlap.
-    pub fn meets(self, other: Self) -> bool {
+    pub fn overlaps(self, other: Self) -> bool {
         match (self, other) {
             (Self::Everywhere, _) | (_, Self::Everywhere) => true,
             (Self::View(view), scope) | (scope, Self::View(view)) => scope.holds(view),

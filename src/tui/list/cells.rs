@@ -18,7 +18,7 @@ pub(super) const BAR: u16 = 2;
 impl<L: Fields> List<L> {
     /// The key of the selected cell's column; `None` while a whole row is selected.
     pub fn column(&self) -> Option<&'static str> {
-        let shown = self.shown();
+        let shown = self.drawn_fields();
         let chosen = self.column.filter(|key| shown.iter().any(|field| field.column.key == *key));
         chosen.or_else(|| shown.first().filter(|_| L::SCROLLS).map(|field| field.column.key))
     }
@@ -28,7 +28,7 @@ impl<L: Fields> List<L> {
         if !L::CELLS {
             return false;
         }
-        let keys: Vec<&'static str> = self.shown().iter().map(|field| field.column.key).collect();
+        let keys: Vec<&'static str> = self.drawn_fields().iter().map(|field| field.column.key).collect();
         let at = self.column().and_then(|key| keys.iter().position(|known| *known == key));
         let next = match (at, right) {
             // The first press selects the first column.

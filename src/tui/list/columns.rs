@@ -22,7 +22,7 @@ impl<L: Fields> List<L> {
     /// The drawn columns, without those scrolled out of view.
     pub(super) fn on_screen_columns(&mut self, width: u16) -> (Vec<Field<L>>, Vec<TableColumn>) {
         let columns = self.screen_columns(width);
-        let mut both: Vec<(Field<L>, TableColumn)> = self.shown().into_iter().copied().zip(columns).collect();
+        let mut both: Vec<(Field<L>, TableColumn)> = self.drawn_fields().into_iter().copied().zip(columns).collect();
         if L::SCROLLS {
             self.scroll(&mut both, width);
         }
@@ -32,7 +32,7 @@ impl<L: Fields> List<L> {
     /// Sets the minimum width of each figure column to its widest figure, so that none is cut; for lists short enough to scan.
     pub fn fit_figures(&mut self, rows: &[L::Row<'_>], context: &Context<'_>) {
         let figures = |field: &Field<L>| {
-            let look = CellContext { cells: usize::from(field.column.ideal), ascii: context.ascii, now: context.now };
+            let look = CellContext { cells: usize::from(field.column.ideal), now: context.now };
             let cells = rows.iter().map(|&row| field.show(ListRow { given: row }, &look));
             // Figures with a short form need no extra room.
             let mut texts: Vec<String> = cells.filter(|cell| cell.short.is_none()).map(|cell: Cell| cell.plain().into_owned()).collect();
@@ -42,7 +42,7 @@ impl<L: Fields> List<L> {
             texts.iter().map(|text| text::width(text) as u16).max().unwrap_or(0)
         };
         let fields = L::FIELDS.iter().filter(|field| field.shown && field.column.align != ColumnAlign::Left);
-        self.least = fields.map(|field| (field.column.key, figures(field))).collect();
+        self.min_widths = fields.map(|field| (field.column.key, figures(field))).collect();
     }
 
     /// Number of frozen columns, which stay at any width.
@@ -52,14 +52,14 @@ impl<L: Fields> List<L> {
 
     /// Column priorities when narrow: frozen columns, the selected cell's column, the user's sort columns, then the rest.
     fn screen_columns(&self, width: u16) -> Vec<TableColumn> {
-        let fields = self.shown();
+        let fields = self.drawn_fields();
         let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
         let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
         let fitted = |(nth, field): (usize, &&Field<L>)| {
             let mut column = field.column;
             L::fit(&mut column, width);
-            if let Some((_, least)) = self.least.iter().find(|(key, _)| *key == column.key) {
-                (column.min, column.ideal) = (column.min.max(*least), column.ideal.max(*least));
+            if let Some((_, min_width)) = self.min_widths.iter().find(|(key, _)| *key == column.key) {
+                (column.min, column.ideal) = (column.min.max(*min_width), column.ideal.max(*min_width));
             }
             if self.sorting.keys().iter().any(|order| order.column == column.key) {
                 // The sort mark must not cut the title.
@@ -86,11 +86,11 @@ impl<L: Fields> List<L> {
 
     /// Drops the columns scrolled out of view.
     fn scroll(&mut self, columns: &mut Vec<(Field<L>, TableColumn)>, width: u16) {
-        let least: Vec<u16> = columns.iter().map(|(_, column)| column.least()).collect();
+        let min_widths: Vec<u16> = columns.iter().map(|(_, column)| column.min_width()).collect();
         let selected = self.column().and_then(|key| columns.iter().position(|(field, _)| field.column.key == key)).unwrap_or(0);
         let frozen = self.frozen().min(columns.len());
-        let window = window(&least, frozen, selected, self.first, width);
-        self.first = window.start;
+        let window = window(&min_widths, frozen, selected, self.first_scrolled, width);
+        self.first_scrolled = window.start;
         let mut nth = 0..;
         columns.retain(|_| nth.next().is_some_and(|nth| nth < frozen || window.contains(&nth)));
         // Without a growing column, the figures would be far from their titles: a text column at the end grows.
@@ -103,17 +103,17 @@ impl<L: Fields> List<L> {
 }
 
 /// The range of columns visible beside the `frozen` ones, from their minimum widths and the previous scroll offset `first`.
-fn window(least: &[u16], frozen: usize, selected: usize, first: usize, width: u16) -> Range<usize> {
-    let count = least.len();
-    let stay = least[..frozen].iter().fold(BAR, |used, least| used.saturating_add(least + GAP));
+fn window(min_widths: &[u16], frozen: usize, selected: usize, first: usize, width: u16) -> Range<usize> {
+    let count = min_widths.len();
+    let stay = min_widths[..frozen].iter().fold(BAR, |used, min_width| used.saturating_add(min_width + GAP));
     let room = width.saturating_sub(stay.saturating_sub(GAP));
     let fitting = |first: usize| {
         let mut used = 0_u16;
-        let fits = |least: &&u16| {
-            used = used.saturating_add(**least + GAP);
+        let fits = |min_width: &&u16| {
+            used = used.saturating_add(**min_width + GAP);
             used <= room
         };
-        least[first..].iter().take_while(fits).count()
+        min_widths[first..].iter().take_while(fits).count()
     };
     let mut first = first.min(selected).min(count.saturating_sub(1)).max(frozen);
     while first < count && selected >= first + fitting(first).max(1) {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_selected_column_is_on_screen_and_no_room_is_left_while_columns_are_hidden() {
         // Six columns of 8 cells and their gap; the scrollbar takes two more.
-        let least = [8; 6];
+        let min_widths = [8; 6];
         for (frozen, selected, first, width, expected) in [
             (1, 0, 1, 40, 1..4),
             (1, 3, 1, 40, 1..4),
@@ -147,7 +147,7 @@ mod tests {
             (1, 0, 0, 5, 1..1),
             (6, 2, 0, 40, 6..6),
         ] {
-            assert_eq!(window(&least, frozen, selected, first, width), expected, "{frozen} {selected} {first} {width}");
+            assert_eq!(window(&min_widths, frozen, selected, first, width), expected, "{frozen} {selected} {first} {width}");
         }
         assert_eq!(window(&[], 0, 0, 0, 40), 0..0);
     }

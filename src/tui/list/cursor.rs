@@ -35,12 +35,12 @@ struct Pressed {
 
 /// The effect of a key or a mouse event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Did {
+pub enum ListEvent {
     Nothing,
     /// The selection may have moved.
     Moved,
     /// The selected row was clicked again.
-    Again,
+    ClickedAgain,
     /// The row's star was clicked; the row is now selected.
     Star,
     /// The header of the column with this key was clicked.
@@ -99,12 +99,12 @@ impl Cursor {
         true
     }
 
-    pub fn mouse(&mut self, mouse: MouseEvent) -> Did {
-        if let Some(did) = self.held(mouse) {
-            return did;
+    pub fn mouse(&mut self, mouse: MouseEvent) -> ListEvent {
+        if let Some(event) = self.on_held_header(mouse) {
+            return event;
         }
         if !self.is_under(mouse) {
-            return Did::Nothing;
+            return ListEvent::Nothing;
         }
         match mouse.kind {
             MouseEventKind::ScrollUp => self.state.scroll(-WHEEL_ROWS, self.count, self.height()),
@@ -112,47 +112,47 @@ impl Cursor {
             // A right click selects the row for its menu, and opens nothing.
             MouseEventKind::Down(MouseButton::Right) => match self.hit(mouse.column, mouse.row) {
                 Some(Hit::Row(row) | Hit::Star(row)) => self.select(row),
-                _ => return Did::Nothing,
+                _ => return ListEvent::Nothing,
             },
             MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => return self.click(mouse),
-            _ => return Did::Nothing,
+            _ => return ListEvent::Nothing,
         }
-        Did::Moved
+        ListEvent::Moved
     }
 
     /// Handles the mouse while a header is held, wherever the pointer is: a click counts on release, since it may become a drag.
-    fn held(&mut self, mouse: MouseEvent) -> Option<Did> {
+    fn on_held_header(&mut self, mouse: MouseEvent) -> Option<ListEvent> {
         let Pressed { column, x, dragged } = self.pressed.take()?;
         match mouse.kind {
             MouseEventKind::Drag(MouseButton::Left) => {
                 let cells = (i32::from(mouse.column) - i32::from(x)).clamp(i16::MIN.into(), i16::MAX.into()) as i16;
                 self.pressed = Some(Pressed { column, x: mouse.column, dragged: dragged || cells != 0 });
-                Some(if cells == 0 { Did::Nothing } else { Did::Dragged(column, cells) })
+                Some(if cells == 0 { ListEvent::Nothing } else { ListEvent::Dragged(column, cells) })
             }
-            MouseEventKind::Up(MouseButton::Left) => Some(if dragged { Did::Nothing } else { Did::Header(column) }),
+            MouseEventKind::Up(MouseButton::Left) => Some(if dragged { ListEvent::Nothing } else { ListEvent::Header(column) }),
             _ => None,
         }
     }
 
-    fn click(&mut self, mouse: MouseEvent) -> Did {
+    fn click(&mut self, mouse: MouseEvent) -> ListEvent {
         let dragged = matches!(mouse.kind, MouseEventKind::Drag(_));
         match self.hit(mouse.column, mouse.row) {
             Some(Hit::Scrollbar(row)) => self.select(row),
-            None => return Did::Nothing,
-            Some(_) if dragged => return Did::Nothing,
+            None => return ListEvent::Nothing,
+            Some(_) if dragged => return ListEvent::Nothing,
             Some(Hit::Header(column)) => {
                 let held = |column: &TableColumn| Pressed { column: column.key, x: mouse.column, dragged: false };
                 self.pressed = self.columns.get(column).map(held);
-                return Did::Nothing;
+                return ListEvent::Nothing;
             }
-            Some(Hit::Row(row)) if row == self.state.selected => return Did::Again,
+            Some(Hit::Row(row)) if row == self.state.selected => return ListEvent::ClickedAgain,
             Some(Hit::Row(row)) => self.select(row),
             Some(Hit::Star(row)) => {
                 self.select(row);
-                return Did::Star;
+                return ListEvent::Star;
             }
         }
-        Did::Moved
+        ListEvent::Moved
     }
 
     /// The hit target at a screen position.

@@ -23,7 +23,6 @@ pub struct Value<'a>(pub Option<FieldValue<'a>>);
 pub struct CellContext {
     /// The drawn width of the column.
     pub cells: usize,
-    pub ascii: bool,
     pub now: Time,
 }
 
@@ -58,8 +57,8 @@ pub struct Field<L: Fields> {
     pub(super) kind: Option<ColumnKind>,
     pub(super) aliases: &'static [&'static str],
     pub(super) searched: bool,
-    /// Whether its first sort is descending; `None` for an unsortable field.
-    pub(super) falls: Option<bool>,
+    /// Whether it is first sorted descending; `None` for an unsortable field.
+    pub(super) descending_first: Option<bool>,
     pub(super) shown: bool,
     /// Hidden by default, on screen and in files.
     pub(super) optional: bool,
@@ -93,7 +92,7 @@ impl<L: Fields> Field<L> {
     const fn new(
         column: TableColumn,
         kind: Option<ColumnKind>,
-        falls: Option<bool>,
+        descending_first: Option<bool>,
         value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
     ) -> Self {
         let member = column.key;
@@ -105,7 +104,7 @@ impl<L: Fields> Field<L> {
             kind,
             aliases: &[],
             searched: false,
-            falls,
+            descending_first,
             shown: true,
             optional: false,
             recent: false,
@@ -163,9 +162,9 @@ impl<L: Fields> Field<L> {
         /// Plain filter words search it.
         searched() |field| field.searched = true;
         /// Sorts descending first.
-        largest_first() |field| field.falls = Some(true);
-        smallest_first() |field| field.falls = Some(false);
-        unsorted() |field| field.falls = None;
+        largest_first() |field| field.descending_first = Some(true);
+        smallest_first() |field| field.descending_first = Some(false);
+        unsorted() |field| field.descending_first = None;
         optional() |field| field.optional = true;
         recent() |field| field.recent = true;
         /// The JSON member, where its name differs from the field's; empty for a field that is not exported.

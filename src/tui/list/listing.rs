@@ -30,7 +30,7 @@ pub trait Listing {
     fn save(&self, own: Json) -> Json;
 
     /// Restores a saved session; invalid entries are ignored.
-    fn restore(&mut self, kept: &Json);
+    fn restore(&mut self, session: &Json);
 }
 
 impl<L: Fields> Listing for List<L> {
@@ -54,7 +54,7 @@ impl<L: Fields> Listing for List<L> {
     }
 
     fn choice(&self) -> Option<ColumnChoice> {
-        let choice = || ColumnChoice { columns: self.columns(), absent: self.absent.clone(), layout: self.layout.clone() };
+        let choice = || ColumnChoice { columns: self.columns(), empty: self.empty_columns.clone(), layout: self.layout.clone() };
         L::CELLS.then(choice)
     }
 
@@ -72,34 +72,38 @@ impl<L: Fields> Listing for List<L> {
         own
     }
 
-    fn restore(&mut self, kept: &Json) {
-        self.restore_now(kept);
+    fn restore(&mut self, session: &Json) {
+        self.apply_session(session);
         // It may name custom columns of the data, which are not loaded yet.
-        self.kept = (L::CELLS && self.owned.is_none()).then(|| kept.clone());
+        self.saved_session = (L::CELLS && self.own_generation.is_none()).then(|| session.clone());
     }
 }
 
 impl<L: Fields> List<L> {
-    pub(super) fn restore_now(&mut self, kept: &Json) {
-        if kept[SCREEN] == true {
+    pub(super) fn apply_session(&mut self, session: &Json) {
+        if session[SCREEN] == true {
             self.clear_filter();
             self.sorting.set([]);
             self.layout = Self::standard_layout();
         }
         let known: Vec<&'static str> = L::FIELDS.iter().chain(&self.own).map(|field| field.column.key).collect();
-        self.layout.restore(&kept["columns"], &known);
-        // Columns that did not exist when the layout was saved stay hidden until they are chosen.
-        let was_there = |field: &Field<L>| match kept["columns"]["known"].as_array() {
+        self.layout.restore(&session["columns"], &known);
+        self.hide_newer_columns(&session["columns"]);
+        let columns = self.sort_columns();
+        self.sorting.restore(&session["sort"], &columns);
+        // A filter that no longer parses is dropped.
+        session["filter"].as_str().map(|text| self.set_filter(text).ok());
+    }
+
+    /// Columns that did not exist when the layout was saved stay hidden until they are chosen.
+    fn hide_newer_columns(&mut self, layout: &Json) {
+        let existed = |field: &Field<L>| match layout["known"].as_array() {
             Some(known) => known.iter().any(|key| key == field.column.key),
             None => !field.recent,
         };
-        for field in L::FIELDS.iter().filter(|field| kept["columns"].is_object() && field.shown && !was_there(field)) {
+        for field in L::FIELDS.iter().filter(|field| layout.is_object() && field.shown && !existed(field)) {
             self.layout.show(field.column.key, false);
         }
-        let columns = self.sort_columns();
-        self.sorting.restore(&kept["sort"], &columns);
-        // A filter that no longer parses is dropped.
-        kept["filter"].as_str().map(|text| self.set_filter(text).ok());
     }
 
     pub(super) fn drop_hidden_orders(&mut self) {

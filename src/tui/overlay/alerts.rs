@@ -72,7 +72,7 @@ impl AlertsDialog {
             let used = put(buffer, place, 0, 0, &text::fit(&alert.about(), NAME + 1, text::Align::Left), theme.text().patch(style));
             let end = used + put(buffer, place, used, 0, &alert.condition, theme.text().patch(style));
             let x = beside.max(end + 2);
-            let (says, role) = stands(alert, usize::from(place.width.saturating_sub(x)));
+            let (says, role) = state_text(alert, usize::from(place.width.saturating_sub(x)));
             put(buffer, place, x, 0, &says, theme.style(role).patch(style));
         }
         if self.list.alerts.is_empty() {
@@ -133,7 +133,7 @@ impl Dialog for AlertsDialog {
         let below = Rect { y: inside.y + (3 + rows).min(height) as u16, height: (height - (3 + rows).min(height)) as u16, ..inside };
         put(buffer, below, 0, 0, "fired", dim);
         for (row, fired) in self.list.fired.iter().take(FIRED).enumerate() {
-            put(buffer, below, 0, 1 + row as u16, &told(fired), plain);
+            put(buffer, below, 0, 1 + row as u16, &fired_text(fired), plain);
         }
         if self.list.fired.is_empty() {
             put(buffer, below, 0, 1, "nothing yet: alerts are looked at each time the data change", dim);
@@ -148,7 +148,7 @@ impl Dialog for AlertsDialog {
 }
 
 /// The state of an alert, in as many words as fit.
-fn stands(alert: &Alert, room: usize) -> (String, Role) {
+fn state_text(alert: &Alert, room: usize) -> (String, Role) {
     if let Some(problem) = &alert.problem {
         return (format!("not checked: {problem}"), Role::Warning);
     }
@@ -167,7 +167,7 @@ fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) }
 }
 
-fn told(fired: &FiredAlert) -> String {
+fn fired_text(fired: &FiredAlert) -> String {
     format!("{}  {}{}", Time::minute_text(fired.fired_at), text::fit(&fired.about(), NAME + 1, text::Align::Left), fired.condition)
 }
 

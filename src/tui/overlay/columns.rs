@@ -51,7 +51,7 @@ impl ColumnsDialog {
     }
 
     /// Moves the selected column.
-    fn carry(&mut self, rows: isize) -> OverlayOutcome {
+    fn move_column(&mut self, rows: isize) -> OverlayOutcome {
         let from = self.rows.selected;
         let to = from.saturating_add_signed(rows).min(self.choice.columns.len().saturating_sub(1));
         if to == from {
@@ -69,10 +69,10 @@ impl Dialog for ColumnsDialog {
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
         match key.code {
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => return OverlayOutcome::Close,
-            KeyCode::Char('J') => return self.carry(1),
-            KeyCode::Char('K') => return self.carry(-1),
-            KeyCode::Down if shift => return self.carry(1),
-            KeyCode::Up if shift => return self.carry(-1),
+            KeyCode::Char('J') => return self.move_column(1),
+            KeyCode::Char('K') => return self.move_column(-1),
+            KeyCode::Down if shift => return self.move_column(1),
+            KeyCode::Up if shift => return self.move_column(-1),
             KeyCode::Char(' ' | 'x') => return self.toggle(),
             KeyCode::Char('+' | '>') | KeyCode::Right => return self.widen(1),
             KeyCode::Char('-' | '<') | KeyCode::Left => return self.widen(-1),
@@ -107,8 +107,8 @@ impl Dialog for ColumnsDialog {
             put(buffer, place, 21, 0, key, theme.dim().patch(style));
             let wider = self.choice.layout.wider_by(key);
             let width = if wider == 0 { String::new() } else { format!("{wider:+}") };
-            let absent = self.choice.absent.contains(key);
-            let state = match (absent, row < frozen) {
+            let is_empty = self.choice.empty.contains(key);
+            let state = match (is_empty, row < frozen) {
                 (true, _) => "no data",
                 (false, true) => "frozen",
                 (false, false) => "",
@@ -129,7 +129,7 @@ mod tests {
     fn dialog() -> ColumnsDialog {
         let columns = vec![("a", "a", true), ("b", "b", true), ("c", "c", false)];
         let layout = ColumnLayout { hidden: vec!["c"], ..ColumnLayout::default() };
-        ColumnsDialog::new(ColumnChoice { columns, absent: Vec::new(), layout }, 0)
+        ColumnsDialog::new(ColumnChoice { columns, empty: Vec::new(), layout }, 0)
     }
 
     #[test]

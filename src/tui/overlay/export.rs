@@ -22,12 +22,12 @@ const REASON_LINES: usize = 2;
 const NAME_MAX: usize = 1_000;
 
 /// The input with a file name, its cursor before the extension.
-fn named(stem: &str, ending: &str) -> TypedLine {
+fn file_name_line(stem: &str, ending: &str) -> TypedLine {
     TypedLine { input: Input::new(format!("{stem}{ending}")).with_cursor(stem.chars().count()), chars_max: NAME_MAX }
 }
 
 /// The file extension of a format.
-fn ending(format: ExportFormat) -> String {
+fn extension(format: ExportFormat) -> String {
     format!(".{}", format.ending())
 }
 
@@ -53,39 +53,39 @@ pub enum ExportRetry {
 impl ExportDialog {
     pub fn new(name: &str, rows: Option<usize>) -> Self {
         let format = ExportFormat::Csv;
-        Self { name: named(&format!("tokendeck-{name}"), &ending(format)), format, rows, tried: None }
+        Self { name: file_name_line(&format!("tokendeck-{name}"), &extension(format)), format, rows, tried: None }
     }
 
     /// The dialog again, with the refused name.
     pub fn again(file: &str, format: ExportFormat, rows: Option<usize>, why: ExportRetry) -> Self {
-        let stem = file.strip_suffix(&ending(format)).unwrap_or(file);
-        Self { name: named(stem, &file[stem.len()..]), format, rows, tried: Some((file.to_owned(), why)) }
+        let stem = file.strip_suffix(&extension(format)).unwrap_or(file);
+        Self { name: file_name_line(stem, &file[stem.len()..]), format, rows, tried: Some((file.to_owned(), why)) }
     }
 
     /// The file name; without an export extension, that of the chosen format is added.
     fn file(&self) -> String {
         let name = self.name.text().trim();
-        let ends = |format: &ExportFormat| name.to_lowercase().ends_with(&ending(*format));
-        if ExportFormat::FILES.iter().any(ends) { name.to_owned() } else { name.trim_end_matches('.').to_owned() + &ending(self.format) }
+        let ends = |format: &ExportFormat| name.to_lowercase().ends_with(&extension(*format));
+        if ExportFormat::FILES.iter().any(ends) { name.to_owned() } else { name.trim_end_matches('.').to_owned() + &extension(self.format) }
     }
 
     /// The reason why the current name was refused.
-    fn said(&self) -> Option<&ExportRetry> {
+    fn refusal(&self) -> Option<&ExportRetry> {
         self.tried.as_ref().filter(|(file, _)| *file == self.file()).map(|(_, why)| why)
     }
 
     /// Selects the next format and changes the file extension.
-    fn turn(&mut self, by: usize) {
+    fn step_format(&mut self, by: usize) {
         let place = ExportFormat::FILES.iter().position(|format| *format == self.format).unwrap_or(0);
         self.format = ExportFormat::FILES[(place + by) % ExportFormat::FILES.len()];
         let name = self.name.text();
-        let stem = ExportFormat::FILES.into_iter().find_map(|format| name.strip_suffix(&ending(format))).unwrap_or(name);
-        self.name = named(stem, &ending(self.format));
+        let stem = ExportFormat::FILES.into_iter().find_map(|format| name.strip_suffix(&extension(format))).unwrap_or(name);
+        self.name = file_name_line(stem, &extension(self.format));
     }
 
     /// A typed extension selects the format.
-    fn follow_ending(&mut self) {
-        let named = ExportFormat::FILES.into_iter().find(|format| self.name.text().ends_with(&ending(*format)));
+    fn select_format_of_extension(&mut self) {
+        let named = ExportFormat::FILES.into_iter().find(|format| self.name.text().ends_with(&extension(*format)));
         self.format = named.unwrap_or(self.format);
     }
 }
@@ -95,14 +95,14 @@ impl Dialog for ExportDialog {
         match key.code {
             KeyCode::Esc => return OverlayOutcome::Close,
             KeyCode::Enter if !self.name.text().trim().is_empty() => {
-                let replace = self.said() == Some(&ExportRetry::Taken);
+                let replace = self.refusal() == Some(&ExportRetry::Taken);
                 return OverlayOutcome::Run(Command::Export { file: self.file(), format: self.format, replace });
             }
-            KeyCode::Tab | KeyCode::Down => self.turn(1),
-            KeyCode::BackTab | KeyCode::Up => self.turn(ExportFormat::FILES.len() - 1),
+            KeyCode::Tab | KeyCode::Down => self.step_format(1),
+            KeyCode::BackTab | KeyCode::Up => self.step_format(ExportFormat::FILES.len() - 1),
             _ => {
                 self.name.key(key);
-                self.follow_ending();
+                self.select_format_of_extension();
             }
         }
         OverlayOutcome::Stay
@@ -110,7 +110,7 @@ impl Dialog for ExportDialog {
 
     fn paste(&mut self, pasted: &str) {
         self.name.paste(pasted);
-        self.follow_ending();
+        self.select_format_of_extension();
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
@@ -124,7 +124,7 @@ impl Dialog for ExportDialog {
             let style = if format == self.format { theme.accent() } else { theme.dim() };
             x += put(buffer, inside, x, 2, format.ending(), style.patch(base)) + 3;
         }
-        let (says, style) = match self.said() {
+        let (says, style) = match self.refusal() {
             Some(ExportRetry::Taken) => {
                 ("this file exists: Enter again replaces it, or type another name · Esc cancel".to_owned(), Role::Warning)
             }
@@ -161,7 +161,7 @@ mod tests {
             ("young.2026", ExportFormat::Json, "young.2026.json"),
             ("young.JSON", ExportFormat::Csv, "young.JSON"),
         ] {
-            let mut dialog = ExportDialog { name: named(typed, ""), format, rows: None, tried: None };
+            let mut dialog = ExportDialog { name: file_name_line(typed, ""), format, rows: None, tried: None };
             let run = dialog.key(&KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
             assert!(matches!(&run, OverlayOutcome::Run(Command::Export { file: named, .. }) if named == file), "{typed}: {run:?}");
         }

@@ -63,10 +63,10 @@ impl Help {
     }
 
     fn run(&self, row: usize) -> Option<OverlayOutcome> {
-        self.shown().get(row).map(|line| OverlayOutcome::Run(Command::Act(line.action)))
+        self.matching_lines().get(row).map(|line| OverlayOutcome::Run(Command::Act(line.action)))
     }
 
-    fn shown(&self) -> Vec<&HelpLine> {
+    fn matching_lines(&self) -> Vec<&HelpLine> {
         let wanted = self.filter.as_deref().unwrap_or_default().to_lowercase();
         let hit = |line: &&HelpLine| {
             wanted.is_empty() || {
@@ -79,7 +79,7 @@ impl Help {
 
 impl Dialog for Help {
     fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let count = self.shown().len();
+        let count = self.matching_lines().len();
         match (key.code, self.filter.as_mut()) {
             (KeyCode::Esc, Some(_)) => self.set_filter(None),
             (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return OverlayOutcome::Close,
@@ -119,7 +119,7 @@ impl Dialog for Help {
         }
         let top = (warned.len() as u16).min(inside.height);
         let inside = Rect { y: inside.y + top, height: inside.height - top, ..inside };
-        let shown: Vec<HelpLine> = self.shown().into_iter().cloned().collect();
+        let shown: Vec<HelpLine> = self.matching_lines().into_iter().cloned().collect();
         let base = theme.style(Role::Panel);
         // Where sentences are cut, the selected one is shown in full below.
         let cells = usize::from(inside.width);

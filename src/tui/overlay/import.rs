@@ -74,13 +74,13 @@ impl ImportDialog {
                 let try_with = report.files.iter().map(|file| file.try_with.clone()).find(|words| !words.is_empty()).unwrap_or_default();
                 Preview { parts: parts(report), takes, try_with }
             }
-            Err(reason) => Preview { parts: vec![said(Role::Warning, reason)], takes: false, try_with: Vec::new() },
+            Err(reason) => Preview { parts: vec![text_part(Role::Warning, reason)], takes: false, try_with: Vec::new() },
         };
         self.preview = Some(preview);
     }
 
     /// The command line with the options that the refusal asks for.
-    fn line_to_say_more(&self) -> String {
+    fn retry_command(&self) -> String {
         let path = self.said.find(" --").map_or(self.said.as_str(), |at| &self.said[..at]);
         match self.preview.as_ref().map(|preview| &preview.try_with[..]) {
             None | Some([]) => format!("import {} --", self.said),
@@ -98,7 +98,7 @@ impl Dialog for ImportDialog {
                 return OverlayOutcome::Run(Command::ImportNow(self.said.clone()));
             }
             // Appends the missing options to the typed text.
-            KeyCode::Enter if self.preview.is_some() => return OverlayOutcome::Run(Command::Type(self.line_to_say_more())),
+            KeyCode::Enter if self.preview.is_some() => return OverlayOutcome::Run(Command::Type(self.retry_command())),
             KeyCode::Down | KeyCode::Char('j') => self.top += 1,
             KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
             KeyCode::PageDown | KeyCode::Char(' ') => self.top += self.room,
@@ -162,7 +162,7 @@ fn wrapped(parts: &[Part], width: usize) -> Vec<Line> {
     parts.iter().flat_map(wrap).collect()
 }
 
-fn said(role: Role, says: &str) -> Part {
+fn text_part(role: Role, says: &str) -> Part {
     let indent = says.len() - says.trim_start().len();
     Part::Text(Line(role, format!("{}{}", &says[..indent], text::clean(says.trim_start()))))
 }
@@ -172,29 +172,29 @@ fn parts(report: &ImportReport) -> Vec<Part> {
     for file in &report.files {
         file_parts(file, &mut parts);
     }
-    parts.extend(report.notes.iter().map(|note| said(Role::Text, note)));
+    parts.extend(report.notes.iter().map(|note| text_part(Role::Text, note)));
     parts.extend(
         report
             .tables
             .iter()
-            .map(|table| said(Role::Accent, &format!("{} would then have {}", table.file, many(table.rows, "row", "rows")))),
+            .map(|table| text_part(Role::Accent, &format!("{} would then have {}", table.file, many(table.rows, "row", "rows")))),
     );
     parts
 }
 
 fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
     if let Some(reason) = &file.refused {
-        parts.push(said(Role::Warning, &format!("{} {reason}", file.file)));
+        parts.push(text_part(Role::Warning, &format!("{} {reason}", file.file)));
         if !file.try_with.is_empty() {
             let words: Vec<String> = file.try_with.iter().map(|word| quoted(word)).collect();
-            parts.push(said(Role::Accent, &format!("  say: {}", words.join(" "))));
+            parts.push(text_part(Role::Accent, &format!("  say: {}", words.join(" "))));
         }
         return;
     }
     let tables: Vec<&str> = file.taken.iter().map(|taken| taken.table).collect();
-    parts.push(said(Role::Accent, &format!("{}: {} → {}", file.file, file.title.unwrap_or_default(), tables.join(", "))));
-    parts.extend(file.says.iter().map(|says| said(Role::Text, &format!("  {says}"))));
-    parts.extend(file.taken.iter().map(|taken| said(Role::Text, &format!("  {}", taken_line(taken)))));
+    parts.push(text_part(Role::Accent, &format!("{}: {} → {}", file.file, file.title.unwrap_or_default(), tables.join(", "))));
+    parts.extend(file.says.iter().map(|says| text_part(Role::Text, &format!("  {says}"))));
+    parts.extend(file.taken.iter().map(|taken| text_part(Role::Text, &format!("  {}", summary_line(taken)))));
     parts.extend(file.previews.iter().map(|table| Part::Table(table_rows(table))));
     for count in file.findings.counts() {
         let same = |finding: &&crate::dataset::findings::Finding| (&finding.column, &finding.reason) == (&count.column, &count.reason);
@@ -202,7 +202,7 @@ fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
         let column = count.column.as_ref().map_or(String::new(), |column| format!("{column}: "));
         let times = if count.count > 1 { format!(" · {} times", format::count(count.count)) } else { String::new() };
         let places = if places.is_empty() { String::new() } else { format!(" · {}", places.join(", ")) };
-        parts.push(said(Role::Dim, &format!("  {column}{}{times}{places}", count.reason)));
+        parts.push(text_part(Role::Dim, &format!("  {column}{}{times}{places}", count.reason)));
     }
 }
 
@@ -250,7 +250,7 @@ fn place(finding: &crate::dataset::findings::Finding) -> Option<String> {
 }
 
 /// `candles: 400 rows, 398 new, 2 rejected`.
-fn taken_line(taken: &Taken) -> String {
+fn summary_line(taken: &Taken) -> String {
     let counts = [
         (taken.new, "new"),
         (taken.changed, "in place of others"),

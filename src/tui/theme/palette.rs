@@ -37,10 +37,6 @@ impl Palette {
         Self::always("light")
     }
 
-    pub fn high_contrast() -> Self {
-        Self::always("high-contrast")
-    }
-
     fn always(name: &str) -> Self {
         Self::builtin(name).expect("the built-in themes are compiled in, and a test reads them")
     }

@@ -11,7 +11,7 @@ use super::{inset, listing, many};
 use crate::tui::{
     format,
     keymap::Action,
-    list::{Did, List, ListFrame},
+    list::{List, ListEvent, ListFrame},
     text,
     theme::Role,
     view::{ApiState, Context, Effect, Export, HttpRequest, RequestLine, View},
@@ -62,14 +62,14 @@ impl View for ApiView {
                     (None, _) => Effect::Say("nothing to copy: no request was answered yet".to_owned()),
                 };
             }
-            action if self.log.act(action) == Did::Nothing => return Effect::Pass,
+            action if self.log.act(action) == ListEvent::Nothing => return Effect::Pass,
             _ => self.arrange(),
         }
         Effect::Redraw
     }
 
     fn mouse(&mut self, mouse: MouseEvent, _: &Context<'_>) -> Effect {
-        if self.log.mouse(mouse) == Did::Nothing {
+        if self.log.mouse(mouse) == ListEvent::Nothing {
             return Effect::Nothing;
         }
         self.arrange();
@@ -147,7 +147,7 @@ impl ApiView {
     /// Draws state, key and a sample request; returns the rows used.
     fn draw_state(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
         let theme = context.theme;
-        let marks = if context.ascii { ["*", ".", "x"] } else { ["●", "○", "✗"] };
+        let marks = ["●", "○", "✗"];
         let (mark, word, role, says) = match &self.state {
             ApiState::Listening(base) => (marks[0], "listening", Role::Up, base.clone()),
             ApiState::Off => (marks[1], "off", Role::Dim, "a starts it".to_owned()),
@@ -195,7 +195,7 @@ impl ApiView {
             note = format!("{note} · {} in the last {}", many(failed as u64, "error", "errors"), self.requests.len());
         }
         let title = self.log.titled("requests");
-        let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note: if total > 0 { &note } else { "" }, focused: true, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, theme));
         if self.requests.is_empty() {
             put(buffer, body, 1, 1, "no request yet", theme.text());
@@ -211,7 +211,7 @@ impl ApiView {
 }
 
 /// A duration: `88 µs`, `1.9 ms`, `18 ms`, `2.4 s`.
-fn took(micros: u64) -> String {
+fn duration_text(micros: u64) -> String {
     match micros {
         1_000..10_000 => format!("{:.1} ms", micros as f64 / 1e3),
         micros => format::duration(micros),

@@ -3,7 +3,7 @@
 
 mod card;
 mod moves;
-mod over;
+mod overlays;
 mod patterns;
 mod record;
 mod sheet;
@@ -274,12 +274,12 @@ impl ChartView {
         let theme = context.theme;
         // The first row is the title's, the last the legend's.
         let chart = Rect { y: area.y.saturating_add(1).min(area.bottom()), height: area.height.saturating_sub(2), ..area };
-        self.sheet.stand(chart);
+        self.sheet.set_area(chart);
         self.fit_first();
         self.zoom_to_sought();
         let title = self.title(context, usize::from(area.width.saturating_sub(4)));
         let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
-        let rule = Panel { ascii: context.ascii, progress: asked.map(Some), ..Panel::new(&title) };
+        let rule = Panel { progress: asked.map(Some), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
         if let Some(problem) = &self.candles.problem {
             panel::failure(body, buffer, theme, &problem.detail);
@@ -289,7 +289,7 @@ impl ChartView {
             if self.candles.answer().is_some() {
                 put(buffer, body, 1, 1, &self.other_frames(), theme.dim());
             } else {
-                progress::skeleton(body, buffer, theme, context.ascii);
+                progress::skeleton(body, buffer, theme);
             }
             return;
         }

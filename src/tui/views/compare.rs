@@ -199,7 +199,7 @@ impl Compare {
         let title = format!("{} tokens, {measure} · {}", self.marks.len(), self.timeframe.word());
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
         let note = NOTES.iter().find(|note| text::width(note) <= room).unwrap_or(&"");
-        let panel = Panel { note, focused: true, ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note, focused: true, ..Panel::new(&title) };
         let body = panel.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
@@ -207,7 +207,7 @@ impl Compare {
         let plot = self.asked.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
         self.plot = plot.unwrap_or_default();
         if plot.is_none() {
-            progress::skeleton(body, buffer, context.theme, context.ascii);
+            progress::skeleton(body, buffer, context.theme);
         }
     }
 }

@@ -26,11 +26,11 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, List, ListFrame, Listing},
+        list::{List, ListEvent, ListFrame, Listing},
         text,
         theme::Role,
         view::{Context, Effect, Export, HttpRequest, View},
-        widgets::{panel::Panel, put},
+        widgets::{panel::Panel, progress, put},
     },
 };
 
@@ -121,7 +121,7 @@ impl View for DataView {
             }
             (Action::Right, _) if self.detail.after > 0 => self.detail.before += COLUMNS_STEP.min(self.detail.after),
             (Action::Left, _) if self.detail.before > 0 => self.detail.before = self.detail.before.saturating_sub(COLUMNS_STEP),
-            (action, _) if self.list.act(action) == Did::Nothing => return Effect::Pass,
+            (action, _) if self.list.act(action) == ListEvent::Nothing => return Effect::Pass,
             _ => {}
         }
         self.refresh(context);
@@ -135,9 +135,9 @@ impl View for DataView {
             Open::Nothing => {}
         }
         match self.list.mouse(mouse) {
-            Did::Nothing => return Effect::Nothing,
+            ListEvent::Nothing => return Effect::Nothing,
             // A second click opens, as Enter does.
-            Did::Again => return self.show_rows(context),
+            ListEvent::ClickedAgain => return self.show_rows(context),
             _ => self.refresh(context),
         }
         Effect::Redraw
@@ -291,10 +291,9 @@ impl DataView {
             (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
         };
         let load = context.load;
-        let share = load.running.then(|| {
-            let (done, total) = load.tables.iter().fold((0, 0), |(done, total), table| (done + table.1, total + table.2));
-            (total > 0).then(|| done as f64 / total as f64)
-        });
+        let share = load
+            .running
+            .then(|| progress::share(load.tables.iter().fold((0, 0), |(done, total), table| (done + table.1, total + table.2))));
         let loaded = context.snapshot.map_or(0, |snapshot| snapshot.dataset.tables.iter().filter(|table| table.loaded()).count());
         // The first load cannot be stopped, only quit, as there is no earlier data to return to.
         let note = if load.running {
@@ -302,7 +301,7 @@ impl DataView {
         } else {
             format!("{loaded} of {} loaded{}", self.list.len(), watching(load))
         };
-        let panel = Panel { note: &note, focused: true, progress: share, ascii: context.ascii, ..Panel::new("tables") };
+        let panel = Panel { note: &note, focused: true, progress: share, ..Panel::new("tables") };
         let mut body = inset(panel.render(left, buffer, context.theme));
         if let Some(failure) = load.failure.as_ref().filter(|_| !load.running) {
             progress_line(buffer, &mut body, &format!("! the last load failed: {}", failure.reason), context);

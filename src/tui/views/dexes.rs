@@ -9,7 +9,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use self::list::{DexFields, PoolFields};
 use super::{
     inset, listing,
-    parts::{absent, say, symbol_of},
+    parts::{missing_table, say, symbol_of},
     price::Price,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     },
     tui::{
         keymap::Action,
-        list::{Did, List, ListFrame, mouse_of_two},
+        list::{List, ListEvent, ListFrame, mouse_of_two},
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{
             panel::{self, Panel},
@@ -71,9 +71,9 @@ impl View for DexesView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        let did = if self.in_pools { self.pools.act(action) } else { self.dexes.act(action) };
-        if did != Did::Nothing {
-            return self.did(did, context);
+        let event = if self.in_pools { self.pools.act(action) } else { self.dexes.act(action) };
+        if event != ListEvent::Nothing {
+            return self.on_list_event(event, context);
         }
         match action {
             Action::Open | Action::Right if !self.in_pools && self.detail.answer().is_some() => self.in_pools = true,
@@ -85,11 +85,11 @@ impl View for DexesView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        let did = mouse_of_two(&mut self.dexes, &mut self.pools, &mut self.in_pools, mouse);
-        if did == Did::Nothing {
+        let event = mouse_of_two(&mut self.dexes, &mut self.pools, &mut self.in_pools, mouse);
+        if event == ListEvent::Nothing {
             return Effect::Nothing;
         }
-        self.did(did, context)
+        self.on_list_event(event, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -118,7 +118,7 @@ impl View for DexesView {
 
     fn relist(&mut self, context: &Context<'_>) {
         self.in_pools = false;
-        self.did(Did::Sorted, context);
+        self.on_list_event(ListEvent::Sorted, context);
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
@@ -172,8 +172,8 @@ impl DexesView {
         self.pools.arrange(0..known.len(), pools(&known));
     }
 
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        if did == Did::Sorted && !self.in_pools {
+    fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
+        if event == ListEvent::Sorted && !self.in_pools {
             self.arrange();
         }
         if !self.in_pools {
@@ -222,16 +222,15 @@ impl DexesView {
             (count, _) => format!("{count} DEXes"),
         };
         let asked = self.list.answer().is_none() && self.list.problem.is_none();
-        let rule =
-            Panel { note: &note, focused: !self.in_pools, progress: asked.then_some(None), ascii: context.ascii, ..Panel::new(&title) };
+        let rule = Panel { note: &note, focused: !self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
-        if let Some(sentence) = absent(context, "pools", "the DEXes of a token") {
+        if let Some(sentence) = missing_table(context, "pools", "the DEXes of a token") {
             return say(buffer, body, context, &sentence);
         }
         if let Some(problem) = &self.list.problem {
             return panel::failure(body, buffer, theme, &problem.detail);
         }
-        let Some(answer) = self.list.answer() else { return progress::skeleton(body, buffer, theme, context.ascii) };
+        let Some(answer) = self.list.answer() else { return progress::skeleton(body, buffer, theme) };
         if answer.dexes.is_empty() {
             return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
         }
@@ -249,19 +248,13 @@ impl DexesView {
         let title = format!("{} · {chain}", list::versioned(dex));
         let detail = self.detail();
         let asked = detail.is_none() && self.detail.problem.is_none();
-        let rule = Panel {
-            note: &dex.dex_id,
-            focused: self.in_pools,
-            progress: asked.then_some(None),
-            ascii: context.ascii,
-            ..Panel::new(&title)
-        };
+        let rule = Panel { note: &dex.dex_id, focused: self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
         let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
         if let Some(problem) = &self.detail.problem {
             return panel::failure(body, buffer, theme, &problem.detail);
         }
-        let Some(detail) = detail else { return progress::skeleton(body, buffer, theme, context.ascii) };
+        let Some(detail) = detail else { return progress::skeleton(body, buffer, theme) };
         let used = sheet::draw(detail, buffer, body, context).min(body.height);
         let body = Rect { y: body.y + used, height: body.height - used, ..body };
         let known = detail.pools.clone();
@@ -272,12 +265,12 @@ impl DexesView {
 
 /// The rows of the DEX list, by index.
 fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSummary, f64)> {
-    let most = list::most(answered.iter().map(|dex| dex.volume24h));
+    let most = list::largest(answered.iter().map(|dex| dex.volume24h));
     move |place| Some((answered.get(place)?, most))
 }
 
 fn pools<'a>(answered: &'a [Pool]) -> impl Fn(usize) -> Option<(&'a Pool, f64)> {
-    let most = list::most(answered.iter().map(|pool| pool.liquidity));
+    let most = list::largest(answered.iter().map(|pool| pool.liquidity));
     move |place| Some((answered.get(place)?, most))
 }
 

@@ -10,7 +10,7 @@ use self::list::{Ranked, RankingFields};
 use super::{
     compare::Compare,
     listing, many,
-    parts::{ListLine, absent, say, summary},
+    parts::{ListLine, missing_table, say, summary},
     token_list::{TokenList, own_fields},
 };
 use crate::{
@@ -75,7 +75,7 @@ impl View for GrowthView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if let Some(effect) = self.act_alike(action, context) {
+        if let Some(effect) = self.act_common(action, context) {
             return effect;
         }
         match action {
@@ -95,7 +95,7 @@ impl View for GrowthView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        self.mouse_alike(mouse, context)
+        self.mouse_common(mouse, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -118,7 +118,7 @@ impl View for GrowthView {
         };
         line.draw(buffer, area, context);
         let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
-        if let Some(sentence) = absent(context, "holder_counts", "the growth of holders") {
+        if let Some(sentence) = missing_table(context, "holder_counts", "the growth of holders") {
             let below = Rect { y: below.y + 1.min(below.height), height: below.height.saturating_sub(1), ..below };
             return say(buffer, below, context, &sentence);
         }
@@ -126,7 +126,7 @@ impl View for GrowthView {
             return panel::failure(below, buffer, context.theme, &problem.detail);
         }
         if self.ranking.answer().is_none() {
-            return progress::skeleton(below, buffer, context.theme, context.ascii);
+            return progress::skeleton(below, buffer, context.theme);
         }
         let table = Rect { height: below.height.saturating_sub(1), ..below };
         self.draw_table(buffer, table, context);
@@ -143,8 +143,8 @@ impl View for GrowthView {
         self.arrange(context);
     }
 
-    fn beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
-        self.step_beside(token, forward, context)
+    fn select_neighbour(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+        self.step_to_neighbour(token, forward, context)
     }
 
     fn selected_token(&self, context: &Context<'_>) -> Option<Address> {

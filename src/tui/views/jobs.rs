@@ -20,7 +20,7 @@ use crate::{
     jobs::Job,
     tui::{
         keymap::Action,
-        list::{Did, List, Listing, mouse_of_two},
+        list::{List, ListEvent, Listing, mouse_of_two},
         view::{Context, Effect, Export, HttpRequest, View},
     },
 };
@@ -66,8 +66,8 @@ impl View for JobsView {
             Action::Right if self.job().is_some() => self.in_tasks = true,
             Action::CopyValue => return self.copy_value(),
             action => {
-                let did = if self.in_tasks { self.tasks.act(action) } else { self.list.act(action) };
-                return self.did(did, context);
+                let event = if self.in_tasks { self.tasks.act(action) } else { self.list.act(action) };
+                return self.on_list_event(event, context);
             }
         }
         self.arrange(context);
@@ -87,11 +87,11 @@ impl View for JobsView {
         if let Some(reader) = &mut self.reader {
             return reader.mouse(mouse);
         }
-        let did = mouse_of_two(&mut self.list, &mut self.tasks, &mut self.in_tasks, mouse);
-        if did == Did::Nothing {
+        let event = mouse_of_two(&mut self.list, &mut self.tasks, &mut self.in_tasks, mouse);
+        if event == ListEvent::Nothing {
             return Effect::Nothing;
         }
-        self.did(did, context)
+        self.on_list_event(event, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -154,17 +154,17 @@ impl JobsView {
             self.selected = id;
             self.tasks.cursor.select(0);
             if self.job().is_some_and(|job| !job.status.ended()) {
-                self.stored.look();
+                self.stored.mark_stale();
             }
         }
         let tasks = self.job().map_or(0, |job| job.tasks.len());
         self.tasks.set_count(tasks);
     }
 
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        match did {
-            Did::Nothing => return Effect::Pass,
-            Did::Sorted => self.arrange(context),
+    fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
+        match event {
+            ListEvent::Nothing => return Effect::Pass,
+            ListEvent::Sorted => self.arrange(context),
             _ => self.follow(),
         }
         Effect::Redraw

@@ -86,7 +86,7 @@ impl Timeframe {
 }
 
 /// The text for a table that the dataset lacks, or has not loaded yet; `None` for a loaded one.
-pub(super) fn absent(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
+pub(super) fn missing_table(context: &Context<'_>, table: &str, for_what: &str) -> Option<String> {
     let snapshot = context.snapshot?;
     if let Some(TableState::Unusable(reason)) = snapshot.dataset.table(table).map(|table| &table.state) {
         return Some(format!(
@@ -141,13 +141,13 @@ pub(super) fn exact(value: Option<i64>) -> String {
 }
 
 /// A percent change without the percent sign, which the column's header has: `▲ 2.10`.
-pub(super) fn change(percent: Option<f64>, ascii: bool) -> String {
-    format::change(percent, ascii).trim_end_matches(" %").to_owned()
+pub(super) fn change(percent: Option<f64>) -> String {
+    format::change(percent).trim_end_matches(" %").to_owned()
 }
 
 /// A cell of a percent change in its colour; the percent sign is in the column's header.
-pub(super) fn changed(percent: Option<f64>, ascii: bool) -> Cell {
-    Cell::new(change(percent, ascii), percent.map_or(Role::Dim, role_of_change))
+pub(super) fn changed(percent: Option<f64>) -> Cell {
+    Cell::new(change(percent), percent.map_or(Role::Dim, role_of_change))
 }
 
 /// The colour of the change's arrow.
@@ -200,13 +200,9 @@ pub(super) fn low(sparkline: &str) -> String {
 }
 
 /// A bar of whole cells below full height, which leaves a gap to the row above; a non-zero share is always visible.
-pub(super) fn low_bar(share: f64, cells: usize, ascii: bool) -> String {
+pub(super) fn low_bar(share: f64, cells: usize) -> String {
     let filled = (share.clamp(0.0, 1.0) * cells as f64).round() as usize;
-    match (filled, ascii) {
-        (0, false) if share > 0.0 && cells > 0 => "▖".to_owned(),
-        (filled, false) => "▆".repeat(filled),
-        (filled, true) => "#".repeat(filled),
-    }
+    if filled == 0 && share > 0.0 && cells > 0 { "▖".to_owned() } else { "▆".repeat(filled) }
 }
 
 #[cfg(test)]
@@ -217,10 +213,9 @@ mod tests {
     fn bars_are_seen_however_small_and_never_too_long() {
         let cases = [(0.0, ""), (0.001, "▖"), (0.5, "▆▆"), (1.0, "▆▆▆▆"), (9.0, "▆▆▆▆"), (f64::NAN, "")];
         for (share, expected) in cases {
-            assert_eq!(low_bar(share, 4, false), expected, "{share}");
+            assert_eq!(low_bar(share, 4), expected, "{share}");
         }
-        assert_eq!(low_bar(0.5, 4, true), "##");
-        assert_eq!(low_bar(0.5, 0, false), "");
+        assert_eq!(low_bar(0.5, 0), "");
     }
 
     #[test]
@@ -243,6 +238,6 @@ mod tests {
         for (value, shown) in cases {
             assert_eq!(exact(value), shown);
         }
-        assert_eq!((change(Some(-38.24), false), change(None, false)), ("▼ 38.2".to_owned(), "–".to_owned()));
+        assert_eq!((change(Some(-38.24)), change(None)), ("▼ 38.2".to_owned(), "–".to_owned()));
     }
 }

@@ -14,7 +14,7 @@ use self::list::{ListedPost, PostFields};
 use self::pages::{Pages, PostsRequest};
 use super::{
     listing,
-    parts::{ListLine, absent, say, symbol_of},
+    parts::{ListLine, missing_table, say, symbol_of},
 };
 use crate::{
     dataset::{
@@ -26,7 +26,7 @@ use crate::{
     question::{Question, posts::TokenPostsQuestion},
     tui::{
         keymap::Action,
-        list::{Did, List, ListFrame, Listing},
+        list::{List, ListEvent, ListFrame, Listing},
         view::{Context, Effect, Export, HttpRequest, View},
         widgets::{panel, progress},
         words,
@@ -65,7 +65,7 @@ impl View for PostsView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if self.list.act(action) != Did::Nothing {
+        if self.list.act(action) != ListEvent::Nothing {
             self.refresh(context);
             return Effect::Redraw;
         }
@@ -89,7 +89,7 @@ impl View for PostsView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        if self.list.mouse(mouse) == Did::Nothing {
+        if self.list.mouse(mouse) == ListEvent::Nothing {
             return Effect::Nothing;
         }
         self.refresh(context);
@@ -180,7 +180,7 @@ impl PostsView {
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         self.draw_line(buffer, area, context);
         let area = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
-        if let Some(sentence) = absent(context, "posts", "posts") {
+        if let Some(sentence) = missing_table(context, "posts", "posts") {
             let below = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area };
             return say(buffer, below, context, &sentence);
         }
@@ -188,7 +188,7 @@ impl PostsView {
             return panel::failure(area, buffer, context.theme, &problem.detail);
         }
         if !self.pages.answered() {
-            return progress::skeleton(area, buffer, context.theme, context.ascii);
+            return progress::skeleton(area, buffer, context.theme);
         }
         let nothing = if self.all { "no post" } else { "no post of this token; a shows every token's" };
         let empty = if self.list.filter().is_empty() { nothing } else { &words::no_match("post") };

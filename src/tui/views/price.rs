@@ -53,12 +53,12 @@ impl Price {
         let Some(token) = self.token.filter(|_| wanted) else { return };
         let title = format!("{} · 1d", symbol_of(context, &token));
         let progress = self.asked.progress().map(|_| None);
-        let rule = Panel { note: "3 opens the chart", progress, ascii: context.ascii, ..Panel::new(&title) };
+        let rule = Panel { note: "3 opens the chart", progress, ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        let Some(answer) = self.asked.answer() else { return progress::skeleton(body, buffer, context.theme, context.ascii) };
+        let Some(answer) = self.asked.answer() else { return progress::skeleton(body, buffer, context.theme) };
         let candles = by_column(&answer.candles);
         let all = candles.as_candles();
         let shown = ChartData::capacity(body, 1, 0).min(all.len());

@@ -1,11 +1,11 @@
 //! The Security view: the token's score in large digits, trading costs, and the checklist with the evidence of each check; beside it the
 //! holder concentration and similar known scams.
 
-mod beside;
 mod checklist;
 mod gaps;
 mod pane;
 mod proof;
+mod right_pane;
 mod score;
 
 use std::collections::HashSet;
@@ -48,7 +48,7 @@ pub struct SecurityView {
     left: Pane,
     right: Pane,
     in_right: bool,
-    beside: bool,
+    right_shown: bool,
 }
 
 impl View for SecurityView {
@@ -80,7 +80,7 @@ impl View for SecurityView {
             Action::Back if !self.open.is_empty() => self.open.clear(),
             Action::ExpandAll => self.expand_all(),
             Action::Left if self.in_right => self.in_right = false,
-            Action::Right if self.beside && !self.in_right => self.in_right = true,
+            Action::Right if self.right_shown && !self.in_right => self.in_right = true,
             Action::CopyValue => return self.copied().map_or(Effect::Pass, |(text, what)| Effect::Copy(text, what)),
             _ => return Effect::Pass,
         }
@@ -94,7 +94,7 @@ impl View for SecurityView {
     fn mouse(&mut self, mouse: MouseEvent, _: &Context<'_>) -> Effect {
         let (clicked, in_right) = match self.left.mouse(mouse) {
             Some(clicked) => (clicked, false),
-            None => match self.right.mouse(mouse).filter(|_| self.beside) {
+            None => match self.right.mouse(mouse).filter(|_| self.right_shown) {
                 Some(clicked) => (clicked, true),
                 None => return Effect::Nothing,
             },
@@ -115,22 +115,22 @@ impl View for SecurityView {
             return say(buffer, area, context, "cancelled; Enter asks again");
         }
         if let Some(problem) = &self.asked.problem {
-            let body = Panel { ascii: context.ascii, ..Panel::new(&symbol_of(context, &token)) }.render(area, buffer, theme);
+            let body = Panel::new(&symbol_of(context, &token)).render(area, buffer, theme);
             return panel::failure(body, buffer, theme, &problem.detail);
         }
         let Some(known) = self.asked.known.clone() else { return self.draw_waiting(buffer, area, context) };
         let answer = &known.answer;
         let used = score::draw(answer, buffer, area, context).min(area.height);
         let body = Rect { y: area.y + used, height: area.height - used, ..area };
-        self.beside = area.width >= BESIDE_WIDTH;
-        self.in_right &= self.beside;
-        let look = |width| ChecklistStyle { open: &self.open, width, ascii: context.ascii };
-        if self.beside {
+        self.right_shown = area.width >= BESIDE_WIDTH;
+        self.in_right &= self.right_shown;
+        let look = |width| ChecklistStyle { open: &self.open, width };
+        if self.right_shown {
             let width = (area.width * 2 / 5).clamp(50, 84);
             let (left, right) = (Rect { width: area.width - width - 2, ..body }, Rect { x: area.right() - width, width, ..body });
             let others = [
-                beside::scams(answer, &look(right.width)),
-                beside::holders(answer, &look(right.width)),
+                right_pane::scams(answer, &look(right.width)),
+                right_pane::holders(answer, &look(right.width)),
                 gaps::missing(answer, &look(right.width)),
                 gaps::execution(answer, &look(right.width)),
             ];
@@ -142,8 +142,8 @@ impl View for SecurityView {
             let look = look(area.width);
             let all = [
                 checklist::lines(answer, &look),
-                beside::scams(answer, &look),
-                beside::holders(answer, &look),
+                right_pane::scams(answer, &look),
+                right_pane::holders(answer, &look),
                 gaps::missing(answer, &look),
                 gaps::execution(answer, &look),
             ];
@@ -251,9 +251,8 @@ impl SecurityView {
     /// Draws a skeleton, and the progress.
     fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let done = self.asked.progress().filter(|(_, total)| *total > 0);
-        let share = done.map(|(done, total)| done as f64 / total as f64);
         let title = self.token.map(|token| symbol_of(context, &token)).unwrap_or_default();
-        let rule = Panel { progress: Some(share), ascii: context.ascii, ..Panel::new(&title) };
+        let rule = Panel { progress: Some(done.and_then(progress::share)), ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
         let says = match done {
             Some((done, total)) => format!("inspecting: {} of {} steps; Esc cancels", format::count(done), format::count(total)),
@@ -261,7 +260,7 @@ impl SecurityView {
         };
         put(buffer, body, 1, 0, &says, context.theme.dim());
         let below = Rect { y: body.y + 2.min(body.height), height: body.height.saturating_sub(2), ..body };
-        progress::skeleton(below, buffer, context.theme, context.ascii);
+        progress::skeleton(below, buffer, context.theme);
     }
 }
 

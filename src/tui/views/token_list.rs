@@ -12,7 +12,7 @@ use crate::{
     },
     tui::{
         keymap::{Action, ViewId},
-        list::{Did, Field, Fields, List, Value},
+        list::{Field, Fields, List, ListEvent, Value},
         text,
         view::{Context, Effect, View},
     },
@@ -52,7 +52,7 @@ pub(super) trait TokenList: View {
     }
 
     /// Handles an action common to token lists; `None` for any other.
-    fn act_alike(&mut self, action: Action, context: &Context<'_>) -> Option<Effect> {
+    fn act_common(&mut self, action: Action, context: &Context<'_>) -> Option<Effect> {
         let token = self.token(context);
         let (list, compare) = self.parts();
         if compare.is_open() {
@@ -63,9 +63,9 @@ pub(super) trait TokenList: View {
             Action::CompareTokens => return Some(compare.open(token, context)),
             _ => {}
         }
-        let did = list.act(action);
-        if did != Did::Nothing {
-            return Some(self.did(did, context));
+        let event = list.act(action);
+        if event != ListEvent::Nothing {
+            return Some(self.on_list_event(event, context));
         }
         Some(match action {
             Action::Open => token.map_or(Effect::Pass, |token| self.open(token, context)),
@@ -76,21 +76,21 @@ pub(super) trait TokenList: View {
         })
     }
 
-    fn mouse_alike(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+    fn mouse_common(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         let (list, compare) = self.parts();
         if compare.is_open() {
             return compare.mouse(mouse, context);
         }
-        let did = list.mouse(mouse);
-        self.did(did, context)
+        let event = list.mouse(mouse);
+        self.on_list_event(event, context)
     }
 
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        match did {
-            Did::Moved | Did::Again => self.selected(context),
-            Did::Star => self.token(context).map_or(Effect::Nothing, Effect::Star),
-            Did::Sorted => self.sorted(context),
-            Did::Nothing | Did::Header(_) | Did::Dragged(..) => Effect::Nothing,
+    fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
+        match event {
+            ListEvent::Moved | ListEvent::ClickedAgain => self.selected(context),
+            ListEvent::Star => self.token(context).map_or(Effect::Nothing, Effect::Star),
+            ListEvent::Sorted => self.sorted(context),
+            ListEvent::Nothing | ListEvent::Header(_) | ListEvent::Dragged(..) => Effect::Nothing,
         }
     }
 
@@ -106,7 +106,7 @@ pub(super) trait TokenList: View {
     }
 
     /// Selects the row after or before the token's; returns its token, row number and the number of rows.
-    fn step_beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+    fn step_to_neighbour(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
         let from = self.list().places().find(|&place| self.token_at(place, context) == token);
         let (place, row, count) = self.parts().0.step_from(|place| Some(place) == from, forward)?;
         Some((self.token_at(place, context)?, row, count))

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     analysis::market::TokenSummary,
     dataset::{address::Address, export},
-    question::{fields::WORKED_OUT, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
+    question::{fields::COMPUTED, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion},
     tui::{
         keymap::{Action, ViewId},
         list::{List, Listing},
@@ -80,7 +80,7 @@ impl View for TokensView {
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {
-            self.list.set_absent(list::absent(&snapshot.market.tokens));
+            self.list.set_empty_columns(list::empty_columns(&snapshot.market.tokens));
             self.stale = true;
         }
         self.compare.refresh(context);
@@ -96,7 +96,7 @@ impl View for TokensView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        if let Some(effect) = self.act_alike(action, context) {
+        if let Some(effect) = self.act_common(action, context) {
             return effect;
         }
         match action {
@@ -127,7 +127,7 @@ impl View for TokensView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        self.mouse_alike(mouse, context)
+        self.mouse_common(mouse, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -178,7 +178,7 @@ impl View for TokensView {
 
     fn relist(&mut self, context: &Context<'_>) {
         self.stale = true;
-        self.want_judged();
+        self.request_filter_and_sort_figures();
         self.refresh(context);
     }
 
@@ -186,9 +186,9 @@ impl View for TokensView {
         Some(&[])
     }
 
-    fn beside(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
+    fn select_neighbour(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
         self.refresh(context);
-        self.step_beside(token, forward, context)
+        self.step_to_neighbour(token, forward, context)
     }
 
     fn reveal(&mut self, token: Address, context: &Context<'_>) {
@@ -217,7 +217,7 @@ impl View for TokensView {
         }
         let question = self.question();
         // The API page of the selected token.
-        let on = if self.judged_by().is_empty() {
+        let on = if self.filter_and_sort_figures().is_empty() {
             self.token(context).and_then(|token| question.page_of(&token, context.snapshot?))
         } else {
             // Same row order as the API's; sorting again would be slow.
@@ -288,7 +288,7 @@ impl TokenList for TokensView {
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
         let top = self.list.cursor.selected() == Some(0);
         self.stale = true;
-        self.want_judged();
+        self.request_filter_and_sort_figures();
         self.refresh(context);
         if top {
             self.list.cursor.select(0);
@@ -308,14 +308,14 @@ impl TokenList for TokensView {
 
 impl TokensView {
     /// The optional figures that filter or sorting depend on, needed for every token.
-    fn judged_by(&self) -> Vec<&'static str> {
+    fn filter_and_sort_figures(&self) -> Vec<&'static str> {
         let ordered = |field: &&str| self.list.sorting.keys().iter().any(|order| order.column == *field);
-        WORKED_OUT.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
+        COMPUTED.iter().copied().filter(|field| self.list.filter().names(field) || ordered(field)).collect()
     }
 
     /// Computes the figures of the rows on screen, or those that filter and sorting depend on.
     fn compute(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        let (shown, judged) = (self.shown_figures(), self.judged_by());
+        let (shown, judged) = (self.shown_figures(), self.filter_and_sort_figures());
         if shown.is_empty() && judged.is_empty() {
             return;
         }
@@ -327,8 +327,8 @@ impl TokensView {
         }
     }
 
-    fn want_judged(&mut self) {
-        let judged = self.judged_by();
+    fn request_filter_and_sort_figures(&mut self) {
+        let judged = self.filter_and_sort_figures();
         if !judged.is_empty() {
             self.figures.want_all(judged);
         } else if self.shown_figures().is_empty() {

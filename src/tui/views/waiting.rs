@@ -63,19 +63,19 @@ fn draw_tables(says: &str, tables: &[&str], buffer: &mut Buffer, area: Rect, con
         put(buffer, row, 1, 0, &text::truncate(table, usize::from(NAME)), context.theme.text());
         let bar = Rect { x: row.x.saturating_add(NAME + 2), width: row.width.saturating_sub(NAME + 2).min(BAR), ..row };
         match share(context, table) {
-            Some(share) if bar.width > 0 => progress::render(bar, buffer, context.theme, share, Role::Accent, context.ascii),
+            Some(share) if bar.width > 0 => progress::render(bar, buffer, context.theme, share, Role::Accent),
             _ => drop(put(buffer, row, NAME + 2, 0, &how_far(context, table), context.theme.dim())),
         }
         y += 1;
     }
     let below = Rect { y: area.y + (y + 1).min(area.height), height: area.height.saturating_sub(y + 1), ..area };
-    progress::skeleton(below, buffer, context.theme, context.ascii);
+    progress::skeleton(below, buffer, context.theme);
 }
 
 /// The loaded share of the table; `None` while unknown.
 fn share(context: &Context<'_>, table: &str) -> Option<f64> {
     let (_, done, total) = context.load.tables.iter().find(|(name, ..)| name == table)?;
-    (*total > 0).then(|| *done as f64 / *total as f64)
+    progress::share((*done, *total))
 }
 
 /// `42 %`, the bytes read where the total is unknown, or that loading has not begun.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use self::{list::StrategyFields, saved::SavedPlan, wallet::WalletInput};
 use super::{
-    parts::{absent, say},
+    parts::{missing_table, say},
     price::Price,
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
     tui::{
         format,
         keymap::{Action, ViewId},
-        list::{Did, List},
+        list::{List, ListEvent},
         text,
         view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
         widgets::{panel, progress, put, put_right},
@@ -59,7 +59,7 @@ pub struct YieldView {
     scale: u64,
     pane: Pane,
     /// Without space under the table, the chosen pane replaces it.
-    instead: bool,
+    pane_replaces_table: bool,
     /// The last frame had no space under the table.
     narrow: bool,
     saved: Vec<SavedPlan>,
@@ -84,7 +84,7 @@ impl Default for YieldView {
             min_apy: 0.0,
             scale: 1,
             pane: Pane::Comparison,
-            instead: false,
+            pane_replaces_table: false,
             narrow: false,
             saved: Vec::new(),
             loaded: None,
@@ -119,9 +119,9 @@ impl View for YieldView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
-        let did = self.list.act(action);
-        if did != Did::Nothing {
-            return self.did(did, context);
+        let event = self.list.act(action);
+        if event != ListEvent::Nothing {
+            return self.on_list_event(event, context);
         }
         match action {
             Action::Open => return self.strategy().map_or(Effect::Pass, |row| Effect::Open(row.token.address, ViewId::Chart)),
@@ -134,7 +134,7 @@ impl View for YieldView {
             Action::SavePlan => return self.save_plan(),
             Action::NextPlan => return self.load_next(context),
             Action::DropPlan => return self.delete_loaded(),
-            Action::Back if self.instead => self.instead = false,
+            Action::Back if self.pane_replaces_table => self.pane_replaces_table = false,
             // The line above is the wallet, which Esc must not clear.
             Action::Back => return Effect::Nothing,
             Action::Risk => self.risk = RiskLevel::ALL[(self.risk as usize + 1) % RiskLevel::ALL.len()],
@@ -161,8 +161,8 @@ impl View for YieldView {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        let did = self.list.mouse(mouse);
-        self.did(did, context)
+        let event = self.list.mouse(mouse);
+        self.on_list_event(event, context)
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -172,7 +172,7 @@ impl View for YieldView {
         }
         self.draw_line(buffer, area, context);
         let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
-        if let Some(sentence) = absent(context, "yields", "plans") {
+        if let Some(sentence) = missing_table(context, "yields", "plans") {
             return say(buffer, inner(below), context, &sentence);
         }
         if let Some(problem) = &self.unread {
@@ -186,7 +186,7 @@ impl View for YieldView {
         if let Some(problem) = &self.plan.problem {
             return panel::failure(inner(below), buffer, context.theme, &problem.detail);
         }
-        let Some(known) = self.plan.known.clone() else { return progress::skeleton(below, buffer, context.theme, context.ascii) };
+        let Some(known) = self.plan.known.clone() else { return progress::skeleton(below, buffer, context.theme) };
         self.draw_plan(buffer, inner(below), &known.answer, context);
     }
 
@@ -272,10 +272,10 @@ impl YieldView {
         self.list.arrange(0..strategies.len(), |place| strategies.get(place));
     }
 
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        match did {
-            Did::Nothing => return Effect::Nothing,
-            Did::Sorted => self.arrange(),
+    fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
+        match event {
+            ListEvent::Nothing => return Effect::Nothing,
+            ListEvent::Sorted => self.arrange(),
             _ => {}
         }
         self.selected(context)
@@ -302,10 +302,10 @@ impl YieldView {
     /// Takes over a request's wallet and settings. The line shows it in the typed form, and in JSON only where that form cannot express it
     /// exactly.
     fn take(&mut self, question: YieldQuestion, body: &str, snapshot: &Snapshot) {
-        let is_said = |line: &str| wallet::says(line, &question.tokens, question.min_apy, snapshot);
+        let is_said = |line: &str| wallet::means(line, &question.tokens, question.min_apy, snapshot);
         // An equivalent line keeps its order and spelling.
         if !is_said(&self.line) {
-            let words = wallet::words(&question.tokens, question.min_apy, snapshot);
+            let words = wallet::typed_form(&question.tokens, question.min_apy, snapshot);
             self.line = if is_said(&words) { words } else { body.to_owned() };
         }
         (self.amounts, self.risk, self.chains, self.min_apy) = (question.tokens, question.risk_level, question.chains, question.min_apy);
@@ -383,7 +383,7 @@ impl YieldView {
     }
 
     /// The settings in a few words.
-    fn wishes(&self) -> String {
+    fn settings_text(&self) -> String {
         format!("{} risk · min APY {} %{}", self.risk.word(), format::exact(Some(self.min_apy)), self.limits())
     }
 
@@ -401,11 +401,11 @@ impl YieldView {
         let (shown, style) = if self.line.is_empty() { ("wallet", theme.dim()) } else { (self.line.as_str(), theme.text()) };
         let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
         // The minimum APY is dropped first: the wallet's line shows it too.
-        let shorter = [self.wishes(), format!("{} risk{}", self.risk.word(), self.limits()), format!("{} risk", self.risk.word())];
-        let wishes = shorter.iter().find(|wishes| text::width(wishes) <= left).unwrap_or(&shorter[2]);
-        let wishes = format!("{} ", text::truncate(wishes, usize::from(area.width) / 2));
-        put_right(buffer, Rect { height: 1, ..area }, 0, &wishes, theme.accent());
-        let room = Rect { width: area.width.saturating_sub(text::width(&wishes) as u16 + 2), height: 1, ..area };
+        let shorter = [self.settings_text(), format!("{} risk{}", self.risk.word(), self.limits()), format!("{} risk", self.risk.word())];
+        let settings = shorter.iter().find(|settings| text::width(settings) <= left).unwrap_or(&shorter[2]);
+        let settings = format!("{} ", text::truncate(settings, usize::from(area.width) / 2));
+        put_right(buffer, Rect { height: 1, ..area }, 0, &settings, theme.accent());
+        let room = Rect { width: area.width.saturating_sub(text::width(&settings) as u16 + 2), height: 1, ..area };
         let x = 1 + put(buffer, room, 1, 0, "/ ", if self.line.is_empty() { theme.dim() } else { theme.accent() });
         put(buffer, room, x, 0, shown, style);
     }

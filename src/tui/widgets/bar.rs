@@ -7,14 +7,11 @@ use crate::tui::theme::{Role, Theme};
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
 /// The filled part of a bar of `cells` for a share of 0…1, without padding.
-pub fn bar(share: f64, cells: usize, ascii: bool) -> String {
+pub fn bar(share: f64, cells: usize) -> String {
     let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
     let eighths = (share * cells as f64 * 8.0).round() as usize;
     // A non-zero share is always visible.
     let eighths = if share > 0.0 && cells > 0 { eighths.max(1) } else { eighths };
-    if ascii {
-        return "#".repeat((eighths + 4) / 8);
-    }
     let mut text = "█".repeat(eighths / 8);
     if !eighths.is_multiple_of(8) {
         text.push(EIGHTHS[eighths % 8 - 1]);
@@ -23,11 +20,10 @@ pub fn bar(share: f64, cells: usize, ascii: bool) -> String {
 }
 
 /// Draws a bar in the role's colour at the top left of `area`, over a faint track of the full width.
-pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, share: f64, role: Role, ascii: bool) {
+pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, share: f64, role: Role) {
     let cells = usize::from(area.width);
-    let track = if ascii { "." } else { "─" };
-    super::put(buf, area, 0, 0, &track.repeat(cells), theme.style(Role::Grid));
-    super::put(buf, area, 0, 0, &bar(share, cells, ascii), theme.style(role));
+    super::put(buf, area, 0, 0, &"─".repeat(cells), theme.style(Role::Grid));
+    super::put(buf, area, 0, 0, &bar(share, cells), theme.style(role));
 }
 
 #[cfg(test)]
@@ -48,8 +44,8 @@ mod tests {
             (-1.0, ""),
         ];
         for (share, expected) in cases {
-            assert_eq!(bar(share, 4, false), expected, "{share}");
+            assert_eq!(bar(share, 4), expected, "{share}");
         }
-        assert_eq!((bar(0.5, 4, true), bar(0.5, 0, false)), ("##".to_owned(), String::new()));
+        assert_eq!(bar(0.5, 0), "");
     }
 }

@@ -20,7 +20,6 @@ pub struct Panel<'a> {
     pub focused: bool,
     /// Loading: the share done, or `None` while unknown.
     pub progress: Option<Option<f64>>,
-    pub ascii: bool,
 }
 
 impl<'a> Panel<'a> {
@@ -34,10 +33,9 @@ impl<'a> Panel<'a> {
         if area.is_empty() {
             return area;
         }
-        let line = if self.ascii { "-" } else { "─" };
-        super::put(buf, area, 0, 0, &line.repeat(usize::from(area.width)), theme.style(Role::Grid));
+        super::put(buf, area, 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
         if let Some(done) = self.progress {
-            progress::in_rule(Rect { height: 1, ..area }, buf, theme, done, self.ascii);
+            progress::in_rule(Rect { height: 1, ..area }, buf, theme, done);
         }
         let style = if self.focused { theme.accent() } else { theme.dim() };
         let mut left = 0;

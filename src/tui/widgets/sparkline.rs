@@ -3,17 +3,15 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-const ASCII: [char; 8] = ['_', '.', '-', '-', '=', '=', '#', '#'];
 
 /// A sparkline of `cells` blocks, scaled from minimum to maximum; a missing value is a gap. More values than cells are averaged; fewer are
 /// right-aligned, as the latest is at the right.
-pub fn sparkline(values: &[Option<f64>], cells: usize, ascii: bool) -> String {
-    sparkline_over(values, cells, ascii, 0.0)
+pub fn sparkline(values: &[Option<f64>], cells: usize) -> String {
+    sparkline_over(values, cells, 0.0)
 }
 
 /// As `sparkline`, but its full height spans at least this share of the largest value, so that small changes look small.
-pub fn sparkline_over(values: &[Option<f64>], cells: usize, ascii: bool, share: f64) -> String {
-    let glyphs = if ascii { ASCII } else { EIGHTHS };
+pub fn sparkline_over(values: &[Option<f64>], cells: usize, share: f64) -> String {
     let levels = shrink(values, cells);
     let known = || levels.iter().flatten().copied();
     let (low, high) = known().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -22,9 +20,9 @@ pub fn sparkline_over(values: &[Option<f64>], cells: usize, ascii: bool, share: 
     let mut line: String = std::iter::repeat_n(' ', cells - levels.len()).collect();
     line.extend(levels.iter().map(|value| match value {
         None => ' ',
-        Some(_) if high <= low => glyphs[3],
+        Some(_) if high <= low => EIGHTHS[3],
         // Halving each term keeps the span of two huge floats finite.
-        Some(value) => glyphs[((value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) * 7.0).round().clamp(0.0, 7.0) as usize],
+        Some(value) => EIGHTHS[((value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) * 7.0).round().clamp(0.0, 7.0) as usize],
     }));
     line
 }
@@ -45,7 +43,7 @@ fn shrink(values: &[Option<f64>], cells: usize) -> Vec<Option<f64>> {
 }
 
 /// Draws columns from the bottom of the area, one cell wide each, at a resolution of an eighth; zero and missing values are empty.
-pub fn columns(values: &[Option<f64>], area: Rect, buf: &mut Buffer, style: impl Fn(usize) -> Style, ascii: bool) {
+pub fn columns(values: &[Option<f64>], area: Rect, buf: &mut Buffer, style: impl Fn(usize) -> Style) {
     let area = area.intersection(buf.area);
     let most = values.iter().flatten().copied().filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
     if area.is_empty() || most <= 0.0 {
@@ -60,12 +58,7 @@ pub fn columns(values: &[Option<f64>], area: Rect, buf: &mut Buffer, style: impl
             if fill == 0 {
                 break;
             }
-            let glyph = match (ascii, fill) {
-                (false, fill) => EIGHTHS[fill - 1],
-                (true, 8) => '#',
-                (true, fill) => ASCII[fill - 1],
-            };
-            buf[(area.x + i as u16, area.bottom() - 1 - row as u16)].set_char(glyph).set_style(style(i));
+            buf[(area.x + i as u16, area.bottom() - 1 - row as u16)].set_char(EIGHTHS[fill - 1]).set_style(style(i));
         }
     }
 }
@@ -89,16 +82,16 @@ mod tests {
             (some(&[1.0]), 0, ""),
         ];
         for (values, cells, expected) in cases {
-            assert_eq!(sparkline(&values, cells, false), expected);
+            assert_eq!(sparkline(&values, cells), expected);
         }
     }
 
     proptest! {
         #[test]
         fn any_values_fill_exactly_their_cells(values in proptest::collection::vec(proptest::option::of(any::<f64>()), 0..200), cells in 0_usize..90) {
-            prop_assert_eq!(sparkline(&values, cells, false).chars().count(), cells);
+            prop_assert_eq!(sparkline(&values, cells).chars().count(), cells);
             let mut buffer = Buffer::empty(Rect::new(0, 0, 20, 5));
-            columns(&values, Rect::new(3, 1, cells as u16, cells as u16), &mut buffer, |_| Style::new(), false);
+            columns(&values, Rect::new(3, 1, cells as u16, cells as u16), &mut buffer, |_| Style::new());
         }
     }
 }

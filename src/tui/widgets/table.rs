@@ -94,7 +94,7 @@ impl TableWidgetState {
     }
 
     /// Scrolls the selection into view.
-    fn settle(&mut self, count: usize, height: usize) {
+    fn scroll_to_selection(&mut self, count: usize, height: usize) {
         self.selected = self.selected.min(count.saturating_sub(1));
         self.offset = self.offset.min(count.saturating_sub(height));
         if self.selected < self.offset {
@@ -152,12 +152,11 @@ pub struct TableWidget<'a> {
     pub focused: bool,
     /// The placeholder of an empty table: one line with the reason and how to proceed.
     pub empty: &'a str,
-    pub ascii: bool,
 }
 
 impl<'a> TableWidget<'a> {
     pub fn new(columns: &'a [TableColumn], count: usize, row: &'a dyn Fn(usize) -> Vec<Cell>) -> Self {
-        Self { columns, count, row, sort: Vec::new(), words: &[], star: None, marked: None, focused: true, empty: "", ascii: false }
+        Self { columns, count, row, sort: Vec::new(), words: &[], star: None, marked: None, focused: true, empty: "" }
     }
 
     /// Rows that fit in the area, for page keys.
@@ -168,7 +167,7 @@ impl<'a> TableWidget<'a> {
     pub fn render(&self, area: Rect, buf: &mut Buffer, theme: &Theme, state: &mut TableWidgetState) {
         let area = area.intersection(buf.area);
         let height = Self::height(area);
-        state.settle(self.count, height);
+        state.scroll_to_selection(self.count, height);
         if area.is_empty() {
             return;
         }
@@ -186,15 +185,15 @@ impl<'a> TableWidget<'a> {
             let y = 1 + line as u16;
             self.body_row(area, buf, theme, &places, y, cells);
             if self.star.is_some_and(|star| star(index)) {
-                super::put(buf, area, 0, y, if self.ascii { "*" } else { "★" }, theme.style(Role::Warning));
+                super::put(buf, area, 0, y, "★", theme.style(Role::Warning));
             }
             if let Some(mark) = self.marked.and_then(|marked| marked(index)) {
-                let (sign, plain, role) = match mark {
-                    RowMark::Compared => ("◆", "+", Role::Accent),
-                    RowMark::Alert(AlertMark::Up) => ("◦", "a", Role::Dim),
-                    RowMark::Alert(AlertMark::Fired) => ("!", "!", Role::Warning),
+                let (sign, role) = match mark {
+                    RowMark::Compared => ("◆", Role::Accent),
+                    RowMark::Alert(AlertMark::Up) => ("◦", Role::Dim),
+                    RowMark::Alert(AlertMark::Fired) => ("!", Role::Warning),
                 };
-                super::put(buf, area, 1, y, if self.ascii { plain } else { sign }, theme.style(role));
+                super::put(buf, area, 1, y, sign, theme.style(role));
             }
             if index == state.selected {
                 let row = Rect { y: area.y + y, height: 1, ..area };
@@ -262,12 +261,7 @@ impl<'a> TableWidget<'a> {
             let sorted = self.sort.iter().position(|(sorted, _)| *sorted == place.column);
             let style = if sorted.is_some() { theme.accent() } else { theme.dim() };
             let mark = sorted.map_or_else(String::new, |nth| {
-                let arrow = match (self.sort[nth].1, self.ascii) {
-                    (true, false) => "▾",
-                    (false, false) => "▴",
-                    (true, true) => "v",
-                    (false, true) => "^",
-                };
+                let arrow = if self.sort[nth].1 { "▾" } else { "▴" };
                 // Secondary sort marks are numbered.
                 if nth == 0 { format!(" {arrow}") } else { format!(" {arrow}{}", nth + 1) }
             });
@@ -362,8 +356,7 @@ impl<'a> TableWidget<'a> {
         let range = self.count - height.min(self.count);
         let top = if range == 0 { 0 } else { (offset as u128 * (height - thumb.min(height)) as u128 / range as u128) as usize };
         for line in top..(top + thumb).min(height) {
-            let glyph = if self.ascii { "|" } else { "▐" };
-            super::put(buf, area, area.width - 1, 1 + line as u16, glyph, theme.style(Role::Grid));
+            super::put(buf, area, area.width - 1, 1 + line as u16, "▐", theme.style(Role::Grid));
         }
     }
 }

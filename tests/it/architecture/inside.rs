@@ -24,7 +24,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "question",
-        "filter order parameter progress parallel paging json memory snapshot tabular request list timeframes candles track_record \
+        "filter order parameter progress parallel paging json caches snapshot tabular request list timeframes candles track_record \
          patterns trendline indicators posts holders dexes security token yields growth compare fields+search tables batch",
     ),
     ("deck", "known pending fetch flight load watch"),

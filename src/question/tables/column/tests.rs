@@ -73,12 +73,12 @@ fn a_column_that_is_not_there_is_refused_with_its_name() {
 fn numbers_are_sorted_on_any_count_of_threads() {
     // Multiples of an odd number modulo a prime, each occurring about twelve times.
     let keys: Vec<u64> = (0..100_000_u64).map(|nth| nth * 7_919 % 8_209).collect();
-    let mut wanted = keys.clone();
-    wanted.sort_unstable();
+    let mut expected = keys.clone();
+    expected.sort_unstable();
     for threads in [0, 1, 2, 3, 8] {
         let mut sorted = keys.clone();
-        sort(&mut sorted, threads);
-        assert!(sorted == wanted, "{threads} threads");
+        parallel_sort(&mut sorted, threads);
+        assert!(sorted == expected, "{threads} threads");
     }
 }
 

@@ -37,7 +37,7 @@ fn settled(bench: &mut Bench) -> String {
     while bench.app.setup.deck.waiting() > 0 {
         std::thread::yield_now();
     }
-    bench.app.look_again();
+    bench.app.take_in_changes();
     bench.screen()
 }
 

@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{log, took};
+use super::{duration_text, log};
 use crate::tui::{
     format, text,
     theme::Role,
@@ -40,7 +40,7 @@ fn spans(histogram: &[(u64, u64)], most: usize) -> Vec<Span> {
 }
 
 /// The upper bound of the bin that contains the percentile `share`.
-fn under(histogram: &[(u64, u64)], share: f64) -> Option<u64> {
+fn percentile_bound(histogram: &[(u64, u64)], share: f64) -> Option<u64> {
     let total: u64 = histogram.iter().map(|(_, count)| count).sum();
     let wanted = (total as f64 * share).ceil() as u64;
     let mut seen = 0;
@@ -59,12 +59,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         return;
     }
     let theme = context.theme;
-    let time = |share| under(histogram, share).map_or_else(|| format::MISSING.to_owned(), took);
-    let sign = if context.ascii { "<=" } else { "≤" };
-    let says = format!("p50 {sign} {}, p99 {sign} {}", time(0.5), time(0.99));
+    let time = |share| percentile_bound(histogram, share).map_or_else(|| format::MISSING.to_owned(), duration_text);
+    let says = format!("p50 ≤ {}, p99 ≤ {}", time(0.5), time(0.99));
     // In the title rule where it fits, else on a line of its own under the bars.
     let in_rule = usize::from(area.width) >= text::width(&says) + text::width(TITLE) + 12;
-    let panel = Panel { note: if in_rule && !histogram.is_empty() { &says } else { "" }, ascii: context.ascii, ..Panel::new(TITLE) };
+    let panel = Panel { note: if in_rule && !histogram.is_empty() { &says } else { "" }, ..Panel::new(TITLE) };
     let body = panel.render(area, buffer, theme);
     let below = if in_rule { 0 } else { 2 };
     let most = usize::from(body.height.saturating_sub(below)).max(1);
@@ -74,17 +73,17 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         return;
     }
     let highest = spans.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
-    let slow = under(histogram, 0.99);
+    let slow = percentile_bound(histogram, 0.99);
     for (y, (bound, count)) in spans.iter().enumerate() {
         let y = y as u16;
-        let label = bound.map_or_else(|| "longer".to_owned(), |micros| format!("{sign} {}", took(micros)));
+        let label = bound.map_or_else(|| "longer".to_owned(), |micros| format!("≤ {}", duration_text(micros)));
         let label_area = Rect { width: LABEL, ..body };
         put_right(buffer, label_area, y, &label, theme.dim());
         let width = body.width - LABEL - FIGURE - 2;
         let place = Rect { x: body.x + LABEL + 1, y: body.y + y, width, height: 1 };
         // Bins above the 99th percentile stand out.
         let role = if bound.is_none_or(|micros| slow.is_some_and(|slow| micros > slow)) { Role::WarningSoft } else { Role::AccentSoft };
-        put(buffer, place, 0, 0, &bar::bar(*count as f64 / highest as f64, usize::from(width), context.ascii), theme.style(role));
+        put(buffer, place, 0, 0, &bar::bar(*count as f64 / highest as f64, usize::from(width)), theme.style(role));
         let figure = Rect { x: body.right() - FIGURE, width: FIGURE - 1, ..body };
         let shown = if *count == 0 { format::MISSING.to_owned() } else { format::count(*count) };
         put_right(buffer, figure, y, &shown, if *count == 0 { theme.dim() } else { theme.text() });
@@ -104,7 +103,7 @@ fn draw_statuses(buffer: &mut Buffer, area: Rect, requests: &[RequestLine], cont
     }
     let theme = context.theme;
     let note = format!("the last {}", format::count(requests.len() as u64));
-    let body = Panel { note: &note, ascii: context.ascii, ..Panel::new("statuses") }.render(area, buffer, theme);
+    let body = Panel { note: &note, ..Panel::new("statuses") }.render(area, buffer, theme);
     let mut counts = std::collections::BTreeMap::<u16, usize>::new();
     for request in requests {
         *counts.entry(request.status).or_default() += 1;
@@ -115,7 +114,7 @@ fn draw_statuses(buffer: &mut Buffer, area: Rect, requests: &[RequestLine], cont
         let role = log::status_role(status);
         put_right(buffer, Rect { width: LABEL, ..body }, y, &status.to_string(), theme.style(role));
         let width = body.width - LABEL - FIGURE - 2;
-        let [bar, _] = thin_bar(count as f64 / highest as f64, usize::from(width), context.ascii);
+        let [bar, _] = thin_bar(count as f64 / highest as f64, usize::from(width));
         put(buffer, body, LABEL + 1, y, &bar, theme.style(role));
         put_right(buffer, Rect { x: body.right() - FIGURE, width: FIGURE - 1, ..body }, y, &format::count(count as u64), theme.text());
     }
@@ -132,6 +131,9 @@ mod tests {
         assert_eq!(spans(&histogram, 2), [(Some(400), 3), (None, 6)]);
         assert_eq!(spans(&histogram, 0), [(None, 9)]);
         assert_eq!(spans(&[(1, 0)], 4), []);
-        assert_eq!((under(&histogram, 0.5), under(&histogram, 0.3), under(&[], 0.5)), (Some(800), Some(200), None));
+        assert_eq!(
+            (percentile_bound(&histogram, 0.5), percentile_bound(&histogram, 0.3), percentile_bound(&[], 0.5)),
+            (Some(800), Some(200), None)
+        );
     }
 }

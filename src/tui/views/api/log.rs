@@ -37,7 +37,7 @@ impl Fields for RequestFields {
         F::figure("status", "status", 6, 255, |line| line.status.into())
             .cell(|line, _| Cell::new(line.status.to_string(), status_role(line.status))),
         F::figure("duration", "took", 8, 250, |line| line.micros.into())
-            .cell(|line, _| Cell::text(super::took(line.micros)))
+            .cell(|line, _| Cell::text(super::duration_text(line.micros)))
             .aliases(&["took", "micros"])
             .member("micros"),
         F::figure("bytes", "size", 8, 80, |line| line.bytes.into())

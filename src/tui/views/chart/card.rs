@@ -98,9 +98,9 @@ impl Card<'_> {
 
     fn draw_figures(&self, buffer: &mut Buffer, area: Rect, hint: &str, context: &Context<'_>) {
         let Some(detail) = &self.pattern.detail else { return };
-        let rule = Panel { ascii: context.ascii, note: hint, ..Panel::new(words::shown(self.pattern.name.word())) };
+        let rule = Panel { note: hint, ..Panel::new(words::shown(self.pattern.name.word())) };
         let body = rule.render(area, buffer, context.theme);
-        for (y, (label, figure, note, role)) in self.rows(detail, body.width >= ROOMY, context.ascii).into_iter().enumerate() {
+        for (y, (label, figure, note, role)) in self.rows(detail, body.width >= ROOMY).into_iter().enumerate() {
             let y = y as u16;
             put(buffer, body, 1, y, label, context.theme.dim());
             let end = FIGURE + put(buffer, body, FIGURE, y, &figure, context.theme.text());
@@ -108,7 +108,7 @@ impl Card<'_> {
         }
     }
 
-    fn rows(&self, detail: &PatternDetail, roomy: bool, ascii: bool) -> Vec<Row> {
+    fn rows(&self, detail: &PatternDetail, roomy: bool) -> Vec<Row> {
         let pattern = self.pattern;
         let price = |price: f64| format::price(Some(price));
         let note = |says: &str| if roomy { says.to_owned() } else { String::new() };
@@ -118,7 +118,7 @@ impl Card<'_> {
             if detail.status.is_over() {
                 return (String::new(), Role::Dim);
             }
-            (format!("{}{from}", format::change(Some(percent), ascii)), role_of_change(percent))
+            (format!("{}{from}", format::change(Some(percent))), role_of_change(percent))
         };
         let ((to_target, aim), (to_stop, back)) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
@@ -200,7 +200,7 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
     if area.height < 2 {
         return 0;
     }
-    let body = Panel { ascii: context.ascii, note, ..Panel::new(title) }.render(area, buffer, context.theme);
+    let body = Panel { note, ..Panel::new(title) }.render(area, buffer, context.theme);
     if parts.is_empty() {
         put(buffer, body, 1, 0, "no reasons were given", context.theme.dim());
     }
@@ -227,10 +227,10 @@ fn measured(measure: TrendMeasure) -> &'static str {
 }
 
 /// One line: `Double bottom 0.81 confirmed · target 3.15 ▲ 14.2 % · stop 2.31 ▼ 8.1 % · r:r 1.75`.
-pub(super) fn line(pattern: &Pattern, state: &str, cells: usize, ascii: bool) -> String {
+pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
     let head = format!("{} {:.2}", words::shown(pattern.name.word()), pattern.confidence);
     let Some(detail) = &pattern.detail else { return head };
-    let away = |percent: f64| format::change(Some(percent), ascii);
+    let away = |percent: f64| format::change(Some(percent));
     let target = format!("{TARGET}{} {}", format::price(Some(detail.target_price)), away(detail.distance_to_target));
     let stop = format!("stop {} {}", format::price(Some(detail.stop_price)), away(detail.distance_to_stop));
     let short = format!("{TARGET}{} · stop {}", away(detail.distance_to_target), away(detail.distance_to_stop));

@@ -67,7 +67,7 @@ impl ChartView {
         self.zoom_chosen &= self.sheet.filling().is_none();
         self.zoom = match self.sheet.filling() {
             Some(filling) => filling,
-            None if self.zoom_chosen => self.sheet.no_farther(self.zoom),
+            None if self.zoom_chosen => self.sheet.zoom_in_while_all_fit(self.zoom),
             None => Zoom::default(),
         };
     }

@@ -21,7 +21,7 @@ use crate::{
     },
     tui::{
         keymap::Action,
-        list::{Did, Field, Fields, List, ListFrame},
+        list::{Field, Fields, List, ListEvent, ListFrame},
         text,
         theme::Role,
         view::{Context, ViewQuestion},
@@ -67,7 +67,7 @@ impl Fields for PatternFields {
         F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into())
             .unit("%")
             .decimal()
-            .cell(|pattern, look| changed(away(&pattern), look.ascii)),
+            .cell(|pattern, _| changed(away(&pattern))),
         F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
     ];
 }
@@ -243,16 +243,16 @@ impl ChartPatterns {
 
     /// Returns whether the list handled the mouse: a click on a row chooses its pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
-        let did = if self.shown && self.on_screen { self.list.mouse(mouse) } else { Did::Nothing };
-        match (did, self.list.cursor.selected()) {
-            (Did::Moved | Did::Again, Some(row)) => {
+        let event = if self.shown && self.on_screen { self.list.mouse(mouse) } else { ListEvent::Nothing };
+        match (event, self.list.cursor.selected()) {
+            (ListEvent::Moved | ListEvent::ClickedAgain, Some(row)) => {
                 self.choose(row);
                 self.focus = self.focus.max(PatternFocus::Zoomed);
             }
-            (Did::Sorted, _) => self.arrange(),
+            (ListEvent::Sorted, _) => self.arrange(),
             _ => {}
         }
-        did != Did::Nothing
+        event != ListEvent::Nothing
     }
 
     /// Splits the area into chart and list; a list without enough space is a single line.
@@ -285,7 +285,7 @@ impl ChartPatterns {
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         self.on_screen = area.height > 1;
         if !self.on_screen {
-            let (line, verdict) = self.line(usize::from(area.width.saturating_sub(2)), context);
+            let (line, verdict) = self.line(usize::from(area.width.saturating_sub(2)));
             let end = 1 + put(buffer, area, 1, 0, &line, context.theme.dim());
             if let Some((says, warns)) = verdict {
                 put(buffer, area, end, 0, &says, context.theme.style(if warns { Role::Warning } else { Role::Dim }));
@@ -303,7 +303,7 @@ impl ChartPatterns {
         let verdict = self.verdict().filter(|(says, _)| text::width(&advice) + text::width(says) <= room);
         let (note, warns) = verdict.map_or((advice.clone(), false), |(says, warns)| (advice + &says, warns));
         let progress = self.asked.progress().map(|_| None);
-        let rule = Panel { note: &note, warns, ascii: context.ascii, progress, ..Panel::new(&title) };
+        let rule = Panel { note: &note, warns, progress, ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             panel::failure(body, buffer, context.theme, &problem.detail);
@@ -354,7 +354,7 @@ impl ChartPatterns {
 
     /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the security verdict behind
     /// it.
-    fn line(&self, cells: usize, context: &Context<'_>) -> (String, Option<(String, bool)>) {
+    fn line(&self, cells: usize) -> (String, Option<(String, bool)>) {
         if let Some(problem) = &self.asked.problem {
             return (format!("patterns: {}", problem.detail), None);
         }
@@ -365,7 +365,7 @@ impl ChartPatterns {
         };
         let place = format!("{} of {} · ", at + 1, self.list.len());
         let advice = format!(" · {advice}");
-        let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)), context.ascii);
+        let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)));
         // Levels take precedence over the advice, and the advice to buy is never shown without its security verdict.
         let verdict = self.verdict();
         let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));

@@ -16,7 +16,7 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, List, ListFrame},
+        list::{Field, Fields, List, ListEvent, ListFrame},
         text,
         theme::Role,
         view::{Context, Effect, Export, HttpRequest, ViewQuestion},
@@ -96,7 +96,7 @@ impl Fields for SignalFields {
         F::figure("right", "right", 6, 240, |row| row.right.into()).cell(|row, _| percent(row.right)).unit("%").decimal(),
         F::figure("any", "any entry", 6, 235, |row| row.any.into()).cell(|row, _| percent(row.any)).unit("%").decimal(),
         F::figure("edge", "more", 7, 250, |row| row.edge.map(|edge| edge.points).into())
-            .cell(|row, look| changed(row.edge.map(|edge| edge.points), look.ascii))
+            .cell(|row, _| changed(row.edge.map(|edge| edge.points)))
             .unit("%")
             .decimal(),
         F::figure("errors", "std errors", 7, 245, |row| row.edge.map(|edge| edge.errors).into())
@@ -106,12 +106,9 @@ impl Fields for SignalFields {
                 row.edge.map_or_else(Cell::missing, cell)
             })
             .decimal(),
-        F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into())
-            .cell(|row, look| changed(row.mean_return, look.ascii))
-            .unit("%")
-            .decimal(),
+        F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).cell(|row, _| changed(row.mean_return)).unit("%").decimal(),
         F::figure("random_mean_return", "any mean", 7, 140, |row| row.random_mean_return.into())
-            .cell(|row, look| changed(row.random_mean_return, look.ascii))
+            .cell(|row, _| changed(row.random_mean_return))
             .unit("%")
             .decimal(),
         F::figure("median_days", "days", 5, 120, |row| row.median_days.into()),
@@ -174,22 +171,22 @@ impl Record {
     }
 
     pub(super) fn act(&mut self, action: Action) -> Effect {
-        let did = self.list.act(action);
+        let event = self.list.act(action);
         match action {
             Action::Back | Action::TrackRecord => self.toggle(),
-            _ if did == Did::Nothing => return Effect::Pass,
+            _ if event == ListEvent::Nothing => return Effect::Pass,
             _ => {}
         }
-        self.did(did)
+        self.on_list_event(event)
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
-        let did = self.list.mouse(mouse);
-        if did == Did::Nothing { Effect::Nothing } else { self.did(did) }
+        let event = self.list.mouse(mouse);
+        if event == ListEvent::Nothing { Effect::Nothing } else { self.on_list_event(event) }
     }
 
-    fn did(&mut self, did: Did) -> Effect {
-        if did == Did::Sorted {
+    fn on_list_event(&mut self, event: ListEvent) -> Effect {
+        if event == ListEvent::Sorted {
             self.arrange();
         }
         Effect::Redraw
@@ -206,7 +203,7 @@ impl Record {
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &str, context: &Context<'_>) {
         let title = format!("track record · {timeframe} · every token");
         let waits = self.asked.answer().is_none() && self.asked.problem.is_none();
-        let panel = Panel { note: "Esc back", focused: true, progress: waits.then_some(None), ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note: "Esc back", focused: true, progress: waits.then_some(None), ..Panel::new(&title) };
         let body = panel.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);

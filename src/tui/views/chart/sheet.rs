@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    over::{Over, Slots, lead},
+    overlays::{ChartOverlays, Slots, lead},
     patterns::ChartPatterns,
     studies::Studies,
 };
@@ -166,7 +166,7 @@ impl ChartSheet {
     }
 
     /// Sets the area of the next frame.
-    pub(super) fn stand(&mut self, area: Rect) {
+    pub(super) fn set_area(&mut self, area: Rect) {
         self.area = area;
     }
 
@@ -186,9 +186,9 @@ impl ChartSheet {
     }
 
     /// Zooms in as long as all candles still fit.
-    pub(super) fn no_farther(&self, zoom: Zoom) -> Zoom {
+    pub(super) fn zoom_in_while_all_fit(&self, zoom: Zoom) -> Zoom {
         let closer = zoom.closer();
-        if zoom.per_column > 1 && self.all_fit(closer) { self.no_farther(closer) } else { zoom }
+        if zoom.per_column > 1 && self.all_fit(closer) { self.zoom_in_while_all_fit(closer) } else { zoom }
     }
 
     /// The zoom and offset at which candles `from..=to` fill most of the screen, with some context on both sides.
@@ -257,29 +257,29 @@ impl ChartSheet {
         context: &Context<'_>,
     ) -> ChartLayout {
         let zoom = window.zoom;
-        self.stand(area);
+        self.set_area(area);
         let (first, last) = self.range(zoom, window.offset);
         let all = self.candles.as_candles();
         let part = self.part(first, last);
         let condensed = (zoom.per_column > 1).then(|| condense(&part, zoom.per_column));
         let slots = Slots { candles: all, first, last, per: zoom.per_column };
-        let mut over = Over::default();
+        let mut overlays = ChartOverlays::default();
         if let Some(answer) = lines {
-            over.trendlines(answer, &slots);
+            overlays.trendlines(answer, &slots);
         }
         let at = window.crosshair.map(|crosshair| crosshair.candle).or(last.checked_sub(1)).and_then(|candle| self.time(candle));
         let drawn = studies.drawn(&slots, at);
-        over.patterns(patterns.drawn(), patterns.chosen(), &slots);
+        overlays.patterns(patterns.drawn(), patterns.chosen(), &slots);
         let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
         let data = ChartData {
             columns: zoom.columns,
             future: FUTURE,
-            lines: &over.lines,
-            spans: &over.spans,
-            levels: &over.levels,
+            lines: &overlays.lines,
+            spans: &overlays.spans,
+            levels: &overlays.levels,
             curves: &drawn.curves,
             panes: &drawn.panes,
-            marks: &over.marks,
+            marks: &overlays.marks,
             crosshair: window.crosshair.and_then(crosshair),
             last: self.newest.map(|(_, last)| last),
             log: window.log,
@@ -289,7 +289,7 @@ impl ChartSheet {
         };
         let layout = render(&data, area, buffer, context.theme);
         let signs = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown];
-        self.marks = signs.into_iter().filter(|glyph| over.marks.iter().any(|mark| mark.glyph == *glyph)).collect();
+        self.marks = signs.into_iter().filter(|glyph| overlays.marks.iter().any(|mark| mark.glyph == *glyph)).collect();
         layout
     }
 

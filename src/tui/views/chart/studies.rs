@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::over::Slots;
+use super::overlays::Slots;
 use crate::{
     analysis::indicators::{INDICATORS_MAX, Indicator},
     dataset::{address::Address, time::Time},

@@ -158,7 +158,7 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
         put(buffer, area, 0, y, &letter(nth).to_string(), style);
         let name = token.symbol.clone().unwrap_or_else(|| token.token_address.short());
         put(buffer, area, 2, y, &text::truncate(&name, 14), style);
-        let change = format::change(row.percent.get(nth).copied().flatten(), context.ascii);
+        let change = format::change(row.percent.get(nth).copied().flatten());
         let slot = Rect { width: area.width.min(LEGEND_WIDTH), ..area };
         put_right(buffer, slot, y, &change, theme.text());
         // Tokens of equal symbol also get their chain and address.

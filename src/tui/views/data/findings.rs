@@ -14,7 +14,7 @@ use crate::{
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, List, ListFrame, mouse_of_two},
+        list::{Field, Fields, List, ListEvent, ListFrame, mouse_of_two},
         text,
         theme::Role,
         view::{Context, Effect, Export},
@@ -31,7 +31,7 @@ impl Fields for ReasonFields {
 
     const FIELDS: &'static [Field<Self>] = &[
         Field::<Self>::text("severity", "severity", [10, 10], 255, |count| (count.severity as usize).into())
-            .cell(|count, look| severity(count.severity, look.ascii)),
+            .cell(|count, _| severity(count.severity)),
         Field::<Self>::figure("count", "count", 9, 250, |count| count.count.into()).cell(|count, _| Cell::text(format::count(count.count))),
         Field::<Self>::text("column", "column", [10, 16], 200, |count| (&count.column).into()),
         Field::<Self>::text("file", "file", [12, 24], 100, |count| (&count.file).into())
@@ -98,19 +98,19 @@ impl FindingsPane {
     }
 
     pub(super) fn act(&mut self, action: Action) -> Effect {
-        let did = if self.inside { self.cells.act(action) } else { self.reasons.act(action) };
+        let event = if self.inside { self.cells.act(action) } else { self.reasons.act(action) };
         match action {
-            _ if did != Did::Nothing => {}
+            _ if event != ListEvent::Nothing => {}
             Action::Open | Action::Right if !self.counts.is_empty() => self.inside = true,
             Action::Back | Action::Left if self.inside => self.inside = false,
             Action::CopyValue => return self.copy(),
             _ => return Effect::Pass,
         }
-        self.did(did)
+        self.on_list_event(event)
     }
 
-    fn did(&mut self, did: Did) -> Effect {
-        if did != Did::Nothing && !self.inside {
+    fn on_list_event(&mut self, event: ListEvent) -> Effect {
+        if event != ListEvent::Nothing && !self.inside {
             self.cells.cursor.select(0);
         }
         self.arrange();
@@ -127,11 +127,11 @@ impl FindingsPane {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
-        let did = mouse_of_two(&mut self.reasons, &mut self.cells, &mut self.inside, mouse);
-        if did == Did::Nothing {
+        let event = mouse_of_two(&mut self.reasons, &mut self.cells, &mut self.inside, mouse);
+        if event == ListEvent::Nothing {
             return Effect::Nothing;
         }
-        self.did(did)
+        self.on_list_event(event)
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -145,7 +145,7 @@ impl FindingsPane {
         );
         let title = format!("problems · {}", self.table);
         let height = (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)).min(area.height);
-        let panel = Panel { note: &note, focused: !self.inside, ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note: &note, focused: !self.inside, ..Panel::new(&title) };
         let body = inset(panel.render(Rect { height, ..area }, buffer, theme));
         self.reasons.focused = !self.inside;
         let frame = ListFrame::new(body, "nothing was found wrong in this table");
@@ -163,7 +163,7 @@ impl FindingsPane {
             many(reason.count, "time", "times")
         };
         let says = text::wrap(&reason.reason, usize::from(area.width.saturating_sub(2)), 3);
-        let panel = Panel { note: &note, focused: self.inside, ascii: context.ascii, ..Panel::new("where") };
+        let panel = Panel { note: &note, focused: self.inside, ..Panel::new("where") };
         let body = inset(panel.render(area, buffer, theme));
         for (y, line) in says.iter().enumerate() {
             put(buffer, body, 0, y as u16, line, theme.text());
@@ -182,13 +182,11 @@ impl FindingsPane {
     }
 }
 
-fn severity(severity: Severity, ascii: bool) -> Cell {
-    let (mark, word, role) = match (severity, ascii) {
-        (Severity::Error, false) => ("✗ ", "error", Role::Down),
-        (Severity::Error, true) => ("x ", "error", Role::Down),
-        (Severity::Warning, _) => ("! ", "warning", Role::Warning),
-        (Severity::Note, false) => ("· ", "note", Role::Dim),
-        (Severity::Note, true) => ("- ", "note", Role::Dim),
+fn severity(severity: Severity) -> Cell {
+    let (mark, word, role) = match severity {
+        Severity::Error => ("✗ ", "error", Role::Down),
+        Severity::Warning => ("! ", "warning", Role::Warning),
+        Severity::Note => ("· ", "note", Role::Dim),
     };
     Cell::new(mark, role).then(word, role)
 }

@@ -82,7 +82,7 @@ impl Bench {
     /// Shows the rows in this filter and order; `whole` waits for the complete order.
     fn show(&mut self, filter: &str, sort: Option<(&'static str, bool)>, whole: bool) {
         self.ask(filter, sort);
-        while self.rows().is_under_way() && (whole || !self.rows().has_first_alone()) {
+        while self.rows().is_under_way() && (whole || !self.rows().has_only_top_rows()) {
             self.stage.wait();
             self.stage.look(|context| self.view.refresh(context));
         }

@@ -25,19 +25,20 @@ use crate::{
     deck::pending::Coming,
     error::{Code, Problem},
     question::{
+        caches::OrderedRows,
         filter,
-        memory::OrderedRows,
         parameter::encode,
         snapshot::Snapshot,
         tables::{
-            columns, in_place,
-            order::{RowQuery, Whole},
+            columns,
+            order::{CompleteOrder, RowQuery},
+            remote_refusal,
         },
     },
     tui::{
         format,
         keymap::Action,
-        list::{Did, Field, Fields, List, ListRow, Listing, Value},
+        list::{Field, Fields, List, ListEvent, ListRow, Listing, Value},
         task::Wake,
         theme::Role,
         view::{Context, Effect, Export},
@@ -106,7 +107,7 @@ pub(super) struct RowsPane {
     /// The rows in displayed order.
     order: OrderedRows,
     /// The pending order, and its query.
-    next: Option<(Coming<OrderedRows>, RowQuery)>,
+    pending: Option<(Coming<OrderedRows>, RowQuery)>,
     problem: Option<String>,
     /// For a remote table.
     remote: Option<RemoteRows>,
@@ -135,7 +136,7 @@ impl RowsPane {
             order: OrderedRows::all(height),
             grid,
             remote,
-            next: None,
+            pending: None,
             problem: None,
             inspector: None,
             column_pane: None,
@@ -153,7 +154,7 @@ impl RowsPane {
     }
 
     /// The chosen query.
-    fn wanted(&self) -> RowQuery {
+    fn chosen_query(&self) -> RowQuery {
         RowQuery { table: self.schema, filter: self.list.filter().clone(), sort: self.list.sorting.keys().to_vec() }
     }
 
@@ -165,17 +166,17 @@ impl RowsPane {
 
     /// Requests the chosen query, unless it is displayed or pending.
     pub(super) fn ask(&mut self, context: &Context<'_>) {
-        let wanted = self.wanted();
-        if wanted == *self.next.as_ref().map_or(&self.shown, |(_, wanted)| wanted) {
+        let query = self.chosen_query();
+        if query == *self.pending.as_ref().map_or(&self.shown, |(_, query)| query) {
             return;
         }
         self.problem = None;
-        if wanted.is_all() {
-            self.next = None;
-            return self.show(wanted, OrderedRows::all(self.height()));
+        if query.is_all() {
+            self.pending = None;
+            return self.show(query, OrderedRows::all(self.height()));
         }
         let wake = Wake::clone(context.wake);
-        self.next = Some((context.deck.find(&self.snapshot, wanted.clone(), move || wake()), wanted));
+        self.pending = Some((context.deck.find(&self.snapshot, query.clone(), move || wake()), query));
     }
 
     fn show(&mut self, shown: RowQuery, order: OrderedRows) {
@@ -185,8 +186,8 @@ impl RowsPane {
     }
 
     /// Resets the choices to the displayed query.
-    fn give_up(&mut self) {
-        self.next = None;
+    fn revert_choices(&mut self) {
+        self.pending = None;
         self.list.sorting.set(self.shown.sort.iter().copied());
         self.list.set_filter(&self.shown_filter).ok();
     }
@@ -195,26 +196,26 @@ impl RowsPane {
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         self.follow(context);
         self.take_rows();
-        let Some((coming, wanted)) = &mut self.next else { return };
+        let Some((coming, query)) = &mut self.pending else { return };
         let Some(outcome) = coming.poll_now() else { return };
         match outcome {
             Ok(order) => {
-                let wanted = wanted.clone();
-                self.next = None;
+                let query = query.clone();
+                self.pending = None;
                 // The selection stays when the complete order follows the first rows.
-                if self.order.of.is_none() || wanted != self.shown {
+                if self.order.unsorted.is_none() || query != self.shown {
                     self.list.cursor.state = TableWidgetState::default();
                 }
-                self.show(wanted, order);
-                if self.order.of.is_some() {
-                    let whole = Whole { wanted: self.shown.clone(), found: self.order.clone() };
+                self.show(query, order);
+                if self.order.unsorted.is_some() {
+                    let complete = CompleteOrder { query: self.shown.clone(), first: self.order.clone() };
                     let wake = Wake::clone(context.wake);
-                    self.next = Some((context.deck.find(&self.snapshot, whole, move || wake()), self.shown.clone()));
+                    self.pending = Some((context.deck.find(&self.snapshot, complete, move || wake()), self.shown.clone()));
                 }
             }
             Err(problem) => {
                 self.problem = Some(problem.detail);
-                self.give_up();
+                self.revert_choices();
             }
         }
     }
@@ -222,7 +223,7 @@ impl RowsPane {
     /// Updates the column pane: takes arrived results, and follows the selected column and the chosen rows.
     fn follow(&mut self, context: &Context<'_>) {
         if let (Some(mut pane), Some(column)) = (self.column_pane.take(), self.list.column()) {
-            pane.follow(&self.wanted(), column, &self.snapshot, context);
+            pane.follow(&self.chosen_query(), column, &self.snapshot, context);
             self.column_pane = Some(pane);
         }
     }
@@ -230,17 +231,17 @@ impl RowsPane {
     fn ask_column(&mut self, kind: column::ColumnQuestion, context: &Context<'_>) {
         let Some(column) = self.list.column() else { return };
         let again = self.column_pane.take().is_some_and(|pane| pane.kind == kind);
-        self.column_pane = (!again).then(|| column::ColumnPane::new(kind, &self.wanted(), column, &self.snapshot, context));
+        self.column_pane = (!again).then(|| column::ColumnPane::new(kind, &self.chosen_query(), column, &self.snapshot, context));
     }
 
     #[cfg(test)]
     pub(super) fn is_under_way(&self) -> bool {
-        self.next.is_some() || self.remote.as_ref().is_some_and(RemoteRows::is_under_way)
+        self.pending.is_some() || self.remote.as_ref().is_some_and(RemoteRows::is_under_way)
     }
 
     #[cfg(test)]
-    pub(super) fn has_first_alone(&self) -> bool {
-        self.order.of.is_some()
+    pub(super) fn has_only_top_rows(&self) -> bool {
+        self.order.unsorted.is_some()
     }
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -253,30 +254,30 @@ impl RowsPane {
             }
             Action::Open if self.inspector.is_some() => self.inspector = None,
             Action::Open if !self.list.is_empty() => self.inspector = Some(inspect::Inspector::default()),
-            Action::Back if self.next.is_some() => {
-                self.give_up();
+            Action::Back if self.pending.is_some() => {
+                self.revert_choices();
                 return Effect::Say("cancelled".to_owned());
             }
             Action::Back if self.inspector.is_some() => self.inspector = None,
             Action::CopyValue => return self.copy(),
             Action::OpenLink => return self.open_link(),
             action => {
-                let did = self.list.act(action);
-                return if did == Did::Nothing { Effect::Pass } else { self.did(did, context) };
+                let event = self.list.act(action);
+                return if event == ListEvent::Nothing { Effect::Pass } else { self.on_list_event(event, context) };
             }
         }
         Effect::Redraw
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
-        let did = self.list.mouse(mouse);
-        self.did(did, context)
+        let event = self.list.mouse(mouse);
+        self.on_list_event(event, context)
     }
 
-    fn did(&mut self, did: Did, context: &Context<'_>) -> Effect {
-        match did {
-            Did::Nothing => return Effect::Nothing,
-            Did::Sorted => self.ask(context),
+    fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
+        match event {
+            ListEvent::Nothing => return Effect::Nothing,
+            ListEvent::Sorted => self.ask(context),
             _ => {}
         }
         self.follow(context);
@@ -317,21 +318,21 @@ impl RowsPane {
     pub(super) fn export(&self, context: &Context<'_>) -> Export {
         let (grid, deck, snapshot) = (self.grid.clone(), Arc::clone(context.deck), Arc::clone(&self.snapshot));
         let columns = self.list.members();
-        let wanted = self.wanted();
-        let order = (wanted == self.shown).then(|| self.order.clone());
+        let query = self.chosen_query();
+        let order = (query == self.shown).then(|| self.order.clone());
         let cells = |row| columns.iter().map(|column| self.value(column, row).json()).collect();
-        let stays = self.snapshot.dataset.table(self.schema.name).and_then(in_place);
+        let refusal = self.snapshot.dataset.table(self.schema.name).and_then(remote_refusal);
         Export {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            count: (wanted.filter == self.shown.filter).then(|| self.order.total()),
+            count: (query.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row().map(cells),
             rows: Box::new(move |progress| {
-                if let Some(detail) = stays {
+                if let Some(detail) = refusal {
                     return Err(Problem::new(Code::SourceUnavailable, detail));
                 }
-                let found = order.map_or_else(|| deck.find_in(&snapshot, &wanted, progress), Ok)?;
-                let places = deck.find_in(&snapshot, &Whole { wanted, found }, progress)?.places;
+                let first = order.map_or_else(|| deck.find_in(&snapshot, &query, progress), Ok)?;
+                let places = deck.find_in(&snapshot, &CompleteOrder { query, first }, progress)?.places;
                 Ok(export::ExportRows::Batches(Box::new(Ordered::new(grid, places, columns))))
             }),
         }
@@ -364,7 +365,7 @@ impl RowsPane {
         let all = many(self.height() as u64, "row", "rows");
         let (shown, total) = (format::count(self.list.len() as u64), format::count(self.order.total() as u64));
         match self.order.total() {
-            _ if self.order.of.is_some() => format!("the first {shown} of {total} rows in order"),
+            _ if self.order.unsorted.is_some() => format!("the first {shown} of {total} rows in order"),
             count if count != self.height() => format!("{total} of {all}"),
             _ => all,
         }

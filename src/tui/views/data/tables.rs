@@ -41,7 +41,7 @@ impl Fields for TableFields {
     const FIELDS: &'static [F] = &[
         F::text("table", "table", [14, 14], 255, |row| row.schema.name.into())
             .cell(|row, _| Cell::new(row.schema.name, if row.table.is_some_and(DataTable::loaded) { Role::Text } else { Role::Dim })),
-        F::text("state", "state", [14, 14], 250, |row| row.table.map(|table| state_mark(table, true).1).into())
+        F::text("state", "state", [14, 14], 250, |row| row.table.map(|table| state_mark(table).1).into())
             .rank(|row| {
                 Some(match row.table?.state {
                     Loaded::Unusable(_) => 0.0,
@@ -49,7 +49,7 @@ impl Fields for TableFields {
                     Loaded::Absent => 2.0,
                 })
             })
-            .cell(|row, look| state_cell(*row, look.ascii)),
+            .cell(|row, _| state_cell(*row)),
         F::hidden("reason", ColumnKind::Text, |_| Value(None)),
         F::figure("rows", "rows", 11, 240, |row| row.loaded().map(DataTable::height).into())
             .cell(|row, _| row.figure(|table| Cell::text(format::count(table.height() as u64)))),
@@ -61,12 +61,12 @@ impl Fields for TableFields {
         }),
         F::text("findings", "problems", [13, 20], 230, |_| Value(None))
             .rank(|row| row.loaded().map(|table| errors(table) as f64 * 1e9 + warnings(table) as f64))
-            .cell(|row, look| row.told(|table| findings_cell(table, look)))
+            .cell(|row, look| row.unless_absent(|table| findings_cell(table, look)))
             .largest_first()
             .member("errors"),
         F::hidden("warnings", ColumnKind::Number, |_| Value(None)),
         F::text("source", "source", [14, 26], 120, |row| row.loaded().and_then(|table| Some(&table.sources.first()?.file)).into())
-            .cell(|row, look| row.told(|table| source_cell(table, look.cells)))
+            .cell(|row, look| row.unless_absent(|table| source_cell(table, look.cells)))
             .grows()
             .member("sources"),
         F::figure("bytes", "size", 8, 80, |row| row.loaded().map(bytes).into())
@@ -83,7 +83,7 @@ impl Fields for TableFields {
             .smallest_first()
             .member(""),
         F::figure("load_ms", "load", 8, 60, |row| row.loaded().map(|table| table.load_ms).into())
-            .cell(|row, _| row.figure(|table| Cell::new(took(table.load_ms), Role::Dim))),
+            .cell(|row, _| row.figure(|table| Cell::new(load_time_text(table.load_ms), Role::Dim))),
     ];
 
     fn json(row: ListedTable<'_>) -> Json {
@@ -115,11 +115,11 @@ impl<'a> ListedTable<'a> {
     /// A cell about the data of a loaded table: the missing sign where it could not be used, blank where it is absent, as nothing is
     /// missing there.
     fn figure(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
-        self.told(|table| if table.loaded() { cell(table) } else { Cell::missing() })
+        self.unless_absent(|table| if table.loaded() { cell(table) } else { Cell::missing() })
     }
 
     /// A cell about a table that may also be unusable; blank while absent.
-    fn told(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
+    fn unless_absent(self, cell: impl FnOnce(&DataTable) -> Cell) -> Cell {
         let known = self.table.filter(|table| table.loaded() || (table.state != Loaded::Absent && self.loading().is_none()));
         known.map_or_else(|| Cell::text(""), cell)
     }
@@ -163,7 +163,7 @@ fn warnings(table: &DataTable) -> u64 {
     table.findings.count(Severity::Warning)
 }
 
-fn took(milliseconds: u64) -> String {
+fn load_time_text(milliseconds: u64) -> String {
     if milliseconds == 0 { "< 1 ms".to_owned() } else { format::duration(milliseconds * 1_000) }
 }
 
@@ -173,29 +173,26 @@ fn newest(table: &DataTable) -> Option<i64> {
 }
 
 /// The state, or the load progress.
-fn state_cell(row: ListedTable<'_>, ascii: bool) -> Cell {
+fn state_cell(row: ListedTable<'_>) -> Cell {
     if let Some((done, total)) = row.loading() {
         let share = if total == 0 { 0.0 } else { done as f64 / total as f64 };
-        let [bar, track] = thin_bar(share, 8, ascii);
+        let [bar, track] = thin_bar(share, 8);
         let figure = if total == 0 { " open".to_owned() } else { format!(" {:3.0} %", (share * 100.0).floor()) };
         return Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
     }
     let Some(table) = row.table else { return Cell::new("not read yet", Role::Dim) };
-    let (mark, word, role) = state_mark(table, ascii);
+    let (mark, word, role) = state_mark(table);
     Cell::new(format!("{mark} "), role).then(word, role)
 }
 
-fn state_mark(table: &DataTable, ascii: bool) -> (&'static str, &'static str, Role) {
+fn state_mark(table: &DataTable) -> (&'static str, &'static str, Role) {
     if table.stale_since().is_some() {
         return ("!", "earlier rows", Role::Warning);
     }
-    match (&table.state, ascii) {
-        (Loaded::Loaded, false) => ("●", "loaded", Role::Up),
-        (Loaded::Absent, false) => ("○", "not there", Role::Dim),
-        (Loaded::Unusable(_), false) => ("✗", "unusable", Role::Down),
-        (Loaded::Loaded, true) => ("+", "loaded", Role::Up),
-        (Loaded::Absent, true) => (".", "not there", Role::Dim),
-        (Loaded::Unusable(_), true) => ("x", "unusable", Role::Down),
+    match &table.state {
+        Loaded::Loaded => ("●", "loaded", Role::Up),
+        Loaded::Absent => ("○", "not there", Role::Dim),
+        Loaded::Unusable(_) => ("✗", "unusable", Role::Down),
     }
 }
 
@@ -205,7 +202,7 @@ fn findings_cell(table: &DataTable, look: &CellContext) -> Cell {
         return Cell::new(text::truncate(reason, look.cells).into_owned(), Role::Warning);
     }
     let mut cell = Cell::default();
-    let marks = [if look.ascii { "x" } else { "✗" }, "!", ""];
+    let marks = ["✗", "!", ""];
     let kinds = [(Severity::Error, Role::Down), (Severity::Warning, Role::Warning), (Severity::Note, Role::Dim)];
     for ((severity, role), mark) in kinds.into_iter().zip(marks) {
         let count = table.findings.count(severity);
@@ -242,7 +239,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
     let Some(schema) = schema(dataset, place) else { return 0 };
     let table = dataset.and_then(|dataset| dataset.tables.get(place));
     let columns = format!("{} columns", schema.columns.len());
-    let body = Panel { note: &columns, ascii: context.ascii, ..Panel::new(schema.name) }.render(area, buffer, theme);
+    let body = Panel { note: &columns, ..Panel::new(schema.name) }.render(area, buffer, theme);
     let mut y = 0;
     let mut line = |x: u16, says: &str, role: Role| {
         for (nth, part) in text::wrap(says, usize::from(body.width.saturating_sub(x + 1)), 3).iter().enumerate() {

@@ -46,7 +46,7 @@ impl Fields for DexFields {
         .searched()
         .plain(),
         D::figure("volume24h", "vol 24h", 9, 240, |dex| dex.0.volume24h.into()).aliases(&["volume", "vol"]),
-        D::picture("bar", "", 0, 20, |dex, look| beside(dex.0.volume24h, dex.1, look.cells, look.ascii)),
+        D::picture("bar", "", 0, 20, |dex, look| share_bar(dex.0.volume24h, dex.1, look.cells)),
         D::figure("poolCount", "pools", 5, 150, |dex| dex.0.pool_count.into()).aliases(&["pools"]),
         D::text("pair", "best pair", [9, 13], 120, |dex| (&dex.0.best_pool.pair).into()).unsorted().unfiltered().plain().member("bestPool"),
         D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.liquidity.into()),
@@ -83,7 +83,7 @@ impl Fields for PoolFields {
             .unsorted()
             .plain(),
         P::figure("liquidity", "liquidity", 11, 240, |pool| pool.0.liquidity.into()),
-        P::picture("bar", "", 0, 20, |pool, look| beside(pool.0.liquidity, pool.1, look.cells, look.ascii)),
+        P::picture("bar", "", 0, 20, |pool, look| share_bar(pool.0.liquidity, pool.1, look.cells)),
         P::figure("volume24h", "volume 24h", 10, 220, |pool| pool.0.volume24h.into()),
     ];
 
@@ -111,13 +111,13 @@ fn fit_bar(column: &mut TableColumn, cells: u16) {
 }
 
 /// A bar of the value, relative to the largest of its column.
-fn beside(value: Option<f64>, most: f64, cells: usize, ascii: bool) -> Cell {
+fn share_bar(value: Option<f64>, most: f64, cells: usize) -> Cell {
     let share = value.filter(|_| most > 0.0).map_or(0.0, |value| value / most);
-    Cell::new(low_bar(share, cells, ascii), Role::AccentSoft)
+    Cell::new(low_bar(share, cells), Role::AccentSoft)
 }
 
 /// The largest of the known values.
-pub(super) fn most(values: impl Iterator<Item = Option<f64>>) -> f64 {
+pub(super) fn largest(values: impl Iterator<Item = Option<f64>>) -> f64 {
     values.flatten().fold(0.0, f64::max)
 }
 

@@ -52,7 +52,7 @@ macro_rules! moved {
         const OF: fn(&TokenSummary) -> Option<f64> = $of;
         F::figure($key, $title, 6, 81, |row| row.token.and_then(OF).into())
             .aliases(&[$title])
-            .cell(|row, look| changed(row.token.and_then(OF), look.ascii))
+            .cell(|row, _| changed(row.token.and_then(OF)))
             .unit("%")
             .decimal()
             .member("")
@@ -72,30 +72,33 @@ impl Fields for RankingFields {
             .member(""),
         F::text("symbol", "symbol", [6, 10], 255, |row| (&row.entry.symbol).into()).searched(),
         F::text("name", "name", [14, 24], 185, |row| (&row.entry.name).into()).searched().grows(),
-        F::text("chain", "chain", [7, 8], 145, |row| shared(*row, "chain")).of(ColumnKind::Chain).aliases(&["chains"]).member("chains"),
+        F::text("chain", "chain", [7, 8], 145, |row| token_value(*row, "chain"))
+            .of(ColumnKind::Chain)
+            .aliases(&["chains"])
+            .member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
-            .cell(|row, look| Cell::new(change(Some(row.entry.holders_growth), look.ascii), roles(row.entry).1))
+            .cell(|row, _| Cell::new(change(Some(row.entry.holders_growth)), roles(row.entry).1))
             .unit("%")
             .decimal(),
         F::picture("bar", "", 8, 180, |row, look| {
             let share = if row.most > 0.0 { row.entry.holders_growth.abs() / row.most } else { 0.0 };
-            Cell::new(low_bar(share, look.cells, look.ascii), roles(row.entry).1)
+            Cell::new(low_bar(share, look.cells), roles(row.entry).1)
         }),
         // Of the count's day in this row; the `tokens` table may be of another day.
         F::figure("holders", "holders", 7, 120, |row| row.counts.iter().rev().find_map(|count| float(count.holders)).into()).member(""),
         F::picture("holder_counts", "holders, latest counts", 12, 100, |row, look| {
             let latest = &row.counts[row.counts.len().saturating_sub(HISTORY_COUNTS)..];
             let history: Vec<Option<f64>> = latest.iter().map(|count| float(count.holders)).collect();
-            Cell::new(low(&sparkline(&history, look.cells, look.ascii)), roles(row.entry).0)
+            Cell::new(low(&sparkline(&history, look.cells)), roles(row.entry).0)
         }),
         F::figure("market_cap", "cap", 6, 140, |row| row.entry.market_cap.into()).aliases(&["cap", "mcap"]),
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())
             .cell(|row, _| Cell::figure(format::price(row.entry.price)))
             .decimal(),
-        F::figure("volume_24h", "vol", 6, 84, |row| shared(*row, "volume_24h")).aliases(&["vol", "volume"]).member("").optional(),
-        F::figure("liquidity", "liq", 6, 83, |row| shared(*row, "liquidity")).aliases(&["liq"]).member("").optional(),
-        F::figure("age", "age", 5, 82, |row| shared(*row, "age")).of(ColumnKind::Duration).smallest_first().member("").optional(),
+        F::figure("volume_24h", "vol", 6, 84, |row| token_value(*row, "volume_24h")).aliases(&["vol", "volume"]).member("").optional(),
+        F::figure("liquidity", "liq", 6, 83, |row| token_value(*row, "liquidity")).aliases(&["liq"]).member("").optional(),
+        F::figure("age", "age", 5, 82, |row| token_value(*row, "age")).of(ColumnKind::Duration).smallest_first().member("").optional(),
         moved!("price_change_24h", "24h", |token| token.price_change_24h),
         moved!("price_change_7d", "7d", |token| token.price_change_7d),
         moved!("price_change_30d", "30d", |token| token.price_change_30d),
@@ -114,7 +117,7 @@ impl Fields for RankingFields {
     const CELLS: bool = true;
 
     fn own<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
-        shared(*row, key)
+        token_value(*row, key)
     }
 
     fn starred(row: Ranked<'_>) -> bool {
@@ -153,7 +156,7 @@ impl Fields for RankingFields {
 }
 
 /// The value of the Tokens view's column of this name.
-fn shared<'a>(row: Ranked<'a>, column: &str) -> Value<'a> {
+fn token_value<'a>(row: Ranked<'a>, column: &str) -> Value<'a> {
     row.token.and_then(|token| TokenRow::plain(token).field(column)).into()
 }
 

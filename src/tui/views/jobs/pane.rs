@@ -67,7 +67,7 @@ impl JobsView {
             }
         }
         let title = self.list.titled("deep analyses");
-        let panel = Panel { note: &note, focused: !self.in_tasks, ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note: &note, focused: !self.in_tasks, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, theme));
         if self.stored.reading.jobs.is_empty() {
             self.draw_empty(buffer, body, context);
@@ -86,7 +86,7 @@ impl JobsView {
         } else if context.jobs.is_none() {
             panel::failure(body, buffer, theme, NO_STORE);
         } else if !self.stored.read {
-            progress::skeleton(Rect { height: body.height.min(6), ..body }, buffer, theme, context.ascii);
+            progress::skeleton(Rect { height: body.height.min(6), ..body }, buffer, theme);
         } else {
             let name = context.token.map_or_else(|| "the selected token".to_owned(), |token| rows::token_name(&token.to_string(), context));
             put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
@@ -110,7 +110,6 @@ impl JobsView {
             note: &note,
             focused: self.in_tasks,
             progress: running.then(|| Some(done as f64 / job.tasks.len() as f64)),
-            ascii: context.ascii,
             warns: false,
         };
         let body = inset(panel.render(area, buffer, theme));

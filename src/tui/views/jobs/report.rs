@@ -137,16 +137,11 @@ impl ReportPane {
         let place =
             format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), many(count as u64, "line", "lines"));
         let waiting = matches!(self.state, State::Waiting(_));
-        let panel = Panel {
-            note: if count > 0 { &place } else { "" },
-            focused: true,
-            progress: waiting.then_some(None),
-            ascii: context.ascii,
-            ..Panel::new(&title)
-        };
+        let panel =
+            Panel { note: if count > 0 { &place } else { "" }, focused: true, progress: waiting.then_some(None), ..Panel::new(&title) };
         let body = panel.render(area, buffer, theme);
         match &self.state {
-            State::Waiting(_) => progress::skeleton(body, buffer, theme, context.ascii),
+            State::Waiting(_) => progress::skeleton(body, buffer, theme),
             State::Failed(problem) => panel::failure(body, buffer, theme, &problem.detail),
             State::Read(_) => {
                 for (y, line) in self.lines.iter().skip(self.top).take(self.height).enumerate() {

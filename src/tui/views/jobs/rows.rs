@@ -55,7 +55,7 @@ impl Fields for JobFields {
             .member(""),
         J::text("status", "status", [12, 12], 250, |row| row.job.status.word().into())
             .rank(|row| Some(f64::from(row.job.status as u8)))
-            .cell(|row, look| marked(job_mark(row.job.status, look.ascii), row.job.status.word()))
+            .cell(|row, _| marked(job_mark(row.job.status), row.job.status.word()))
             .searched(),
         J::text("tokens", "tokens", [8, 12], 80, |row| {
             FieldValue::list(tokens(row.job).into_iter().map(|address| token_name(address, row.context))).into()
@@ -69,14 +69,14 @@ impl Fields for JobFields {
         // Sorted by the share of ended tasks.
         J::text("tasks", "tasks", [16, 17], 200, |row| row.job.tasks.len().into())
             .rank(|row| Some(done(row.job)))
-            .cell(|row, look| {
+            .cell(|row, _| {
                 let role = match row.job.status {
                     JobStatus::Terminated => Role::WarningSoft,
                     status if status.ended() => Role::UpSoft,
                     _ => Role::Accent,
                 };
                 let of = format!(" {}/{}", ended(row.job), row.job.tasks.len());
-                bar_cell(done(row.job), 10, role, look.ascii).then(of, Role::Text)
+                bar_cell(done(row.job), 10, role).then(of, Role::Text)
             })
             .of(ColumnKind::Number)
             .largest_first(),
@@ -102,13 +102,13 @@ impl Fields for TaskFields {
     const FIELDS: &'static [T] = &[
         T::hidden("task_id", ColumnKind::Text, |row| (&row.task.task_id).into()),
         T::text("status", "status", [12, 12], 250, |row| row.task.status.word().into())
-            .cell(|row, look| marked(task_mark(row.task.status, look.ascii), row.task.status.word()))
+            .cell(|row, _| marked(task_mark(row.task.status), row.task.status.word()))
             .unsorted(),
         T::text("task", "task", [9, 10], 255, |row| parts(row.task).0.into()).unsorted().member(""),
         T::text(TOKEN, "token", [6, 9], 100, |row| token_name(parts(row.task).1, row.context).into()).unsorted().member(""),
-        T::picture("progress", "progress", 16, 90, |row, look| {
+        T::picture("progress", "progress", 16, 90, |row, _| {
             let of = row.progress.filter(|progress| progress.total > 0);
-            let bar = |share, role| bar_cell(share, 10, role, look.ascii);
+            let bar = |share, role| bar_cell(share, 10, role);
             match (row.task.status, of.map(|progress| progress.done as f64 / progress.total as f64)) {
                 (TaskStatus::Completed, _) => bar(1.0, Role::UpSoft),
                 (TaskStatus::Running, Some(share)) => {
@@ -173,37 +173,28 @@ pub(super) fn ended(job: &Job) -> usize {
     job.tasks.iter().filter(|task| !matches!(task.status, TaskStatus::Queued | TaskStatus::Running)).count()
 }
 
-fn job_mark(status: JobStatus, ascii: bool) -> (&'static str, Role) {
-    match (status, ascii) {
-        (JobStatus::Queued, false) => ("○", Role::Dim),
-        (JobStatus::Running, false) => ("▶", Role::Accent),
-        (JobStatus::Completed, false) => ("✓", Role::Up),
-        (JobStatus::Terminated, false) => ("■", Role::Warning),
-        (JobStatus::Queued, true) => (".", Role::Dim),
-        (JobStatus::Running, true) => (">", Role::Accent),
-        (JobStatus::Completed, true) => ("+", Role::Up),
-        (JobStatus::Terminated, true) => ("x", Role::Warning),
+fn job_mark(status: JobStatus) -> (&'static str, Role) {
+    match status {
+        JobStatus::Queued => ("○", Role::Dim),
+        JobStatus::Running => ("▶", Role::Accent),
+        JobStatus::Completed => ("✓", Role::Up),
+        JobStatus::Terminated => ("■", Role::Warning),
     }
 }
 
-fn task_mark(status: TaskStatus, ascii: bool) -> (&'static str, Role) {
-    match (status, ascii) {
-        (TaskStatus::Queued, false) => ("○", Role::Dim),
-        (TaskStatus::Running, false) => ("▶", Role::Accent),
-        (TaskStatus::Completed, false) => ("✓", Role::Up),
-        (TaskStatus::Failed, false) => ("✗", Role::Down),
-        (TaskStatus::Skipped, false) => ("–", Role::Dim),
-        (TaskStatus::Queued, true) => (".", Role::Dim),
-        (TaskStatus::Running, true) => (">", Role::Accent),
-        (TaskStatus::Completed, true) => ("+", Role::Up),
-        (TaskStatus::Failed, true) => ("x", Role::Down),
-        (TaskStatus::Skipped, true) => ("-", Role::Dim),
+fn task_mark(status: TaskStatus) -> (&'static str, Role) {
+    match status {
+        TaskStatus::Queued => ("○", Role::Dim),
+        TaskStatus::Running => ("▶", Role::Accent),
+        TaskStatus::Completed => ("✓", Role::Up),
+        TaskStatus::Failed => ("✗", Role::Down),
+        TaskStatus::Skipped => ("–", Role::Dim),
     }
 }
 
 /// A bar over its track, for a table cell.
-fn bar_cell(share: f64, cells: usize, role: Role, ascii: bool) -> Cell {
-    let [filled, rest] = thin_bar(share, cells, ascii);
+fn bar_cell(share: f64, cells: usize, role: Role) -> Cell {
+    let [filled, rest] = thin_bar(share, cells);
     Cell::new(filled, role).then(rest, Role::Grid)
 }
 

@@ -19,7 +19,7 @@ use crate::{
 /// Jobs shown; the API pages through older ones.
 const JOBS_SHOWN: u64 = 250;
 /// Polling interval of a running job's progress.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// One read of the store.
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ pub(super) struct StoredJobs {
     listing: Option<BackgroundTask<JobsRead>>,
     report_task: Option<BackgroundTask<ReportText>>,
     /// Pending starts and terminations; they end by themselves.
-    orders: Vec<BackgroundTask<Option<Started>>>,
+    changes: Vec<BackgroundTask<Option<Started>>>,
     /// Jobs started here and not ended yet; their end is announced.
     started: Vec<Started>,
     pause: Option<BackgroundTask<()>>,
@@ -68,7 +68,7 @@ impl StoredJobs {
     /// Polls pending calls and reads the store again after changes; `watched` is the job whose tasks are on screen.
     pub(super) fn refresh(&mut self, context: &Context<'_>, watched: Option<&str>) {
         let Some(jobs) = context.jobs else { return };
-        self.hear(context.deck);
+        self.take_deck_events(context.deck);
         if let Some(outcome) = task::take(&mut self.listing) {
             self.read = true;
             match outcome {
@@ -80,14 +80,14 @@ impl StoredJobs {
             self.report = Some(outcome);
         }
         let started = &mut self.started;
-        self.orders.retain_mut(|order| match order.poll() {
+        self.changes.retain_mut(|change| match change.poll() {
             Some(outcome) => {
                 started.extend(outcome.ok().flatten());
                 false
             }
             None => true,
         });
-        self.tell_ended(context.deck);
+        self.announce_ended(context.deck);
         let running = self.reading.jobs.iter().any(|job| !job.status.ended());
         if task::take(&mut self.pause).is_some() {
             self.stale |= running;
@@ -102,12 +102,12 @@ impl StoredJobs {
             }));
         }
         if running && self.pause.is_none() && self.listing.is_none() {
-            self.pause = Some(BackgroundTask::pause(context.wake, LOOK));
+            self.pause = Some(BackgroundTask::pause(context.wake, POLL_INTERVAL));
         }
     }
 
     /// Announces the end of each job started here, once.
-    fn tell_ended(&mut self, deck: &Deck) {
+    fn announce_ended(&mut self, deck: &Deck) {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
             let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
@@ -117,7 +117,7 @@ impl StoredJobs {
     }
 
     /// Marks the jobs as outdated if the deck announced a change.
-    fn hear(&mut self, deck: &Deck) {
+    fn take_deck_events(&mut self, deck: &Deck) {
         let Some(news) = &mut self.news else {
             self.news = Some(deck.listen());
             self.stale = true;
@@ -133,12 +133,12 @@ impl StoredJobs {
     }
 
     /// Another job is watched: its tasks must be read.
-    pub(super) fn look(&mut self) {
+    pub(super) fn mark_stale(&mut self) {
         self.stale = true;
     }
 
     pub(super) fn start(&mut self, token: Address, name: String, context: &Context<'_>) {
-        self.order(context, move |jobs| {
+        self.run_change(context, move |jobs| {
             let job = jobs.create(&JobBody::One { token_address: token })?;
             let says = format!("deep analysis of {name} is queued as {}", job.job_id);
             Ok((says, Some((job.job_id, name))))
@@ -146,17 +146,17 @@ impl StoredJobs {
     }
 
     pub(super) fn terminate(&mut self, id: String, context: &Context<'_>) {
-        self.order(context, move |jobs| jobs.terminate(&id).map(|job| (format!("{} is terminated; its results stay", job.job_id), None)));
+        self.run_change(context, move |jobs| jobs.terminate(&id).map(|job| (format!("{} is terminated; its results stay", job.job_id), None)));
     }
 
     /// Runs a change of the store and announces its result.
-    fn order<C>(&mut self, context: &Context<'_>, change: C)
+    fn run_change<C>(&mut self, context: &Context<'_>, change: C)
     where
         C: FnOnce(&Jobs) -> crate::error::Result<(String, Option<Started>)> + Send + 'static,
     {
         let Some(jobs) = context.jobs.map(Arc::clone) else { return };
         let deck = Arc::clone(context.deck);
-        self.orders.push(BackgroundTask::start(context.wake, move |_| {
+        self.changes.push(BackgroundTask::start(context.wake, move |_| {
             let (said, started) = change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
             deck.tell(DeckEvent::Said(said));
             Ok(started)

@@ -149,7 +149,7 @@ impl Set {
         self.total().is_some() || self.problem().is_some()
     }
 
-    fn is_of(&self, generation: u64, source: &PostsRequest) -> bool {
+    fn belongs_to(&self, generation: u64, source: &PostsRequest) -> bool {
         self.generation == generation && self.source == *source
     }
 }
@@ -163,9 +163,9 @@ pub(super) struct Pages {
 impl Pages {
     pub(super) fn refresh(&mut self, source: &PostsRequest, around: usize, context: &Context<'_>) {
         let Some(generation) = context.snapshot.map(|snapshot| snapshot.generation) else { return };
-        if self.shown.as_ref().is_some_and(|set| set.is_of(generation, source)) {
+        if self.shown.as_ref().is_some_and(|set| set.belongs_to(generation, source)) {
             self.coming = None;
-        } else if !self.coming.as_ref().is_some_and(|set| set.is_of(generation, source)) {
+        } else if !self.coming.as_ref().is_some_and(|set| set.belongs_to(generation, source)) {
             self.coming = Some(Set { generation, source: source.clone(), pages: Vec::new() });
         }
         if let Some(set) = self.coming.as_mut().or(self.shown.as_mut()) {

@@ -20,7 +20,7 @@ const TITLE_LINES: usize = 8;
 pub(super) fn draw(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let symbol = symbol_of(context, &post.token_address);
-    let rule = Panel { note: &symbol, ascii: context.ascii, ..Panel::new("post") };
+    let rule = Panel { note: &symbol, ..Panel::new("post") };
     let body = rule.render(area, buffer, theme);
     let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
     let facts = facts(post, context);

@@ -38,7 +38,6 @@ const NOTABLE: f64 = 0.15;
 pub(super) struct ChecklistStyle<'a> {
     pub(super) open: &'a HashSet<PaneEntry>,
     pub(super) width: u16,
-    pub(super) ascii: bool,
 }
 
 /// The anomaly found for a code.
@@ -106,7 +105,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         None => WEIGHT,
     };
     if let Some(anomaly) = found.filter(|_| with_bar) {
-        let [filled, track] = thin_bar(anomaly.weighed(), BAR, look.ascii);
+        let [filled, track] = thin_bar(anomaly.weighed(), BAR);
         let bar = look.width - 1 - right;
         first = first.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
     }

@@ -183,7 +183,7 @@ impl Pane {
         for (y, line) in self.lines.iter().skip(self.offset).take(height).enumerate() {
             let row = Rect { y: body.y + y as u16, height: 1, ..body };
             if let Some((title, note)) = &line.rule {
-                Panel { note, focused, ascii: context.ascii, ..Panel::new(title) }.render(row, buffer, theme);
+                Panel { note, focused, ..Panel::new(title) }.render(row, buffer, theme);
                 continue;
             }
             for (x, text, role) in &line.pieces {
@@ -200,7 +200,7 @@ impl Pane {
             let thumb = (height * height / self.lines.len()).max(1);
             let top = self.offset * (height - thumb) / (self.lines.len() - height);
             for y in top..top + thumb {
-                put(buffer, area, area.width - 1, y as u16, if context.ascii { "|" } else { "▐" }, theme.style(Role::Grid));
+                put(buffer, area, area.width - 1, y as u16, "▐", theme.style(Role::Grid));
             }
         }
     }

@@ -13,10 +13,10 @@ use crate::{
     },
 };
 
-/// Column of the evidence rows.
+/// Screen column of the evidence rows.
 const ROW: u16 = 7;
 /// From this width hashes and addresses are shown in full.
-const WHOLE_WIDTH: u16 = 190;
+const FULL_WIDTH: u16 = 190;
 /// Maximum number of lines of a sentence.
 const SENTENCE_LINES: usize = 4;
 
@@ -49,7 +49,7 @@ pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistSty
     }
     for (j, evidence) in proofs.iter().enumerate() {
         push_proof(evidence, PaneEntry::Proof(check.code, j), look, lines);
-        let columns = Columns::of(&evidence.rows, look.width);
+        let columns = EvidenceColumns::of(&evidence.rows, look.width);
         for (k, row) in evidence.rows.iter().enumerate() {
             lines.push(columns.line(row, PaneEntry::Row(check.code, j, k)));
         }
@@ -96,22 +96,36 @@ fn push_proof(evidence: &Evidence, entry: PaneEntry, look: &ChecklistStyle<'_>, 
     }
 }
 
+/// Role and alignment of each column: time, block, sender, recipient, amount, share, transaction, note.
+const COLUMNS: [(Role, text::Align); 8] = [
+    (Role::Dim, text::Align::Left),
+    (Role::Dim, text::Align::Left),
+    (Role::Accent, text::Align::Left),
+    (Role::Accent, text::Align::Left),
+    (Role::Text, text::Align::Right),
+    (Role::Text, text::Align::Right),
+    (Role::Accent, text::Align::Left),
+    (Role::Text, text::Align::Left),
+];
+const BLOCK: usize = 1;
+const TRANSACTION: usize = 6;
+
 /// Dataset rows as a small table: the columns used by any row, as wide as their widest cell.
-struct Columns {
+struct EvidenceColumns {
     widths: Vec<usize>,
-    whole: bool,
+    in_full: bool,
 }
 
-impl Columns {
-    /// Time, block, sender and recipient, amount, share, transaction, note.
-    fn cells(row: &EvidenceRow, whole: bool) -> [String; 8] {
+impl EvidenceColumns {
+    /// The row's cells, in the order of `COLUMNS`.
+    fn cells(row: &EvidenceRow, in_full: bool) -> [String; COLUMNS.len()] {
         let parties = |address: Option<crate::dataset::address::Address>| {
-            address.map_or_else(String::new, |address| if whole { address.to_string() } else { address.short() })
+            address.map_or_else(String::new, |address| if in_full { address.to_string() } else { address.short() })
         };
         let hash = row
             .transaction_hash
             .as_deref()
-            .map_or_else(String::new, |hash| if whole { hash.to_owned() } else { format::short_address(hash) });
+            .map_or_else(String::new, |hash| if in_full { hash.to_owned() } else { format::short_address(hash) });
         let to = parties(row.to_address);
         [
             row.timestamp.map_or_else(|| row.table.to_owned(), crate::dataset::time::Time::minute_text),
@@ -126,36 +140,30 @@ impl Columns {
     }
 
     fn of(rows: &[EvidenceRow], width: u16) -> Self {
-        let whole = width >= WHOLE_WIDTH;
-        let mut widths = vec![0; 8];
+        let in_full = width >= FULL_WIDTH;
+        let mut widths = vec![0; COLUMNS.len()];
         for row in rows {
-            for (column, cell) in widths.iter_mut().zip(Self::cells(row, whole)) {
+            for (column, cell) in widths.iter_mut().zip(Self::cells(row, in_full)) {
                 *column = (*column).max(text::width(&cell));
             }
         }
         // Drops the block first, as the time implies it, then the transaction hash.
-        for dropped in [1, 6] {
+        for dropped in [BLOCK, TRANSACTION] {
             if usize::from(ROW) + widths.iter().map(|width| width + 2 * usize::from(*width > 0)).sum::<usize>() > usize::from(width) {
                 widths[dropped] = 0;
             }
         }
-        Self { widths, whole }
+        Self { widths, in_full }
     }
 
     fn line(&self, row: &EvidenceRow, entry: PaneEntry) -> PaneLine {
         let mut line = PaneLine::of(entry);
         let mut x = ROW;
-        for (column, (cell, width)) in Self::cells(row, self.whole).into_iter().zip(&self.widths).enumerate() {
+        for ((cell, width), (role, align)) in Self::cells(row, self.in_full).into_iter().zip(&self.widths).zip(COLUMNS) {
             if *width == 0 {
                 continue;
             }
-            let figure = column == 4 || column == 5;
-            let role = match column {
-                0 | 1 => Role::Dim,
-                2 | 3 | 6 => Role::Accent,
-                _ => Role::Text,
-            };
-            line = line.at(x, text::fit(&cell, *width, if figure { text::Align::Right } else { text::Align::Left }), role);
+            line = line.at(x, text::fit(&cell, *width, align), role);
             x += *width as u16 + 2;
         }
         line

@@ -39,7 +39,7 @@ fn name(part: Part) -> &'static str {
 }
 
 /// Splits the recommendation into its word and its reasons.
-fn parted(recommendation: &str) -> (&str, &str) {
+fn split_recommendation(recommendation: &str) -> (&str, &str) {
     recommendation.split_once(':').map_or((recommendation, ""), |(word, reasons)| (word, reasons.trim_start()))
 }
 
@@ -62,7 +62,7 @@ pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, 
 }
 
 /// The cap on the score, if any: `capped at 60 (no code known), else 87`.
-fn capped(answer: &SecurityInference) -> Option<String> {
+fn cap_text(answer: &SecurityInference) -> Option<String> {
     let explanation = answer.explanation.as_ref()?;
     let cap = explanation.caps.first().filter(|cap| cap.score < explanation.uncapped_score)?;
     Some(format!("capped at {}: {}; {} without", cap.score, cap.reason, explanation.uncapped_score))
@@ -81,11 +81,11 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         context.ascii,
     );
     put(buffer, area, 2 + used + 1, gauge::HUGE_ROWS - 1, "/ 100", theme.dim());
-    let (word, reasons) = parted(&answer.recommendation);
+    let (word, reasons) = split_recommendation(&answer.recommendation);
     let body = Rect { x: area.x + LEFT, width: area.width - LEFT - 1, ..area };
     put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
     let beside = Rect { x: body.x + 22, width: body.width - 22, ..body };
-    if let Some(capped) = capped(answer) {
+    if let Some(capped) = cap_text(answer) {
         put_right(buffer, beside, 0, &capped, theme.dim());
     } else if text::width(&formula()) <= usize::from(beside.width) {
         put_right(buffer, beside, 0, &formula(), theme.dim());
@@ -157,9 +157,9 @@ fn part_bar(score: Option<f64>, buffer: &mut Buffer, area: Rect, context: &Conte
     };
     let role = role_of_part(score);
     let cells = usize::from(area.width.saturating_sub(6));
-    put(buffer, area, 0, 0, &if context.ascii { "." } else { "─" }.repeat(cells), theme.style(Role::Grid));
+    put(buffer, area, 0, 0, &"─".repeat(cells), theme.style(Role::Grid));
     // Below full height, so that stacked bars stay separate.
-    put(buffer, area, 0, 0, &low_bar(score / 100.0, cells, context.ascii), theme.style(role));
+    put(buffer, area, 0, 0, &low_bar(score / 100.0, cells), theme.style(role));
     put_right(buffer, area, 0, &format::fixed(score, 1), theme.style(if score > 0.0 { role } else { Role::Text }));
 }
 
@@ -178,7 +178,7 @@ fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         return gauge::ROWS + 1;
     }
     let body = Rect { x: area.x + left, width: area.width - left - 1, ..area };
-    let (word, reasons) = parted(&answer.recommendation);
+    let (word, reasons) = split_recommendation(&answer.recommendation);
     let room = usize::from(body.width).saturating_sub(8);
     let lines = text::wrap(&format!("{word}: {reasons}"), room, REASON_LINES);
     for (y, line) in lines.iter().enumerate() {

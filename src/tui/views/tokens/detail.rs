@@ -23,7 +23,7 @@ use crate::{
         theme::Role,
         view::Context,
         views::{
-            parts::{absent, exact, float, low_bar, role_of},
+            parts::{exact, float, low_bar, missing_table, role_of},
             waiting,
         },
         widgets::{
@@ -55,7 +55,7 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     let title = summary.name.as_deref().or(summary.symbol.as_deref()).unwrap_or("no name");
     let symbol = summary.symbol.as_deref().map(|symbol| text::truncate(symbol, 12)).unwrap_or_default();
     let loading = (shown.detail.is_none() && shown.problem.is_none()).then_some(None);
-    let rule = Panel { note: &symbol, progress: loading, ascii: context.ascii, ..Panel::new(title) };
+    let rule = Panel { note: &symbol, progress: loading, ..Panel::new(title) };
     let body = rule.render(area, buffer, context.theme);
     let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
     if body.width < 20 || body.height == 0 {
@@ -140,12 +140,12 @@ fn draw_figures(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, cont
         let cells = usize::from(area.width.saturating_sub(LABEL));
         let cells = if cells >= 60 { 60 } else { cells.min(30) };
         let mut x = LABEL;
-        for (piece, role) in list::history(&shown.summary.price_history, cells, context.ascii).pieces {
+        for (piece, role) in list::history(&shown.summary.price_history, cells).pieces {
             x += put(buffer, area, x, y, &piece, context.theme.style(role));
         }
         y += 1;
     }
-    let whales = whales(shown.detail, context.ascii);
+    let whales = whales(shown.detail);
     whales.draw(buffer, area, y, context);
     y += 1 + u16::from(roomy);
     let social = social_figures(shown.detail);
@@ -171,7 +171,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     let summary = shown.summary;
     let supply = context.snapshot.and_then(|s| s.dataset.token(&summary.token_address)).and_then(|token| token.row.total_supply);
     let change = |percent: Option<f64>, days: &str| match percent {
-        Some(value) => (format!("{}  {days}", format::change(Some(value), context.ascii)), context.theme.by_sign(value)),
+        Some(value) => (format!("{}  {days}", format::change(Some(value))), context.theme.by_sign(value)),
         None => (String::new(), Role::Dim),
     };
     let (day, day_role) = match list::stale(summary) {
@@ -216,10 +216,10 @@ fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {
     ]
 }
 
-fn whales(detail: Option<&TokenDetail>, ascii: bool) -> Figure {
+fn whales(detail: Option<&TokenDetail>) -> Figure {
     let (word, role) = match detail.and_then(|detail| detail.whale_accumulation_trend) {
-        Some(WhaleTrend::Accumulating) => (if ascii { "+ accumulating" } else { "▲ accumulating" }, Role::Up),
-        Some(WhaleTrend::Distributing) => (if ascii { "- distributing" } else { "▼ distributing" }, Role::Down),
+        Some(WhaleTrend::Accumulating) => ("▲ accumulating", Role::Up),
+        Some(WhaleTrend::Distributing) => ("▼ distributing", Role::Down),
         Some(WhaleTrend::Stable) => ("stable", Role::Text),
         None => (MISSING, Role::Dim),
     };
@@ -267,7 +267,7 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
         match shown.problem {
             Some(problem) => panel::failure(rest(area, 1), buffer, theme, &problem.detail),
             None if waiting::draw(TokenQuestion::NEEDS, buffer, rest(area, 1), context) => {}
-            None => progress::skeleton(rest(area, 1), buffer, theme, context.ascii),
+            None => progress::skeleton(rest(area, 1), buffer, theme),
         }
         return;
     };
@@ -306,7 +306,7 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
 
 fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { ascii: context.ascii, ..Panel::new("holders") }.render(area, buffer, theme);
+    let area = Panel::new("holders").render(area, buffer, theme);
     let spread = &detail.holders_distribution;
     for (y, (label, share, role)) in
         [("top 10", spread.top_10_holders, Role::Accent), ("top 50", spread.top_50_holders, Role::AccentSoft)].into_iter().enumerate()
@@ -316,7 +316,7 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
         put_right(buffer, area, y as u16, &figure, theme.style(role_of(&figure)));
         if let Some(share) = share {
             let cells = usize::from(area.width.saturating_sub(8 + 9));
-            put(buffer, area, 8, y as u16, &low_bar(share, cells, context.ascii), theme.style(role));
+            put(buffer, area, 8, y as u16, &low_bar(share, cells), theme.style(role));
         }
     }
     let followers = &detail.smart_follower_distribution;
@@ -338,9 +338,9 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
 
 fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { ascii: context.ascii, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
+    let area = Panel::new("key opinion leaders").render(area, buffer, theme);
     if kols.is_empty() {
-        let why = absent(context, "kols", "leaders").unwrap_or_else(|| "none known for this token".to_owned());
+        let why = missing_table(context, "kols", "leaders").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());
         return;
     }
@@ -363,15 +363,15 @@ fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_
 
 fn draw_posts(posts: &[Post], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { ascii: context.ascii, ..Panel::new("top posts") }.render(area, buffer, theme);
+    let area = Panel::new("top posts").render(area, buffer, theme);
     if posts.is_empty() {
-        let why = absent(context, "posts", "posts").unwrap_or_else(|| "none known for this token".to_owned());
+        let why = missing_table(context, "posts", "posts").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());
         return;
     }
     for (y, post) in posts.iter().take(usize::from(area.height)).enumerate() {
         let y = y as u16;
-        let mark = if context.ascii { "*" } else { "◆" };
+        let mark = "◆";
         let smart = format::human(float(post.smart_engagement));
         let engagement = format::human(float(post.engagement));
         put_right(buffer, Rect { width: 4.min(area.width), ..area }, y, &format::age(context.now.0 - post.published_at.0), theme.dim());

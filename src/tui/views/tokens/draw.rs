@@ -7,7 +7,7 @@ use crate::tui::{
     list::{ListFrame, Listing},
     view::Context,
     views::{
-        parts::{ListLine, absent, say, summary},
+        parts::{ListLine, missing_table, say, summary},
         token_list::TokenList,
     },
     words,
@@ -20,7 +20,8 @@ impl TokensView {
         self.draw_line(buffer, area, context, tokens.len());
         let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
         if tokens.is_empty() {
-            let sentence = absent(context, "tokens", "anything to be shown").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
+            let sentence =
+                missing_table(context, "tokens", "anything to be shown").unwrap_or_else(|| "the `tokens` table is empty".to_owned());
             say(buffer, Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area }, context, &sentence);
             return;
         }
@@ -40,7 +41,7 @@ impl TokensView {
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
         let mut notes = Vec::new();
         if self.choices.watched_only {
-            notes.push(if context.ascii { "* watchlist" } else { "★ watchlist" }.to_owned());
+            notes.push("★ watchlist".to_owned());
         }
         notes.extend(self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens)));
         let line = ListLine {

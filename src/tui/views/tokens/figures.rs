@@ -19,7 +19,7 @@ use crate::{
     },
     tui::{
         format,
-        list::{CellContext, Field},
+        list::Field,
         task::{self, BackgroundTask},
         text,
         theme::Role,
@@ -33,17 +33,16 @@ use crate::{
 // The optional columns, each named as its field of GET /tokens. First sort: highest confidence, strongest advice.
 type F = Field<TokenFields>;
 
-pub(super) const TREND: F =
-    F::text("trend", "trend", [9, 9], 187, LISTED).cell(|row, look| worded(*row, look, "trend")).largest_first().optional();
+pub(super) const TREND: F = F::text("trend", "trend", [9, 9], 187, LISTED).cell(|row, _| worded(*row, "trend")).largest_first().optional();
 
 /// From this column width a pattern shows its confidence.
 const CONFIDENCE_FROM: usize = 26;
 
 pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, LISTED)
     .cell(|row, look| {
-        figure(*row, look, "best_pattern", |figures| {
+        figure(*row, "best_pattern", |figures| {
             let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
-            let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement, look.ascii));
+            let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement));
             let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
             // A completed pattern has no target any more.
             let over = match figures.best_pattern_status {
@@ -69,13 +68,13 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
     .optional();
 
 pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 186, LISTED)
-    .cell(|row, look| worded(*row, look, "recommendedAction"))
+    .cell(|row, _| worded(*row, "recommendedAction"))
     .largest_first()
     .optional();
 
 pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
-    .cell(|row, look| {
-        figure(*row, look, "securityScore", |figures| {
+    .cell(|row, _| {
+        figure(*row, "securityScore", |figures| {
             let score = figures.security_score.as_ref()?.0?;
             let word = figures.recommendation.as_ref().and_then(|added| added.0).unwrap_or_default();
             Some(Cell::new(score_text(score, word), role_of_score(score, word)))
@@ -85,8 +84,8 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
 
 /// The recommendation's first word, the verdict behind the score.
 pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LISTED)
-    .cell(|row, look| {
-        figure(*row, look, "recommendation", |figures| {
+    .cell(|row, _| {
+        figure(*row, "recommendation", |figures| {
             let word = figures.recommendation.as_ref()?.0?;
             let role = if too_little_known(word) { Role::Dim } else { Role::Text };
             Some(Cell::new(word, role))
@@ -96,8 +95,8 @@ pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LIST
 
 /// Wilder's levels: above 70 overbought, under 30 oversold.
 pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
-    .cell(|row, look| {
-        figure(*row, look, "rsi_14", |figures| {
+    .cell(|row, _| {
+        figure(*row, "rsi_14", |figures| {
             let rsi = figures.rsi_14?.0?;
             Some(Cell::new(format::fixed(rsi, 1), if (30.0..=70.0).contains(&rsi) { Role::Text } else { Role::Warning }))
         })
@@ -107,7 +106,7 @@ pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
     .recent();
 
 pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, LISTED)
-    .cell(|row, look| figure(*row, look, "from_52w_high", |figures| Some(changed(Some(figures.from_52w_high?.0?), look.ascii))))
+    .cell(|row, _| figure(*row, "from_52w_high", |figures| Some(changed(Some(figures.from_52w_high?.0?)))))
     .unit("%")
     .decimal()
     .optional()
@@ -223,14 +222,14 @@ impl FigureStore {
 }
 
 /// A figure's cell: a dim `…` until it is computed.
-fn figure(row: ListedToken<'_>, look: &CellContext, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
-    let waiting = || Cell::new(if look.ascii { "..." } else { "…" }, Role::Dim);
+fn figure(row: ListedToken<'_>, key: &str, cell: impl FnOnce(&Figures) -> Option<Cell>) -> Cell {
+    let waiting = || Cell::new("…", Role::Dim);
     row.figures.filter(|figures| figures.has(key)).map_or_else(waiting, |figures| cell(figures).unwrap_or_else(Cell::missing))
 }
 
 /// A figure that is a word.
-fn worded(row: ListedToken<'_>, look: &CellContext, key: &str) -> Cell {
-    figure(row, look, key, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
+fn worded(row: ListedToken<'_>, key: &str) -> Cell {
+    figure(row, key, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
 }
 
 fn by_sign(value: f64) -> Role {
@@ -252,7 +251,7 @@ mod tests {
         },
         dataset::time::Time,
         tui::{
-            list::{Fields, List, ListRow, Value},
+            list::{CellContext, Fields, List, ListRow, Value},
             views::fixture,
         },
     };
@@ -294,7 +293,7 @@ mod tests {
             assert_eq!(TokenFields::value(row, SCORE.column.key), Value::from(21.0));
         }
         assert!(List::<TokenFields>::optional().count() == 7 && List::<TokenFields>::optional().all(|key| fields::FIELDS.contains(&key)));
-        let look = CellContext { cells: 9, ascii: false, now: Time(0) };
+        let look = CellContext { cells: 9, now: Time(0) };
         let cell = |field: F, figures: Figures| {
             field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false } }, &look)
         };

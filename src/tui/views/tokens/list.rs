@@ -51,36 +51,24 @@ impl Fields for TokenFields {
         F::text("name", "name", [14, 18], 200, LISTED).grows(),
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
         F::figure("price", "price", 10, 220, LISTED).cell(|row, _| Cell::figure(format::price(row.token.price))).decimal(),
-        F::figure("price_change_1h", "1h", 6, 100, LISTED)
-            .cell(|row, look| changed(row.token.price_change_1h, look.ascii))
-            .unit("%")
-            .decimal(),
+        F::figure("price_change_1h", "1h", 6, 100, LISTED).cell(|row, _| changed(row.token.price_change_1h)).unit("%").decimal(),
         F::figure("price_change_24h", "24h", 7, 210, LISTED)
             // No current change for a price of long ago.
-            .cell(|row, look| match stale(row.token) {
+            .cell(|row, _| match stale(row.token) {
                 Some(_) => Cell::new("stale", Role::Dim),
-                None => changed(row.token.price_change_24h, look.ascii),
+                None => changed(row.token.price_change_24h),
             })
             .unit("%")
             .decimal(),
-        F::figure("price_change_7d", "7d", 6, 150, LISTED)
-            .cell(|row, look| changed(row.token.price_change_7d, look.ascii))
-            .unit("%")
-            .decimal(),
-        F::figure("price_change_30d", "30d", 6, 105, LISTED)
-            .cell(|row, look| changed(row.token.price_change_30d, look.ascii))
-            .unit("%")
-            .decimal(),
+        F::figure("price_change_7d", "7d", 6, 150, LISTED).cell(|row, _| changed(row.token.price_change_7d)).unit("%").decimal(),
+        F::figure("price_change_30d", "30d", 6, 105, LISTED).cell(|row, _| changed(row.token.price_change_30d)).unit("%").decimal(),
         F::figure("market_cap", "cap", 6, 205, LISTED),
         F::figure("volume_24h", "vol", 6, 148, LISTED),
         F::figure("liquidity", "liq", 6, 120, LISTED),
         F::figure("age", "age", 5, 110, LISTED).of(ColumnKind::Duration).smallest_first(),
         F::figure("holders", "holders", 7, 90, LISTED),
-        F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
-            .cell(|row, look| changed(row.token.holders_growth, look.ascii))
-            .unit("%")
-            .decimal(),
-        F::picture("price_history", "last 30 days", 30, 140, |row, look| history(&row.token.price_history, look.cells, look.ascii))
+        F::figure("holders_growth", "holders 7d", 6, 80, LISTED).cell(|row, _| changed(row.token.holders_growth)).unit("%").decimal(),
+        F::picture("price_history", "last 30 days", 30, 140, |row, look| history(&row.token.price_history, look.cells))
             .member("price_history"),
         figures::TREND,
         figures::PATTERN,
@@ -142,7 +130,7 @@ impl Fields for TokenFields {
 
     fn json(row: ListedToken<'_>) -> Json {
         let mut token = serde_json::to_value(row.token).unwrap_or_default();
-        let known = serde_json::to_value(fields::at_hand(row.token, fields::FIELDS));
+        let known = serde_json::to_value(fields::precomputed(row.token, fields::FIELDS));
         if let Some(token) = token.as_object_mut() {
             // A built-in member wins over a custom column of the same name.
             for (name, value) in row::own_values(row.token) {
@@ -159,10 +147,10 @@ impl Fields for TokenFields {
 }
 
 /// The precomputed columns that are empty for all tokens; none without tokens.
-pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
-    let at_hand = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_worked_out(key));
+pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
+    let precomputed = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_computed(key));
     let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
-    at_hand.filter(nobody).collect()
+    precomputed.filter(nobody).collect()
 }
 
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
@@ -179,11 +167,11 @@ pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
 const HISTORY_SPAN_MIN: f64 = 0.04;
 
 /// The sparkline: the last week strong, earlier days muted, in the colour of the month's direction.
-pub(super) fn history(closes: &[f64], cells: usize, ascii: bool) -> Cell {
+pub(super) fn history(closes: &[f64], cells: usize) -> Cell {
     let (Some(first), Some(last)) = (closes.first(), closes.last()) else { return Cell::missing() };
     let (soft, strong) = if last >= first { (Role::UpSoft, Role::Up) } else { (Role::DownSoft, Role::Down) };
     let values: Vec<Option<f64>> = closes.iter().copied().map(Some).collect();
-    let line = low(&sparkline_over(&values, cells, ascii, HISTORY_SPAN_MIN));
+    let line = low(&sparkline_over(&values, cells, HISTORY_SPAN_MIN));
     let recent = (cells * 7).div_ceil(30);
     let split = line.char_indices().nth(cells.saturating_sub(recent)).map_or(line.len(), |(at, _)| at);
     Cell::new(line[..split].to_owned(), soft).then(line[split..].to_owned(), strong)
@@ -239,9 +227,9 @@ mod tests {
 
     #[test]
     fn the_last_week_of_a_sparkline_is_strong() {
-        let cell = history(&(0..30).map(f64::from).collect::<Vec<_>>(), 30, false);
+        let cell = history(&(0..30).map(f64::from).collect::<Vec<_>>(), 30);
         let pieces: Vec<(usize, Role)> = cell.pieces.iter().map(|(text, role)| (text.chars().count(), *role)).collect();
         assert_eq!(pieces, [(23, Role::UpSoft), (7, Role::Up)]);
-        assert_eq!(history(&[], 10, false), Cell::missing());
+        assert_eq!(history(&[], 10), Cell::missing());
     }
 }

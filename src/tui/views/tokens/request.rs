@@ -25,7 +25,7 @@ impl TokensView {
     /// The figures that `fields` must name for the visible columns.
     pub(super) fn fields(&self) -> Vec<&'static str> {
         let columns = self.list.columns();
-        let shown = |field: &str| columns.iter().any(|(key, ..)| *key == field && self.list.is_wanted(key));
+        let shown = |field: &str| columns.iter().any(|(key, ..)| *key == field && self.list.is_drawn(key));
         let own = columns.iter().any(|(key, _, shown)| *shown && List::<TokenFields>::is_own(key));
         FIELDS.iter().copied().filter(|field| shown(field) || (*field == "own" && own)).collect()
     }

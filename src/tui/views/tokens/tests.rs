@@ -183,7 +183,7 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     };
     assert!(!view.list.is_empty() && view.list.len() < all);
     assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend)));
-    view.figures.want_all(fields::WORKED_OUT.to_vec());
+    view.figures.want_all(fields::COMPUTED.to_vec());
     stage.act(&mut view, Action::Back);
     assert!(view.figures.all.is_empty() && view.list.filter_text() == "trend:uptrend", "the first Esc stops the work");
     stage.act(&mut view, Action::Back);

@@ -91,13 +91,13 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
 impl YieldView {
     /// Cycles comparison, allocation, steps; where only one thing fits, then the table again.
     pub(super) fn next_pane(&mut self) {
-        if self.narrow && !self.instead {
-            (self.pane, self.instead) = (Pane::Comparison, true);
+        if self.narrow && !self.pane_replaces_table {
+            (self.pane, self.pane_replaces_table) = (Pane::Comparison, true);
             return;
         }
-        (self.pane, self.instead) = match self.pane {
-            Pane::Comparison => (Pane::Allocation, self.instead),
-            Pane::Allocation => (Pane::Steps, self.instead),
+        (self.pane, self.pane_replaces_table) = match self.pane {
+            Pane::Comparison => (Pane::Allocation, self.pane_replaces_table),
+            Pane::Allocation => (Pane::Steps, self.pane_replaces_table),
             Pane::Steps => (Pane::Comparison, false),
         };
     }
@@ -106,19 +106,19 @@ impl YieldView {
         summary(buffer, area, plan, self.risk.word(), context);
         let below = Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2), ..area };
         let below = inner(below);
-        let panes = match below.height {
+        let panes_height = match below.height {
             ..10 => 0,
             10..24 => 7,
             height => height / 2,
         };
-        self.narrow = panes == 0;
+        self.narrow = panes_height == 0;
         // With nothing deposited, the steps give the reasons.
         let pane = if plan.strategies.is_empty() { Pane::Steps } else { self.pane };
-        if self.narrow && (self.instead || plan.strategies.is_empty()) {
+        if self.narrow && (self.pane_replaces_table || plan.strategies.is_empty()) {
             return self.draw_pane(buffer, below, pane, plan, context);
         }
         let rows = (plan.strategies.len() as u16 + 2).max(4);
-        let table = Rect { height: (below.height - panes).min(rows), ..below };
+        let table = Rect { height: (below.height - panes_height).min(rows), ..below };
         // Aligned with the lines above.
         let inset = Rect { x: table.x + 1.min(table.width), width: table.width.saturating_sub(2), ..table };
         let frame = ListFrame::new(inset, "nothing can be placed within these limits: the steps below say why");
@@ -126,16 +126,13 @@ impl YieldView {
         self.list.draw(buffer, frame, context, |place| plan.strategies.get(place));
         let rest = Rect { y: table.bottom(), height: below.bottom() - table.bottom(), ..below };
         // Spare space below the panes shows the selected row in detail.
-        let said = plan.steps.len().max(plan.alternatives.iter().flatten().count() + 1 + self.saved.len()) as u16 + 2;
-        let spare = if below.width >= WIDE { rest.height.saturating_sub(said) } else { 0 };
-        let (rest, under) = if panes > 0 && spare >= SELECTED_ROWS {
-            (Rect { height: said, ..rest }, Rect { y: rest.y + said, height: spare, ..rest })
-        } else {
-            (rest, Rect::default())
-        };
-        self.draw_selected(buffer, under, plan, context);
-        if panes > 0 {
-            self.draw_panes(buffer, rest, pane, plan, context);
+        let pane_lines = plan.steps.len().max(plan.alternatives.iter().flatten().count() + 1 + self.saved.len()) as u16 + 2;
+        let spare = rest.height.saturating_sub(pane_lines);
+        let has_detail = panes_height > 0 && below.width >= WIDE && spare >= SELECTED_ROWS;
+        let panes = Rect { height: rest.height - if has_detail { spare } else { 0 }, ..rest };
+        self.draw_selected(buffer, Rect { y: panes.bottom(), height: rest.height - panes.height, ..rest }, plan, context);
+        if panes_height > 0 {
+            self.draw_panes(buffer, panes, pane, plan, context);
         } else if rest.height > 0 {
             put(buffer, Rect { y: rest.bottom() - 1, height: 1, ..rest }, 1, 0, "n compared, allocation, steps", context.theme.dim());
         }
@@ -165,7 +162,7 @@ impl YieldView {
             ("risk", row.risk_score.map_or_else(missing, |score| format!("{} of 100", format::fixed(score, 0)))),
         ];
         let title = format!("{} {}", row.protocol.as_deref().unwrap_or("pool"), row.token.symbol.as_deref().unwrap_or_default());
-        let panel = Panel { note: "y copies the pool", ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note: "y copies the pool", ..Panel::new(&title) };
         let body = panel.render(Rect { width: left.width.saturating_sub(2), ..left }, buffer, context.theme);
         for (y, (word, value)) in facts.iter().enumerate() {
             put(buffer, body, 1, y as u16, word, context.theme.dim());
@@ -201,7 +198,7 @@ impl YieldView {
             Pane::Allocation => ("allocation", "share of the amount placed"),
             Pane::Steps => ("steps", "gas, USD"),
         };
-        let body = Panel { note, ascii: context.ascii, ..Panel::new(title) }.render(area, buffer, context.theme);
+        let body = Panel { note, ..Panel::new(title) }.render(area, buffer, context.theme);
         match pane {
             Pane::Comparison => comparison(buffer, body, plan, &self.saved, context),
             Pane::Allocation => allocation(buffer, body, plan, context),
@@ -277,7 +274,7 @@ fn allocation(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Conte
         let label = if kind.is_empty() { share.name.clone() } else { format!("on {}", share.name) };
         let role = if kind.is_empty() { Role::Accent } else { Role::Dim };
         put(buffer, row, 1, 0, &text::truncate(&label, name), context.theme.text());
-        put(buffer, row, name as u16 + 2, 0, &low_bar(share.share, cells, context.ascii), context.theme.style(role));
+        put(buffer, row, name as u16 + 2, 0, &low_bar(share.share, cells), context.theme.style(role));
         put_right(buffer, row, 0, &format!("{} ", format::share(Some(share.share))), context.theme.text());
     }
 }

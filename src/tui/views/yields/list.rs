@@ -32,19 +32,21 @@ impl Fields for StrategyFields {
             .cell(|row, _| row.tokens.as_ref().map_or_else(Cell::missing, |tokens| Cell::new(shortened(tokens), Role::Dim)))
             .unsorted()
             .decimal(),
-        F::figure("value", "value", 10, 230, |row| row.value_usd.into()).cell(|row, _| Cell::figure(two(row.value_usd))).unit("USD"),
+        F::figure("value", "value", 10, 230, |row| row.value_usd.into())
+            .cell(|row, _| Cell::figure(two_decimals(row.value_usd)))
+            .unit("USD"),
         F::picture("share", "share", 10, 130, |row, look| {
             let share = format::share(row.share);
             let cells = look.cells.saturating_sub(NUMBER);
-            let bar = if cells < NUMBER { String::new() } else { low_bar(row.share.unwrap_or_default(), cells, look.ascii) };
+            let bar = if cells < NUMBER { String::new() } else { low_bar(row.share.unwrap_or_default(), cells) };
             Cell::new(format!("{share:>0$} {bar}", NUMBER - 1), Role::Accent)
         }),
         F::figure("apy", "net apy", 8, 245, |row| row.apy.into())
-            .cell(|row, _| Cell::new(two(Some(row.apy)), Role::Up))
+            .cell(|row, _| Cell::new(two_decimals(Some(row.apy)), Role::Up))
             .unit("%")
             .decimal(),
         F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into())
-            .cell(|row, _| Cell::new(two(row.quoted_apy), Role::Dim))
+            .cell(|row, _| Cell::new(two_decimals(row.quoted_apy), Role::Dim))
             .unit("%")
             .decimal(),
         F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).cell(risk),
@@ -63,7 +65,7 @@ impl Fields for StrategyFields {
     }
 }
 
-fn two(value: Option<f64>) -> String {
+fn two_decimals(value: Option<f64>) -> String {
     value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 2))
 }
 

@@ -51,7 +51,7 @@ impl YieldView {
         let explained = self.plan.answer().and_then(|answer| answer.summary.explained.as_ref());
         let (net, risk) = (explained.map(|explained| explained.net_yield_usd), explained.and_then(|explained| explained.risk_score));
         let wallet = if self.line.trim_start().starts_with('{') { "JSON request".to_owned() } else { self.without_minimum() };
-        let name = format!("{}: {}, {wallet}", self.saved.len() + 1, self.wishes());
+        let name = format!("{}: {}, {wallet}", self.saved.len() + 1, self.settings_text());
         let yearly = net.map(|net| format!(", {}/yr", format::fixed(net, 2))).unwrap_or_default();
         let said = format!("saved plan {name}{yearly}");
         self.saved.push(SavedPlan { name, body, net, risk });

@@ -73,7 +73,7 @@ fn where_there_is_room_for_one_thing_the_panes_are_reached_by_key() {
 }
 
 #[test]
-fn wishes_change_by_key_and_are_answered_at_once() {
+fn settings_change_by_key_and_are_answered_at_once() {
     let (mut stage, mut view) = stage();
     let medium = plan(&view).clone();
     for (action, part) in [
@@ -146,7 +146,7 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     stage.act(&mut again, Action::NextPlan);
     assert_eq!(again.risk, RiskLevel::Medium);
     assert!(
-        wallet::says(&again.line, &view.amounts, 0.0, stage.snapshot.as_ref().expect("data")) && !again.line.contains('{'),
+        wallet::means(&again.line, &view.amounts, 0.0, stage.snapshot.as_ref().expect("data")) && !again.line.contains('{'),
         "{}",
         again.line
     );

@@ -71,12 +71,12 @@ pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, Stri
 }
 
 /// Whether a typed line means exactly these amounts and this minimum APY.
-pub(super) fn says(line: &str, amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> bool {
+pub(super) fn means(line: &str, amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> bool {
     matches!(parse(line, snapshot), Ok(WalletInput::Typed { amounts: typed, min_apy: minimum }) if typed == *amounts && minimum == min_apy)
 }
 
-/// Formats a wallet in typed form. A token without known decimals cannot be written so: see [`says`].
-pub(super) fn words(amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> String {
+/// Formats a wallet in typed form. A token without known decimals cannot be written so: see [`means`].
+pub(super) fn typed_form(amounts: &BTreeMap<Address, U256>, min_apy: f64, snapshot: &Snapshot) -> String {
     let decimals = |token: &Address| snapshot.dataset.token(token)?.row.decimals.and_then(|decimals| u32::try_from(decimals).ok());
     let amount = |(token, amount): (&Address, &U256)| {
         format!("{} {}", short(in_tokens(*amount, decimals(token).unwrap_or(0))), name_of(token, snapshot))
@@ -175,11 +175,11 @@ mod tests {
         }
         for line in ["1.5 WETH", "250k USDC, 1.25 USDC@base", "12500k USDC", "3m USDC, 0.000001 USDC@base, min APY 2.5 %"] {
             let Ok(WalletInput::Typed { amounts, min_apy }) = parse(line, &snapshot) else { panic!("{line}") };
-            assert_eq!(words(&amounts, min_apy, &snapshot), line);
-            assert!(says(line, &amounts, min_apy, &snapshot) && !says("1 USDC", &amounts, min_apy, &snapshot), "{line}");
+            assert_eq!(typed_form(&amounts, min_apy, &snapshot), line);
+            assert!(means(line, &amounts, min_apy, &snapshot) && !means("1 USDC", &amounts, min_apy, &snapshot), "{line}");
         }
         let nod = BTreeMap::from([(Address::asked(&format!("0x{:040x}", 4)).expect("an address"), U256::from(7))]);
-        assert!(!says(&words(&nod, 0.0, &snapshot), &nod, 0.0, &snapshot), "what has no decimals is not said in words");
+        assert!(!means(&typed_form(&nod, 0.0, &snapshot), &nod, 0.0, &snapshot), "what has no decimals is not said in words");
         for (text, part) in [
             ("min APY x", "expected a percentage"),
             ("min APY -1", "expected a percentage"),

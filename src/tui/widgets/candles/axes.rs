@@ -22,23 +22,22 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     if plot.x < layout.area.x + AXIS_WIDTH {
         return;
     }
-    let (line, tick) = if data.ascii { ("|", "+") } else { ("│", "┤") };
     for y in plot.y..plot.bottom() {
-        put_axis(layout, buf, y, line, theme.style(Role::Grid));
+        put_axis(layout, buf, y, "│", theme.style(Role::Grid));
     }
     let ticks = layout.scale.ticks(usize::from(plot.height / 3).clamp(2, 10));
     for (&price, says) in ticks.iter().zip(tick_texts(&ticks)) {
         if let Some(y) = layout.y_of(price) {
-            put_axis(layout, buf, y, tick, theme.style(Role::Grid));
+            put_axis(layout, buf, y, "┤", theme.style(Role::Grid));
             label(layout, buf, y, &says, theme.dim());
         }
     }
     // The last close always has a tag on the axis, in its colour; at the edge where it lies beyond.
     if let Some(last) = data.last {
         let (y, glyph) = match layout.y_of(last.close) {
-            Some(y) => (y, if data.ascii { "<" } else { "◂" }),
-            None if last.close > layout.scale.high() => (plot.y, if data.ascii { "^" } else { "▴" }),
-            None => (plot.bottom() - 1, if data.ascii { "v" } else { "▾" }),
+            Some(y) => (y, "◂"),
+            None if last.close > layout.scale.high() => (plot.y, "▴"),
+            None => (plot.bottom() - 1, "▾"),
         };
         let style = super::body::drawing(theme.style(if last.falling { Role::Down } else { Role::Up }));
         label(layout, buf, y, &close_text(last.close, &ticks), style);
@@ -122,10 +121,9 @@ pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer,
     if axis.is_empty() {
         return;
     }
-    let (corner, flat, tick) = if data.ascii { ("+", "-", "+") } else { ("└", "─", "┴") };
-    widgets::put(buf, axis, 0, 0, &flat.repeat(usize::from(axis.width)), theme.style(Role::Grid));
+    widgets::put(buf, axis, 0, 0, &"─".repeat(usize::from(axis.width)), theme.style(Role::Grid));
     if axis.x > layout.area.x {
-        buf[(axis.x - 1, axis.y)].set_symbol(corner).set_style(theme.style(Role::Grid));
+        buf[(axis.x - 1, axis.y)].set_symbol("└").set_style(theme.style(Role::Grid));
     }
     let mut free = layout.labels.x;
     let tag = super::overlay::time_tag(data, layout).map_or(0..0, |(left, label)| left..left + text::width(&label) as u16);
@@ -137,7 +135,7 @@ pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer,
         if left < free || under_tag || left + width > layout.labels.right() {
             continue;
         }
-        buf[(x, axis.y)].set_symbol(tick).set_style(theme.style(Role::Grid));
+        buf[(x, axis.y)].set_symbol("┴").set_style(theme.style(Role::Grid));
         widgets::put(buf, layout.labels, left - layout.labels.x, 0, &label, theme.dim());
         free = left + width + 3;
     }

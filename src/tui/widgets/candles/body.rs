@@ -23,9 +23,9 @@ pub(super) fn candles(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buff
     for i in (layout.shown.0..layout.shown.1).filter(|&i| data.candles.valid(i)) {
         let style = style(data, theme, i);
         if layout.body_width() > 1 && !data.ascii && theme.depth() != Depth::None {
-            wide(data, layout, buf, i, style);
+            draw_wide(data, layout, buf, i, style);
         } else {
-            narrow(data, layout, buf, i, style, glyphs(data, theme, i));
+            draw_narrow(data, layout, buf, i, style, glyphs(data, theme, i));
         }
     }
 }
@@ -65,7 +65,7 @@ fn halves(data: &ChartData<'_>, layout: &ChartLayout, i: usize) -> ((i64, i64), 
     (wick, body)
 }
 
-fn narrow(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style, glyphs: &[[char; 3]; 3]) {
+fn draw_narrow(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style, glyphs: &[[char; 3]; 3]) {
     let (wick, body) = halves(data, layout, i);
     let kind = |half: i64| if (body.0..body.1).contains(&half) { 2 } else { usize::from((wick.0..wick.1).contains(&half)) };
     let left = layout.left_of(i);
@@ -84,7 +84,7 @@ fn narrow(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize
 }
 
 /// Draws a body of several columns: its ends in eighths (the lower end as the reversed complement), its wick in the middle.
-fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style) {
+fn draw_wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style) {
     let (o, c) = (data.candles.open[i], data.candles.close[i]);
     let eighth = |price: f64| (layout.rise(price) * 8.0).round() as i64;
     let (bottom, mut top) = (eighth(o.min(c)), eighth(o.max(c)));
@@ -97,26 +97,26 @@ fn wide(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, 
     for row in 0..layout.plot.height {
         let (floor, ceiling) = (i64::from(row) * 8, i64::from(row) * 8 + 8);
         let (mut from, mut to) = (bottom.clamp(floor, ceiling) - floor, top.clamp(floor, ceiling) - floor);
-        let (over, under) = (wick.1 * 4 > top + 4, wick.0 * 4 < bottom - 4);
-        let tall = top - bottom >= 8;
-        let small = bottom >= floor && top <= ceiling && to - from < 6;
+        let (wick_above, wick_below) = (wick.1 * 4 > top + 4, wick.0 * 4 < bottom - 4);
+        let fills_a_cell = top - bottom >= 8;
+        let is_stroke = bottom >= floor && top <= ceiling && to - from < 6;
         // Where a wick continues, a body end near the cell's edge snaps to it: no glyph shows both, and a broken wick misleads more.
-        if over && from == 0 && tall {
+        if wick_above && from == 0 && fills_a_cell {
             to = snapped(to);
         }
-        if under && to == 8 && tall {
+        if wick_below && to == 8 && fills_a_cell {
             from = snapped(from);
         }
         let y = layout.plot.bottom() - 1 - row;
         if to > from {
             for x in left..left + layout.body_width() {
-                end(&mut buf[(x, y)], from, to, style);
+                fill_eighths(&mut buf[(x, y)], from, to, style);
                 // A body smaller than its cell is a stroke, so that its wicks stay visible.
-                if small && (over || under) {
+                if is_stroke && (wick_above || wick_below) {
                     buf[(x, y)].set_char('━').set_style(style.remove_modifier(Modifier::REVERSED));
                 }
             }
-            let cross = match (small, over, under) {
+            let cross = match (is_stroke, wick_above, wick_below) {
                 (true, true, true) => '┿',
                 (true, true, false) => '┷',
                 (true, false, true) => '┯',
@@ -143,7 +143,7 @@ fn snapped(eighths: i64) -> i64 {
 }
 
 /// Fills eighths `from..to` of a cell with the nearest glyph.
-fn end(cell: &mut ratatui::buffer::Cell, from: i64, to: i64, style: Style) {
+fn fill_eighths(cell: &mut ratatui::buffer::Cell, from: i64, to: i64, style: Style) {
     let sliver = if from + to >= 10 {
         '▀'
     } else if from + to <= 6 {
@@ -183,5 +183,5 @@ pub(super) fn volume(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
     };
     let left = layout.first_x;
     let bars = ratatui::layout::Rect { x: left, width: area.right() - left, ..area };
-    sparkline::columns(&values, bars, buf, style, data.ascii);
+    sparkline::columns(&values, bars, buf, style);
 }

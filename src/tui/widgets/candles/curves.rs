@@ -47,7 +47,7 @@ pub(super) fn panes(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         let Some(area) = layout.pane(nth) else { return };
         let inside = Rect { y: area.y + 1, height: area.height - 1, ..area };
         let Some(scale) = scale(pane, layout) else {
-            title(pane, data, area, buf, theme);
+            title(pane, area, buf, theme);
             continue;
         };
         let row = |value: f64| {
@@ -57,14 +57,13 @@ pub(super) fn panes(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         for curve in &pane.curves {
             draw(curve, data, layout, inside, &scale, buf, theme);
         }
-        bars(&pane.bars, data, layout, &row, buf, theme);
+        bars(&pane.bars, layout, &row, buf, theme);
         for y in pane.guides.iter().filter_map(|guide| row(*guide)) {
-            let glyph = if data.ascii { '-' } else { '┄' };
-            (inside.x..inside.right()).for_each(|x| put_free(buf, x, y, glyph, theme.style(Role::Grid)));
+            (inside.x..inside.right()).for_each(|x| put_free(buf, x, y, '┄', theme.style(Role::Grid)));
         }
         crosshair(data, layout, inside, buf, theme);
-        title(pane, data, area, buf, theme);
-        axis(pane, &scale, data, layout, inside, &row, buf, theme);
+        title(pane, area, buf, theme);
+        axis(pane, &scale, layout, inside, &row, buf, theme);
     }
 }
 
@@ -100,37 +99,34 @@ fn draw(curve: &IndicatorCurve, data: &ChartData<'_>, layout: &ChartLayout, area
     trace(&path, buf, body::drawing(theme.style(curve.role)), height);
 }
 
-fn bars(values: &[f64], data: &ChartData<'_>, layout: &ChartLayout, row: &impl Fn(f64) -> Option<u16>, buf: &mut Buffer, theme: &Theme) {
+fn bars(values: &[f64], layout: &ChartLayout, row: &impl Fn(f64) -> Option<u16>, buf: &mut Buffer, theme: &Theme) {
     let Some(zero) = row(0.0) else { return };
     let (first, last) = layout.shown;
     for (index, &value) in values.iter().enumerate().take(last).skip(first) {
         let Some(x) = layout.x_of(index) else { continue };
         let Some(end) = Some(value).filter(|value| value.is_finite()).and_then(row) else { continue };
         let style = theme.style(if value < 0.0 { Role::DownSoft } else { Role::UpSoft });
-        (zero.min(end)..=zero.max(end)).for_each(|y| put_free(buf, x, y, if data.ascii { '|' } else { '│' }, style));
+        (zero.min(end)..=zero.max(end)).for_each(|y| put_free(buf, x, y, '│', style));
     }
 }
 
 fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let Some(x) = data.crosshair.and_then(|crosshair| layout.x_of(crosshair.candle)) else { return };
-    (area.y..area.bottom()).for_each(|y| put_free(buf, x, y, if data.ascii { ':' } else { '┊' }, theme.dim()));
+    (area.y..area.bottom()).for_each(|y| put_free(buf, x, y, '┊', theme.dim()));
 }
 
 /// Draws a rule with the pane's name and values.
-fn title(pane: &IndicatorPane, data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) {
-    let rule = if data.ascii { "-" } else { "─" }.repeat(usize::from(area.width));
-    widgets::put(buf, area, 0, 0, &rule, theme.style(Role::Grid));
+fn title(pane: &IndicatorPane, area: Rect, buf: &mut Buffer, theme: &Theme) {
+    widgets::put(buf, area, 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
     let mut x = 1;
     for (piece, role) in &pane.title {
         x += widgets::put(buf, area, x, 0, piece, theme.style(*role));
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "what an axis is drawn from is all there is of a pane")]
 fn axis(
     pane: &IndicatorPane,
     scale: &Scale,
-    data: &ChartData<'_>,
     layout: &ChartLayout,
     inside: Rect,
     row: &impl Fn(f64) -> Option<u16>,
@@ -141,7 +137,7 @@ fn axis(
         return;
     }
     for y in inside.y - 1..inside.bottom() {
-        buf[(inside.x - 1, y)].set_symbol(if data.ascii { "|" } else { "│" }).set_style(theme.style(Role::Grid));
+        buf[(inside.x - 1, y)].set_symbol("│").set_style(theme.style(Role::Grid));
     }
     let ends = [scale.low(), scale.high()];
     let marked = if pane.guides.len() > 1 { &pane.guides[..] } else { &ends[..] };

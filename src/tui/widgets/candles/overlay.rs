@@ -72,7 +72,7 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
         };
         let from = level.from.map_or(layout.plot.x, |i| layout.left_of(i.clamp(layout.shown.0, layout.shown.1)));
         for x in from..layout.plot.right() {
-            dot(buf, x, y, if data.ascii { '-' } else { '┄' }, style);
+            dot(buf, x, y, '┄', style);
         }
         if layout.plot.x > layout.area.x {
             axes::label(layout, buf, y, &axes::price_text(Some(level.price)), style);
@@ -231,7 +231,7 @@ pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Bu
     let price = crosshair.price.or(close.filter(|_| layout.x_of(crosshair.candle).is_some()));
     if let Some(y) = price.and_then(|price| layout.y_of(price)) {
         for x in plot.x..plot.right() {
-            dot(buf, x, y, if data.ascii { '-' } else { '┈' }, theme.dim());
+            dot(buf, x, y, '┈', theme.dim());
         }
         if plot.x > layout.area.x {
             axes::label(layout, buf, y, &axes::price_text(price), tag);
@@ -242,7 +242,7 @@ pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Bu
         if buf[(x, y)].symbol() == "┈" {
             buf[(x, y)].set_char('┼');
         }
-        dot(buf, x, y, if data.ascii { ':' } else { '┊' }, theme.dim());
+        dot(buf, x, y, '┊', theme.dim());
     }
     if let Some((left, label)) = time_tag(data, layout) {
         widgets::put(buf, layout.labels, left - layout.labels.x, 0, &label, tag);

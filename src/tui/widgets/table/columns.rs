@@ -92,7 +92,7 @@ pub(super) struct ColumnPlace {
 
 impl TableColumn {
     /// The minimum width; the title is never cut.
-    pub fn least(&self) -> u16 {
+    pub fn min_width(&self) -> u16 {
         self.min.max(self.title_width())
     }
 
@@ -108,13 +108,13 @@ pub(super) fn places(columns: &[TableColumn], width: u16) -> Vec<ColumnPlace> {
     let total = |kept: &[usize], size: fn(&TableColumn) -> u16| -> u32 {
         kept.iter().map(|&i| u32::from(size(&columns[i]))).sum::<u32>() + u32::from(GAP) * kept.len().saturating_sub(1) as u32
     };
-    while kept.len() > 1 && total(&kept, TableColumn::least) > u32::from(width) {
+    while kept.len() > 1 && total(&kept, TableColumn::min_width) > u32::from(width) {
         // With equal priority, the rightmost is dropped.
-        let Some(least) = (0..kept.len()).rev().min_by_key(|&k| columns[kept[k]].priority) else { break };
-        kept.remove(least);
+        let Some(dropped) = (0..kept.len()).rev().min_by_key(|&k| columns[kept[k]].priority) else { break };
+        kept.remove(dropped);
     }
-    let mut widths: Vec<u16> = kept.iter().map(|&i| columns[i].least().min(width)).collect();
-    let mut spare = u32::from(width).saturating_sub(total(&kept, TableColumn::least)) as u16;
+    let mut widths: Vec<u16> = kept.iter().map(|&i| columns[i].min_width().min(width)).collect();
+    let mut spare = u32::from(width).saturating_sub(total(&kept, TableColumn::min_width)) as u16;
     let mut order: Vec<usize> = (0..kept.len()).collect();
     order.sort_by_key(|&k| std::cmp::Reverse(columns[kept[k]].priority));
     for k in order {

@@ -26,14 +26,14 @@ use crate::{
         views::{inset, parts::low_bar},
         widgets::{
             panel::{self, Panel},
-            put, put_right,
+            progress, put, put_right,
             table::Cell,
         },
     },
 };
 
 /// Maximum number of values in the counts.
-const COUNTED: usize = 500;
+const COUNTS_MAX: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnQuestion {
@@ -44,19 +44,19 @@ pub(super) enum ColumnQuestion {
 #[derive(Debug)]
 pub(super) struct ColumnPane {
     pub(super) kind: ColumnQuestion,
-    look: ColumnScan,
+    scan: ColumnScan,
     coming: Option<Coming<ColumnFindings>>,
-    looked: Option<ColumnFindings>,
+    findings: Option<ColumnFindings>,
     problem: Option<String>,
 }
 
 impl ColumnPane {
-    pub(super) fn new(kind: ColumnQuestion, wanted: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
+    pub(super) fn new(kind: ColumnQuestion, query: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) -> Self {
         let mut pane = Self {
             kind,
-            look: ColumnScan { wanted: RowQuery { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
+            scan: ColumnScan { query: RowQuery { sort: Vec::new(), ..query.clone() }, column: column.to_owned(), limit: COUNTS_MAX },
             coming: None,
-            looked: None,
+            findings: None,
             problem: None,
         };
         pane.ask(snapshot, context);
@@ -65,17 +65,17 @@ impl ColumnPane {
 
     fn ask(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         let wake = Wake::clone(context.wake);
-        self.coming = Some(context.deck.find(snapshot, self.look.clone(), move || wake()));
-        (self.looked, self.problem) = (None, None);
+        self.coming = Some(context.deck.find(snapshot, self.scan.clone(), move || wake()));
+        (self.findings, self.problem) = (None, None);
     }
 
     /// Takes arrived results; asks again for another column or filter, which cancels the pending question.
-    pub(super) fn follow(&mut self, wanted: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
-        if self.look.column != column || self.look.wanted.filter != wanted.filter {
-            *self = Self::new(self.kind, wanted, column, snapshot, context);
+    pub(super) fn follow(&mut self, query: &RowQuery, column: &str, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
+        if self.scan.column != column || self.scan.query.filter != query.filter {
+            *self = Self::new(self.kind, query, column, snapshot, context);
         }
         match self.coming.as_mut().and_then(Coming::poll_now) {
-            Some(Ok(looked)) => (self.looked, self.coming) = (Some(looked), None),
+            Some(Ok(findings)) => (self.findings, self.coming) = (Some(findings), None),
             Some(Err(problem)) => (self.problem, self.coming) = (Some(problem.detail), None),
             None => {}
         }
@@ -91,26 +91,23 @@ impl ColumnPane {
             ColumnQuestion::Counts => "values of",
             ColumnQuestion::Describe => "description of",
         };
-        let title = format!("{what} {}", self.look.column);
-        let progress = self.coming.as_ref().map(|coming| match coming.progress() {
-            (_, 0) => None,
-            (done, total) => Some(done as f64 / total as f64),
-        });
+        let title = format!("{what} {}", self.scan.column);
+        let progress = self.coming.as_ref().map(|coming| progress::share(coming.progress()));
         let note = if progress.is_some() { "Esc cancels" } else { "← → column  F D  Esc close" };
-        let body = inset(Panel { note, progress, ascii: context.ascii, ..Panel::new(&title) }.render(area, buffer, context.theme));
+        let body = inset(Panel { note, progress, ..Panel::new(&title) }.render(area, buffer, context.theme));
         if let Some(problem) = &self.problem {
             return panel::failure(body, buffer, context.theme, problem);
         }
-        match (&self.looked, self.kind) {
-            (Some(looked), ColumnQuestion::Counts) => counts(&looked.counts, buffer, body, context),
-            (Some(looked), ColumnQuestion::Describe) => description(&looked.description, buffer, body, context),
+        match (&self.findings, self.kind) {
+            (Some(findings), ColumnQuestion::Counts) => counts(&findings.counts, buffer, body, context),
+            (Some(findings), ColumnQuestion::Describe) => description(&findings.description, buffer, body, context),
             (None, _) => _ = put(buffer, body, 0, 0, "counting…", context.theme.dim()),
         }
     }
 }
 
 /// A JSON value as displayed in the rows of its column.
-fn shown(value: &Value) -> Cell {
+fn value_cell(value: &Value) -> Cell {
     let read = match value {
         Value::Null => CellValue::Missing,
         Value::String(text) => CellValue::Text(text.clone()),
@@ -124,7 +121,7 @@ fn shown(value: &Value) -> Cell {
 
 /// Aligned figures, each at most `room` wide; if one does not fit, all are abbreviated.
 fn in_one_style(values: &[&Value], room: usize) -> Vec<String> {
-    let cells: Vec<Cell> = values.iter().map(|value| shown(value)).collect();
+    let cells: Vec<Cell> = values.iter().map(|value| value_cell(value)).collect();
     let mut texts: Vec<String> = cells.iter().map(Cell::plain).map(std::borrow::Cow::into_owned).collect();
     if texts.iter().any(|text| text::width(text) > room) {
         let short = |(cell, text): (Cell, String)| cell.short.unwrap_or(text);
@@ -157,11 +154,11 @@ fn counts(counts: &Counts, buffer: &mut Buffer, area: Rect, context: &Context<'_
     let bar = width.saturating_sub(name + 24);
     for (nth, value) in counts.counts.iter().take(rows).enumerate() {
         let y = nth as u16 + 2;
-        put(buffer, area, 0, y, &text::truncate(&shown(&value.value).plain(), name), theme.text());
+        put(buffer, area, 0, y, &text::truncate(&value_cell(&value.value).plain(), name), theme.text());
         let slot = Rect { width: (name + 12) as u16, ..area };
         put_right(buffer, slot, y, &format::count(value.count), theme.text());
         put_right(buffer, Rect { width: (name + 21) as u16, ..area }, y, &percent(value.share), theme.dim());
-        put(buffer, area, (name + 23) as u16, y, &low_bar(value.count as f64 / most, bar, context.ascii), theme.style(Role::AccentSoft));
+        put(buffer, area, (name + 23) as u16, y, &low_bar(value.count as f64 / most, bar), theme.style(Role::AccentSoft));
     }
     let more = counts.distinct.saturating_sub(counts.counts.len().min(rows) as u64);
     if more > 0 {
@@ -212,7 +209,7 @@ fn histogram(bins: &[Bin], top: u16, buffer: &mut Buffer, area: Rect, context: &
             break;
         }
         put(buffer, area, 0, y, from, theme.dim());
-        put(buffer, area, edge as u16 + 1, y, &low_bar(bin.count as f64 / most, bar, context.ascii), theme.style(Role::AccentSoft));
+        put(buffer, area, edge as u16 + 1, y, &low_bar(bin.count as f64 / most, bar), theme.style(Role::AccentSoft));
         put_right(buffer, area, y, &format::count(bin.count), theme.dim());
     }
 }

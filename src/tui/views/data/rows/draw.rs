@@ -12,7 +12,7 @@ use crate::tui::{
     views::inset,
     widgets::{
         panel::{self, Panel},
-        put,
+        progress, put,
     },
 };
 
@@ -39,19 +39,16 @@ impl RowsPane {
         }
         let selected = self.selected().and_then(|(row, column)| Some((self.in_grid(row)?, column.name)));
         if let (Some(inspector), Some((row, field))) = (&mut self.inspector, selected) {
-            let place = inspect::InspectedCell { grid: &self.grid, columns: &self.columns, row, field, table: self.schema.name };
-            inspector.draw(buffer, right, &place, context);
+            let inspected = inspect::InspectedRow { grid: &self.grid, columns: &self.columns, row, field, table: self.schema.name };
+            inspector.draw(buffer, right, &inspected, context);
         }
     }
 
     fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let title = self.list.titled(self.schema.name);
-        let progress = self.next.as_ref().map(|(coming, _)| match coming.progress() {
-            (_, 0) => None,
-            (done, total) => Some(done as f64 / total as f64),
-        });
+        let progress = self.pending.as_ref().map(|(coming, _)| progress::share(coming.progress()));
         let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
-        let panel = Panel { note: &note, focused: true, progress, ascii: context.ascii, ..Panel::new(&title) };
+        let panel = Panel { note: &note, focused: true, progress, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
         // The full selected cell, under the rows.
         let line = u16::from(body.height > 4);

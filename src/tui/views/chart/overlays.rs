@@ -58,14 +58,14 @@ impl Slots<'_> {
 
 /// The overlays: lines, spans, levels and marks.
 #[derive(Default)]
-pub(super) struct Over {
+pub(super) struct ChartOverlays {
     pub lines: Vec<ChartLine<'static>>,
     pub spans: Vec<Span<'static>>,
     pub levels: Vec<PriceLevel<'static>>,
     pub marks: Vec<Mark>,
 }
 
-impl Over {
+impl ChartOverlays {
     pub(super) fn trendlines(&mut self, answer: &TrendlineAnswer, slots: &Slots<'_>) {
         for line in &answer.trendlines {
             let ends = line.start_time.zip(line.end_time).and_then(|(start, end)| slots.of_time(start).zip(slots.of_time(end)));

@@ -72,7 +72,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
 
 fn bar_line(line: PaneLine, label: &str, share: f64, role: Role, look: &ChecklistStyle<'_>) -> PaneLine {
     let cells = usize::from(look.width.saturating_sub(LABEL + 10));
-    let [filled, track] = thin_bar(share, cells, look.ascii);
+    let [filled, track] = thin_bar(share, cells);
     line.at(LEFT, label, Role::Dim).at(LABEL, filled, role).then(LABEL, 0, track, Role::Grid).right(format::share(Some(share)), Role::Text)
 }
 
@@ -93,16 +93,7 @@ fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
         let mut run: Option<(u16, String, Role)> = None;
         for (i, holder) in shown.iter().enumerate() {
             let eighths = (holder.share / top * (CHART_ROWS * 8) as f64).ceil() as usize;
-            let glyph = match eighths.saturating_sub(row * 8).min(8) {
-                level if look.ascii => {
-                    if level >= 4 {
-                        "#"
-                    } else {
-                        " "
-                    }
-                }
-                level => HEIGHTS[level],
-            };
+            let glyph = HEIGHTS[eighths.saturating_sub(row * 8).min(8)];
             let role = if holder.role.is_some() && glyph != " " { Role::Warning } else { Role::Accent };
             let cell = if wide { format!("{glyph} ") } else { glyph.to_owned() };
             match &mut run {
@@ -175,7 +166,7 @@ fn scam_line(i: usize, scam: &SimilarScam, name_width: usize, look: &ChecklistSt
         line = line.at((SCAM_NAME + name_width) as u16 + 2, text::truncate(kind, SCAM_TYPE).into_owned(), Role::Dim);
     }
     let cells = usize::from(look.width.saturating_sub(bar_at + 9));
-    let [filled, track] = thin_bar(scam.similarity, cells, look.ascii);
+    let [filled, track] = thin_bar(scam.similarity, cells);
     line.at(bar_at, filled, Role::Accent).then(bar_at, 0, track, Role::Grid).right(format::fixed(scam.similarity, 4), Role::Text)
 }
 

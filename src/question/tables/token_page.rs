@@ -17,36 +17,38 @@ use crate::{
 const TOKEN: &str = "token_address";
 
 /// The token of a page.
-pub(super) struct Whose<'a> {
+pub(super) struct TokenPage<'a> {
     shelf: &'a Shelf,
     table: &'static str,
     /// Its index among the table's tokens.
-    pub(super) at: usize,
-    /// The next token that matches the filter, and whether one matches before.
-    after: Option<usize>,
-    before: bool,
+    pub(super) token_index: usize,
+    /// The index of the next token that matches the filter.
+    pub(super) next_token: Option<usize>,
+    /// Whether a token before it matches too.
+    has_previous: bool,
 }
 
-impl<'a> Whose<'a> {
-    /// The first matching token from index `from` on; `None` without one.
-    pub(super) fn of(shelf: &'a Shelf, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
-        let (of_tokens, _) = filter.split(|column| column == TOKEN);
-        let keeps = |at: &usize| {
-            let text = shelf.tokens().get(*at).map(Address::to_string).unwrap_or_default();
-            of_tokens.matches(|_| Some(FieldValue::text(text.clone())))
+impl<'a> TokenPage<'a> {
+    /// The first token from index `from` on that matches the filter; `None` without one.
+    pub(super) fn first_matching(shelf: &'a Shelf, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
+        let (token_conditions, _) = filter.split(|column| column == TOKEN);
+        let matches = |index: &usize| {
+            let text = shelf.tokens().get(*index).map(Address::to_string).unwrap_or_default();
+            token_conditions.matches(|_| Some(FieldValue::text(text.clone())))
         };
-        let mut kept = (from..shelf.tokens().len()).filter(keeps);
-        let at = kept.next()?;
-        Some(Self { shelf, table, at, after: kept.next(), before: (0..at).any(|at| keeps(&at)) })
+        let mut matching = (from..shelf.tokens().len()).filter(matches);
+        let token_index = matching.next()?;
+        let has_previous = (0..token_index).any(|index| matches(&index));
+        Some(Self { shelf, table, token_index, next_token: matching.next(), has_previous })
     }
 
     /// Whether the filter has conditions on other columns, for which rows must be read.
-    pub(super) fn reads_rows(filter: &Filter) -> bool {
+    pub(super) fn has_row_conditions(filter: &Filter) -> bool {
         !filter.split(|column| column == TOKEN).1.is_empty()
     }
 
     pub(super) fn token(&self) -> Address {
-        self.shelf.tokens().get(self.at).copied().unwrap_or_default()
+        self.shelf.tokens().get(self.token_index).copied().unwrap_or_default()
     }
 
     /// Number of its rows.
@@ -54,41 +56,36 @@ impl<'a> Whose<'a> {
         usize::try_from(self.shelf.count(&self.token())).unwrap_or(usize::MAX)
     }
 
-    /// The fetch request for a page that begins at row `place` of the token.
-    pub(super) fn want(&self, wanted: &RowQuery, place: usize, limit: u64, whole: bool) -> Want {
+    /// The fetch request for a page that begins at row `start` of the token.
+    pub(super) fn fetch_key(&self, query: &RowQuery, start: usize, limit: u64, whole: bool) -> Want {
         let (table, token) = (self.table, self.token());
-        if wanted.sort.is_empty() && !Self::reads_rows(&wanted.filter) && !whole {
-            return self.shelf.page(table, token, place as u64, limit);
+        if query.sort.is_empty() && !Self::has_row_conditions(&query.filter) && !whole {
+            return self.shelf.page(table, token, start as u64, limit);
         }
         Want::Rows { table, token }
     }
 
     /// The fetched rows, as a table of their own; `None` before they are fetched.
-    pub(super) fn rows(&self, whole: &Table, want: &Want) -> Option<Table> {
-        match &*self.shelf.get(want)? {
+    pub(super) fn fetched_rows(&self, remote: &Table, key: &Want) -> Option<Table> {
+        match &*self.shelf.get(key)? {
             Fetched::Rows(table, _) => Some((**table).clone()),
-            Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(whole.schema) }),
+            Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(remote.schema) }),
             Fetched::Chart(_) | Fetched::Balances(_) => None,
         }
     }
 
-    /// The index of the next matching token.
-    pub(super) fn after(&self) -> Option<usize> {
-        self.after
-    }
-
     /// Whether the filter matches other tokens too.
     pub(super) fn is_one_of_many(&self) -> bool {
-        self.before || self.after.is_some()
+        self.has_previous || self.next_token.is_some()
     }
 
     /// The error text of rows not fetched yet.
-    pub(super) fn not_here(&self) -> String {
+    pub(super) fn not_fetched(&self) -> String {
         format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.shelf.source, self.token())
     }
 
     /// The error text of a request for rows of several tokens at once.
-    pub(super) fn refusal(&self) -> String {
+    pub(super) fn several_tokens_refusal(&self) -> String {
         format!(
             "The rows of `{}` stay at `{}` and come token by token: name one, as in where={TOKEN}={}, or take pages in their own order; \
              read = \"bring\" in dataset.toml brings all.",

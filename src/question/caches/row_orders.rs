@@ -8,45 +8,45 @@ use std::{
 use crate::dataset::cache::Places;
 
 /// Maximum number of cached orders; each holds at most a million row indices in memory.
-const ORDERS: usize = 4;
+const ORDERS_MAX: usize = 4;
 
 /// The rows of a query, in order.
 #[derive(Debug, Clone, Default)]
 pub struct OrderedRows {
     pub places: Places,
     /// All matching rows, unsorted, where `places` holds only the first of the sorted ones.
-    pub of: Option<Places>,
+    pub unsorted: Option<Places>,
 }
 
 impl OrderedRows {
     pub fn all(height: usize) -> Self {
-        Self::whole(Places::Run(0..height))
+        Self::complete(Places::Run(0..height))
     }
 
-    pub(in crate::question) fn whole(places: Places) -> Self {
-        Self { places, of: None }
+    pub(in crate::question) fn complete(places: Places) -> Self {
+        Self { places, unsorted: None }
     }
 
     /// Number of rows in the complete order.
     pub fn total(&self) -> usize {
-        self.of.as_ref().map_or(self.places.len(), Places::len)
+        self.unsorted.as_ref().map_or(self.places.len(), Places::len)
     }
 }
 
 /// The row orders of one generation, by query.
 #[derive(Debug, Default)]
-pub struct TableMemory(Mutex<VecDeque<(String, OrderedRows)>>);
+pub struct RowOrderCache(Mutex<VecDeque<(String, OrderedRows)>>);
 
-impl TableMemory {
+impl RowOrderCache {
     pub(in crate::question) fn get(&self, key: &str) -> Option<OrderedRows> {
         let orders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        orders.iter().find(|(known, _)| known == key).map(|(_, shown)| shown.clone())
+        orders.iter().find(|(known, _)| known == key).map(|(_, order)| order.clone())
     }
 
-    pub(in crate::question) fn keep(&self, key: String, shown: OrderedRows) {
+    pub(in crate::question) fn insert(&self, key: String, order: OrderedRows) {
         let mut orders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         orders.retain(|(known, _)| *known != key);
-        orders.push_front((key, shown));
-        orders.truncate(ORDERS);
+        orders.push_front((key, order));
+        orders.truncate(ORDERS_MAX);
     }
 }

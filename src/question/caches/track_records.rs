@@ -15,7 +15,7 @@ use crate::{
 
 /// Cached replays by token and timeframe, filled on demand, and the growth records.
 #[derive(Debug, Default)]
-pub struct RecordMemory {
+pub struct TrackRecordCache {
     tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
     growth: OnceLock<Vec<ReturnRecord>>,
 }
@@ -28,21 +28,21 @@ pub(in crate::question) struct ReplayedToken {
     pub trends: Box<[SignalReturn]>,
 }
 
-impl RecordMemory {
+impl TrackRecordCache {
     pub(in crate::question) fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<ReplayedToken>> {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
     }
 
     /// Needs no eviction: there is at most one entry for each token and timeframe.
-    pub(in crate::question) fn keep(&self, token: Address, timeframe: &'static str, told: &Arc<ReplayedToken>) {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(told));
+    pub(in crate::question) fn insert(&self, token: Address, timeframe: &'static str, replay: &Arc<ReplayedToken>) {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(replay));
     }
 
     pub(in crate::question) fn growth(&self) -> Option<&Vec<ReturnRecord>> {
         self.growth.get()
     }
 
-    pub(in crate::question) fn growth_or(&self, work_out: impl FnOnce() -> Vec<ReturnRecord>) -> &Vec<ReturnRecord> {
-        self.growth.get_or_init(work_out)
+    pub(in crate::question) fn growth_or_init(&self, compute: impl FnOnce() -> Vec<ReturnRecord>) -> &Vec<ReturnRecord> {
+        self.growth.get_or_init(compute)
     }
 }

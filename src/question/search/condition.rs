@@ -1,9 +1,8 @@
 //! The tokens that meet a condition now: the evaluation of alerts. Columns, grammar and figures are those of `where` of GET /tokens.
 
 use super::{
-    Hit,
-    row::{self, TokenRow, is_worked_out},
-    work_out,
+    Hit, compute_figures,
+    row::{self, TokenRow, is_computed},
 };
 use crate::{
     dataset::address::Address,
@@ -51,26 +50,26 @@ impl Find for ConditionMatch {
                 snapshot.market.of(&snapshot.dataset, token).map_or(&[][..], std::slice::from_ref)
             }
         };
-        let (slow, quick) = filter.split(is_worked_out);
-        let (mut found, mut held): (Vec<Hit<'_>>, MatchedTokens) = Default::default();
+        let (slow, quick) = filter.split(is_computed);
+        let (mut found, mut matched): (Vec<Hit<'_>>, MatchedTokens) = Default::default();
         for row in tokens.iter().map(TokenRow::plain) {
-            match quick.judge(|column| row.field(column)) {
+            match quick.matches_or_unknown(|column| row.field(column)) {
                 Some(true) => found.push((0, row)),
                 Some(false) => {}
-                None => held.unknown.push(row.token.token_address),
+                None => matched.unknown.push(row.token.token_address),
             }
         }
-        work_out(&mut found, &slow, &[], snapshot, progress)?;
+        compute_figures(&mut found, &slow, &[], snapshot, progress)?;
         for (_, row) in &found {
             // Candles without a pattern are a known absence, not a missing value.
             let no_pattern = slow.names("best_pattern") && row.token.last_candle.is_some() && row.field("best_pattern").is_none();
-            match slow.judge(|column| row.field(column)).or(no_pattern.then_some(false)) {
-                Some(true) => held.holds.push(row.token.token_address),
+            match slow.matches_or_unknown(|column| row.field(column)).or(no_pattern.then_some(false)) {
+                Some(true) => matched.holds.push(row.token.token_address),
                 Some(false) => {}
-                None => held.unknown.push(row.token.token_address),
+                None => matched.unknown.push(row.token.token_address),
             }
         }
-        Ok(held)
+        Ok(matched)
     }
 }
 
@@ -82,7 +81,7 @@ mod tests {
         question::{fields, tests},
     };
 
-    fn matched(snapshot: &Snapshot, condition: &str, token: Option<&str>) -> Result<MatchedTokens> {
+    fn find(snapshot: &Snapshot, condition: &str, token: Option<&str>) -> Result<MatchedTokens> {
         ConditionMatch { condition: condition.to_owned(), token: token.map(sample::address) }.find(snapshot, &Progress::default())
     }
 
@@ -90,29 +89,26 @@ mod tests {
     fn the_tokens_that_hold_are_those_that_where_keeps() {
         let tokens = "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,";
         let snapshot = tests::snapshot(&[("tokens", tokens)]);
-        let holding = |condition: &str, token: Option<&str>| matched(&snapshot, condition, token).map(|held| held.holds.len());
-        let unknown = |condition: &str| matched(&snapshot, condition, None).map(|held| held.unknown);
+        let count = |condition: &str, token: Option<&str>| find(&snapshot, condition, token).map(|matched| matched.holds.len());
+        let unknown = |condition: &str| find(&snapshot, condition, None).map(|matched| matched.unknown);
         let third = vec![sample::address("0x3")];
         assert_eq!((unknown("price>20"), unknown("price>20 symbol:x")), (Ok(third), Ok(vec![])));
         assert_eq!(unknown("trend:uptrend").map(|tokens| tokens.len()), Ok(3), "there are no candles to tell it by");
-        assert_eq!((holding("price>20", None), holding("price<20", None), holding("price>1 symbol:a", None)), (Ok(1), Ok(1), Ok(1)));
-        assert_eq!(
-            (holding("price>20", Some("0x2")), holding("price>20", Some("0x1")), holding("price<9", Some("0x3"))),
-            (Ok(1), Ok(0), Ok(0))
-        );
-        assert_eq!(holding("trend:uptrend", None), Ok(0), "without candles there is no trend");
+        assert_eq!((count("price>20", None), count("price<20", None), count("price>1 symbol:a", None)), (Ok(1), Ok(1), Ok(1)));
+        assert_eq!((count("price>20", Some("0x2")), count("price>20", Some("0x1")), count("price<9", Some("0x3"))), (Ok(1), Ok(0), Ok(0)));
+        assert_eq!(count("trend:uptrend", None), Ok(0), "without candles there is no trend");
         for wrong in ["", " ", "usd", "pric>2", "price>x"] {
-            assert_eq!(holding(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
+            assert_eq!(count(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
         }
-        assert_eq!(holding("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
+        assert_eq!(count("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
     }
 
     #[test]
     fn candles_without_a_pattern_are_no_missing_value() {
         let snapshot = fields::tests::snapshot();
         for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
-            let held = matched(&snapshot, condition, None);
-            assert_eq!(held, Ok(MatchedTokens { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
+            let matched = find(&snapshot, condition, None);
+            assert_eq!(matched, Ok(MatchedTokens { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
         }
     }
 }

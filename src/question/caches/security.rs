@@ -1,5 +1,5 @@
 //! Caches of security inference for one generation: the corpus of contracts to compare with, built on first use, the traits of executed
-//! scam contracts, and short answers. No inference here.
+//! scam contracts, and security summaries. No inference here.
 
 use std::{
     collections::HashMap,
@@ -17,30 +17,30 @@ use crate::{
 const TRAITS_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]
-pub struct SecurityMemory {
+pub struct SecurityCache {
     corpus: OnceLock<Corpus>,
     /// Held while the corpus is built, so that concurrent requests wait instead of building it twice.
     building: Mutex<()>,
     traits: Mutex<HashMap<Address, CodeTraits>>,
-    /// The short answers by token, shown in token lists.
-    told: Mutex<HashMap<Address, InShort>>,
+    /// The security summaries by token, shown in token lists.
+    summaries: Mutex<HashMap<Address, SecuritySummary>>,
 }
 
-/// The short form of an answer.
+/// A token's security answer in short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InShort {
+pub struct SecuritySummary {
     pub score: i64,
     /// The first word of the recommendation.
-    pub word: &'static str,
+    pub recommendation: &'static str,
 }
 
-impl InShort {
+impl SecuritySummary {
     pub(in crate::question) fn of(answer: &SecurityInference) -> Self {
-        Self { score: answer.security_score, word: word_of(&answer.recommendation) }
+        Self { score: answer.security_score, recommendation: word_of(&answer.recommendation) }
     }
 }
 
-impl SecurityMemory {
+impl SecurityCache {
     /// The corpus of the generation, built on first use. A cancelled build is left to the next caller.
     pub fn corpus(&self, dataset: &Dataset, progress: &Progress) -> Result<&Corpus> {
         if let Some(corpus) = self.corpus.get() {
@@ -54,13 +54,13 @@ impl SecurityMemory {
         Ok(self.corpus.get_or_init(|| corpus))
     }
 
-    pub fn in_short(&self, token: &Address) -> Option<InShort> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
+    pub fn summary(&self, token: &Address) -> Option<SecuritySummary> {
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
     }
 
-    /// Caches a token's short answer; needs no eviction: there is at most one for each token.
-    pub fn keep(&self, token: Address, told: InShort) {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(token, told);
+    /// Caches a token's summary; needs no eviction: there is at most one for each token.
+    pub fn insert(&self, token: Address, summary: SecuritySummary) {
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).insert(token, summary);
     }
 
     /// The traits of a known scam, executed at most once unless the caller cancels.
