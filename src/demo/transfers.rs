@@ -7,7 +7,7 @@ use super::{
     output::{DemoTable, row},
     people::{burn_addresses, deployer},
     random::Random,
-    stories::{self, DemoTransfer, Past},
+    stories::{self, DemoTransfer, TokenHistory},
 };
 use crate::dataset::{
     address::Address,
@@ -37,7 +37,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     for (token, story) in evidence::with_story(market) {
         let mut random = market.random("transfers", token);
         let (mut time, mut log_index) = (0, 0);
-        for transfer in Past::of(market, token, story).transfers {
+        for transfer in TokenHistory::of(market, token, story).transfers {
             // Within a block transfers are ordered by log index.
             log_index = if transfer.time == time { log_index + 1 } else { random.below(40) as i64 };
             time = transfer.time;
