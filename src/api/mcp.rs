@@ -189,7 +189,7 @@ impl ServerHandler for Tools {
 impl Tools {
     async fn wait_for_data(&self) {
         let mut events = self.api.deck.listen();
-        while self.waits_for_data && self.api.deck.whole_snapshot().is_err() && self.api.deck.is_loading() {
+        while self.waits_for_data && self.api.deck.complete_snapshot().is_err() && self.api.deck.is_loading() {
             // After a lag the state is compared again too.
             if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
                 return;

@@ -14,7 +14,7 @@ use super::{
     call::{Answered, Call},
     datasets::Datasets,
     docs,
-    format::{FORMAT, PAGE_FORMAT},
+    format::{FORMAT, REPORT_FORMAT},
     handlers::{self, Health},
     mcp, openapi, stream,
 };
@@ -207,7 +207,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         )
     },
     Endpoint {
-        parameters: &[JOB, PAGE_FORMAT],
+        parameters: &[JOB, REPORT_FORMAT],
         codes: &[Code::JobNotFound, Code::Loading],
         ..job::<Report>(
             Verb::Get,

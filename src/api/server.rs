@@ -119,11 +119,12 @@ impl OpenConnections {
             return;
         }
         let now = Instant::now();
-        let owing = open.iter().filter(|state| state.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
-        let dismissed = owing.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
+        let awaiting_head =
+            open.iter().filter(|state| state.awaiting_head_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
+        let dismissed = awaiting_head.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
         if dismissed == 0 {
             // While a new client may still send its request, an answered client keeps its connection as long as that one may take.
-            let newcomers = open.iter().any(|state| state.owes_since().is_some());
+            let newcomers = open.iter().any(|state| state.awaiting_head_since().is_some());
             let grace = if newcomers { self.head_grace } else { IDLE_GRACE };
             let idle = open.iter().filter_map(|state| Some((state.idle_since()?, state)));
             if let Some((_, state)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {

@@ -236,10 +236,10 @@ impl Exchange {
             Body::Stream(_) => self.note(status, bytes, Instant::now()),
             Body::Rows(rows) => {
                 let exchange = self.clone();
-                rows.ended = Some(Box::new(move |bytes, whole| {
+                rows.on_end = Some(Box::new(move |bytes, complete| {
                     let now = Instant::now();
                     exchange.state.enter(Phase::Answered, now);
-                    exchange.note(if whole { status } else { HUNG_UP }, bytes, now);
+                    exchange.note(if complete { status } else { HUNG_UP }, bytes, now);
                 }));
             }
         }

@@ -11,7 +11,7 @@ use clap::{
 };
 
 use super::{
-    Place, appearance,
+    LocationArgs, appearance,
     outcome::{Failure, Outcome},
     program::{Program, require_folder},
 };
@@ -22,7 +22,7 @@ use crate::{
     tui::{
         app::{Setup, wall_clock},
         keymap::{Keymap, VIEWS, ViewId},
-        picture as ink,
+        picture as render,
         run::picture,
         theme::Appearance,
         view::NoApi,
@@ -51,7 +51,7 @@ pub(super) struct ShotArgs {
     #[arg(long, value_parser = super::dashboard::theme)]
     theme: Option<ThemeChoice>,
     #[command(flatten)]
-    place: Place,
+    location: LocationArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ struct Size {
 
 /// Output format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ink {
+enum PictureFormat {
     Svg,
     Text,
     Ansi,
@@ -71,7 +71,7 @@ enum Ink {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Picture {
     file: PathBuf,
-    ink: Ink,
+    format: PictureFormat,
 }
 
 fn size(text: &str) -> Result<Size, String> {
@@ -90,13 +90,13 @@ fn size(text: &str) -> Result<Size, String> {
 
 fn out_file(text: &str) -> Result<Picture, String> {
     let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-    let ink = match ending.as_deref() {
-        Some("svg") => Ink::Svg,
-        Some("txt") => Ink::Text,
-        Some("ansi") => Ink::Ansi,
+    let format = match ending.as_deref() {
+        Some("svg") => PictureFormat::Svg,
+        Some("txt") => PictureFormat::Text,
+        Some("ansi") => PictureFormat::Ansi,
         _ => return Err("expected a file that ends in .svg, .txt or .ansi".to_owned()),
     };
-    Ok(Picture { file: PathBuf::from(text), ink })
+    Ok(Picture { file: PathBuf::from(text), format })
 }
 
 /// Parses a view's name.
@@ -109,7 +109,7 @@ pub(super) fn token(text: &str) -> Result<Address, String> {
 }
 
 pub(super) fn run(args: &ShotArgs) -> Outcome {
-    let mut program = Program::open(&args.place)?;
+    let mut program = Program::open(&args.location)?;
     require_folder(&program.config.datasets.dir)?;
     if let Some(theme) = &args.theme {
         program.config.terminal.theme = theme.clone();
@@ -144,10 +144,10 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, 
             app.select(token);
         }
     });
-    Ok(match args.out.ink {
-        Ink::Svg => ink::svg(&buffer, &theme),
-        Ink::Text => ink::text(&buffer),
-        Ink::Ansi => ink::ansi(&buffer),
+    Ok(match args.out.format {
+        PictureFormat::Svg => render::svg(&buffer, &theme),
+        PictureFormat::Text => render::text(&buffer),
+        PictureFormat::Ansi => render::ansi(&buffer),
     })
 }
 
@@ -161,7 +161,7 @@ mod tests {
         for bad in ["", "140", "59x42", "140x15", "401x42", "140x", "-1x42", "140x42x1", "99999999999x42"] {
             assert!(size(bad).is_err(), "{bad}");
         }
-        assert_eq!(out_file("a/b.SVG").map(|picture| picture.ink), Ok(Ink::Svg));
+        assert_eq!(out_file("a/b.SVG").map(|picture| picture.format), Ok(PictureFormat::Svg));
         assert!(out_file("a.png").is_err() && out_file("svg").is_err());
     }
 }

@@ -105,9 +105,9 @@ impl App {
         if self.load.running {
             x += 3 + put(buffer, row, x + 3, 0, &self.loading_text(), theme.style(Role::Accent));
         }
-        if !self.load.asking.is_empty() {
+        if !self.load.contacting.is_empty() {
             let arrow = if self.setup.look.ascii { "->" } else { "↗" };
-            let names = text::truncate(&self.load.asking.join(", "), usize::from(row.width / 4)).into_owned();
+            let names = text::truncate(&self.load.contacting.join(", "), usize::from(row.width / 4)).into_owned();
             x += 3 + put(buffer, row, x + 3, 0, &format!("{arrow} {names}"), theme.style(Role::Accent));
         }
         let (api, style) = self.api_text();
@@ -175,7 +175,7 @@ impl App {
     fn loading_text(&self) -> String {
         let under_way = self.load.tables.iter().find(|(_, done, total)| done < total).or(self.load.tables.last());
         match under_way {
-            Some((table, done, total)) if *total > 0 && !self.load.asking.is_empty() => {
+            Some((table, done, total)) if *total > 0 && !self.load.contacting.is_empty() => {
                 format!("loading {table} {} of {}", format::bytes(*done), format::bytes(*total))
             }
             Some((table, done, total)) if *total > 0 => {

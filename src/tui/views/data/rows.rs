@@ -22,7 +22,7 @@ use crate::{
         grid::{Grid, Ordered},
         schema::{Column, Kind, TableSchema},
     },
-    deck::pending::Coming,
+    deck::pending::PendingResult,
     error::{Code, Problem},
     question::{
         filter,
@@ -106,7 +106,7 @@ pub(super) struct RowsPane {
     /// The rows in displayed order.
     order: OrderedRows,
     /// The pending order, and its query.
-    next: Option<(Coming<OrderedRows>, RowQuery)>,
+    next: Option<(PendingResult<OrderedRows>, RowQuery)>,
     problem: Option<String>,
     /// For a remote table.
     remote: Option<RemoteRows>,
@@ -195,8 +195,8 @@ impl RowsPane {
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         self.follow(context);
         self.take_rows();
-        let Some((coming, wanted)) = &mut self.next else { return };
-        let Some(outcome) = coming.poll_now() else { return };
+        let Some((pending, wanted)) = &mut self.next else { return };
+        let Some(outcome) = pending.poll_now() else { return };
         match outcome {
             Ok(order) => {
                 let wanted = wanted.clone();

@@ -111,7 +111,7 @@ impl StoredJobs {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
             let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
-            deck.tell(DeckEvent::Said(format!("deep analysis of {name} is {}: Enter opens the report", job.status.word())));
+            deck.notify(DeckEvent::Notice(format!("deep analysis of {name} is {}: Enter opens the report", job.status.word())));
             false
         });
     }
@@ -160,7 +160,7 @@ impl StoredJobs {
         let deck = Arc::clone(context.deck);
         self.orders.push(BackgroundTask::start(context.wake, move |_| {
             let (said, started) = change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
-            deck.tell(DeckEvent::Said(said));
+            deck.notify(DeckEvent::Notice(said));
             Ok(started)
         }));
         self.stale = true;

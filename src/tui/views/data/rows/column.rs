@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::cells::{self, CellValue};
 use crate::{
     dataset::schema::Kind as ColumnKind,
-    deck::pending::Coming,
+    deck::pending::PendingResult,
     question::{
         snapshot::Snapshot,
         tables::{
@@ -45,7 +45,7 @@ pub(super) enum ColumnQuestion {
 pub(super) struct ColumnPane {
     pub(super) kind: ColumnQuestion,
     look: ColumnScan,
-    coming: Option<Coming<ColumnFindings>>,
+    pending: Option<PendingResult<ColumnFindings>>,
     looked: Option<ColumnFindings>,
     problem: Option<String>,
 }
@@ -55,7 +55,7 @@ impl ColumnPane {
         let mut pane = Self {
             kind,
             look: ColumnScan { wanted: RowQuery { sort: Vec::new(), ..wanted.clone() }, column: column.to_owned(), limit: COUNTED },
-            coming: None,
+            pending: None,
             looked: None,
             problem: None,
         };
@@ -65,7 +65,7 @@ impl ColumnPane {
 
     fn ask(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         let wake = Wake::clone(context.wake);
-        self.coming = Some(context.deck.find(snapshot, self.look.clone(), move || wake()));
+        self.pending = Some(context.deck.find(snapshot, self.look.clone(), move || wake()));
         (self.looked, self.problem) = (None, None);
     }
 
@@ -74,16 +74,16 @@ impl ColumnPane {
         if self.look.column != column || self.look.wanted.filter != wanted.filter {
             *self = Self::new(self.kind, wanted, column, snapshot, context);
         }
-        match self.coming.as_mut().and_then(Coming::poll_now) {
-            Some(Ok(looked)) => (self.looked, self.coming) = (Some(looked), None),
-            Some(Err(problem)) => (self.problem, self.coming) = (Some(problem.detail), None),
+        match self.pending.as_mut().and_then(PendingResult::poll_now) {
+            Some(Ok(looked)) => (self.looked, self.pending) = (Some(looked), None),
+            Some(Err(problem)) => (self.problem, self.pending) = (Some(problem.detail), None),
             None => {}
         }
     }
 
     /// Whether an answer is pending.
     pub(super) fn is_under_way(&self) -> bool {
-        self.coming.is_some()
+        self.pending.is_some()
     }
 
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -92,7 +92,7 @@ impl ColumnPane {
             ColumnQuestion::Describe => "description of",
         };
         let title = format!("{what} {}", self.look.column);
-        let progress = self.coming.as_ref().map(|coming| match coming.progress() {
+        let progress = self.pending.as_ref().map(|pending| match pending.progress() {
             (_, 0) => None,
             (done, total) => Some(done as f64 / total as f64),
         });

@@ -46,7 +46,7 @@ impl RowsPane {
 
     fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let title = self.list.titled(self.schema.name);
-        let progress = self.next.as_ref().map(|(coming, _)| match coming.progress() {
+        let progress = self.next.as_ref().map(|(pending, _)| match pending.progress() {
             (_, 0) => None,
             (done, total) => Some(done as f64 / total as f64),
         });
