@@ -160,12 +160,7 @@ pub(super) fn apply(api: &Arc<Api>, headers: &HeaderMap, step: HandlerStep) -> H
         HandlerStep::Now(reply) => coded(api, coding, min, reply),
         HandlerStep::Later(reply) => {
             let api = Arc::clone(api);
-            HandlerStep::later(async move {
-                match coded(&api, coding, min, reply.await?) {
-                    HandlerStep::Now(reply) => Ok(reply),
-                    HandlerStep::Later(reply) => reply.await,
-                }
-            })
+            HandlerStep::later(async move { coded(&api, coding, min, reply.await?).resolve().await })
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct ShotArgs {
     size: Size,
     /// The file to write; its ending decides the format: .svg, .txt or .ansi
     #[arg(long, value_name = "FILE", value_parser = out_file)]
-    out: Picture,
+    out: PictureFile,
     /// The token that is selected, by address; else the largest
     #[arg(long, value_name = "ADDRESS", value_parser = token)]
     token: Option<Address>,
@@ -69,7 +69,7 @@ enum PictureFormat {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Picture {
+struct PictureFile {
     file: PathBuf,
     format: PictureFormat,
 }
@@ -88,15 +88,19 @@ fn size(text: &str) -> Result<Size, String> {
     }
 }
 
-fn out_file(text: &str) -> Result<Picture, String> {
-    let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-    let format = match ending.as_deref() {
+fn out_file(text: &str) -> Result<PictureFile, String> {
+    let format = match ending(text).as_deref() {
         Some("svg") => PictureFormat::Svg,
         Some("txt") => PictureFormat::Text,
         Some("ansi") => PictureFormat::Ansi,
         _ => return Err("expected a file that ends in .svg, .txt or .ansi".to_owned()),
     };
-    Ok(Picture { file: PathBuf::from(text), format })
+    Ok(PictureFile { file: PathBuf::from(text), format })
+}
+
+/// The ending of a file's name, in lower case.
+pub(super) fn ending(file: &str) -> Option<String> {
+    Path::new(file).extension()?.to_str().map(str::to_ascii_lowercase)
 }
 
 /// Parses a view's name.

@@ -99,7 +99,7 @@ const CROWD: usize = 170;
 const GIFTS: f64 = 0.12;
 /// Trades of a pool between two Sync events.
 const SYNC_EVERY: usize = 4;
-const BLOCK_MS: i64 = 12_000;
+pub(super) const BLOCK_MS: i64 = 12_000;
 /// Block number at the end of the demo's time (invented, of Ethereum's magnitude).
 const LAST_BLOCK: i64 = 23_900_000;
 /// Blocks from the mint to the first liquidity.

@@ -153,7 +153,7 @@ pub fn check_mark(state: CheckState) -> &'static str {
     }
 }
 
-fn said(state: CheckState) -> &'static str {
+fn state_text(state: CheckState) -> &'static str {
     match state {
         CheckState::Found => "found",
         CheckState::Unheld => "nobody's",
@@ -169,7 +169,7 @@ fn checklist(part: &Value) -> PartSection {
     let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
     let count = |state: CheckState| checks.iter().filter(|check| is(check, state)).count();
     let counted = CheckState::ALL.map(|state| (count(state), state)).into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", said(state))).collect();
+    let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", state_text(state))).collect();
     let mut section = Section::part("checklist", counts.join(" · "));
     for group in Group::ALL {
         let name = group.title().to_lowercase().replace(' ', "_");
@@ -190,8 +190,8 @@ fn check(check: &Value) -> Vec<StyledText> {
     let (mark, text) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
     let code = word(&check["code"]);
     let meaning = AnomalyCode::ALL.iter().find(|known| known.word() == code).map_or("", |known| known.meaning());
-    let told = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
-    vec![StyledText::new(check_mark(state), mark), StyledText::new(code, text), StyledText::new(told, text)]
+    let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
+    vec![StyledText::new(check_mark(state), mark), StyledText::new(code, text), StyledText::new(detail, text)]
 }
 
 fn holders(token: &Value) -> PartSection {

@@ -56,20 +56,20 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     let complete = format!("{} · {} % complete", words::shown(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
     section.labelled("status", complete, Tone::Plain);
     section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
-    section.labelled("target", away("targetPrice", "distanceToTarget"), aim(&pattern["distanceToTarget"]));
-    section.labelled("stop", away("stopPrice", "distanceToStop"), aim(&pattern["distanceToStop"]));
+    section.labelled("target", away("targetPrice", "distanceToTarget"), move_tone(&pattern["distanceToTarget"]));
+    section.labelled("stop", away("stopPrice", "distanceToStop"), move_tone(&pattern["distanceToStop"]));
     section.labelled("reward:risk", number(&pattern["rewardRisk"], 2), Tone::Plain);
     section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
     let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
     section.labelled("candles", span, Tone::Plain);
     if let Some(record) = record {
-        section.labelled("record", followed(record), Tone::Plain);
+        section.labelled("record", hit_rate(record), Tone::Plain);
     }
     section
 }
 
 /// Hit rate of earlier patterns, against random entries with the same targets.
-fn followed(record: &PatternRecord) -> String {
+fn hit_rate(record: &PatternRecord) -> String {
     let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
     let Some(target) = record.target else { return "no earlier one of this token has ended".to_owned() };
     let any = record.random_target.map_or_else(String::new, |any| format!("; of any entry with the same aims {}", percent(any)));
@@ -97,7 +97,7 @@ fn name(pattern: &Value) -> Vec<StyledText> {
     vec![StyledText::plain(words::shown(word(&pattern["name"]))), StyledText::quiet(number(&pattern["confidence"], 2))]
 }
 
-fn aim(moves: &Value) -> Tone {
+fn move_tone(moves: &Value) -> Tone {
     if moves.as_f64().is_some_and(|moves| moves < 0.0) { Tone::Bad } else { Tone::Good }
 }
 
@@ -106,7 +106,7 @@ fn explained_row(pattern: &Value) -> Vec<StyledText> {
     let target = price(&pattern["targetPrice"]);
     // A pattern that has ended has neither a remaining distance to its target nor a stop.
     let (target, stop, ratio) = if matches!(status, "forming" | "confirmed") {
-        let target = StyledText::new(format!("{target} {}", change(&pattern["distanceToTarget"])), aim(&pattern["distanceToTarget"]));
+        let target = StyledText::new(format!("{target} {}", change(&pattern["distanceToTarget"])), move_tone(&pattern["distanceToTarget"]));
         let stop = format!("{} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
         (target, stop, number(&pattern["rewardRisk"], 2))
     } else {
@@ -122,6 +122,6 @@ fn plain_row(pattern: &Value) -> Vec<StyledText> {
     let moves = &pattern["projectedMovement"];
     let mut row = name(pattern);
     row.push(StyledText::quiet(format!("{} %", number(&pattern["completionPercent"], 0))));
-    row.push(StyledText::new(change(moves), aim(moves)));
+    row.push(StyledText::new(change(moves), move_tone(moves)));
     row
 }
