@@ -79,7 +79,7 @@ fn written(options: &DemoOptions) -> tempfile::TempDir {
 
 fn deck(dataset: Dataset, memo_bytes: u64) -> Arc<Deck> {
     let deck = Deck::new(datasets(), DeckOptions { memo_bytes, ..DeckOptions::default() }).expect("a deck");
-    deck.stand_on(dataset);
+    deck.publish(dataset);
     deck
 }
 

@@ -101,31 +101,31 @@ impl CommandLine {
 
 /// Arguments that locate the configuration and the data.
 #[derive(Debug, Clone, Args)]
-struct Place {
+struct LocationArgs {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The folder of the dataset, instead of the configured one
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Ask for files that the dataset names elsewhere
+    /// Fetch the remote files that the dataset names
     #[arg(long)]
     remote: bool,
 }
 
-impl Place {
+impl LocationArgs {
     /// Applies the command-line overrides to the configuration; returns the names of the overridden settings.
-    fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
-        let mut overruled = Vec::new();
+    fn apply_overrides(&self, config: &mut Config) -> Vec<&'static str> {
+        let mut overridden = Vec::new();
         if let Some(data) = &self.data {
             config.datasets.dir.clone_from(data);
-            overruled.push("datasets.dir");
+            overridden.push("datasets.dir");
         }
         if self.remote {
             config.remote.enabled = Consent::Always;
-            overruled.push("remote.enabled");
+            overridden.push("remote.enabled");
         }
-        overruled
+        overridden
     }
 }
 

@@ -1,11 +1,11 @@
 //! The deck: the single entry point for questions. Holds the current generation, caches its answers, runs questions on bounded thread pools
 //! and notifies listeners of changes. Knows neither the API nor the terminal.
 
+pub mod cached;
 mod fetch;
-mod flight;
-pub mod known;
 pub mod load;
 pub mod pending;
+mod single_flight;
 pub mod watch;
 
 use std::{
@@ -24,10 +24,10 @@ use tokio::sync::broadcast;
 
 pub use self::fetch::{TableSlice, fetch};
 use self::{
-    flight::Flights,
-    known::{BodyBytes, Known},
+    cached::{AnswerWeighter, CachedAnswer},
     load::LoadState,
-    pending::{Coming, Pending},
+    pending::{PendingAnswer, PendingResult},
+    single_flight::SingleFlight,
 };
 use crate::{
     dataset::cache::{CacheOptions, give_back},
@@ -78,31 +78,31 @@ pub enum DeckEvent {
     /// A load failed and the previous generation, if any, stays; carries the reason for the user.
     LoadFailed(String),
     /// A background task ended; carries the message for the user.
-    Said(String),
+    Notice(String),
     /// A job changed; carries its id.
     JobUpdated(String),
-    /// Alerts fired, or events were lost; `Jobs::news` lists the firings.
+    /// Alerts fired, or events were lost; `Jobs::deliver_fired` lists the firings.
     AlertsFired,
 }
 
 /// Answer cache, keyed by canonical request.
-type Memo = Cache<MemoKey, Arc<dyn Remembered>, BodyBytes>;
+type Memo = Cache<MemoKey, Arc<dyn ErasedAnswer>, AnswerWeighter>;
 
 /// Generation number and canonical request.
 type MemoKey = (u64, Box<str>);
 
 /// Borrowed lookup key: hashes and compares like a `MemoKey`.
 #[derive(Hash)]
-struct Sought<'a>(u64, &'a str);
+struct MemoKeyRef<'a>(u64, &'a str);
 
-impl Equivalent<MemoKey> for Sought<'_> {
+impl Equivalent<MemoKey> for MemoKeyRef<'_> {
     fn equivalent(&self, (generation, target): &MemoKey) -> bool {
         self.0 == *generation && *self.1 == **target
     }
 }
 
 /// A type-erased answer in the cache.
-pub(crate) trait Remembered: Any + Send + Sync {
+pub(crate) trait ErasedAnswer: Any + Send + Sync {
     fn bytes(&self) -> u64;
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
@@ -112,7 +112,7 @@ pub struct Deck {
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
     memo: Memo,
-    flights: Flights,
+    single_flight: SingleFlight,
     quick: Lane,
     /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
     heavy: Lane,
@@ -122,11 +122,11 @@ pub struct Deck {
     /// Settings for answers from the next generation on.
     settings: RwLock<AnswerSettings>,
     /// Time of the last malloc trim.
-    tidied: Mutex<Instant>,
+    trimmed: Mutex<Instant>,
 }
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
-const TIDY_EVERY: Duration = Duration::from_secs(5);
+const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A thread pool with a bounded queue, for questions of one kind.
 struct Lane {
@@ -134,22 +134,22 @@ struct Lane {
     /// Queued and running questions.
     waiting: AtomicUsize,
     /// Maximum of `waiting`.
-    places: usize,
+    capacity: usize,
 }
 
 impl Lane {
-    fn new(name: &'static str, workers: usize, places: usize) -> std::result::Result<Self, String> {
+    fn new(name: &'static str, workers: usize, capacity: usize) -> std::result::Result<Self, String> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(workers.max(1))
             .thread_name(move |i| format!("{name}-{i}"))
             .build()
             .map_err(|error| format!("cannot start {workers} worker threads: {error}"))?;
-        Ok(Self { pool, waiting: AtomicUsize::new(0), places })
+        Ok(Self { pool, waiting: AtomicUsize::new(0), capacity })
     }
 
     /// Reserves a place in the queue; false if it is full.
     fn enter(&self) -> bool {
-        let full = self.waiting.fetch_add(1, Ordering::AcqRel) >= self.places;
+        let full = self.waiting.fetch_add(1, Ordering::AcqRel) >= self.capacity;
         if full {
             self.leave();
         }
@@ -174,8 +174,8 @@ impl Deck {
         let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
         Ok(Arc::new_cyclic(|this| Self {
             this: this.clone(),
-            memo: Cache::with_weighter(10_000, options.memo_bytes, BodyBytes),
-            flights: Flights::default(),
+            memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
+            single_flight: SingleFlight::default(),
             quick,
             heavy,
             current: RwLock::new(None),
@@ -183,7 +183,7 @@ impl Deck {
             load: Mutex::new(LoadState::default()),
             folder: RwLock::new(folder.to_owned()),
             settings: RwLock::new(options.settings.clone()),
-            tidied: Mutex::new(Instant::now()),
+            trimmed: Mutex::new(Instant::now()),
             options,
         }))
     }
@@ -202,61 +202,64 @@ impl Deck {
     }
 
     /// Returns the current generation once all its tables are loaded.
-    pub fn whole_snapshot(&self) -> Result<Arc<Snapshot>> {
-        let whole = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
-        let waits = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
-        self.snapshot().and_then(|snapshot| if whole(&snapshot) { Ok(snapshot) } else { Err(waits()) })
+    pub fn complete_snapshot(&self) -> Result<Arc<Snapshot>> {
+        let complete = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
+        let still_loading = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        self.snapshot().and_then(|snapshot| if complete(&snapshot) { Ok(snapshot) } else { Err(still_loading()) })
     }
 
     /// Returns the cached answer to this question for the current generation.
-    pub fn known<Q: Question>(&self, question: &Q) -> Option<Arc<Known<Q::Answer>>> {
-        self.known_by_key::<Q>(self.snapshot().ok()?.generation, &question.key())
+    pub fn cached<Q: Question>(&self, question: &Q) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+        self.cached_by_key::<Q>(self.snapshot().ok()?.generation, &question.key())
     }
 
-    /// Like `known`, by generation number and question key; without a request body, the key is the canonical request.
-    pub fn known_by_key<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<Known<Q::Answer>>> {
-        self.memo.get(&Sought(generation, key)).and_then(|known| known.any().downcast().ok())
+    /// Like `cached`, by generation number and question key; without a request body, the key is the canonical request.
+    pub fn cached_by_key<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+        self.memo.get(&MemoKeyRef(generation, key)).and_then(|cached| cached.any().downcast().ok())
     }
 
     /// Answers on the calling thread, from the cache if possible.
-    pub fn answer<Q: Question>(&self, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
+    pub fn answer<Q: Question>(&self, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         let snapshot = self.snapshot()?;
         self.answer_from(&snapshot, question, progress)
     }
 
     /// Like `answer`, from a given generation, so that several questions see the same data.
-    pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<Known<Q::Answer>>> {
+    pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         let key = (snapshot.generation, question.key().into_boxed_str());
-        if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
-            return Ok(known);
+        if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
+            return Ok(cached);
         }
         // Single flight: the same slow question is not computed twice at once.
-        let _flight = if question.heavy() { Some(self.flights.take(&key, progress)?) } else { None };
-        if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
-            return Ok(known);
+        let _flight = if question.heavy() { Some(self.single_flight.take(&key, progress)?) } else { None };
+        if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
+            return Ok(cached);
         }
-        let _here = fetch(snapshot, &question.fetch_keys(snapshot), progress)?;
+        let _fetched = fetch(snapshot, &question.fetch_keys(snapshot), progress)?;
         let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
             .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
-        self.check(snapshot)?;
+        self.check_undamaged(snapshot)?;
         let answer = answer?;
         let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
-        let known = Arc::new(Known::new(answer, etag, links)?);
-        self.memo.insert(key, known.clone());
-        Ok(known)
+        let cached = Arc::new(CachedAnswer::new(answer, etag, links)?);
+        self.memo.insert(key, cached.clone());
+        Ok(cached)
     }
 
     /// Asks on a thread pool. Dropping the result cancels; `wake` is called once, when the answer is ready.
-    pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> Pending<Q::Answer> {
+    pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
         // Questions that fetch remote rows first use the slow lane.
         let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.needs_fetch(&snapshot));
         self.spawn(heavy, move |deck, progress| deck.answer(&question, progress), wake)
     }
 
     /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
-    pub fn work<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static) -> Coming<T> {
+    pub fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+    ) -> PendingResult<T> {
         self.spawn(true, work, || ())
     }
 
@@ -266,32 +269,32 @@ impl Deck {
         heavy: bool,
         work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
         wake: impl FnOnce() + Send + 'static,
-    ) -> Coming<T> {
-        let (sender, progress, coming) = Coming::new();
+    ) -> PendingResult<T> {
+        let (sender, progress, pending) = PendingResult::new();
         if !self.lane(heavy).enter() {
             let detail = format!("{} questions are waiting already: ask again in a moment.", self.options.queue);
             sender.send(Err(Problem::new(Code::Busy, detail))).ok();
             wake();
-            return coming;
+            return pending;
         }
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
             let work = || progress.step(0, 0).and_then(|()| work(&deck, &progress));
-            let done = if heavy { off_the_pool(work) } else { work() };
+            let done = if heavy { on_own_thread(work) } else { work() };
             deck.lane(heavy).leave();
             sender.send(done).ok();
             wake();
-            deck.tidy();
+            deck.trim();
         });
-        coming
+        pending
     }
 
-    /// Trims malloc's free memory, at most every `TIDY_EVERY`.
-    fn tidy(&self) {
-        let mut tidied = self.tidied.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if tidied.elapsed() >= TIDY_EVERY {
-            *tidied = Instant::now();
-            drop(tidied);
+    /// Trims malloc's free memory, at most every `TRIM_INTERVAL`.
+    fn trim(&self) {
+        let mut trimmed = self.trimmed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if trimmed.elapsed() >= TRIM_INTERVAL {
+            *trimmed = Instant::now();
+            drop(trimmed);
             give_back();
         }
     }
@@ -300,11 +303,11 @@ impl Deck {
     pub fn find_in<F: Find>(&self, snapshot: &Snapshot, wanted: &F, progress: &Progress) -> Result<F::Found> {
         let found = catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
             .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")));
-        self.check(snapshot).and(found)
+        self.check_undamaged(snapshot).and(found)
     }
 
     /// Errors: a large table of the generation turned out damaged. It answers nothing more, and a reload reads the table again.
-    pub fn check(&self, snapshot: &Snapshot) -> Result<()> {
+    pub fn check_undamaged(&self, snapshot: &Snapshot) -> Result<()> {
         if !snapshot.dataset.is_damaged() {
             return Ok(());
         }
@@ -318,17 +321,22 @@ impl Deck {
 
     /// Like `find_in`, on its own thread, parallelised over all processors. Dropping the result cancels; `wake` is called once, when the
     /// rows are ready.
-    pub fn find<F: Find>(self: &Arc<Self>, snapshot: &Arc<Snapshot>, wanted: F, wake: impl FnOnce() + Send + 'static) -> Coming<F::Found> {
-        let (sender, progress, coming) = Coming::new();
+    pub fn find<F: Find>(
+        self: &Arc<Self>,
+        snapshot: &Arc<Snapshot>,
+        wanted: F,
+        wake: impl FnOnce() + Send + 'static,
+    ) -> PendingResult<F::Found> {
+        let (sender, progress, pending) = PendingResult::new();
         let (deck, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
         let run = move || {
             sender.send(deck.find_in(&snapshot, &wanted, &progress)).ok();
             wake();
-            deck.tidy();
+            deck.trim();
         };
         // If no thread can be started, the sender is dropped, which the outcome reports.
         std::thread::Builder::new().name("find".into()).spawn(run).ok();
-        coming
+        pending
     }
 
     fn lane(&self, heavy: bool) -> &Lane {
@@ -340,7 +348,7 @@ impl Deck {
         self.events.subscribe()
     }
 
-    pub fn tell(&self, event: DeckEvent) {
+    pub fn notify(&self, event: DeckEvent) {
         // Having no listener is no error.
         self.events.send(event).ok();
     }
@@ -367,7 +375,7 @@ impl Deck {
 
 /// Runs the work on its own thread. A pool thread that waits for its share of a parallel sort would start another question meanwhile; if
 /// that were the same question, it would deadlock on itself.
-fn off_the_pool<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let working = std::thread::Builder::new().name("heavy".into()).spawn_scoped(scope, work);
         let defect = || Problem::new(Code::Defect, "A question met a defect of the program.");

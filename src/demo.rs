@@ -64,7 +64,7 @@ impl Default for DemoOptions {
 pub enum Format {
     Csv,
     Parquet,
-    /// Each table in a format it is often found in
+    /// Each table in a format that is common for it
     Mixed,
 }
 

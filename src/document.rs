@@ -4,17 +4,17 @@
 mod chart;
 mod facts;
 pub mod format;
+mod gather;
 mod html;
 mod markdown;
-mod material;
 mod sources;
 pub mod words;
 
 use self::chart::Chart;
 pub use self::{
     facts::{check_mark, score_text, tone_of_score},
+    gather::{of_job, of_token},
     html::POLICY,
-    material::{of_job, of_token},
 };
 
 /// A report, ready to render.
@@ -47,9 +47,9 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     /// A sentence.
-    Say(Piece),
+    Sentence(StyledText),
     /// A labelled value.
-    Labelled(&'static str, Piece),
+    Labelled(&'static str, StyledText),
     Table(DocumentTable),
     /// Only where pictures can be drawn; the tables contain its facts too.
     Chart(Box<Chart>),
@@ -62,12 +62,12 @@ pub struct DocumentTable {
     pub caption: &'static str,
     /// Column headers; empty if the rows are self-explanatory.
     pub header: &'static [&'static str],
-    pub rows: Vec<Vec<Piece>>,
+    pub rows: Vec<Vec<StyledText>>,
 }
 
 /// A text with its tone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Piece {
+pub struct StyledText {
     pub text: String,
     pub tone: Tone,
 }
@@ -112,7 +112,7 @@ impl Document {
     }
 }
 
-impl Piece {
+impl StyledText {
     pub fn new(text: impl Into<String>, tone: Tone) -> Self {
         Self { text: text.into(), tone }
     }

@@ -85,7 +85,7 @@ impl From<std::io::Error> for Problem {
     }
 }
 
-/// One body for every error (RFC 9457, `application/problem+json`).
+/// The body of every error (RFC 9457, `application/problem+json`).
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ProblemBody {
     #[serde(rename = "type")]
@@ -95,9 +95,9 @@ pub struct ProblemBody {
     pub status: u16,
     /// The stable code of the problem.
     pub code: &'static str,
-    /// What was wrong and what would be right.
+    /// What is wrong, and what was expected.
     pub detail: String,
-    /// The path that was asked for.
+    /// The requested path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
 }

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub use self::{
     alert::{ALERTS_MAX, Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert},
-    alerts::Heard,
+    alerts::AlertCursor,
     ask::token_report,
     id::created,
     list::{JobList, JobsWanted},
@@ -99,7 +99,7 @@ words! {
 }
 
 words! {
-    /// What a job asks about each of its tokens, in this order.
+    /// An analysis that a job runs for each of its tokens, in this order.
     Analysis { Market "market", Trendline "trendline", Patterns "patterns", Security "security", Dex "dex", Holders "holders", }
 }
 
@@ -127,19 +127,19 @@ impl Analysis {
 pub struct Job {
     pub job_id: String,
     pub status: JobStatus,
-    /// Token contracts whose data the job has read so far.
+    /// Number of tokens whose data the job has read so far.
     pub tokens_used: u64,
-    /// Six for each token: market, trendline, patterns, security, dex, holders.
+    /// Six per token: market, trendline, patterns, security, dex, holders.
     pub tasks: Vec<Task>,
 }
 
 /// One analysis of one token.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Task {
-    /// The analysis and the token's address, `market-0x…`.
+    /// Analysis and token address, as in `market-0x…`.
     pub task_id: String,
     pub status: TaskStatus,
-    /// What it does; how far it has come or why it has no result.
+    /// What the task does, with its progress or why it has no result.
     pub description: String,
 }
 
@@ -180,13 +180,13 @@ impl Jobs {
     }
 
     /// Queues a job; on return it is on disk. Blocks on disk, so must not be called on a drawing or serving thread.
-    pub fn create(&self, wish: &JobBody) -> Result<Job> {
+    pub fn create(&self, request: &JobBody) -> Result<Job> {
         let shared = self.workers.shared();
         if shared.stopping() {
             return Err(Problem::new(Code::ShuttingDown, "The program is ending: start the job again when it is back."));
         }
-        let tokens = wish.tokens()?;
-        let snapshot = shared.deck.whole_snapshot()?;
+        let tokens = request.tokens()?;
+        let snapshot = shared.deck.complete_snapshot()?;
         let mut named = Vec::with_capacity(tokens.len());
         for (address, pointer) in tokens {
             let Some(token) = snapshot.dataset.token(&address) else {
@@ -278,9 +278,9 @@ impl Jobs {
 
 /// The store of jobs and alerts for command-line use; runs no job.
 #[derive(Debug)]
-pub struct KeptJobs(JobStore);
+pub struct StoredJobs(JobStore);
 
-impl KeptJobs {
+impl StoredJobs {
     pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
         crate::state::create_dir(state_dir)?;
         Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))

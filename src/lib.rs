@@ -34,6 +34,8 @@
 //! - The front ends hold no market arithmetic, and ask the deck only.
 //! - A generation never changes; a reload makes another and swaps it in whole.
 //! - No outside input causes a panic: not a file, a request, a key, a terminal's size.
+//! - Inside a part too the modules have an order, and each imports only those before it: `tests/it/architecture/inside.rs` lists them from
+//!   the lowest layer up.
 //!
 //! `tests/it/architecture.rs` enforces these rules.
 

@@ -20,11 +20,11 @@ use super::{
     handlers::{ask, list},
     reply::{self, Body},
     routes::SEARCH_PARAMETERS,
-    rows::{self, Sending},
+    rows::{self, RowSender},
 };
 use crate::{
     dataset::{address::Address, export::Unwritten},
-    deck::{Deck, known::Known, pending::Pending},
+    deck::{Deck, cached::CachedAnswer, pending::PendingAnswer},
     error::{Code, Problem, Result},
     question::{
         Question,
@@ -73,7 +73,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
 /// GET /security: one JSON answer, or an NDJSON line per token.
 pub(super) fn security(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
-    let lines = AnswerFormat::chosen(&arguments, call.headers)?.word == "ndjson";
+    let lines = AnswerFormat::negotiated(&arguments, call.headers)?.word == "ndjson";
     if !lines {
         return ask::<SecurityBatchQuestion>(call);
     }
@@ -84,7 +84,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
         Body::Whole(Bytes::new())
     } else {
         let deck = Arc::clone(&api.deck);
-        Body::Rows(rows::written(rows::patience(call), rows::permit(api)?, move |sending| ask_each(&deck, &question, sending))?)
+        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| ask_each(&deck, &question, sender))?)
     };
     let mut reply = Response::new(body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
@@ -94,7 +94,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 
 /// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
 /// request names it.
-fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending) -> std::result::Result<(), Unwritten> {
+fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSender) -> std::result::Result<(), Unwritten> {
     let mut times: HashMap<Address, usize> = HashMap::new();
     let mut left: Vec<Address> = Vec::new();
     for address in &question.addresses {
@@ -106,7 +106,7 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending)
     }
     let mut left = left.into_iter();
     let (answered, answers) = channel();
-    let mut asked: HashMap<Address, Pending<_>> = HashMap::new();
+    let mut asked: HashMap<Address, PendingAnswer<_>> = HashMap::new();
     loop {
         while asked.len() < AT_ONCE
             && let Some(contract_address) = left.next()
@@ -120,7 +120,7 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending)
         }
         let Ok(address) = answers.recv_timeout(CLIENT_CHECK) else {
             // Returning drops the pending answers, which cancels them.
-            if lines.is_closed() {
+            if sender.is_closed() {
                 return Err(Unwritten::Stopped);
             }
             continue;
@@ -128,13 +128,13 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, lines: &Sending)
         let Some(outcome) = asked.remove(&address).and_then(|mut pending| pending.poll_now()) else { continue };
         let line = line(address, outcome).ok_or(Unwritten::Stopped)?;
         for _ in 0..times.get(&address).copied().unwrap_or(1) {
-            lines.data(line.clone()).map_err(|_| Unwritten::Stopped)?;
+            sender.data(line.clone()).map_err(|_| Unwritten::Stopped)?;
         }
     }
 }
 
 /// Returns a token's NDJSON line; `None` if the answer was cancelled.
-fn line(token_address: Address, outcome: Result<Arc<Known<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
+fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
     /// Same JSON shape as `TokenSecurity`.
     #[derive(Serialize)]
     struct Line<'a, A> {
@@ -144,7 +144,7 @@ fn line(token_address: Address, outcome: Result<Arc<Known<<SecurityQuestion as Q
     }
     let part = BatchPart::of(token_address, outcome).ok()?;
     let mut text = match &part {
-        BatchPart::Answer(known) => serde_json::to_vec(&Line { token_address, inference: &known.answer }),
+        BatchPart::Answer(cached) => serde_json::to_vec(&Line { token_address, inference: &cached.answer }),
         BatchPart::Refused(refused) => serde_json::to_vec(refused),
     }
     .ok()?;

@@ -51,6 +51,13 @@ impl HandlerStep {
     pub(super) fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Self {
         Self::Later(Box::pin(reply))
     }
+
+    pub(super) async fn resolve(self) -> Result<Reply> {
+        match self {
+            Self::Now(reply) => Ok(reply),
+            Self::Later(reply) => reply.await,
+        }
+    }
 }
 
 pub(super) type Answered = Result<HandlerStep>;

@@ -53,7 +53,7 @@ impl Coding {
     }
 
     /// Returns the client's preferred content coding; `None` if it prefers an uncompressed body.
-    pub(super) fn wanted(headers: Option<&HeaderMap>) -> Option<Self> {
+    pub(super) fn preferred(headers: Option<&HeaderMap>) -> Option<Self> {
         AcceptedCodings::of(headers?)?.best
     }
 
@@ -66,7 +66,7 @@ impl Coding {
     }
 
     /// Returns the tag without its coding suffix and closing quote; `None` if it has no coding suffix.
-    pub(super) fn untagged(tag: &[u8]) -> Option<&[u8]> {
+    pub(super) fn without_coding(tag: &[u8]) -> Option<&[u8]> {
         let inside = tag.strip_suffix(b"\"")?;
         Self::ALL.into_iter().find_map(|coding| inside.strip_suffix(coding.token().as_bytes())?.strip_suffix(b"-"))
     }
@@ -90,7 +90,7 @@ impl Coding {
     }
 
     /// Returns a writer that compresses into `out` at the fastest level; dropping it writes the coding's trailer.
-    pub(super) fn around(coding: Option<Self>, out: impl Write + Send + 'static) -> Result<Box<dyn Write + Send>, Unwritten> {
+    pub(super) fn encoder(coding: Option<Self>, out: impl Write + Send + 'static) -> Result<Box<dyn Write + Send>, Unwritten> {
         Ok(match coding {
             None => Box::new(out),
             Some(Self::Zstd) => {
@@ -108,7 +108,7 @@ impl Coding {
 struct AcceptedCodings {
     best: Option<Coding>,
     /// Whether uncompressed bodies (`identity`) are refused.
-    coded_only: bool,
+    identity_refused: bool,
 }
 
 impl AcceptedCodings {
@@ -128,18 +128,18 @@ impl AcceptedCodings {
         });
         // `max_by_key` returns the last of equal maxima.
         let best = accepted.rev().max_by_key(|(weight, _)| *weight).map(|(_, coding)| coding);
-        Some(Self { best, coded_only: identity == Some(0) })
+        Some(Self { best, identity_refused: identity == Some(0) })
     }
 }
 
 /// Cache of compressed bodies, by entity tag.
 #[derive(Debug)]
-pub(super) struct CodedMemo(Cache<Box<str>, Bytes, CodedBytes>);
+pub(super) struct CodedMemo(Cache<Box<str>, Bytes, CodedWeighter>);
 
 #[derive(Debug, Clone)]
-struct CodedBytes;
+struct CodedWeighter;
 
-impl Weighter<Box<str>, Bytes> for CodedBytes {
+impl Weighter<Box<str>, Bytes> for CodedWeighter {
     fn weight(&self, tag: &Box<str>, coded: &Bytes) -> u64 {
         (coded.len() + tag.len() + 100) as u64
     }
@@ -147,7 +147,7 @@ impl Weighter<Box<str>, Bytes> for CodedBytes {
 
 impl Default for CodedMemo {
     fn default() -> Self {
-        Self(Cache::with_weighter(1_000, MEMO_BYTES, CodedBytes))
+        Self(Cache::with_weighter(1_000, MEMO_BYTES, CodedWeighter))
     }
 }
 
@@ -155,17 +155,12 @@ impl Default for CodedMemo {
 pub(super) fn apply(api: &Arc<Api>, headers: &HeaderMap, step: HandlerStep) -> HandlerStep {
     let Some(accepted) = AcceptedCodings::of(headers) else { return step };
     let Some(coding) = accepted.best else { return step };
-    let min = if accepted.coded_only { 0 } else { BYTES_MIN };
+    let min = if accepted.identity_refused { 0 } else { BYTES_MIN };
     match step {
         HandlerStep::Now(reply) => coded(api, coding, min, reply),
         HandlerStep::Later(reply) => {
             let api = Arc::clone(api);
-            HandlerStep::later(async move {
-                match coded(&api, coding, min, reply.await?) {
-                    HandlerStep::Now(reply) => Ok(reply),
-                    HandlerStep::Later(reply) => reply.await,
-                }
-            })
+            HandlerStep::later(async move { coded(&api, coding, min, reply.await?).resolve().await })
         }
     }
 }
@@ -220,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_client_chooses_the_coding_by_its_weights() {
-        for (said, best, coded_only) in [
+        for (said, best, identity_refused) in [
             ("gzip", Some(Coding::Gzip), false),
             ("x-gzip", Some(Coding::Gzip), false),
             ("deflate, gzip, br, zstd", Some(Coding::Zstd), false),
@@ -241,7 +236,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, said.parse().expect("a header value"));
-            assert_eq!(AcceptedCodings::of(&headers), Some(AcceptedCodings { best, coded_only }), "{said}");
+            assert_eq!(AcceptedCodings::of(&headers), Some(AcceptedCodings { best, identity_refused }), "{said}");
         }
         assert_eq!(AcceptedCodings::of(&HeaderMap::new()), None);
     }
@@ -250,9 +245,9 @@ mod tests {
     fn a_tag_has_its_coding_as_a_suffix() {
         for coding in Coding::ALL {
             let tag = Coding::tag(Some(coding), "\"0a1b\"");
-            assert_eq!(Coding::untagged(tag.as_bytes()), Some(&b"\"0a1b"[..]), "{tag}");
+            assert_eq!(Coding::without_coding(tag.as_bytes()), Some(&b"\"0a1b"[..]), "{tag}");
         }
         assert_eq!(Coding::tag(None, "\"0a\""), "\"0a\"");
-        assert!(Coding::untagged(b"\"0a\"").is_none() && Coding::untagged(b"-gzip").is_none());
+        assert!(Coding::without_coding(b"\"0a\"").is_none() && Coding::without_coding(b"-gzip").is_none());
     }
 }

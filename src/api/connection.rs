@@ -72,7 +72,7 @@ impl ConnectionState {
     }
 
     /// Start of the wait for a request head; `None` in other phases.
-    pub(super) fn owes_since(&self) -> Option<Instant> {
+    pub(super) fn awaiting_head_since(&self) -> Option<Instant> {
         self.is(Phase::Head).then(|| self.since())
     }
 

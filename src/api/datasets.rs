@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    dataset::{Dataset, Table, TableFile, TableState, findings::FindingCount, time::Time, within::file_in},
+    dataset::{Dataset, Table, TableFile, findings::FindingCount, time::Time, within::file_in},
     deck::load::LoadFailure,
     question::snapshot::Snapshot,
 };
@@ -17,26 +17,26 @@ use crate::{
 pub(super) struct Datasets {
     title: Option<String>,
     license: Option<String>,
-    /// The data are invented.
+    /// Whether the data are synthetic: invented, not real.
     synthetic: bool,
-    /// Counts up with every load.
+    /// Increases with every load.
     generation: u64,
-    /// The last load, if it failed: the data are older than their files. Null while they are current.
+    /// The last load if it failed, so that the data are older than their files; null while they are current.
     stale: Option<Stale>,
-    /// One entry for every table of the schema.
+    /// One entry per table of the schema.
     tables: Vec<DatasetTable>,
 }
 
-/// A failed load; the data of the one before stay.
+/// A failed load; the data of the previous load stay in use.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Stale {
-    /// When a load failed for the first time since the last good one.
+    /// Time of the first failed load since the last successful one.
     since: Time,
-    /// Why the last one failed.
+    /// Why the last load failed.
     reason: String,
-    /// The file with the fault, if it is in one.
+    /// The faulty file, if there is a single one.
     file: Option<String>,
-    /// The row in that file, the first data row being 1; of `dataset.toml` the line.
+    /// Row in that file, counting data rows from 1; in `dataset.toml`, the line.
     row: Option<u64>,
 }
 
@@ -48,20 +48,20 @@ struct DatasetTable {
     /// Why it is unusable.
     reason: Option<String>,
     rows: u64,
-    /// Rows that were rejected.
+    /// Number of rejected rows.
     rows_bad: u64,
-    /// Milliseconds it took to load.
+    /// Load time in milliseconds.
     load_ms: u64,
     /// The remote sources of its files.
     remote_sources: Vec<String>,
-    /// When those were read last, where they could not be reached since; null where they could.
+    /// Time of the last successful read of the remote sources, if they have been unreachable since; else null.
     as_of: Option<Time>,
     sources: Vec<DatasetSource>,
-    /// The findings of each kind, counted.
+    /// Findings, counted by kind.
     findings: Vec<FindingCount>,
 }
 
-/// A file that rows came from.
+/// A source file of a table.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DatasetSource {
     file: String,
@@ -94,11 +94,6 @@ pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>) -> Datas
 }
 
 fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
-    let (state, reason) = match &table.state {
-        TableState::Loaded => ("loaded", None),
-        TableState::Absent => ("absent", None),
-        TableState::Unusable(reason) => ("unusable", Some(without_folder(&dataset.folder, reason))),
-    };
     let findings = table.findings.counts().iter().map(|count| FindingCount {
         file: dataset.name_of(&count.file),
         reason: without_folder(&dataset.folder, &count.reason),
@@ -112,8 +107,8 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
     };
     DatasetTable {
         name: table.schema.name,
-        state,
-        reason,
+        state: table.state.word(),
+        reason: table.state.reason().map(|reason| without_folder(&dataset.folder, reason)),
         rows: table.height() as u64,
         rows_bad: table.rows_bad,
         load_ms: table.load_ms,

@@ -18,11 +18,11 @@ use super::{Api, datasets::Stale, routes::Shape};
 use crate::{
     dataset::wall_clock::now,
     deck::DeckEvent,
-    jobs::{FiredAlert, Heard, Job},
+    jobs::{AlertCursor, FiredAlert, Job},
 };
 
 /// Events kept for clients that reconnect.
-const KEPT: usize = 1_000;
+const EVENTS_KEPT: usize = 1_000;
 
 /// An event type.
 #[derive(Debug, Clone, Copy)]
@@ -61,37 +61,37 @@ const MISSED: &str = "events.missed";
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Reloaded {
-    /// Counts up with every load.
+    /// Increases with every load.
     generation: u64,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Missed {
-    /// The id the client named.
+    /// The `Last-Event-ID` that the client sent.
     last_event_id: u64,
-    /// The oldest event that is still kept; null where none is.
+    /// Id of the oldest event still kept; null if there is none.
     oldest: Option<u64>,
 }
 
 /// The latest events by id, already encoded.
 #[derive(Debug)]
 pub(super) struct EventLog {
-    kept: Mutex<Kept>,
+    recent: Mutex<RecentEvents>,
     newest: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct RecentEvents {
     /// Every event with a greater id is kept.
     complete_after: u64,
-    pieces: VecDeque<(u64, Bytes)>,
+    events: VecDeque<(u64, Bytes)>,
 }
 
 impl EventLog {
     /// Ids start at the current time in milliseconds, so that they increase across restarts.
     pub(super) fn new() -> Self {
         let now = now().0.unsigned_abs();
-        Self { kept: Mutex::new(Kept { complete_after: now, pieces: VecDeque::new() }), newest: watch::Sender::new(now) }
+        Self { recent: Mutex::new(RecentEvents { complete_after: now, events: VecDeque::new() }), newest: watch::Sender::new(now) }
     }
 
     /// Subscribes to the newest id.
@@ -101,30 +101,30 @@ impl EventLog {
 
     /// Returns at most `limit` events after `id` and the id of the last one; a `MISSED` event comes first if earlier ones are gone.
     pub(super) fn after(&self, id: u64, limit: usize) -> (Vec<Bytes>, u64) {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let newest = *self.newest.borrow();
-        let (mut pieces, mut received) = (Vec::new(), id);
-        if id < kept.complete_after || id > newest {
-            let missed = Missed { last_event_id: id, oldest: kept.pieces.front().map(|(id, _)| *id) };
-            pieces.push(piece(None, MISSED, &missed));
-            received = kept.complete_after;
+        let (mut events, mut received) = (Vec::new(), id);
+        if id < recent.complete_after || id > newest {
+            let missed = Missed { last_event_id: id, oldest: recent.events.front().map(|(id, _)| *id) };
+            events.push(encoded(None, MISSED, &missed));
+            received = recent.complete_after;
         }
-        let from = kept.pieces.partition_point(|(id, _)| *id <= received);
-        for (id, piece) in kept.pieces.iter().skip(from).take(limit) {
-            pieces.push(piece.clone());
+        let from = recent.events.partition_point(|(id, _)| *id <= received);
+        for (id, event) in recent.events.iter().skip(from).take(limit) {
+            events.push(event.clone());
             received = *id;
         }
-        (pieces, received)
+        (events, received)
     }
 
     fn add(&self, kind: &str, data: &impl Serialize) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let id = now().0.unsigned_abs().max(*self.newest.borrow() + 1);
-        kept.pieces.push_back((id, piece(Some(id), kind, data)));
-        if kept.pieces.len() > KEPT
-            && let Some((gone, _)) = kept.pieces.pop_front()
+        recent.events.push_back((id, encoded(Some(id), kind, data)));
+        if recent.events.len() > EVENTS_KEPT
+            && let Some((gone, _)) = recent.events.pop_front()
         {
-            kept.complete_after = gone;
+            recent.complete_after = gone;
         }
         self.newest.send_replace(id);
     }
@@ -133,8 +133,8 @@ impl EventLog {
 /// Appends the deck's events to the log until deck or server is gone.
 pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
     // First the alerts that fired right before the last shutdown.
-    let heard = Arc::default();
-    record_alerts(&api, &heard).await;
+    let cursor = Arc::default();
+    record_alerts(&api, &cursor).await;
     loop {
         match events.recv().await {
             Ok(DeckEvent::Reloaded(generation)) => api.events.add(RELOADED, &Reloaded { generation }),
@@ -149,11 +149,11 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
                     api.events.add(JOB, &job);
                 }
             }
-            Ok(DeckEvent::AlertsFired) => record_alerts(&api, &heard).await,
-            Ok(DeckEvent::Said(_)) => {}
+            Ok(DeckEvent::AlertsFired) => record_alerts(&api, &cursor).await,
+            Ok(DeckEvent::Notice(_)) => {}
             // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.
             Err(RecvError::Lagged(_)) => {
-                record_alerts(&api, &heard).await;
+                record_alerts(&api, &cursor).await;
                 if let Ok(snapshot) = api.deck.snapshot() {
                     api.events.add(RELOADED, &Reloaded { generation: snapshot.generation });
                 }
@@ -164,12 +164,12 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
 }
 
 /// Appends the alerts that fired since the last call.
-async fn record_alerts(api: &Arc<Api>, heard: &Arc<Mutex<Heard>>) {
-    let (api, heard) = (Arc::clone(api), Arc::clone(heard));
+async fn record_alerts(api: &Arc<Api>, cursor: &Arc<Mutex<AlertCursor>>) {
+    let (api, cursor) = (Arc::clone(api), Arc::clone(cursor));
     let record = move || {
         let Some(jobs) = &api.jobs else { return };
-        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let recorded = jobs.news(&mut heard, |fired| {
+        let mut cursor = cursor.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorded = jobs.deliver_fired(&mut cursor, |fired| {
             tracing::info!("alert: {}", fired.says());
             api.events.add(FIRED, &fired);
         });
@@ -181,7 +181,7 @@ async fn record_alerts(api: &Arc<Api>, heard: &Arc<Mutex<Heard>>) {
 }
 
 /// Encodes a server-sent event. serde_json writes no line breaks, so `data` is one line.
-fn piece(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
+fn encoded(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
     format!("{id}event: {kind}\ndata: {data}\n\n").into()
@@ -191,11 +191,11 @@ fn piece(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
 mod tests {
     use super::*;
 
-    fn generations(pieces: &[Bytes]) -> Vec<String> {
-        let text = |piece: &Bytes| String::from_utf8_lossy(piece).into_owned();
-        pieces
+    fn generations(events: &[Bytes]) -> Vec<String> {
+        let text = |event: &Bytes| String::from_utf8_lossy(event).into_owned();
+        events
             .iter()
-            .map(|piece| text(piece).lines().filter(|line| !line.starts_with("id: ") && !line.is_empty()).collect::<Vec<_>>().join(" "))
+            .map(|event| text(event).lines().filter(|line| !line.starts_with("id: ") && !line.is_empty()).collect::<Vec<_>>().join(" "))
             .collect()
     }
 
@@ -207,11 +207,11 @@ mod tests {
         for generation in 1..=3 {
             log.add(RELOADED, &Reloaded { generation });
         }
-        let (pieces, first) = log.after(start, 1);
-        assert_eq!(generations(&pieces), [r#"event: dataset.reloaded data: {"generation":1}"#]);
-        let (pieces, last) = log.after(first, 10);
+        let (events, first) = log.after(start, 1);
+        assert_eq!(generations(&events), [r#"event: dataset.reloaded data: {"generation":1}"#]);
+        let (events, last) = log.after(first, 10);
         assert_eq!(
-            generations(&pieces),
+            generations(&events),
             [r#"event: dataset.reloaded data: {"generation":2}"#, r#"event: dataset.reloaded data: {"generation":3}"#]
         );
         assert!(start < first && first < last && last == *log.watch().borrow());
@@ -222,15 +222,15 @@ mod tests {
     fn a_client_whose_last_event_is_unknown_gets_one_event_that_says_so() {
         let log = EventLog::new();
         let start = *log.watch().borrow();
-        for generation in 1..=KEPT as u64 {
+        for generation in 1..=EVENTS_KEPT as u64 {
             log.add(RELOADED, &Reloaded { generation });
         }
-        assert_eq!(log.after(start, 2_000).0.len(), KEPT, "the last {KEPT} are all kept");
+        assert_eq!(log.after(start, 2_000).0.len(), EVENTS_KEPT, "the last {EVENTS_KEPT} are all kept");
         log.add(RELOADED, &Reloaded { generation: 0 });
         for unknown in [start, 0, u64::MAX] {
-            let (pieces, had) = log.after(unknown, 2_000);
-            assert_eq!((pieces.len(), had), (KEPT + 1, *log.watch().borrow()), "{unknown}");
-            let told = String::from_utf8_lossy(&pieces[0]);
+            let (events, had) = log.after(unknown, 2_000);
+            assert_eq!((events.len(), had), (EVENTS_KEPT + 1, *log.watch().borrow()), "{unknown}");
+            let told = String::from_utf8_lossy(&events[0]);
             assert!(told.starts_with(&format!("event: events.missed\ndata: {{\"last_event_id\":{unknown},\"oldest\":")), "{told}");
             assert_eq!(log.after(had, 10), (vec![], had), "told once");
         }

@@ -21,7 +21,7 @@ pub(super) struct AnswerFormat {
 }
 
 /// THE table of row formats, in order of preference, which decides between formats that the client weighs equally.
-pub(super) const FORMATS: &[AnswerFormat] = &[
+pub(super) const ROW_FORMATS: &[AnswerFormat] = &[
     AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
     AnswerFormat {
         word: "ndjson",
@@ -37,13 +37,13 @@ pub(super) const FORMATS: &[AnswerFormat] = &[
 const WORDS: &[&str] = &["json", "ndjson", "csv", "arrow", "parquet"];
 
 /// THE table of report formats: JSON, or a document to read.
-pub(super) const PAGES: &[AnswerFormat] = &[
+pub(super) const REPORT_FORMATS: &[AnswerFormat] = &[
     AnswerFormat { word: "json", media: &["application/json"], form: None, text: true },
     AnswerFormat { word: "md", media: &["text/markdown"], form: None, text: true },
     AnswerFormat { word: "html", media: &["text/html"], form: None, text: true },
 ];
 
-pub(super) const PAGE_FORMAT: Parameter = parameter(
+pub(super) const REPORT_FORMAT: Parameter = parameter(
     "format",
     ParameterKind::Word { words: &["json", "md", "html"], default: None },
     "json, or the report as a document: html is one file without scripts that asks for nothing elsewhere. Else as `Accept` says, else json.",
@@ -56,12 +56,16 @@ pub(super) const FORMAT: Parameter = parameter(
 );
 
 impl AnswerFormat {
-    pub(super) fn chosen(arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
-        Self::among(FORMATS, arguments, headers)
+    pub(super) fn negotiated(arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
+        Self::negotiated_among(ROW_FORMATS, arguments, headers)
     }
 
-    /// Like `chosen`, among the formats of another table.
-    pub(super) fn among(table: &'static [Self], arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {
+    /// Like `negotiated`, among the formats of another table.
+    pub(super) fn negotiated_among(
+        table: &'static [Self],
+        arguments: &Arguments<'_>,
+        headers: Option<&HeaderMap>,
+    ) -> Result<&'static Self> {
         Ok(match arguments.word(FORMAT.name)? {
             Some(word) => table.iter().find(|row| row.word == word).unwrap_or(&table[0]),
             None => headers.and_then(|headers| accepted(table, headers)).unwrap_or(&table[0]),
@@ -73,17 +77,17 @@ impl AnswerFormat {
 fn accepted(table: &'static [AnswerFormat], headers: &HeaderMap) -> Option<&'static AnswerFormat> {
     let ranges: Vec<(&str, u16)> =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(weighed).collect();
-    let liking = |row: &AnswerFormat| {
-        let matching = ranges.iter().filter_map(|(range, weight)| Some((exactness(range, row.media)?, *weight)));
-        matching.max_by_key(|(exactness, _)| *exactness).map(|(exactness, weight)| (weight, exactness))
+    let preference = |row: &AnswerFormat| {
+        let matching = ranges.iter().filter_map(|(range, weight)| Some((specificity(range, row.media)?, *weight)));
+        matching.max_by_key(|(specificity, _)| *specificity).map(|(specificity, weight)| (weight, specificity))
     };
-    let liked = table.iter().filter_map(|row| Some((liking(row).filter(|(weight, _)| *weight > 0)?, row)));
+    let acceptable = table.iter().filter_map(|row| Some((preference(row).filter(|(weight, _)| *weight > 0)?, row)));
     // `max_by_key` returns the last of equal maxima.
-    liked.rev().max_by_key(|(liking, _)| *liking).map(|(_, row)| row)
+    acceptable.rev().max_by_key(|(preference, _)| *preference).map(|(_, row)| row)
 }
 
 /// Specificity of a media range for these types; `None` if it does not match.
-fn exactness(range: &str, media: &[&str]) -> Option<u8> {
+fn specificity(range: &str, media: &[&str]) -> Option<u8> {
     let kind = range.strip_suffix("/*");
     if range == "*/*" {
         Some(0)
@@ -111,9 +115,9 @@ mod tests {
 
     #[test]
     fn the_words_of_the_parameter_and_of_the_exports_are_those_of_the_table() {
-        assert!(FORMATS.iter().map(|row| row.word).eq(WORDS.iter().copied()));
-        assert!(PAGES[1..].iter().all(|row| crate::document::DocumentForm::ALL.iter().any(|form| form.word() == row.word)));
-        assert!(FORMATS.iter().all(|row| row.form.is_none_or(|form| form.ending() == row.word)));
+        assert!(ROW_FORMATS.iter().map(|row| row.word).eq(WORDS.iter().copied()));
+        assert!(REPORT_FORMATS[1..].iter().all(|row| crate::document::DocumentForm::ALL.iter().any(|form| form.word() == row.word)));
+        assert!(ROW_FORMATS.iter().all(|row| row.form.is_none_or(|form| form.ending() == row.word)));
     }
 
     #[test]
@@ -144,9 +148,9 @@ mod tests {
                 headers.insert(ACCEPT, accept.parse().expect("a header value"));
             }
             let arguments = Arguments::new(table, &[], query).expect("a query");
-            assert_eq!(AnswerFormat::chosen(&arguments, Some(&headers)).map(|row| row.word), Ok(format), "{query} {accept}");
+            assert_eq!(AnswerFormat::negotiated(&arguments, Some(&headers)).map(|row| row.word), Ok(format), "{query} {accept}");
         }
         let arguments = Arguments::new(table, &[], "format=xml").expect("a query");
-        assert!(AnswerFormat::chosen(&arguments, None).is_err());
+        assert!(AnswerFormat::negotiated(&arguments, None).is_err());
     }
 }

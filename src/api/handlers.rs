@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, HandlerStep},
     datasets,
-    format::{AnswerFormat, PAGES},
+    format::{AnswerFormat, REPORT_FORMATS},
     reply::{self, IfNoneMatch, Reply},
     routes::DEEP_ANALYSIS,
     rows,
 };
 use crate::{
-    deck::known::Known,
+    deck::cached::CachedAnswer,
     document::{self, DocumentForm},
     error::{Code, Problem, Result},
     jobs::{AlertBody, JobBody, Jobs, JobsWanted},
@@ -27,9 +27,9 @@ use crate::{
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     // Fast path: a cached target in canonical form need not be parsed.
     if let Ok(snapshot) = call.api.deck.ready::<Q>()
-        && let Some(known) = call.api.deck.known_by_key::<Q>(snapshot.generation, call.target)
+        && let Some(cached) = call.api.deck.cached_by_key::<Q>(snapshot.generation, call.target)
     {
-        return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
+        return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
     }
     answer(call, Q::parse(&call.arguments()?)?)
 }
@@ -37,12 +37,12 @@ pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
 /// Answers a list question in the negotiated format.
 pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
-    let format = AnswerFormat::chosen(&arguments, call.headers)?;
+    let format = AnswerFormat::negotiated(&arguments, call.headers)?;
     let question = Q::parse(&arguments)?;
-    let whole = !arguments.given("limit") && !arguments.given("page");
+    let all = !arguments.given("limit") && !arguments.given("page");
     match format.form {
         None => answer(call, question),
-        Some(form) => rows::stream(call, question, whole, format, form),
+        Some(form) => rows::stream(call, question, all, format, form),
     }
 }
 
@@ -53,29 +53,29 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    if let Some(known) = deck.known_by_key::<Q>(snapshot.generation, &question.key()) {
-        return Ok(HandlerStep::Now(known_reply(&known, call.if_none_match)));
+    if let Some(cached) = deck.cached_by_key::<Q>(snapshot.generation, &question.key()) {
+        return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
     }
     if call.if_none_match.given() {
         // A client has this generation's entity tag only from its answer, which has not changed.
         let etag = snapshot.etag(&question.target());
-        if call.if_none_match.names(&etag) {
+        if call.if_none_match.lists(&etag) {
             return Ok(HandlerStep::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
         }
     }
-    let any = call.if_none_match.holds("");
+    let any_tag = call.if_none_match.matches("");
     let pending = deck.ask(question, || {});
     Ok(HandlerStep::later(async move {
-        let known = pending.await?;
-        let reply = known_reply(&known, IfNoneMatch::default());
-        Ok(if any { reply::into_not_modified(&reply) } else { reply })
+        let cached = pending.await?;
+        let reply = cached_reply(&cached, IfNoneMatch::default());
+        Ok(if any_tag { reply::into_not_modified(&reply) } else { reply })
     }))
 }
 
 /// Returns the answer with its entity tag and links, or 304 if the client's copy is current.
-fn known_reply<A>(known: &Known<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
-    let mut reply = reply::tagged(&known.json, &known.etag, if_none_match);
-    if let Some(links) = &known.links {
+fn cached_reply<A>(cached: &CachedAnswer<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
+    let mut reply = reply::tagged(&cached.json, &cached.etag, if_none_match);
+    if let Some(links) = &cached.links {
         reply::link(&mut reply, links);
     }
     reply
@@ -84,8 +84,8 @@ fn known_reply<A>(known: &Known<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
 pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = YieldQuestion::parse_request(&call.arguments()?, body)?;
     call.api.deck.ready::<YieldQuestion>()?;
-    if let Some(known) = call.api.deck.known(&question) {
-        return Ok(HandlerStep::Now(reply::json(200, known.json.clone())));
+    if let Some(cached) = call.api.deck.cached(&question) {
+        return Ok(HandlerStep::Now(reply::json(200, cached.json.clone())));
     }
     let pending = call.api.deck.ask(question, || {});
     Ok(HandlerStep::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
@@ -93,9 +93,9 @@ pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
     call.arguments()?;
-    let wish = JobBody::parse(body)?;
+    let request = JobBody::parse(body)?;
     with_jobs(call, move |jobs| {
-        let job = jobs.create(&wish)?;
+        let job = jobs.create(&request)?;
         let mut reply = reply::rendered(202, &job)?;
         if let Ok(location) = HeaderValue::from_str(&format!("/deep-analysis/jobs/{}", job.job_id)) {
             reply.headers_mut().insert(LOCATION, location);
@@ -141,7 +141,7 @@ pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
 pub(super) fn report(call: &Call<'_>) -> Answered {
     let arguments = call.arguments()?;
     let id = arguments.identifier("job_id").to_owned();
-    let word = AnswerFormat::among(PAGES, &arguments, call.headers)?.word;
+    let word = AnswerFormat::negotiated_among(REPORT_FORMATS, &arguments, call.headers)?.word;
     let form = DocumentForm::ALL.iter().find(|form| form.word() == word);
     let Some(form) = form else {
         return with_jobs(call, move |jobs| {
@@ -170,10 +170,10 @@ pub(super) fn alerts(call: &Call<'_>) -> Answered {
 
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
     call.arguments()?;
-    let wish = AlertBody::parse(body)?;
+    let request = AlertBody::parse(body)?;
     let jobs = jobs(call)?;
     // On the deck's pool, since the condition is evaluated for every token.
-    let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&wish, progress).map_err(AlertBody::refused));
+    let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&request, progress).map_err(AlertBody::refused));
     Ok(HandlerStep::later(async move { reply::rendered(201, &adding.await?) }))
 }
 
@@ -209,7 +209,7 @@ pub(super) struct Health {
     status: &'static str,
     /// The program's version.
     version: &'static str,
-    /// Present while the last load failed and older data are answered; GET /datasets says why.
+    /// Present while answers come from older data because the last load failed; GET /datasets has the reason.
     #[serde(skip_serializing_if = "is_false")]
     stale: bool,
 }
@@ -220,7 +220,7 @@ fn is_false(stale: &bool) -> bool {
 }
 
 pub(super) fn healthz(call: &Call<'_>) -> Answered {
-    let status = if call.api.deck.whole_snapshot().is_ok() { "ok" } else { "loading" };
+    let status = if call.api.deck.complete_snapshot().is_ok() { "ok" } else { "loading" };
     Ok(HandlerStep::Now(reply::rendered(
         200,
         &Health { status, version: env!("CARGO_PKG_VERSION"), stale: call.api.deck.stale().is_some() },

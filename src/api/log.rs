@@ -15,7 +15,7 @@ use crate::dataset::{
 };
 
 /// Capacity of the ring buffer.
-pub const KEPT: usize = 500;
+pub const REQUESTS_KEPT: usize = 500;
 const METHOD_CHARS_MAX: usize = 16;
 const PATH_CHARS_MAX: usize = 200;
 
@@ -81,7 +81,7 @@ impl RequestLog {
         let mut ring = self.lock();
         ring.total += 1;
         // The newest entry reuses the oldest one's buffers, so that a full ring does not allocate.
-        let oldest = if ring.requests.len() >= KEPT { ring.requests.pop_front() } else { None };
+        let oldest = if ring.requests.len() >= REQUESTS_KEPT { ring.requests.pop_front() } else { None };
         let (mut method, mut path) = oldest.map_or_else(Default::default, |request| (request.method, request.path));
         for (buffer, text, most) in [(&mut method, entry.method, METHOD_CHARS_MAX), (&mut path, entry.path, PATH_CHARS_MAX)] {
             buffer.clear();
@@ -184,12 +184,12 @@ mod tests {
     #[test]
     fn the_ring_keeps_the_latest_and_counts_all() {
         let log = RequestLog::default();
-        for status in 0..KEPT as u16 + 10 {
+        for status in 0..REQUESTS_KEPT as u16 + 10 {
             log.add(&LogEntry { method: "GET", path: &"ä".repeat(300), status, took: Duration::from_micros(7), bytes: 1 });
         }
         let all = log.recent(usize::MAX);
-        assert_eq!((all.len(), log.total()), (KEPT, KEPT as u64 + 10));
-        assert_eq!((all[0].status, all[KEPT - 1].status), (KEPT as u16 + 9, 10));
+        assert_eq!((all.len(), log.total()), (REQUESTS_KEPT, REQUESTS_KEPT as u64 + 10));
+        assert_eq!((all[0].status, all[REQUESTS_KEPT - 1].status), (REQUESTS_KEPT as u16 + 9, 10));
         assert_eq!(all[0].path.chars().count(), PATH_CHARS_MAX + 1);
         assert_eq!(log.recent(2).len(), 2);
     }

@@ -93,7 +93,7 @@ async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Repl
 }
 
 /// Schema of the request body of POST /mcp.
-pub(super) fn message(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn message_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "description": "One JSON-RPC message of the Model Context Protocol.",
@@ -179,7 +179,7 @@ impl ServerHandler for Tools {
         let defect =
             |_| reply::problem(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool.path());
         tokio::select! {
-            reply = answering => Ok(result(reply.unwrap_or_else(defect)).into()),
+            reply = answering => Ok(tool_result(reply.unwrap_or_else(defect)).into()),
             // Dropping the answer cancels the work.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
         }
@@ -189,7 +189,7 @@ impl ServerHandler for Tools {
 impl Tools {
     async fn wait_for_data(&self) {
         let mut events = self.api.deck.listen();
-        while self.waits_for_data && self.api.deck.whole_snapshot().is_err() && self.api.deck.is_loading() {
+        while self.waits_for_data && self.api.deck.complete_snapshot().is_err() && self.api.deck.is_loading() {
             // After a lag the state is compared again too.
             if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
                 return;
@@ -204,18 +204,18 @@ const STRUCTURED_BYTES_MAX: usize = 256 << 10;
 
 /// Converts a reply: its bytes as text and as structured content, a refusal as a tool error. For a page of several, a second text names the
 /// others.
-fn result(reply: Reply) -> CallToolResult {
+fn tool_result(reply: Reply) -> CallToolResult {
     let refused = !reply.status().is_success();
     // A single-page list links to its first and last page too.
     let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
-    let more = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(more);
+    let others = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(other_pages);
     let body = match reply.into_body() {
         Body::Whole(body) => body,
         // No tool takes `format`, so none streams.
         Body::Stream(_) | Body::Rows(_) => Bytes::new(),
     };
     let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
-    content.extend(more.map(ContentBlock::text));
+    content.extend(others.map(ContentBlock::text));
     let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
     let structured = || serde_json::from_slice(&body).ok().filter(Value::is_object);
     result.structured_content = (body.len() <= STRUCTURED_BYTES_MAX).then(structured).flatten();
@@ -223,6 +223,6 @@ fn result(reply: Reply) -> CallToolResult {
 }
 
 /// Describes the other pages of an answer, from its `Link` header.
-fn more(links: &str) -> String {
+fn other_pages(links: &str) -> String {
     format!("This is a part of the answer. The other parts, as requests whose parameters are the tool's arguments: {links}")
 }

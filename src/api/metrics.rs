@@ -103,7 +103,7 @@ impl Metrics {
         self.write_latency(&mut page);
         page.figure("tokendeck_requests_in_flight", "gauge", "Requests that wait for their answer.", self.in_flight() as f64);
         write_dataset(&mut page, deck);
-        if let Some(fetched) = deck.fetched() {
+        if let Some(fetched) = deck.remote_traffic() {
             page.figure("tokendeck_remote_requests_total", "counter", "Requests to sources elsewhere.", fetched.requests as f64);
             page.figure("tokendeck_remote_bytes_total", "counter", "Bytes fetched from sources elsewhere.", fetched.bytes as f64);
         }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::{
     call::{Answered, Call, HandlerStep},
     events::EVENTS,
-    format::{FORMATS, PAGES},
+    format::{REPORT_FORMATS, ROW_FORMATS},
     reply,
     routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
     stream::LAST_EVENT_ID,
@@ -184,7 +184,7 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
         Content::Nothing => return None,
     };
     if let Some(words) = endpoint.formats() {
-        for row in FORMATS.iter().chain(PAGES).filter(|row| row.word != FORMATS[0].word && words.contains(&row.word)) {
+        for row in ROW_FORMATS.iter().chain(REPORT_FORMATS).filter(|row| row.word != ROW_FORMATS[0].word && words.contains(&row.word)) {
             let bytes = if row.text { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
             content[row.media[0]] = json!({ "schema": bytes });
         }

@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 
 use super::{
     coding::Coding,
-    rows::{BrokenOff, RowStream},
+    rows::{RowStream, StreamAborted},
 };
 use crate::{
     document::{self, DocumentForm},
@@ -53,14 +53,14 @@ pub(super) type Reply = Response<Body>;
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = BrokenOff;
+    type Error = StreamAborted;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, BrokenOff>>> {
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, StreamAborted>>> {
         match self.get_mut() {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Self::Rows(rows) => rows.poll(context),
-            Self::Stream(pieces) => pieces.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
+            Self::Stream(events) => events.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event)))),
         }
     }
 
@@ -135,12 +135,12 @@ pub(super) fn problem(problem: &Problem, instance: &str) -> Reply {
 
 /// Returns the answer with its entity tag, or 304 if the client's copy is current.
 pub(super) fn tagged(body: &Bytes, etag: &str, if_none_match: IfNoneMatch<'_>) -> Reply {
-    let (mut reply, held) = match if_none_match.held(etag) {
-        Some(held) => (empty(StatusCode::NOT_MODIFIED), held),
+    let (mut reply, tag) = match if_none_match.matching_tag(etag) {
+        Some(tag) => (empty(StatusCode::NOT_MODIFIED), tag),
         None => (json(200, body.clone()), etag.as_bytes()),
     };
-    if let Ok(held) = HeaderValue::from_bytes(held) {
-        reply.headers_mut().insert(ETAG, held);
+    if let Ok(tag) = HeaderValue::from_bytes(tag) {
+        reply.headers_mut().insert(ETAG, tag);
     }
     vary(&mut reply);
     reply
@@ -203,25 +203,25 @@ impl<'a> IfNoneMatch<'a> {
     }
 
     /// Whether a tag in the list is `etag` or that of one of its content codings, by weak comparison (RFC 9110 13.1.2), or is `*`.
-    pub(super) fn holds(self, etag: &str) -> bool {
-        self.names(etag) || self.values().any(|value| value.trim_ascii() == b"*")
+    pub(super) fn matches(self, etag: &str) -> bool {
+        self.lists(etag) || self.values().any(|value| value.trim_ascii() == b"*")
     }
 
-    /// Like `holds`, ignoring `*`.
-    pub(super) fn names(self, etag: &str) -> bool {
-        self.named(etag).is_some()
+    /// Like `matches`, ignoring `*`.
+    pub(super) fn lists(self, etag: &str) -> bool {
+        self.listed_tag(etag).is_some()
     }
 
     /// Returns the matching entity tag of `If-None-Match`; `etag` for `*`.
-    fn held<'e>(self, etag: &'e str) -> Option<&'e [u8]>
+    fn matching_tag<'e>(self, etag: &'e str) -> Option<&'e [u8]>
     where
         'a: 'e,
     {
-        self.named(etag).or_else(|| self.holds(etag).then_some(etag.as_bytes()))
+        self.listed_tag(etag).or_else(|| self.matches(etag).then_some(etag.as_bytes()))
     }
 
-    fn named(self, etag: &str) -> Option<&'a [u8]> {
-        self.values().find_map(|value| list_names(value, etag.as_bytes()))
+    fn listed_tag(self, etag: &str) -> Option<&'a [u8]> {
+        self.values().find_map(|value| find_tag(value, etag.as_bytes()))
     }
 
     fn values(self) -> impl Iterator<Item = &'a [u8]> {
@@ -230,7 +230,7 @@ impl<'a> IfNoneMatch<'a> {
 }
 
 /// Finds `etag`, or a coding of it, in the list. Parses tag by tag, since a quoted tag may contain a comma.
-fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
+fn find_tag<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
     // Fast path: the one tag that the client was given.
     if list == etag {
         return Some(list);
@@ -240,7 +240,7 @@ fn list_names<'a>(mut list: &'a [u8], etag: &[u8]) -> Option<&'a [u8]> {
         let tag = list.strip_prefix(b"W/").unwrap_or(list);
         let length = tag.strip_prefix(b"\"").and_then(|rest| rest.iter().position(|&byte| byte == b'"'))?;
         let (tag, rest) = tag.split_at(length + 2);
-        if tag == etag || Coding::untagged(tag).is_some_and(|tag| etag.strip_suffix(b"\"") == Some(tag)) {
+        if tag == etag || Coding::without_coding(tag).is_some_and(|tag| etag.strip_suffix(b"\"") == Some(tag)) {
             return Some(tag);
         }
         list = rest.trim_ascii_start().strip_prefix(b",")?;
@@ -316,16 +316,16 @@ mod tests {
             (r#"w/"a""#, false),
             (r#"""#, false),
         ] {
-            assert_eq!(list_names(list.as_bytes(), b"\"a\"").is_some(), found, "{list}");
+            assert_eq!(find_tag(list.as_bytes(), b"\"a\"").is_some(), found, "{list}");
         }
     }
 
     #[test]
     fn a_star_matches_every_tag_but_names_none() {
         let mut headers = HeaderMap::new();
-        assert!(!IfNoneMatch::of(&headers).holds("\"a\""));
+        assert!(!IfNoneMatch::of(&headers).matches("\"a\""));
         headers.insert(hyper::header::IF_NONE_MATCH, HeaderValue::from_static(" * "));
-        assert!(IfNoneMatch::of(&headers).holds("\"a\"") && !IfNoneMatch::of(&headers).names("\"a\""));
+        assert!(IfNoneMatch::of(&headers).matches("\"a\"") && !IfNoneMatch::of(&headers).lists("\"a\""));
     }
 
     #[test]

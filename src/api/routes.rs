@@ -14,7 +14,7 @@ use super::{
     call::{Answered, Call},
     datasets::Datasets,
     docs,
-    format::{FORMAT, PAGE_FORMAT},
+    format::{FORMAT, REPORT_FORMAT},
     handlers::{self, Health},
     mcp, openapi, stream,
 };
@@ -207,7 +207,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         )
     },
     Endpoint {
-        parameters: &[JOB, PAGE_FORMAT],
+        parameters: &[JOB, REPORT_FORMAT],
         codes: &[Code::JobNotFound, Code::Loading],
         ..job::<Report>(
             Verb::Get,
@@ -253,7 +253,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         verb: Verb::Post,
         codes: &[Code::ForeignOrigin, Code::Loading, Code::SourceUnavailable, Code::Cancelled],
-        body: Some(mcp::message),
+        body: Some(mcp::message_schema),
         ..plain("/mcp", "mcp", MCP, Content::Document, Handler::Body(mcp::answer))
     },
     plain(

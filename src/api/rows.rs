@@ -43,12 +43,12 @@ use crate::{
 };
 
 /// Chunk size in bytes, and chunks buffered per client.
-const PIECE_BYTES: usize = 256 << 10;
-const PIECES_WAITING: usize = 4;
+const CHUNK_BYTES: usize = 256 << 10;
+const CHUNKS_BUFFERED: usize = 4;
 
 /// A message of a stream.
 #[derive(Debug)]
-enum Piece {
+enum StreamMessage {
     Data(Bytes),
     /// End of a complete stream; one that ends without it broke off.
     End,
@@ -56,25 +56,25 @@ enum Piece {
 
 /// The stream broke off: the client must not take it for complete.
 #[derive(Debug)]
-pub(super) struct BrokenOff;
+pub(super) struct StreamAborted;
 
-impl std::fmt::Display for BrokenOff {
+impl std::fmt::Display for StreamAborted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the rows broke off")
     }
 }
 
-impl std::error::Error for BrokenOff {}
+impl std::error::Error for StreamAborted {}
 
 /// Completion callback: the bytes sent, and whether the stream was complete.
-pub(super) type Ended = Box<dyn FnOnce(u64, bool) + Send>;
+pub(super) type OnEnd = Box<dyn FnOnce(u64, bool) + Send>;
 
 /// Receiving end of a stream.
 pub(super) struct RowStream {
-    pieces: mpsc::Receiver<Piece>,
+    messages: mpsc::Receiver<StreamMessage>,
     bytes: u64,
     done: bool,
-    pub(super) ended: Option<Ended>,
+    pub(super) on_end: Option<OnEnd>,
 }
 
 impl std::fmt::Debug for RowStream {
@@ -84,36 +84,36 @@ impl std::fmt::Debug for RowStream {
 }
 
 impl RowStream {
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, BrokenOff>>> {
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, StreamAborted>>> {
         if self.done {
             return Poll::Ready(None);
         }
-        let piece = ready!(self.pieces.poll_recv(context));
-        Poll::Ready(self.take(piece).transpose().map(|piece| piece.map(Frame::data)))
+        let message = ready!(self.messages.poll_recv(context));
+        Poll::Ready(self.take(message).transpose().map(|message| message.map(Frame::data)))
     }
 
     /// Blocks for the next chunk; `None` at the end.
-    pub(super) fn wait(&mut self) -> std::result::Result<Option<Bytes>, BrokenOff> {
+    pub(super) fn wait(&mut self) -> std::result::Result<Option<Bytes>, StreamAborted> {
         if self.done {
             return Ok(None);
         }
-        let piece = self.pieces.blocking_recv();
-        self.take(piece)
+        let message = self.messages.blocking_recv();
+        self.take(message)
     }
 
-    fn take(&mut self, piece: Option<Piece>) -> std::result::Result<Option<Bytes>, BrokenOff> {
-        match piece {
-            Some(Piece::Data(bytes)) => {
+    fn take(&mut self, message: Option<StreamMessage>) -> std::result::Result<Option<Bytes>, StreamAborted> {
+        match message {
+            Some(StreamMessage::Data(bytes)) => {
                 self.bytes += bytes.len() as u64;
                 Ok(Some(bytes))
             }
-            Some(Piece::End) => {
+            Some(StreamMessage::End) => {
                 self.end(true);
                 Ok(None)
             }
             None => {
                 self.end(false);
-                Err(BrokenOff)
+                Err(StreamAborted)
             }
         }
     }
@@ -122,10 +122,10 @@ impl RowStream {
         self.done
     }
 
-    fn end(&mut self, whole: bool) {
+    fn end(&mut self, complete: bool) {
         self.done = true;
-        if let Some(ended) = self.ended.take() {
-            ended(self.bytes, whole);
+        if let Some(on_end) = self.on_end.take() {
+            on_end(self.bytes, complete);
         }
     }
 }
@@ -136,10 +136,10 @@ impl Drop for RowStream {
     }
 }
 
-/// Selects a list's rows on the deck: those of its page, or with `whole` all.
+/// Selects a list's rows on the deck: those of its page, or with `all` every row.
 struct FindRows<Q> {
     question: Q,
-    whole: bool,
+    all: bool,
     snapshot: Arc<Snapshot>,
 }
 
@@ -147,40 +147,40 @@ impl<Q: Tabular> Find for FindRows<Q> {
     type Found = Tabled;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
-        let _here = fetch(snapshot, &self.question.table_fetch_keys(snapshot, self.whole), progress)?;
-        self.question.tabled(&self.snapshot, self.whole, progress)
+        let _fetched = fetch(snapshot, &self.question.table_fetch_keys(snapshot, self.all), progress)?;
+        self.question.tabled(&self.snapshot, self.all, progress)
     }
 }
 
-/// Streams a list in a row format: its page, or with `whole` all rows.
-pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row: &'static AnswerFormat, form: ExportFormat) -> Answered {
+/// Streams a list in a row format: its page, or with `all` every row.
+pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, all: bool, row: &'static AnswerFormat, form: ExportFormat) -> Answered {
     let (api, head) = (call.api, call.head);
     let snapshot = api.deck.ready::<Q>()?;
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
-    let coding = if row.text { Coding::wanted(call.headers) } else { None };
+    let coding = if row.text { Coding::preferred(call.headers) } else { None };
     let target = question.target();
-    let etag = Coding::tag(coding, &snapshot.etag(&format!("{target}\n{}{}", row.word, if whole { " whole" } else { "" })));
-    if call.if_none_match.names(&etag) {
+    let etag = Coding::tag(coding, &snapshot.etag(&format!("{target}\n{}{}", row.word, if all { " whole" } else { "" })));
+    if call.if_none_match.lists(&etag) {
         return Ok(HandlerStep::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
     }
-    let any = call.if_none_match.holds("");
-    let (permit, time) = (permit(api)?, patience(call));
+    let any_tag = call.if_none_match.matches("");
+    let (permit, time) = (permit(api)?, write_timeout(call));
     let deck = Arc::clone(&api.deck);
-    let coming = deck.find(&snapshot, FindRows { question, whole, snapshot: Arc::clone(&snapshot) }, || {});
+    let pending = deck.find(&snapshot, FindRows { question, all, snapshot: Arc::clone(&snapshot) }, || {});
     Ok(HandlerStep::later(async move {
-        let tabled = coming.await?;
+        let tabled = pending.await?;
         let next = tabled.next.clone();
-        let body = if head || any {
+        let body = if head || any_tag {
             Body::Whole(Bytes::new())
         } else {
-            Body::Rows(written(time, permit, move |sending| {
-                let out = Coding::around(coding, Pieces { sending: sending.clone(), gathered: BytesMut::new() })?;
+            Body::Rows(spawn_writer(time, permit, move |sender| {
+                let out = Coding::encoder(coding, ChunkWriter { sender: sender.clone(), buffer: BytesMut::new() })?;
                 let rows = ExportRows::Batches(tabled.rows);
-                let poured = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sending.is_closed());
-                deck.check(&snapshot).ok();
-                poured
+                let outcome = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sender.is_closed());
+                deck.check_undamaged(&snapshot).ok();
+                outcome
             })?)
         };
         let mut reply = Response::new(body);
@@ -192,49 +192,49 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
             reply::link(&mut reply, &link("next", &with_parameter(&with_parameter(&target, "cursor", &cursor), FORMAT.name, row.word)));
         }
         reply::tag(&mut reply, &etag);
-        Ok(if any { reply::into_not_modified(&reply) } else { reply })
+        Ok(if any_tag { reply::into_not_modified(&reply) } else { reply })
     }))
 }
 
 /// Sending end of a stream: sending blocks for a slow client, up to the timeout.
 #[derive(Debug, Clone)]
-pub(super) struct Sending {
-    sender: mpsc::Sender<Piece>,
+pub(super) struct RowSender {
+    sender: mpsc::Sender<StreamMessage>,
     /// With a server: the runtime for the timer, and the write timeout.
-    patience: Option<(Handle, Duration)>,
+    write_timeout: Option<(Handle, Duration)>,
 }
 
-impl Sending {
+impl RowSender {
     pub(super) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
 
     pub(super) fn data(&self, bytes: Bytes) -> io::Result<()> {
-        self.send(Piece::Data(bytes))
+        self.send(StreamMessage::Data(bytes))
     }
 
-    fn send(&self, piece: Piece) -> io::Result<()> {
-        let sent = match &self.patience {
-            None => self.sender.blocking_send(piece).is_ok(),
-            Some((runtime, time)) => runtime.block_on(async { matches!(timeout(*time, self.sender.send(piece)).await, Ok(Ok(()))) }),
+    fn send(&self, message: StreamMessage) -> io::Result<()> {
+        let sent = match &self.write_timeout {
+            None => self.sender.blocking_send(message).is_ok(),
+            Some((runtime, time)) => runtime.block_on(async { matches!(timeout(*time, self.sender.send(message)).await, Ok(Ok(()))) }),
         };
         if sent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     }
 }
 
 /// Starts a stream that `write` fills on its own thread; holds `permit` until it ends.
-pub(super) fn written(
-    patience: Option<Duration>,
+pub(super) fn spawn_writer(
+    write_timeout: Option<Duration>,
     permit: OwnedSemaphorePermit,
-    write: impl FnOnce(&Sending) -> std::result::Result<(), Unwritten> + Send + 'static,
+    write: impl FnOnce(&RowSender) -> std::result::Result<(), Unwritten> + Send + 'static,
 ) -> Result<RowStream> {
-    let (sender, pieces) = mpsc::channel(PIECES_WAITING);
-    let sending = Sending { sender, patience: patience.map(|time| (Handle::current(), time)) };
+    let (sender, messages) = mpsc::channel(CHUNKS_BUFFERED);
+    let sender = RowSender { sender, write_timeout: write_timeout.map(|time| (Handle::current(), time)) };
     let run = move || {
         let _permit = permit;
-        match catch_unwind(AssertUnwindSafe(|| write(&sending))) {
-            Ok(Ok(())) => sending.send(Piece::End).unwrap_or_default(),
-            Ok(Err(Unwritten::Failed(reason))) if !sending.is_closed() => tracing::warn!("rows broke off: {reason}"),
+        match catch_unwind(AssertUnwindSafe(|| write(&sender))) {
+            Ok(Ok(())) => sender.send(StreamMessage::End).unwrap_or_default(),
+            Ok(Err(Unwritten::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
             // The client has disconnected.
             Ok(Err(_)) => {}
             Err(_) => tracing::error!("rows broke off: a defect of the program"),
@@ -242,7 +242,7 @@ pub(super) fn written(
     };
     let started = thread::Builder::new().name("rows".into()).spawn(run);
     started.map_err(|error| Problem::new(Code::Busy, format!("The rows cannot be sent now: {error}. Ask again in a moment.")))?;
-    Ok(RowStream { pieces, bytes: 0, done: false, ended: None })
+    Ok(RowStream { messages, bytes: 0, done: false, on_end: None })
 }
 
 /// Acquires a permit for one more stream.
@@ -254,34 +254,34 @@ pub(super) fn permit(api: &Api) -> Result<OwnedSemaphorePermit> {
 }
 
 /// Write timeout of the client; `None` without a server.
-pub(super) fn patience(call: &Call<'_>) -> Option<Duration> {
+pub(super) fn write_timeout(call: &Call<'_>) -> Option<Duration> {
     call.headers.map(|_| call.api.options.idle_time)
 }
 
 /// Buffers writes into chunks for the client.
-struct Pieces {
-    sending: Sending,
-    gathered: BytesMut,
+struct ChunkWriter {
+    sender: RowSender,
+    buffer: BytesMut,
 }
 
-impl Pieces {
+impl ChunkWriter {
     fn send(&mut self) -> io::Result<()> {
-        if self.gathered.is_empty() {
+        if self.buffer.is_empty() {
             return Ok(());
         }
-        self.sending.data(self.gathered.split().freeze())
+        self.sender.data(self.buffer.split().freeze())
     }
 }
 
-impl Write for Pieces {
+impl Write for ChunkWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.gathered.capacity() == 0 {
-            self.gathered.reserve(PIECE_BYTES);
+        if self.buffer.capacity() == 0 {
+            self.buffer.reserve(CHUNK_BYTES);
         }
         // At most a chunk, as a column of a record batch can be much larger.
-        let taken = &bytes[..bytes.len().min(PIECE_BYTES - self.gathered.len().min(PIECE_BYTES))];
-        self.gathered.extend_from_slice(taken);
-        if self.gathered.len() >= PIECE_BYTES {
+        let taken = &bytes[..bytes.len().min(CHUNK_BYTES - self.buffer.len().min(CHUNK_BYTES))];
+        self.buffer.extend_from_slice(taken);
+        if self.buffer.len() >= CHUNK_BYTES {
             self.send()?;
         }
         Ok(taken.len())
@@ -292,7 +292,7 @@ impl Write for Pieces {
     }
 }
 
-impl Drop for Pieces {
+impl Drop for ChunkWriter {
     /// A content coding writes its trailer when it is dropped, right before this.
     fn drop(&mut self) {
         self.send().ok();

@@ -52,7 +52,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
         tracing::warn!("no backlog for {BACKLOG} clients: {error}");
     }
     let writing = tokio::spawn(events::record(Arc::clone(&api), api.deck.listen()));
-    let places = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
+    let slots = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
     let mut connections = OpenConnections { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
     // An accepted connection that has no slot yet.
@@ -62,9 +62,9 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
         tokio::select! {
             () = &mut shutdown => break,
             stream = accept(&listener), if waiting.is_none() => waiting = Some(stream),
-            place = connections.place(&places), if waiting.is_some() => {
+            slot = connections.acquire_slot(&slots), if waiting.is_some() => {
                 if let Some(stream) = waiting.take() {
-                    clients.spawn(serve_client(stream, connections.add(), Arc::clone(&api), place));
+                    clients.spawn(serve_client(stream, connections.add(), Arc::clone(&api), slot));
                 }
             }
             Some(_) = clients.join_next() => {}
@@ -99,14 +99,14 @@ impl OpenConnections {
     }
 
     /// Waits for a slot for one more connection; may close another one for it.
-    async fn place(&self, places: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    async fn acquire_slot(&self, slots: &Arc<Semaphore>) -> OwnedSemaphorePermit {
         loop {
-            if let Ok(place) = Arc::clone(places).try_acquire_owned() {
-                return place;
+            if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
+                return slot;
             }
             self.dismiss();
-            if let Ok(Ok(place)) = timeout(RECHECK, Arc::clone(places).acquire_owned()).await {
-                return place;
+            if let Ok(Ok(slot)) = timeout(RECHECK, Arc::clone(slots).acquire_owned()).await {
+                return slot;
             }
         }
     }
@@ -119,11 +119,12 @@ impl OpenConnections {
             return;
         }
         let now = Instant::now();
-        let owing = open.iter().filter(|state| state.owes_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
-        let dismissed = owing.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
+        let awaiting_head =
+            open.iter().filter(|state| state.awaiting_head_since().is_some_and(|since| now.duration_since(since) >= self.head_grace));
+        let dismissed = awaiting_head.take(DISMISSED_AT_ONCE).map(|state| state.dismiss()).count();
         if dismissed == 0 {
             // While a new client may still send its request, an answered client keeps its connection as long as that one may take.
-            let newcomers = open.iter().any(|state| state.owes_since().is_some());
+            let newcomers = open.iter().any(|state| state.awaiting_head_since().is_some());
             let grace = if newcomers { self.head_grace } else { IDLE_GRACE };
             let idle = open.iter().filter_map(|state| Some((state.idle_since()?, state)));
             if let Some((_, state)) = idle.filter(|(since, _)| now.duration_since(*since) >= grace).min_by_key(|(since, _)| *since) {
@@ -150,7 +151,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 /// Serves one client until it disconnects or the server stops.
-async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<Api>, place: OwnedSemaphorePermit) {
+async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<Api>, slot: OwnedSemaphorePermit) {
     stream.set_nodelay(true).ok();
     let watched = WatchedStream::new(stream, Arc::clone(&state), api.options.header_time, api.options.idle_time);
     let mut stopping = api.stopping.subscribe();
@@ -174,5 +175,5 @@ async fn serve_client(stream: TcpStream, state: Arc<ConnectionState>, api: Arc<A
             }
         }
     }
-    drop(place);
+    drop(slot);
 }

@@ -111,7 +111,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
                 headers: Some(&parts.headers),
                 if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
-                ..untagged_call(api, &values[..count], &parts.uri, endpoint.parameters)
+                ..unconditional_call(api, &values[..count], &parts.uri, endpoint.parameters)
             })
         }
         Handler::Body(handler) => answer_with_body(api, parts, body, endpoint.parameters, handler),
@@ -134,20 +134,13 @@ fn answer_with_body(
     let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
     Ok(HandlerStep::later(async move {
         let body = read(body, api.options.body_time).await?;
-        let call = Call { headers: Some(&headers), ..untagged_call(&api, &[], &uri, parameters) };
-        settle(handler(&call, &body)?).await
+        let call = Call { headers: Some(&headers), ..unconditional_call(&api, &[], &uri, parameters) };
+        handler(&call, &body)?.resolve().await
     }))
 }
 
-async fn settle(step: HandlerStep) -> Result<Reply> {
-    match step {
-        HandlerStep::Now(reply) => Ok(reply),
-        HandlerStep::Later(reply) => reply.await,
-    }
-}
-
 /// Builds a call without conditional headers and HEAD: one with a body, or one without a server.
-fn untagged_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Call<'a> {
+fn unconditional_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Call<'a> {
     let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
     Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
@@ -236,10 +229,10 @@ impl Exchange {
             Body::Stream(_) => self.note(status, bytes, Instant::now()),
             Body::Rows(rows) => {
                 let exchange = self.clone();
-                rows.ended = Some(Box::new(move |bytes, whole| {
+                rows.on_end = Some(Box::new(move |bytes, complete| {
                     let now = Instant::now();
                     exchange.state.enter(Phase::Answered, now);
-                    exchange.note(if whole { status } else { HUNG_UP }, bytes, now);
+                    exchange.note(if complete { status } else { HUNG_UP }, bytes, now);
                 }));
             }
         }
@@ -310,11 +303,11 @@ pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -
 
 /// Like `answer_offline`, on a runtime. Dropping the future cancels the work.
 pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Reply {
-    let settled = match begin(api, method, target, body) {
-        Ok(step) => settle(step).await,
+    let reply = match begin(api, method, target, body) {
+        Ok(step) => step.resolve().await,
         Err(refusal) => Err(refusal),
     };
-    settled.unwrap_or_else(|refusal| reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()))
+    reply.unwrap_or_else(|refusal| reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()))
 }
 
 fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<HandlerStep> {
@@ -324,7 +317,7 @@ fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<Hand
     let route = routes::find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
     let endpoint = &ENDPOINTS[route.position];
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
-    let call = untagged_call(api, &values, &uri, endpoint.parameters);
+    let call = unconditional_call(api, &values, &uri, endpoint.parameters);
     match endpoint.handler {
         Handler::Plain(handler) => handler(&call),
         Handler::Body(handler) => handler(&call, body),

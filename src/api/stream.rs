@@ -38,8 +38,8 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
         let detail = format!("{} clients listen to events already: ask again in a moment.", api.options.event_streams);
         return Err(Problem::new(Code::Busy, detail));
     };
-    let (sender, pieces) = mpsc::channel(WAITING);
-    let mut reply = Response::new(if call.head { Body::Whole(Bytes::new()) } else { Body::Stream(pieces) });
+    let (sender, events) = mpsc::channel(WAITING);
+    let mut reply = Response::new(if call.head { Body::Whole(Bytes::new()) } else { Body::Stream(events) });
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     if call.head {
@@ -71,19 +71,19 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>> {
 
 /// Returns when the client stops reading.
 async fn send_events(log: &super::events::EventLog, mut newest: watch::Receiver<u64>, mut last: u64, sender: mpsc::Sender<Bytes>) {
-    let mut pieces = vec![Bytes::from_static(FIRST)];
+    let mut events = vec![Bytes::from_static(FIRST)];
     loop {
-        for piece in pieces {
+        for event in events {
             // A client with this much unread has stopped reading.
-            let Ok(Ok(())) = timeout(COMMENT_EVERY * 2, sender.send(piece)).await else { return };
+            let Ok(Ok(())) = timeout(COMMENT_EVERY * 2, sender.send(event)).await else { return };
         }
         newest.mark_unchanged();
-        (pieces, last) = log.after(last, WAITING);
-        if pieces.is_empty() {
+        (events, last) = log.after(last, WAITING);
+        if events.is_empty() {
             match timeout(COMMENT_EVERY, newest.changed()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) => return,
-                Err(_) => pieces.push(Bytes::from_static(b": still here\n\n")),
+                Err(_) => events.push(Bytes::from_static(b": still here\n\n")),
             }
         }
     }

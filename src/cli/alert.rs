@@ -3,9 +3,9 @@
 use clap::{Args, Subcommand};
 
 use super::{
-    Place,
+    LocationArgs,
     outcome::{Failure, Outcome, print, print_line},
-    program::{Program, configuration, kept_jobs},
+    program::{Program, configuration, stored_jobs},
     shot::token,
     table::section,
 };
@@ -25,15 +25,15 @@ pub(super) struct AlertArgs {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    place: Place,
+    location: LocationArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the alerts of the dataset, and what fired
+    /// Print the alerts of the dataset and their firings
     List {
         #[command(flatten)]
-        place: Place,
+        location: LocationArgs,
     },
     /// Add an alert: it fires when its condition is met and was not before
     Add {
@@ -43,40 +43,40 @@ enum Command {
         #[arg(long, value_name = "ADDRESS", value_parser = token)]
         token: Option<Address>,
         #[command(flatten)]
-        place: Place,
+        location: LocationArgs,
     },
     /// Remove an alert
     Remove {
         /// The alert's id, as `tokendeck alert list` prints it
         id: String,
         #[command(flatten)]
-        place: Place,
+        location: LocationArgs,
     },
 }
 
 pub(super) fn run(args: &AlertArgs) -> Outcome {
     let failed = |problem: Problem| Failure::Bad(problem.detail);
-    let list = |place: &Place| {
-        let mut config = configuration(place.config.as_deref())?;
-        place.overrule(&mut config);
-        let kept = kept_jobs(&config).map_err(Failure::Bad)?;
-        print(listed(&kept.alerts(&config.datasets.dir, FIRED).map_err(failed)?))
+    let list = |location: &LocationArgs| {
+        let mut config = configuration(location.config.as_deref())?;
+        location.apply_overrides(&mut config);
+        let stored = stored_jobs(&config).map_err(Failure::Bad)?;
+        print(listed(&stored.alerts(&config.datasets.dir, FIRED).map_err(failed)?))
     };
-    let Some(command) = &args.command else { return list(&args.place) };
+    let Some(command) = &args.command else { return list(&args.location) };
     match command {
-        Command::List { place } => list(place),
-        Command::Add { condition, token, place } => {
-            let program = Program::open_loaded(place)?;
-            let kept = kept_jobs(&program.config).map_err(Failure::Bad)?;
-            let wish = AlertBody { token_address: *token, condition: condition.trim().to_owned() };
-            let alert = kept.add_alert(&program.deck, &wish).map_err(failed)?;
+        Command::List { location } => list(location),
+        Command::Add { condition, token, location } => {
+            let program = Program::open_loaded(location)?;
+            let stored = stored_jobs(&program.config).map_err(Failure::Bad)?;
+            let request = AlertBody { token_address: *token, condition: condition.trim().to_owned() };
+            let alert = stored.add_alert(&program.deck, &request).map_err(failed)?;
             let already =
                 if alert.holds > 0 { format!(", holds for {} already", many(alert.holds, "token", "tokens")) } else { String::new() };
             print_line(&format!("{}{already}", alert.alert_id))
         }
-        Command::Remove { id, place } => {
-            let config = configuration(place.config.as_deref())?;
-            kept_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(failed)?;
+        Command::Remove { id, location } => {
+            let config = configuration(location.config.as_deref())?;
+            stored_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(failed)?;
             print(format!("removed {id}\n"))
         }
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     dataset::{
-        Dataset, Table, TableState,
+        Dataset, Table,
         findings::{Finding, Severity},
         load::load_as,
     },
@@ -31,7 +31,7 @@ pub(super) struct CheckArgs {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Ask for files that the dataset names elsewhere
+    /// Fetch the remote files that the dataset names
     #[arg(long)]
     remote: bool,
 }
@@ -62,10 +62,7 @@ fn count(dataset: &Dataset, severity: Severity) -> u64 {
 
 /// Returns why the table is unusable, unless one of its findings says so already.
 fn unusable_reason(table: &Table) -> Option<&str> {
-    match &table.state {
-        TableState::Unusable(reason) if !table.findings.kept().iter().any(|finding| finding.reason == *reason) => Some(reason),
-        _ => None,
-    }
+    table.state.reason().filter(|reason| !table.findings.kept().iter().any(|finding| finding.reason == *reason))
 }
 
 fn as_table(dataset: &Dataset) -> String {
@@ -134,13 +131,9 @@ fn summary(dataset: &Dataset) -> String {
 
 fn as_json(dataset: &Dataset) -> String {
     let table = |table: &Table| {
-        let (state, reason) = match &table.state {
-            TableState::Loaded => ("loaded", None),
-            TableState::Absent => ("absent", None),
-            TableState::Unusable(reason) => ("unusable", Some(reason)),
-        };
         json!({
-            "name": table.schema.name, "state": state, "reason": reason, "rows": table.height(), "rows_bad": table.rows_bad,
+            "name": table.schema.name, "state": table.state.word(), "reason": table.state.reason(),
+            "rows": table.height(), "rows_bad": table.rows_bad,
             "sources": table.sources.iter().map(|source| &source.file).collect::<Vec<_>>(),
             "findings": table.findings.kept(), "counts": table.findings.counts(),
         })
@@ -156,7 +149,7 @@ fn as_json(dataset: &Dataset) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{findings::Findings, schema};
+    use crate::dataset::{TableState, findings::Findings, schema};
 
     #[test]
     fn findings_line_up_and_are_summed() {

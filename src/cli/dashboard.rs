@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    Place, appearance, defect,
+    LocationArgs, appearance, defect,
     desk::ApiControl,
     live::Live,
     memory::StateFolder,
@@ -35,7 +35,7 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 pub(super) struct DashboardArgs {
     #[command(flatten)]
-    place: Place,
+    location: LocationArgs,
     /// Do not answer the API beside the dashboard
     #[arg(long)]
     no_api: bool,
@@ -65,33 +65,33 @@ pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
 
 impl DashboardArgs {
     /// Applies the command-line overrides to the configuration of this run; returns the names of the overridden settings.
-    fn overrule(&self, config: &mut Config) -> Vec<&'static str> {
-        let mut overruled = self.place.overrule(config);
+    fn apply_overrides(&self, config: &mut Config) -> Vec<&'static str> {
+        let mut overridden = self.location.apply_overrides(config);
         if self.no_api {
             config.api.enabled = false;
-            overruled.push("api.enabled");
+            overridden.push("api.enabled");
         }
         if self.no_mouse {
             config.terminal.mouse = false;
-            overruled.push("terminal.mouse");
+            overridden.push("terminal.mouse");
         }
         if let Some(theme) = &self.theme {
             config.terminal.theme.clone_from(theme);
-            overruled.push("terminal.theme");
+            overridden.push("terminal.theme");
         }
-        overruled
+        overridden
     }
 }
 
 pub(super) fn run(args: &DashboardArgs) -> Outcome {
-    let mut program = Program::open(&args.place)?;
+    let mut program = Program::open(&args.location)?;
     if !stdout().is_terminal() || !stdin().is_terminal() {
         return Err(Failure::Usage(
             "the dashboard needs a terminal: use `tokendeck serve` for the API, `tokendeck get PATH` for one answer, or `tokendeck shot` for a picture"
                 .to_owned(),
         ));
     }
-    args.overrule(&mut program.config);
+    args.apply_overrides(&mut program.config);
     let look = appearance::for_terminal(&program.config.terminal, args.theme.is_some())?;
     show(&program, look, args)
 }
@@ -119,8 +119,8 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     };
     defect::restore_with(terminal::restore);
     let args = args.clone();
-    let overrule = move |config: &mut Config| args.overrule(config);
-    let live = Live::watch(&program.config, &program.deck, overrule).map(|live| live as Arc<dyn LiveSettings>);
+    let apply_overrides = move |config: &mut Config| args.apply_overrides(config);
+    let live = Live::watch(&program.config, &program.deck, apply_overrides).map(|live| live as Arc<dyn LiveSettings>);
     let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live).map_err(Failure::Bad);
     api.stop();
     if let Some(jobs) = jobs {

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Interval at which new requests wake the dashboard.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) struct ApiControl {
     api: Arc<Api>,
@@ -74,7 +74,7 @@ impl ApiControl {
         runtime.spawn(async move {
             let mut seen = api.log.total();
             loop {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
                 let total = api.log.total();
                 if total != seen {
                     seen = total;

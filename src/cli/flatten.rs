@@ -69,19 +69,19 @@ fn lists(answer: &Value) -> Vec<(&str, Rows<'_>)> {
 /// Returns header and cells; every row has a cell for each column, in order of first appearance.
 fn grid(rows: &[&Value]) -> (Vec<String>, Vec<Vec<String>>) {
     let mut header: Vec<String> = Vec::new();
-    let mut places = std::collections::HashMap::new();
+    let mut columns = std::collections::HashMap::new();
     let mut cells = Vec::with_capacity(rows.len());
     for row in rows {
         let mut flat = Vec::new();
         flatten("", row, &mut flat);
         let mut line = vec![String::new(); header.len()];
         for (name, value) in flat {
-            let place = *places.entry(name.clone()).or_insert_with(|| {
+            let column = *columns.entry(name.clone()).or_insert_with(|| {
                 header.push(name);
                 line.push(String::new());
                 header.len() - 1
             });
-            line[place] = value;
+            line[column] = value;
         }
         cells.push(line);
     }

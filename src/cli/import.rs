@@ -36,7 +36,7 @@ const PRINTED_PER_REASON: usize = 5;
 #[command(after_help = "Formats are recognised by content, compressed as .gz, .zst or .zip too; --formats lists them.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ImportArgs {
-    /// The files to take; `-` is what is piped in
+    /// The files to take; `-` reads standard input
     #[arg(required_unless_present = "formats", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The folder of the dataset, made if it is not there
@@ -63,10 +63,10 @@ pub(super) struct ImportArgs {
     /// The one value of a column of ours, such as dex_id=uniswap-v3
     #[arg(long, value_name = "OURS=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// The table that --map and --set speak of, whatever the file looks like
+    /// The table that --map and --set apply to, whatever the file looks like
     #[arg(long = "as", value_name = "TABLE", value_parser = table_name)]
     table: Option<String>,
-    /// In what amounts of tokens are: smallest units or whole tokens; and yields: percent or fractions
+    /// Unit of token amounts: smallest units or whole tokens; of yields: percent or fractions
     #[arg(long, value_name = "raw|whole|percent|fraction", value_parser = str::parse::<AmountUnit>)]
     unit: Option<AmountUnit>,
     /// The unit of volumes, where the file does not say

@@ -24,7 +24,7 @@ enum Command {
     Show,
     /// Make a further key and print it; running servers take it within a second
     New,
-    /// Take a key back; running servers refuse it within a second
+    /// Revoke a key; running servers refuse it within a second
     Revoke {
         /// The key's id, as `tokendeck key show` prints it
         id: String,

@@ -37,13 +37,13 @@ pub(super) struct Live {
 
 #[derive(Default)]
 struct Inner {
-    news: Option<Result<NewSettings, String>>,
+    changes: Option<Result<NewSettings, String>>,
     wake: Option<Wake>,
 }
 
 impl LiveSettings for Live {
     fn take(&self) -> Option<Result<NewSettings, String>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).news.take()
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).changes.take()
     }
 
     fn listen(&self, wake: Wake) {
@@ -52,15 +52,15 @@ impl LiveSettings for Live {
 }
 
 impl Live {
-    /// Watches the configuration file; `None` without a file. `overrule` reapplies the command-line overrides and names them.
+    /// Watches the configuration file; `None` without a file. `apply_overrides` reapplies the command-line overrides and names them.
     pub(super) fn watch(
         config: &Config,
         deck: &Arc<Deck>,
-        overrule: impl Fn(&mut Config) -> Vec<&'static str> + Send + 'static,
+        apply_overrides: impl Fn(&mut Config) -> Vec<&'static str> + Send + 'static,
     ) -> Option<Arc<Self>> {
         let file = std::path::absolute(config.file.as_ref()?).ok()?;
-        let (nudge, nudged) = sync_channel(1);
-        let watcher = watcher(&file, nudge.clone());
+        let (sender, wakes) = sync_channel(1);
+        let watcher = watcher(&file, sender.clone());
         let polls = watcher.is_none();
         let live = Arc::new(Self { inner: Mutex::default(), _watcher: watcher });
         // The thread owns a sender too: without a watcher the channel would close and the thread end.
@@ -68,17 +68,17 @@ impl Live {
             live: Arc::downgrade(&live),
             deck: Arc::downgrade(deck),
             config: config.clone(),
-            overrule: Box::new(overrule),
+            apply_overrides: Box::new(apply_overrides),
             file,
-            _nudge: nudge,
+            _sender: sender,
         };
-        thread::Builder::new().name("settings".into()).spawn(move || watch.run(&nudged, polls)).ok()?;
+        thread::Builder::new().name("settings".into()).spawn(move || watch.run(&wakes, polls)).ok()?;
         Some(live)
     }
 
-    fn tell(&self, news: Result<NewSettings, String>) {
+    fn publish(&self, changes: Result<NewSettings, String>) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        inner.news = Some(news);
+        inner.changes = Some(changes);
         if let Some(wake) = &inner.wake {
             wake();
         }
@@ -86,41 +86,41 @@ impl Live {
 }
 
 /// Watches the folder, since editors write a new file and rename it.
-fn watcher(file: &Path, nudge: SyncSender<()>) -> Option<RecommendedWatcher> {
+fn watcher(file: &Path, sender: SyncSender<()>) -> Option<RecommendedWatcher> {
     let name = file.file_name()?.to_owned();
-    let hear = move |event: notify::Result<notify::Event>| {
+    let on_change = move |event: notify::Result<notify::Event>| {
         let about = |event: &notify::Event| event.paths.iter().any(|path| path.file_name() == Some(&name)) && !event.kind.is_access();
         if event.is_ok_and(|event| about(&event)) {
             // A full channel already holds a wake-up.
-            nudge.try_send(()).ok();
+            sender.try_send(()).ok();
         }
     };
-    let mut watcher = notify::recommended_watcher(hear).ok()?;
+    let mut watcher = notify::recommended_watcher(on_change).ok()?;
     watcher.watch(file.parent()?, RecursiveMode::NonRecursive).ok()?;
     Some(watcher)
 }
 
-type Overrule = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
+type ApplyOverrides = Box<dyn Fn(&mut Config) -> Vec<&'static str> + Send>;
 
 struct Watch {
     live: Weak<Live>,
     deck: Weak<Deck>,
     /// The last valid configuration.
     config: Config,
-    overrule: Overrule,
+    apply_overrides: ApplyOverrides,
     file: PathBuf,
-    _nudge: SyncSender<()>,
+    _sender: SyncSender<()>,
 }
 
 impl Watch {
-    fn run(mut self, nudged: &Receiver<()>, polls: bool) {
+    fn run(mut self, wakes: &Receiver<()>, polls: bool) {
         let mut seen = std::fs::read_to_string(&self.file).ok();
         loop {
-            let heard = if polls { nudged.recv_timeout(POLL) } else { nudged.recv().map_err(|_| RecvTimeoutError::Disconnected) };
-            if heard == Err(RecvTimeoutError::Disconnected) {
+            let woken = if polls { wakes.recv_timeout(POLL) } else { wakes.recv().map_err(|_| RecvTimeoutError::Disconnected) };
+            if woken == Err(RecvTimeoutError::Disconnected) {
                 return;
             }
-            while nudged.recv_timeout(QUIET).is_ok() {}
+            while wakes.recv_timeout(QUIET).is_ok() {}
             let Some(live) = self.live.upgrade() else { return };
             let text = std::fs::read_to_string(&self.file).ok();
             // A missing file leaves its settings in force: an editor may be about to restore it.
@@ -128,7 +128,7 @@ impl Watch {
                 continue;
             }
             seen = text;
-            live.tell(self.read(seen.as_deref().unwrap_or_default()));
+            live.publish(self.read(seen.as_deref().unwrap_or_default()));
         }
     }
 
@@ -138,10 +138,10 @@ impl Watch {
         let short =
             |reason: String| self.file.parent().map_or(reason.clone(), |folder| reason.replace(&format!("{}/", folder.display()), ""));
         let mut config = Config::parse(self.config.file.as_deref(), text).map_err(short)?;
-        let set = (self.overrule)(&mut config);
-        let (overruled, changed): (Vec<String>, Vec<String>) =
+        let set = (self.apply_overrides)(&mut config);
+        let (overridden, changed): (Vec<String>, Vec<String>) =
             self.config.differs(&config).into_iter().partition(|name| set.contains(&name.as_str()));
-        if changed.is_empty() && overruled.is_empty() {
+        if changed.is_empty() && overridden.is_empty() {
             return Ok(NewSettings { keymap: None, look: None, says: vec!["config.toml read again: nothing changed".to_owned()] });
         }
         let (keymap, problems) = Keymap::with(&config.keys);
@@ -170,15 +170,15 @@ impl Watch {
         if !later.is_empty() {
             says.push(format!("from the next start: {}", later.join(", ")));
         }
-        if !overruled.is_empty() {
-            says.push(format!("overruled by the command line: {}", overruled.join(", ")));
+        if !overridden.is_empty() {
+            says.push(format!("overruled by the command line: {}", overridden.join(", ")));
         }
-        let news = NewSettings {
+        let changes = NewSettings {
             keymap: changed.iter().any(|name| name == KEYS_SECTION).then_some(keymap),
             look: changed.iter().any(is_look).then_some(look),
             says,
         };
         self.config = config;
-        Ok(news)
+        Ok(changes)
     }
 }

@@ -16,17 +16,17 @@ use crate::api::log::Sink;
 /// How long a line is buffered.
 const WAIT: Duration = Duration::from_millis(20);
 /// Buffer limit. The thread that exceeds it writes the buffer itself, so that a log nobody reads does not fill the memory.
-const HELD_BYTES_MAX: usize = 64 << 10;
+const BUFFER_BYTES_MAX: usize = 64 << 10;
 
 #[derive(Debug, Default)]
-struct Held {
+struct LogBuffer {
     lines: Vec<u8>,
     ended: bool,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    held: Mutex<Held>,
+    buffer: Mutex<LogBuffer>,
     changed: Condvar,
     /// Locked while writing to stderr, so that lines stay in order.
     writing: Mutex<()>,
@@ -68,16 +68,16 @@ impl Drop for Log {
 }
 
 impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, LogBuffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(&self, line: &[u8], urgent: bool) {
-        let mut held = self.lock();
-        let first = held.lines.is_empty();
-        held.lines.extend_from_slice(line);
-        let full = held.lines.len() > HELD_BYTES_MAX;
-        drop(held);
+        let mut buffer = self.lock();
+        let first = buffer.lines.is_empty();
+        buffer.lines.extend_from_slice(line);
+        let full = buffer.lines.len() > BUFFER_BYTES_MAX;
+        drop(buffer);
         if urgent || full {
             self.flush();
         } else if first {
@@ -95,10 +95,10 @@ impl Shared {
     /// Writer thread: waits for a line, then `WAIT` for further ones, and writes them; returns when the log ends.
     fn write_until_ended(&self) {
         loop {
-            let idle = |held: &mut Held| held.lines.is_empty() && !held.ended;
-            let held = self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
-            let ended = held.ended;
-            drop(held);
+            let idle = |buffer: &mut LogBuffer| buffer.lines.is_empty() && !buffer.ended;
+            let buffer = self.changed.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
+            let ended = buffer.ended;
+            drop(buffer);
             if ended {
                 return;
             }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_held_until_one_is_urgent_or_they_are_too_many() {
+    fn lines_are_buffered_until_one_is_urgent_or_they_are_too_many() {
         let shared = Shared::default();
         shared.add(b"", false);
         assert!(shared.lock().lines.is_empty());
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(shared.lock().lines.split(|byte| *byte == b'\n').count(), 3);
         shared.add(b"log: urgent\n", true);
         assert!(shared.lock().lines.is_empty());
-        shared.add(&vec![b' '; HELD_BYTES_MAX + 1], false);
+        shared.add(&vec![b' '; BUFFER_BYTES_MAX + 1], false);
         assert!(shared.lock().lines.is_empty());
     }
 }

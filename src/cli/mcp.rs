@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    Place,
+    LocationArgs,
     log::Log,
     outcome::{Failure, Outcome, say},
     program::{Program, no_dataset},
@@ -21,12 +21,12 @@ use crate::{api, config::plain_reason, state::keys::Keys};
 #[derive(Debug, Args)]
 pub(super) struct McpArgs {
     #[command(flatten)]
-    place: Place,
+    location: LocationArgs,
 }
 
 pub(super) fn run(args: &McpArgs) -> Outcome {
     let _log = Log::to_stderr();
-    let program = Program::open_with_data(&args.place)?;
+    let program = Program::open_with_data(&args.location)?;
     if stdin().is_terminal() {
         say("waiting for a client of the Model Context Protocol, which is to start this program itself; Ctrl-C ends it");
     }

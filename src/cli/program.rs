@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    Place,
+    LocationArgs,
     meter::Meter,
     outcome::{Failure, Outcome, say},
 };
@@ -21,7 +21,7 @@ use crate::{
     config::{self, Config},
     dataset::{cache::CacheOptions, load::asks, manifest},
     deck::{Deck, DeckEvent, DeckOptions},
-    jobs::{JobOptions, Jobs, KeptJobs},
+    jobs::{JobOptions, Jobs, StoredJobs},
     state::{Dirs, keys::Keys, remote::Remote},
     wire::{Ledger, MemoryLedger, Wire},
 };
@@ -41,9 +41,9 @@ pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
 }
 
 impl Program {
-    pub(super) fn open(place: &Place) -> Result<Self, Failure> {
-        let mut config = configuration(place.config.as_deref())?;
-        place.overrule(&mut config);
+    pub(super) fn open(location: &LocationArgs) -> Result<Self, Failure> {
+        let mut config = configuration(location.config.as_deref())?;
+        location.apply_overrides(&mut config);
         let options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), ..config.deck_options() };
         let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
         Ok(Self { config, deck })
@@ -51,15 +51,15 @@ impl Program {
 
     /// Like `open`, for a command that needs data and cannot prompt. Errors: there is no dataset, or it names remote files without the
     /// user's consent.
-    pub(super) fn open_with_data(place: &Place) -> Result<Self, Failure> {
-        let program = Self::open(place)?;
+    pub(super) fn open_with_data(location: &LocationArgs) -> Result<Self, Failure> {
+        let program = Self::open(location)?;
         require_data(&program.config.datasets.dir, program.deck.options().wire.as_ref())?;
         Ok(program)
     }
 
     /// Like `open_with_data`, with the data loaded.
-    pub(super) fn open_loaded(place: &Place) -> Result<Self, Failure> {
-        let program = Self::open_with_data(place)?;
+    pub(super) fn open_loaded(location: &LocationArgs) -> Result<Self, Failure> {
+        let program = Self::open_with_data(location)?;
         program.load()?;
         Ok(program)
     }
@@ -73,7 +73,7 @@ impl Program {
             scope.spawn(|| {
                 let mut print_notices = || {
                     while let Ok(event) = events.try_recv() {
-                        if let DeckEvent::Said(text) = event {
+                        if let DeckEvent::Notice(text) = event {
                             say(&text);
                         }
                     }
@@ -160,8 +160,8 @@ pub(super) fn job_options(config: &Config) -> JobOptions {
 }
 
 /// Opens this user's stored jobs without running any.
-pub(super) fn kept_jobs(config: &Config) -> Result<KeptJobs, String> {
-    KeptJobs::open(&Dirs::find()?.state, &job_options(config))
+pub(super) fn stored_jobs(config: &Config) -> Result<StoredJobs, String> {
+    StoredJobs::open(&Dirs::find()?.state, &job_options(config))
 }
 
 pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {

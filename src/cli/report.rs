@@ -1,14 +1,14 @@
 //! `tokendeck report`: a document about a token, straight from the dataset.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{
-    Place,
+    LocationArgs,
     outcome::{Failure, Outcome, print_line},
     program::Program,
-    shot::token,
+    shot::{ending, token},
 };
 use crate::{
     config::plain_reason,
@@ -24,26 +24,26 @@ pub(super) struct ReportArgs {
     token: Address,
     /// The file to write; its ending decides the format: .html or .md
     #[arg(long, value_name = "FILE", value_parser = out_file)]
-    out: Out,
+    out: ReportFile,
     #[command(flatten)]
-    place: Place,
+    location: LocationArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Out {
+struct ReportFile {
     file: PathBuf,
     form: DocumentForm,
 }
 
-fn out_file(text: &str) -> Result<Out, String> {
-    let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+fn out_file(text: &str) -> Result<ReportFile, String> {
+    let ending = ending(text);
     let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
     let form = form.ok_or("expected a file that ends in .html or .md")?;
-    Ok(Out { file: PathBuf::from(text), form: *form })
+    Ok(ReportFile { file: PathBuf::from(text), form: *form })
 }
 
 pub(super) fn run(args: &ReportArgs) -> Outcome {
-    let program = Program::open_loaded(&args.place)?;
+    let program = Program::open_loaded(&args.location)?;
     let document = document::of_token(&program.deck, args.token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
     let text = document.write(args.out.form);
     let file = args.out.file.display();

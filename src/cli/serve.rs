@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    Place,
+    LocationArgs,
     log::Log,
     outcome::{Failure, Outcome, print},
     program::{Program, no_dataset, open_keys},
@@ -27,7 +27,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     listen: Option<String>,
     #[command(flatten)]
-    place: Place,
+    location: LocationArgs,
 }
 
 fn listen_address(text: &str) -> Result<String, String> {
@@ -36,7 +36,7 @@ fn listen_address(text: &str) -> Result<String, String> {
 
 pub(super) fn run(args: &ServeArgs) -> Outcome {
     let log = Log::to_stderr();
-    let program = Program::open_with_data(&args.place)?;
+    let program = Program::open_with_data(&args.location)?;
     let keys = open_keys(&program.config).map_err(Failure::Bad)?;
     let jobs = program.jobs().map_err(Failure::Bad)?;
     let listen = args.listen.as_ref().unwrap_or(&program.config.api.listen);
@@ -126,7 +126,7 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
             Ok(DeckEvent::Reloaded(generation)) => tracing::info!(generation, "the data are loaded"),
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
             Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("a reload failed, the earlier data stay: {reason}"),
-            Ok(DeckEvent::Said(text)) => tracing::info!("{text}"),
+            Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),
             Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }

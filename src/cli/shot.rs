@@ -11,7 +11,7 @@ use clap::{
 };
 
 use super::{
-    Place, appearance,
+    LocationArgs, appearance,
     outcome::{Failure, Outcome},
     program::{Program, require_folder},
 };
@@ -22,7 +22,7 @@ use crate::{
     tui::{
         app::{Setup, wall_clock},
         keymap::{Keymap, VIEWS, ViewId},
-        picture as ink,
+        picture as render,
         run::picture,
         theme::Appearance,
         view::NoApi,
@@ -43,7 +43,7 @@ pub(super) struct ShotArgs {
     size: Size,
     /// The file to write; its ending decides the format: .svg, .txt or .ansi
     #[arg(long, value_name = "FILE", value_parser = out_file)]
-    out: Picture,
+    out: PictureFile,
     /// The token that is selected, by address; else the largest
     #[arg(long, value_name = "ADDRESS", value_parser = token)]
     token: Option<Address>,
@@ -51,7 +51,7 @@ pub(super) struct ShotArgs {
     #[arg(long, value_parser = super::dashboard::theme)]
     theme: Option<ThemeChoice>,
     #[command(flatten)]
-    place: Place,
+    location: LocationArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,16 +62,16 @@ struct Size {
 
 /// Output format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ink {
+enum PictureFormat {
     Svg,
     Text,
     Ansi,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Picture {
+struct PictureFile {
     file: PathBuf,
-    ink: Ink,
+    format: PictureFormat,
 }
 
 fn size(text: &str) -> Result<Size, String> {
@@ -88,15 +88,19 @@ fn size(text: &str) -> Result<Size, String> {
     }
 }
 
-fn out_file(text: &str) -> Result<Picture, String> {
-    let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-    let ink = match ending.as_deref() {
-        Some("svg") => Ink::Svg,
-        Some("txt") => Ink::Text,
-        Some("ansi") => Ink::Ansi,
+fn out_file(text: &str) -> Result<PictureFile, String> {
+    let format = match ending(text).as_deref() {
+        Some("svg") => PictureFormat::Svg,
+        Some("txt") => PictureFormat::Text,
+        Some("ansi") => PictureFormat::Ansi,
         _ => return Err("expected a file that ends in .svg, .txt or .ansi".to_owned()),
     };
-    Ok(Picture { file: PathBuf::from(text), ink })
+    Ok(PictureFile { file: PathBuf::from(text), format })
+}
+
+/// The ending of a file's name, in lower case.
+pub(super) fn ending(file: &str) -> Option<String> {
+    Path::new(file).extension()?.to_str().map(str::to_ascii_lowercase)
 }
 
 /// Parses a view's name.
@@ -109,7 +113,7 @@ pub(super) fn token(text: &str) -> Result<Address, String> {
 }
 
 pub(super) fn run(args: &ShotArgs) -> Outcome {
-    let mut program = Program::open(&args.place)?;
+    let mut program = Program::open(&args.location)?;
     require_folder(&program.config.datasets.dir)?;
     if let Some(theme) = &args.theme {
         program.config.terminal.theme = theme.clone();
@@ -144,10 +148,10 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, 
             app.select(token);
         }
     });
-    Ok(match args.out.ink {
-        Ink::Svg => ink::svg(&buffer, &theme),
-        Ink::Text => ink::text(&buffer),
-        Ink::Ansi => ink::ansi(&buffer),
+    Ok(match args.out.format {
+        PictureFormat::Svg => render::svg(&buffer, &theme),
+        PictureFormat::Text => render::text(&buffer),
+        PictureFormat::Ansi => render::ansi(&buffer),
     })
 }
 
@@ -161,7 +165,7 @@ mod tests {
         for bad in ["", "140", "59x42", "140x15", "401x42", "140x", "-1x42", "140x42x1", "99999999999x42"] {
             assert!(size(bad).is_err(), "{bad}");
         }
-        assert_eq!(out_file("a/b.SVG").map(|picture| picture.ink), Ok(Ink::Svg));
+        assert_eq!(out_file("a/b.SVG").map(|picture| picture.format), Ok(PictureFormat::Svg));
         assert!(out_file("a.png").is_err() && out_file("svg").is_err());
     }
 }

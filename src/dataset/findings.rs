@@ -6,6 +6,8 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::TableState;
+
 /// Findings kept per file, column and reason; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;
 /// The same limit for notes.
@@ -13,6 +15,22 @@ const NOTES_KEPT_PER_REASON: u64 = 1;
 
 fn kept_of(severity: Severity) -> u64 {
     if severity == Severity::Note { NOTES_KEPT_PER_REASON } else { KEPT_PER_REASON }
+}
+
+impl TableState {
+    /// Its word in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Loaded => "loaded",
+            Self::Absent => "absent",
+            Self::Unusable(_) => "unusable",
+        }
+    }
+
+    /// Why the table is unusable.
+    pub fn reason(&self) -> Option<&str> {
+        if let Self::Unusable(reason) = self { Some(reason) } else { None }
+    }
 }
 
 /// Severity of a finding.

@@ -67,7 +67,7 @@ rows! {
         followers: Option<i64>,
         engagement_rate: Option<f64>,
     }
-    /// A social post that concerns a token.
+    /// A social post about a token.
     #[derive(Serialize, JsonSchema)]
     Post {
         post_id: String,

@@ -24,7 +24,7 @@ impl LoadProgress for Asker<'_> {
 
 /// Fetches the requested rows of remote tables that are not cached. The cache keeps them at least while the result lives.
 pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
-    let mut here = Vec::new();
+    let mut rows = Vec::new();
     for want in wants {
         let Some(shelf) = snapshot.dataset.shelf(want.table()) else { continue };
         let fetched = shelf.fetch(want, &Asker(progress)).map_err(|why| match why {
@@ -34,9 +34,9 @@ pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result
                 Problem::new(Code::SourceUnavailable, format!("The {table} of `{token}` cannot be had from `{source}`: {reason}."))
             }
         })?;
-        here.extend(fetched);
+        rows.extend(fetched);
     }
-    Ok(here)
+    Ok(rows)
 }
 
 /// A range of rows of a remote table. If it takes too many queries, it is cut short, starting at `first`. Found: the index of the first

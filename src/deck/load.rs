@@ -33,9 +33,9 @@ pub struct LoadState {
     pub ended: Option<Time>,
     pub watching: Watching,
     /// Remote sources being contacted.
-    pub asking: Vec<String>,
+    pub contacting: Vec<String>,
     /// Origins that the dataset contacts without the user's consent so far.
-    pub asks: Vec<String>,
+    pub unconsented: Vec<String>,
     generation: u64,
     cancelled: bool,
     /// File stamps of the last load, and digests of the files' beginnings and ends.
@@ -75,116 +75,133 @@ pub(super) enum Reload {
     /// Swapped in, or listeners were told why not.
     Done,
     /// The files changed during the load: discarded, to be repeated.
-    Moved,
+    FilesChanged,
+}
+
+/// Cause of a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoadCause {
+    Request,
+    /// Changed files, which may be changing still. With `growing`, those being appended to are loaded up to their current end.
+    FileChange {
+        growing: bool,
+    },
 }
 
 impl Deck {
     /// Loads the next generation on this thread and swaps it in. Listeners are told of a failure too.
     pub fn load(self: &Arc<Self>) -> Result<Arc<Snapshot>, String> {
-        self.load_if(false, false, |_, _, _| Ok(())).map_err(|error| error.to_string())
+        self.load_because(LoadCause::Request).map_err(|error| error.to_string())
     }
 
     /// Like `load`, after file changes: the current generation stays if the files are still changing, or if one of its tables can no longer
-    /// be read. With `growing`, files being appended to are loaded up to their current end.
+    /// be read.
     pub(super) fn reload(self: &Arc<Self>, growing: bool) -> Reload {
-        let outcome = self.load_if(true, growing, |dataset, before, ends| {
-            let standing = self.snapshot().ok();
-            let stood = |name: &str| standing.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
-            for table in &dataset.tables {
-                match &table.state {
-                    TableState::Unusable(_) if table.moved => return Err(LoadError::Moved),
-                    TableState::Unusable(reason) if stood(table.schema.name) => {
-                        let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
-                        return Err(LoadError::unusable(reason, table.fault.clone()));
-                    }
-                    _ => {}
-                }
-            }
-            let now = FileStamps::of(&self.folder());
-            if now == *before || growing && now.appends_to(before, ends) { Ok(()) } else { Err(LoadError::Moved) }
-        });
-        match outcome {
-            Err(LoadError::Moved) => Reload::Moved,
+        match self.load_because(LoadCause::FileChange { growing }) {
+            Err(LoadError::Moved) => Reload::FilesChanged,
             _ => Reload::Done,
         }
     }
 
-    /// Loads, and swaps in if `accept` agrees, given the file stamps from before the load. With `again`, moved files are no failure, since
-    /// the caller retries.
-    fn load_if(
-        self: &Arc<Self>,
-        again: bool,
-        growing: bool,
-        accept: impl FnOnce(&Dataset, &FileStamps, &Ends) -> Result<(), LoadError>,
-    ) -> Result<Arc<Snapshot>, LoadError> {
-        let folder = self.folder();
+    fn load_because(self: &Arc<Self>, cause: LoadCause) -> Result<Arc<Snapshot>, LoadError> {
+        let (folder, start) = (self.folder(), Instant::now());
         let stamps = FileStamps::of(&folder);
-        let (ends, start) = (stamps.ends(), Instant::now());
-        {
-            let mut state = self.load_lock();
-            if state.running {
-                return Err(LoadError::unusable("a load is running already", None));
-            }
-            state.running = true;
-            state.tables.clear();
-            state.cancelled = false;
-            state.stamps = Some(stamps.clone());
-            state.ends = ends.clone();
-        }
+        let ends = stamps.ends();
+        self.begin_load(&stamps, &ends)?;
+        let growing = cause == LoadCause::FileChange { growing: true };
         // A defect in the loader, or in derived data, must not leave the deck waiting for it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let dataset = self.whole(&folder, growing)?;
-            accept(&dataset, &stamps, &ends).map(|()| self.swap(self.next_generation(), dataset))
+            let dataset = self.read_dataset(&folder, growing)?;
+            if cause != LoadCause::Request {
+                self.check_reloaded(&dataset)?;
+                let now = FileStamps::of(&self.folder());
+                if now != stamps && !(growing && now.appends_to(&stamps, &ends)) {
+                    return Err(LoadError::Moved);
+                }
+            }
+            Ok(self.swap(self.next_generation(), dataset))
         }))
         .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
-        let spot = match &outcome {
-            Err(LoadError::Unusable(unusable)) => unusable.spot.clone(),
-            _ => None,
-        };
-        let asks = self.options.wire.as_ref().map_or_else(Vec::new, |wire| asks(&folder, wire));
-        let mut state = self.load_lock();
-        state.running = false;
-        state.asks = asks;
-        state.took = if growing { start.elapsed() } else { Duration::ZERO };
-        let moved = again && matches!(&outcome, Err(LoadError::Moved));
-        if moved {
-            state.stamps = Some(FileStamps::default());
-        } else {
-            let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
-            state.failure = outcome.as_ref().err().map(|error| LoadFailure {
-                reason: error.to_string(),
-                spot,
-                since: before.map_or(ended, |before| before.since),
-                folder,
-            });
-            state.ended = Some(ended);
-        }
-        drop(state);
+        let took = if growing { start.elapsed() } else { Duration::ZERO };
+        // No failure, since the caller retries.
+        let retried = cause != LoadCause::Request && matches!(&outcome, Err(LoadError::Moved));
+        self.end_load(folder, outcome.as_ref().err(), retried, took);
         cache::give_back();
         match &outcome {
-            Err(_) if moved => {}
-            Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),
-            Err(error) => self.tell(DeckEvent::LoadFailed(error.to_string())),
+            Err(_) if retried => {}
+            Ok(snapshot) => self.notify(DeckEvent::Reloaded(snapshot.generation)),
+            Err(error) => self.notify(DeckEvent::LoadFailed(error.to_string())),
         }
         outcome
     }
 
-    /// Loads the folder; a second time if a large table turns out damaged, which rebuilds it.
-    fn whole(self: &Arc<Self>, folder: &Path, growing: bool) -> Result<Dataset, LoadError> {
+    /// Errors: a load is running already.
+    fn begin_load(&self, stamps: &FileStamps, ends: &Ends) -> Result<(), LoadError> {
+        let mut state = self.load_lock();
+        if state.running {
+            return Err(LoadError::unusable("a load is running already", None));
+        }
+        state.running = true;
+        state.tables.clear();
+        state.cancelled = false;
+        state.stamps = Some(stamps.clone());
+        state.ends = ends.clone();
+        Ok(())
+    }
+
+    fn end_load(&self, folder: PathBuf, error: Option<&LoadError>, retried: bool, took: Duration) {
+        let unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| asks(&folder, wire));
+        let mut state = self.load_lock();
+        state.running = false;
+        state.unconsented = unconsented;
+        state.took = took;
+        if retried {
+            state.stamps = Some(FileStamps::default());
+            return;
+        }
+        let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
+        state.failure = error.map(|error| LoadFailure {
+            reason: error.to_string(),
+            spot: if let LoadError::Unusable(unusable) = error { unusable.spot.clone() } else { None },
+            since: before.map_or(ended, |before| before.since),
+            folder,
+        });
+        state.ended = Some(ended);
+    }
+
+    /// Errors: a table changed during the load, or one of the current generation's can no longer be read.
+    fn check_reloaded(&self, dataset: &Dataset) -> Result<(), LoadError> {
+        let current = self.snapshot().ok();
+        let was_readable = |name: &str| current.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
+        for table in &dataset.tables {
+            match &table.state {
+                TableState::Unusable(_) if table.moved => return Err(LoadError::Moved),
+                TableState::Unusable(reason) if was_readable(table.schema.name) => {
+                    let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
+                    return Err(LoadError::unusable(reason, table.fault.clone()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the folder; a second time if a large table turns out damaged, which rebuilds it.
+    fn read_dataset(self: &Arc<Self>, folder: &Path, growing: bool) -> Result<Dataset, LoadError> {
         // On a first load, available tables are published while large ones load; an earlier generation is complete and stays meanwhile.
-        let early = |dataset: Dataset| drop(self.stand_on(dataset));
+        let early = |dataset: Dataset| drop(self.publish(dataset));
         let first = self.snapshot().is_err();
         let wire = self.options.wire.as_ref();
-        let load = || load_as(folder, &self.options.cache, wire, &Reporter(self), first.then_some(&early), growing);
-        let dataset = load()?;
-        if dataset.is_damaged() { load() } else { Ok(dataset) }
+        let read = || load_as(folder, &self.options.cache, wire, &Reporter(self), first.then_some(&early), growing);
+        let dataset = read()?;
+        if dataset.is_damaged() { read() } else { Ok(dataset) }
     }
 
     /// Makes a ready dataset the current generation, as a load would.
-    pub fn stand_on(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
+    pub fn publish(self: &Arc<Self>, dataset: Dataset) -> Arc<Snapshot> {
         let generation = self.next_generation();
         let snapshot = self.swap(generation, dataset);
-        self.tell(DeckEvent::Reloaded(generation));
+        self.notify(DeckEvent::Reloaded(generation));
         snapshot
     }
 
@@ -207,7 +224,7 @@ impl Deck {
         let deck = Arc::clone(self);
         let spawned = std::thread::Builder::new().name("load".into()).spawn(move || deck.load().map(drop));
         if let Err(error) = spawned {
-            self.tell(DeckEvent::LoadFailed(format!("cannot start a thread to load with: {error}")));
+            self.notify(DeckEvent::LoadFailed(format!("cannot start a thread to load with: {error}")));
         }
     }
 
@@ -219,12 +236,12 @@ impl Deck {
     }
 
     pub fn load_state(&self) -> LoadState {
-        let asking = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.asking());
-        LoadState { asking, ..self.load_lock().clone() }
+        let contacting = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.asking());
+        LoadState { contacting, ..self.load_lock().clone() }
     }
 
     /// Requests and bytes of remote files since the program started; `None` without a client for them.
-    pub fn fetched(&self) -> Option<Traffic> {
+    pub fn remote_traffic(&self) -> Option<Traffic> {
         self.options.wire.as_ref().map(|wire| wire.figures())
     }
 
@@ -297,7 +314,7 @@ struct Reporter<'a>(&'a Deck);
 
 impl LoadProgress for Reporter<'_> {
     fn fetching(&self, says: &str) {
-        self.0.tell(DeckEvent::Said(says.to_owned()));
+        self.0.notify(DeckEvent::Notice(says.to_owned()));
     }
 
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {

@@ -9,23 +9,23 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::known::Known;
+use super::cached::CachedAnswer;
 use crate::{
     error::{Code, Problem, Result},
     question::progress::Progress,
 };
 
 /// A pending answer to a question.
-pub type Pending<A> = Coming<Arc<Known<A>>>;
+pub type PendingAnswer<A> = PendingResult<Arc<CachedAnswer<A>>>;
 
 /// A pending result of any type.
 #[derive(Debug)]
-pub struct Coming<T> {
+pub struct PendingResult<T> {
     receiver: oneshot::Receiver<Result<T>>,
     progress: Progress,
 }
 
-impl<T> Coming<T> {
+impl<T> PendingResult<T> {
     pub(super) fn new() -> (oneshot::Sender<Result<T>>, Progress, Self) {
         let (sender, receiver) = oneshot::channel();
         let progress = Progress::default();
@@ -47,7 +47,7 @@ impl<T> Coming<T> {
     }
 }
 
-impl<T> Future for Coming<T> {
+impl<T> Future for PendingResult<T> {
     type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -55,7 +55,7 @@ impl<T> Future for Coming<T> {
     }
 }
 
-impl<T> Drop for Coming<T> {
+impl<T> Drop for PendingResult<T> {
     fn drop(&mut self) {
         self.progress.cancel();
     }

@@ -30,22 +30,22 @@ const POLL: Duration = Duration::from_secs(2);
 impl Deck {
     /// Starts reloading on file changes, on a thread that ends with the deck.
     pub fn watch(self: &Arc<Self>) -> Result<(), String> {
-        let (nudge, nudged) = sync_channel(1);
-        let told = nudge.clone();
+        let (wake, wakes) = sync_channel(1);
+        let waker = wake.clone();
         let watcher = FileWatcher::open(move || {
             // One pending wake-up is enough.
-            told.try_send(()).ok();
+            waker.try_send(()).ok();
         });
-        self.watch_with(watcher, nudge, nudged)
+        self.watch_with(watcher, wake, wakes)
     }
 
     /// Like `watch`, by polling, as where the system reports no changes.
-    pub fn watch_blindly(self: &Arc<Self>, reason: &str) -> Result<(), String> {
-        let (nudge, nudged) = sync_channel(1);
-        self.watch_with(FileWatcher::polling(reason), nudge, nudged)
+    pub fn watch_by_polling(self: &Arc<Self>, reason: &str) -> Result<(), String> {
+        let (wake, wakes) = sync_channel(1);
+        self.watch_with(FileWatcher::polling(reason), wake, wakes)
     }
 
-    fn watch_with(self: &Arc<Self>, watcher: FileWatcher, nudge: SyncSender<()>, nudged: Receiver<()>) -> Result<(), String> {
+    fn watch_with(self: &Arc<Self>, watcher: FileWatcher, wake: SyncSender<()>, wakes: Receiver<()>) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("the dataset cannot be watched: {error}");
         let mut events = self.listen();
         // Any load, of another folder too, is a reason to check where the files are now.
@@ -53,7 +53,7 @@ impl Deck {
             loop {
                 match events.blocking_recv() {
                     Ok(DeckEvent::Reloaded(_) | DeckEvent::LoadFailed(_)) | Err(RecvError::Lagged(_)) => {
-                        nudge.try_send(()).ok();
+                        wake.try_send(()).ok();
                     }
                     Ok(_) => {}
                     Err(RecvError::Closed) => return,
@@ -64,7 +64,7 @@ impl Deck {
         std::thread::Builder::new().name("watch-loads".into()).spawn(bridge).map_err(failed)?;
         std::thread::Builder::new()
             .name("watch".into())
-            .spawn(move || Watch { deck, watcher, nudged, warned: false }.run())
+            .spawn(move || Watch { deck, watcher, wakes, warned: false }.run())
             .map_err(failed)?;
         Ok(())
     }
@@ -73,7 +73,7 @@ impl Deck {
 struct Watch {
     deck: Weak<Deck>,
     watcher: FileWatcher,
-    nudged: Receiver<()>,
+    wakes: Receiver<()>,
     /// Whether the user was told that the files are polled.
     warned: bool,
 }
@@ -98,16 +98,16 @@ impl Watch {
     /// Blocks until the next check is due; false when there is nothing left to watch.
     fn wait(&self) -> bool {
         if self.watcher.polling_because().is_some() {
-            return self.nudged.recv_timeout(POLL) != Err(RecvTimeoutError::Disconnected);
+            return self.wakes.recv_timeout(POLL) != Err(RecvTimeoutError::Disconnected);
         }
-        self.nudged.recv().is_ok()
+        self.wakes.recv().is_ok()
     }
 
     fn warn(&mut self, deck: &Deck) {
         if let (Some(reason), false) = (self.watcher.polling_because(), self.warned) {
             self.warned = true;
             deck.set_watching(Watching::Polling);
-            deck.tell(DeckEvent::Said(format!("{reason}: the dataset is looked at every {} s instead", POLL.as_secs())));
+            deck.notify(DeckEvent::Notice(format!("{reason}: the dataset is looked at every {} s instead", POLL.as_secs())));
         }
     }
 
@@ -127,7 +127,7 @@ impl Watch {
             // More has probably been appended meanwhile.
             Reload::Done if growing => true,
             Reload::Done => false,
-            Reload::Moved => {
+            Reload::FilesChanged => {
                 std::thread::sleep(QUIET);
                 true
             }
@@ -151,7 +151,7 @@ impl Watch {
             if begun.elapsed() >= patience && stamps.appends_to(last, &ends) {
                 return Some((stamps, true));
             }
-            self.nudged.recv_timeout(left).ok();
+            self.wakes.recv_timeout(left).ok();
             if deck.folder() != *folder {
                 return None;
             }

@@ -77,24 +77,24 @@ pub(super) fn rows(market: &DemoMarket) -> u64 {
 /// Returns the price path of `token` in daily or longer steps, and the number of candles per step.
 pub(super) fn path(market: &DemoMarket, token: &DemoToken, plan: CandlePlan) -> (Path, usize) {
     let step = plan.interval.0.max(DAY_MS);
-    let inside = (step / plan.interval.0) as u64;
-    (Path::new(token, market.options.seed, plan.count.div_ceil(inside) as usize, step as f64 / DAY_MS as f64), inside as usize)
+    let per_step = (step / plan.interval.0) as u64;
+    (Path::new(token, market.options.seed, plan.count.div_ceil(per_step) as usize, step as f64 / DAY_MS as f64), per_step as usize)
 }
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for token in &market.tokens {
         let plan = CandlePlan::new(&market.options, token.index);
-        let (path, inside) = path(market, token, plan);
+        let (path, per_step) = path(market, token, plan);
         let interval = plan.interval.to_string();
         let mut random = Random::new(market.options.seed, &format!("candles:{}:{}", token.asset, plan.interval));
-        let mut filler = Filler::new(token, &path, inside, &mut random);
+        let mut filler = Filler::new(token, &path, per_step, &mut random);
         // The first step may have more candles than are asked for.
-        let skipped = path.spreads.len() * inside - plan.count as usize;
+        let skipped = path.spreads.len() * per_step - plan.count as usize;
         let start = END_MS - plan.interval.0 * (plan.count as usize + skipped) as i64;
         for step in 0..path.spreads.len() {
             filler.fill(step, &mut random);
             for (j, &[open, high, low, close, volume]) in filler.candles.iter().enumerate() {
-                let i = step * inside + j;
+                let i = step * per_step + j;
                 if i >= skipped {
                     let timestamp = Time(start + plan.interval.0 * i as i64);
                     row!(table, token.address, &interval, timestamp, open, high, low, close, volume)?;
@@ -114,13 +114,13 @@ struct Filler<'a> {
     usual_volume: f64,
     /// Open, high, low, close, volume of the current step's candles.
     candles: Vec<[f64; 5]>,
-    inner: Vec<f64>,
-    mood: f64,
+    offsets: Vec<f64>,
+    volatility: f64,
 }
 
 impl<'a> Filler<'a> {
-    fn new(token: &DemoToken, path: &'a Path, inside: usize, random: &mut Random) -> Self {
-        let weights: Vec<f64> = (0..inside).map(|j| HOURS[(j * 24 / inside) % 24]).collect();
+    fn new(token: &DemoToken, path: &'a Path, per_step: usize, random: &mut Random) -> Self {
+        let weights: Vec<f64> = (0..per_step).map(|j| HOURS[(j * 24 / per_step) % 24]).collect();
         let total: f64 = weights.iter().sum();
         let shares = weights
             .iter()
@@ -134,9 +134,9 @@ impl<'a> Filler<'a> {
             path,
             shares,
             usual_volume: token.supply * turnover,
-            candles: Vec::with_capacity(inside),
-            inner: vec![0.0; inside],
-            mood: 0.0,
+            candles: Vec::with_capacity(per_step),
+            offsets: vec![0.0; per_step],
+            volatility: 0.0,
         }
     }
 
@@ -147,27 +147,27 @@ impl<'a> Filler<'a> {
     /// Fills a step with a Brownian bridge between its ends, its variance distributed by hourly activity.
     fn fill(&mut self, step: usize, random: &mut Random) {
         let (from, to, spread) = (self.path.levels[step], self.path.levels[step + 1], self.path.spreads[step]);
-        let inside = self.inner.len();
+        let per_step = self.offsets.len();
         let mut level = 0.0;
-        for j in 0..inside {
+        for j in 0..per_step {
             // Volatility clusters over several candles.
-            self.mood = 0.93 * self.mood + 0.13 * random.normal();
-            level += spread * self.share(j).sqrt() * (1.0 + self.mood).max(0.3) * random.normal();
-            self.inner[j] = level;
+            self.volatility = 0.93 * self.volatility + 0.13 * random.normal();
+            level += spread * self.share(j).sqrt() * (1.0 + self.volatility).max(0.3) * random.normal();
+            self.offsets[j] = level;
         }
-        let miss = level - (to - from);
+        let closing_error = level - (to - from);
         self.candles.clear();
         let mut open = from;
         let mut open_price = round(from.exp(), PRICE_DIGITS);
-        for j in 0..inside {
-            let close = if j + 1 == inside { to } else { from + self.inner[j] - miss * self.shares[j] };
+        for j in 0..per_step {
+            let close = if j + 1 == per_step { to } else { from + self.offsets[j] - closing_error * self.shares[j] };
             let usual = self.path.usual * self.share(j).sqrt();
             let wick = 0.55 * spread * self.share(j).sqrt();
             let high = open.max(close) + wick * random.normal().abs();
             let low = open.min(close) - wick * random.normal().abs();
-            let heat = (0.45 + 0.75 * (close - open).abs() / usual).min(9.0) * (0.3 * random.normal()).exp();
+            let activity = (0.45 + 0.75 * (close - open).abs() / usual).min(9.0) * (0.3 * random.normal()).exp();
             let close_price = round(close.exp(), PRICE_DIGITS);
-            let volume = round(self.usual_volume * self.share(j) * heat, VOLUME_DIGITS);
+            let volume = round(self.usual_volume * self.share(j) * activity, VOLUME_DIGITS);
             self.candles.push([open_price, round(high.exp(), PRICE_DIGITS), round(low.exp(), PRICE_DIGITS), close_price, volume]);
             (open, open_price) = (close, close_price);
         }

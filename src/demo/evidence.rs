@@ -9,7 +9,7 @@ use super::{
     output::{DemoTable, row},
     people::deployer,
     random::Random,
-    stories::{self, Past, STORIES, Story},
+    stories::{self, STORIES, Story, TokenHistory},
 };
 use crate::dataset::time::{DAY_MS, Time};
 
@@ -68,10 +68,10 @@ pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<
 
 pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in with_story(market) {
-        let past = Past::of(market, token, story);
-        let Some(address) = past.pool else { continue };
+        let history = TokenHistory::of(market, token, story);
+        let Some(address) = history.pool else { continue };
         let first = market.pools().iter().any(|pool| pool.address == address && pool.token0 == token.address);
-        for event in &past.pool_events {
+        for event in &history.pool_events {
             let (own, other) = (stories::smallest(token, event.token as u128), format!("{:.0}", event.other));
             let (reserve0, reserve1) = if first { (own, other) } else { (other, own) };
             row!(table, address, Time(event.time), stories::block(event.time), event.kind, &reserve0, &reserve1)?;
@@ -82,9 +82,9 @@ pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> R
 
 pub(super) fn write_locks(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in with_story(market) {
-        let past = Past::of(market, token, story);
-        let Some(pool) = past.pool else { continue };
-        for (locker, amount, until) in past.locks {
+        let history = TokenHistory::of(market, token, story);
+        let Some(pool) = history.pool else { continue };
+        for (locker, amount, until) in history.locks {
             row!(table, pool, locker, amount, Time(until))?;
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn write_locks(market: &DemoMarket, table: &mut DemoTable) -> Result<
 
 pub(super) fn write_funding(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in with_story(market) {
-        for (from, to, time) in Past::of(market, token, story).funding {
+        for (from, to, time) in TokenHistory::of(market, token, story).funding {
             row!(table, from, to, Time(time))?;
         }
     }

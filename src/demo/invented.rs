@@ -66,7 +66,7 @@ const SECOND: &[&str] =
 const CHAINS: &[&str] = &["eth", "base", "arb1", "oeth", "bnb", "pol"];
 
 /// The `i`-th token beyond the list: symbol, name, chain, decimals, price, market capitalisation.
-pub(super) fn further(i: usize, random: &mut Random) -> (String, String, &'static str, i64, f64, f64) {
+pub(super) fn invent(i: usize, random: &mut Random) -> (String, String, &'static str, i64, f64, f64) {
     let (first, second) = (FIRST[i % FIRST.len()], SECOND[(i / FIRST.len() + i) % SECOND.len()]);
     let symbol: String = first.chars().filter(char::is_ascii_alphabetic).take(4).collect::<String>().to_uppercase();
     let price = round(random.spread(1e-5, 90.0), 5);

@@ -27,7 +27,7 @@ pub(super) const END_MS: i64 = END_DAY.0 as i64 * DAY_MS;
 pub(super) struct DemoToken {
     pub(super) index: usize,
     /// Index of its asset.
-    pub(super) ordinal: usize,
+    pub(super) asset_index: usize,
     pub(super) address: Address,
     pub(super) symbol: String,
     pub(super) name: String,
@@ -70,19 +70,19 @@ impl DemoMarket {
         let mut random = Random::new(options.seed, "tokens");
         let mut facts = facts::TOKENS.iter();
         let mut inventions = 0;
-        let mut ordinals: HashMap<String, usize> = HashMap::new();
+        let mut asset_indices: HashMap<String, usize> = HashMap::new();
         let mut tokens = Vec::with_capacity(options.tokens as usize);
         for index in 0..options.tokens as usize {
             // After the leaders every third token is invented, so that a small market has both kinds too.
             let fact = if index >= LEADERS && index % 3 == 1 { None } else { facts.next() };
             let mut token = if let Some(fact) = fact {
-                real(index, fact)
+                real_token(index, fact)
             } else {
                 inventions += 1;
-                made_up(index, inventions - 1, &mut random)
+                invented_token(index, inventions - 1, &mut random)
             };
-            let count = ordinals.len();
-            token.ordinal = *ordinals.entry(token.asset.clone()).or_insert(count);
+            let count = asset_indices.len();
+            token.asset_index = *asset_indices.entry(token.asset.clone()).or_insert(count);
             tokens.push(token);
         }
         let mut order: Vec<usize> = (0..tokens.len()).collect();
@@ -133,10 +133,10 @@ impl DemoMarket {
     }
 }
 
-fn real(index: usize, fact: &facts::RealToken) -> DemoToken {
+fn real_token(index: usize, fact: &facts::RealToken) -> DemoToken {
     DemoToken {
         index,
-        ordinal: 0,
+        asset_index: 0,
         address: Address::parse(fact.address).unwrap_or_default(),
         symbol: fact.symbol.to_owned(),
         name: fact.name.to_owned(),
@@ -150,14 +150,14 @@ fn real(index: usize, fact: &facts::RealToken) -> DemoToken {
     }
 }
 
-fn made_up(index: usize, invention: usize, random: &mut Random) -> DemoToken {
+fn invented_token(index: usize, invention: usize, random: &mut Random) -> DemoToken {
     let (symbol, name, chain, decimals, price, cap) = match INVENTIONS.get(invention) {
         Some((symbol, name, chain, decimals, price, cap)) => ((*symbol).to_owned(), (*name).to_owned(), *chain, *decimals, *price, *cap),
-        None => invented::further(invention - INVENTIONS.len(), random),
+        None => invented::invent(invention - INVENTIONS.len(), random),
     };
     DemoToken {
         index,
-        ordinal: 0,
+        asset_index: 0,
         address: random.address(),
         asset: format!("invented:{symbol}"),
         stable: symbol == "NOVAUSD",

@@ -74,14 +74,14 @@ pub(super) struct DemoTable<'a> {
     target: PathBuf,
     temporary: PathBuf,
     sink: Option<Box<dyn TableSink>>,
-    columns: Vec<Gathered>,
+    columns: Vec<ColumnBuffer>,
     rows: u64,
     total: u64,
     progress: &'a mut DemoProgress<'a>,
 }
 
 /// Buffered cells of one column.
-struct Gathered {
+struct ColumnBuffer {
     name: &'static str,
     dtype: DataType,
     cells: Vec<AnyValue<'static>>,
@@ -100,11 +100,11 @@ impl<'a> DemoTable<'a> {
         let file_name = format!("{name}.{}", form.ending());
         let (target, temporary) = (folder.join(&file_name), folder.join(format!(".{file_name}.part")));
         let table = schema::table(name).ok_or_else(|| format!("no table `{name}` in the schema"))?;
-        let gathered = |name: &&'static str| {
+        let buffer = |name: &&'static str| {
             let kind = table.column(name).map_or(Kind::Text, |column| column.kind);
-            Gathered { name, dtype: dtype(kind, form), cells: Vec::new() }
+            ColumnBuffer { name, dtype: dtype(kind, form), cells: Vec::new() }
         };
-        let columns: Vec<Gathered> = columns.iter().map(gathered).collect();
+        let columns: Vec<ColumnBuffer> = columns.iter().map(buffer).collect();
         let file = File::create(&temporary).map_err(|error| failed(&temporary, &error))?;
         let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
         let sink = form.over(file, &names).map_err(|error| failed(&temporary, &error))?;

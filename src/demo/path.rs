@@ -8,8 +8,8 @@ use super::{
 };
 
 /// GARCH(1,1) (Bollerslev 1986), with weights as estimated from daily returns of large tokens.
-const SHOCK: f64 = 0.10;
-const MEMORY: f64 = 0.86;
+const SHOCK_WEIGHT: f64 = 0.10;
+const VARIANCE_WEIGHT: f64 = 0.86;
 /// Beta: a token's share in the market's return.
 const BETA: f64 = 0.55;
 /// Standard deviation of the market's daily return.
@@ -20,7 +20,7 @@ const SHAPE_CALM: f64 = 0.6;
 /// Noise of a pattern's closes around its lines, in standard deviations of its days.
 const SHAPE_NOISE: f64 = 0.6;
 /// Daily mean reversion towards the initial price.
-const PULL: f64 = 0.006;
+const MEAN_REVERSION: f64 = 0.006;
 const TREND_BARS: usize = 64;
 /// Invented tokens that crash, and the number of steps before the end.
 const CRASHES: &[(&str, usize)] = &[("SAFEMAX", 9), ("CLAIMETH", 33), ("BLOX∞", 150)];
@@ -38,7 +38,7 @@ pub(super) struct Path {
 impl Path {
     /// Generates `steps` steps of `length` days each; the last ends at the token's price.
     pub(super) fn new(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Self {
-        let mut path = if token.stable { pegged(token, seed, steps) } else { free(token, seed, steps, length) };
+        let mut path = if token.stable { pegged(token, seed, steps) } else { random_walk(token, seed, steps, length) };
         let shift = token.price.ln() - path.levels.last().copied().unwrap_or_default();
         path.levels.iter_mut().for_each(|level| *level += shift);
         path
@@ -64,11 +64,11 @@ fn pegged(token: &DemoToken, seed: u64, steps: usize) -> Path {
     Path { levels, spreads: vec![0.0006; steps], usual: 0.0006 }
 }
 
-fn free(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Path {
+fn random_walk(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Path {
     let mut random = Random::new(seed, &format!("path:{}", token.asset));
     let mut market = Random::new(seed, "market");
     let usual = length.sqrt() * if token.real { random.between(0.026, 0.042) } else { random.between(0.04, 0.065) };
-    let plan = Plan::new(token, steps, &mut random);
+    let plan = PathPlan::new(token, steps, &mut random);
     let mut walk = Walk { variance: usual * usual, usual, drift: 0.0, left: 0 };
     let mut market_drift = 0.0;
     let (mut levels, mut spreads) = (vec![0.0], Vec::with_capacity(steps));
@@ -77,20 +77,20 @@ fn free(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Path {
         if i % 45 == 0 {
             market_drift = market.between(-0.1, 0.1);
         }
-        let tide = length.sqrt() * MARKET_SPREAD * (market.normal() + market_drift);
+        let market_return = length.sqrt() * MARKET_SPREAD * (market.normal() + market_drift);
         let (step, spread) = match plan.at(i) {
-            Part::Shape(shape, bar) => {
+            PathPart::Shape(shape, bar) => {
                 let before = noise;
                 noise = 0.45 * noise + SHAPE_NOISE * usual * SHAPE_CALM * random.normal();
                 (SHAPE_SIZE * usual * (shape.height(bar + 1) - shape.height(bar)) + noise - before, usual * SHAPE_CALM)
             }
-            Part::Trend(drift) => {
+            PathPart::Trend(drift) => {
                 let (step, spread) = walk.step(&mut random);
                 (0.8 * (step - walk.drift) + drift * usual, spread)
             }
-            Part::Open => {
+            PathPart::Open => {
                 let (step, spread) = walk.step(&mut random);
-                (step + BETA * tide - PULL * length * level, spread)
+                (step + BETA * market_return - MEAN_REVERSION * length * level, spread)
             }
         };
         level += step;
@@ -98,14 +98,14 @@ fn free(token: &DemoToken, seed: u64, steps: usize, length: f64) -> Path {
         spreads.push(spread);
     }
     let mut path = Path { levels, spreads, usual };
-    path.rein_in(if token.real { 1.7 } else { 2.6 }, steps as f64 * length / 400.0);
+    path.limit_range(if token.real { 1.7 } else { 2.6 }, steps as f64 * length / 400.0);
     path.crash(token);
     path
 }
 
 impl Path {
     /// Compresses the path's range, so that long histories stay within plausible prices.
-    fn rein_in(&mut self, limit: f64, years: f64) {
+    fn limit_range(&mut self, limit: f64, years: f64) {
         let (low, high) = self.levels.iter().fold((f64::MAX, f64::MIN), |(low, high), level| (low.min(*level), high.max(*level)));
         let scale = (limit * years.max(1.0).powf(0.25) / (high - low).max(1e-9)).min(1.0);
         self.levels.iter_mut().chain(&mut self.spreads).for_each(|value| *value *= scale);
@@ -119,7 +119,7 @@ impl Path {
 
     /// Description of the last price movement of `token`; `None` for a random walk.
     pub(super) fn ending(token: &DemoToken) -> Option<&'static str> {
-        match shapes::ending(token.ordinal) {
+        match shapes::ending(token.asset_index) {
             _ if token.stable => None,
             _ if Self::crashes(token).is_some() => Some("liquidity pulled"),
             PriceEnding::Shape(shape) => Some(SHAPES[shape].name),
@@ -157,42 +157,44 @@ impl Walk {
         let spread = self.variance.sqrt();
         let jump = if random.unit() < 0.012 { 2.6 } else { 1.0 };
         let shock = spread * jump * random.normal();
-        self.variance = (1.0 - SHOCK - MEMORY) * self.usual * self.usual + SHOCK * shock * shock + MEMORY * self.variance;
+        self.variance = (1.0 - SHOCK_WEIGHT - VARIANCE_WEIGHT) * self.usual * self.usual
+            + SHOCK_WEIGHT * shock * shock
+            + VARIANCE_WEIGHT * self.variance;
         (shock + self.drift, spread)
     }
 }
 
-enum Part {
+enum PathPart {
     Shape(&'static PriceShape, usize),
     Trend(f64),
     Open,
 }
 
 /// Placement of patterns and trends on the path.
-struct Plan {
+struct PathPlan {
     steps: usize,
     ending: PriceEnding,
     /// A pattern in the middle, and its first step.
     middle: Option<(&'static PriceShape, usize)>,
 }
 
-impl Plan {
+impl PathPlan {
     fn new(token: &DemoToken, steps: usize, random: &mut Random) -> Self {
         let shape = random.pick(SHAPES);
         let start = (steps as f64 * random.between(0.2, 0.6)) as usize;
         let middle = (random.unit() < 0.7 && start + shape.bars() + TREND_BARS < steps).then_some((shape, start));
-        Self { steps, ending: shapes::ending(token.ordinal), middle }
+        Self { steps, ending: shapes::ending(token.asset_index), middle }
     }
 
-    fn at(&self, i: usize) -> Part {
+    fn at(&self, i: usize) -> PathPart {
         match (self.ending, self.middle) {
             (PriceEnding::Shape(shape), _) if i + SHAPES[shape].bars() >= self.steps => {
                 let shape = &SHAPES[shape];
-                Part::Shape(shape, i + shape.bars() - self.steps)
+                PathPart::Shape(shape, i + shape.bars() - self.steps)
             }
-            (PriceEnding::Trend(drift), _) if i + TREND_BARS >= self.steps => Part::Trend(drift),
-            (_, Some((shape, start))) if (start..start + shape.bars()).contains(&i) => Part::Shape(shape, i - start),
-            _ => Part::Open,
+            (PriceEnding::Trend(drift), _) if i + TREND_BARS >= self.steps => PathPart::Trend(drift),
+            (_, Some((shape, start))) if (start..start + shape.bars()).contains(&i) => PathPart::Shape(shape, i - start),
+            _ => PathPart::Open,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{
     output::{DemoTable, row},
     pools::DemoPool,
     random::{Random, round},
-    stories::{self, Past, Story},
+    stories::{self, Story, TokenHistory},
 };
 use crate::dataset::address::Address;
 
@@ -18,7 +18,7 @@ pub(super) const LABEL_COLUMNS: &[&str] = &["address", "label", "name", "chain"]
 
 /// Number of ordinary holders per token, beside opinion leaders, pools and services.
 const HOLDERS: usize = 76;
-const VOICES: usize = 72;
+const OPINION_LEADERS: usize = 72;
 const EXCHANGES: &[&str] = &["Northgate Exchange", "Kumo Exchange", "Bourse Azur", "Tidewater Markets"];
 const FIRST: &[&str] = &[
     "ada", "brook", "cleo", "dario", "esme", "fenn", "gaia", "hiro", "ines", "jory", "kaia", "lumi", "mirelle", "nico", "odile", "pax",
@@ -34,17 +34,17 @@ pub(super) fn burn_addresses() -> [Address; 2] {
 }
 
 /// An opinion leader (KOL).
-pub(super) struct Voice {
+pub(super) struct OpinionLeader {
     address: Address,
     handle: String,
     followers: i64,
     engagement_rate: f64,
 }
 
-fn voices(market: &DemoMarket) -> Vec<Voice> {
+fn opinion_leaders(market: &DemoMarket) -> Vec<OpinionLeader> {
     let mut random = Random::new(market.options.seed, "voices");
-    (0..VOICES)
-        .map(|i| Voice {
+    (0..OPINION_LEADERS)
+        .map(|i| OpinionLeader {
             address: random.address(),
             handle: format!(
                 "@{}_{}{}",
@@ -59,19 +59,19 @@ fn voices(market: &DemoMarket) -> Vec<Voice> {
 }
 
 /// Indices of the opinion leaders of `token`, 3 to 14 of them.
-fn speakers(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
+fn opinion_leaders_of(market: &DemoMarket, token: &DemoToken) -> Vec<usize> {
     let mut random = market.random("kols", token);
     let count = if token.index < LEADERS { 8 + random.below(7) } else { 3 + random.below(9) };
-    let mut all: Vec<usize> = (0..VOICES).collect();
-    (0..count).map(|i| all.swap_remove(random.below(VOICES - i))).collect()
+    let mut all: Vec<usize> = (0..OPINION_LEADERS).collect();
+    (0..count).map(|i| all.swap_remove(random.below(OPINION_LEADERS - i))).collect()
 }
 
 pub(super) fn write_kols(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let voices = voices(market);
+    let leaders = opinion_leaders(market);
     for token in &market.tokens {
-        for speaker in speakers(market, token) {
-            let voice = &voices[speaker];
-            row!(table, token.address, voice.address, &voice.handle, voice.followers, voice.engagement_rate)?;
+        for index in opinion_leaders_of(market, token) {
+            let leader = &leaders[index];
+            row!(table, token.address, leader.address, &leader.handle, leader.followers, leader.engagement_rate)?;
         }
     }
     Ok(())
@@ -117,7 +117,7 @@ pub(super) fn deployer(market: &DemoMarket, token: &DemoToken) -> Address {
 /// Holders of a token with balances, largest first: concentrated, and at most the supply in sum.
 fn holders(
     market: &DemoMarket,
-    voices: &[Voice],
+    leaders: &[OpinionLeader],
     services: &[(Address, &str, String, &str)],
     pools: &[&DemoPool],
     token: &DemoToken,
@@ -133,9 +133,9 @@ fn holders(
         }
     };
     // The opinion leaders' wallets in USD: large, medium, small and empty ones in turn.
-    for (i, speaker) in speakers(market, token).into_iter().enumerate() {
+    for (i, index) in opinion_leaders_of(market, token).into_iter().enumerate() {
         let usd = [random.spread(110e3, 900e3), random.spread(12e3, 85e3), random.spread(60.0, 6e3), 0.0][i % 4];
-        give(voices[speaker].address, (usd / token.price).min(token.supply * 0.03), &mut rows);
+        give(leaders[index].address, (usd / token.price).min(token.supply * 0.03), &mut rows);
     }
     for pool in pools {
         give(pool.address, (pool.liquidity / 2.0 / token.price).min(token.supply * 0.06), &mut rows);
@@ -171,7 +171,7 @@ fn holders(
 /// Initial holders of a token with a story.
 pub(super) fn first_holders(market: &DemoMarket, token: &DemoToken) -> Vec<(Address, f64)> {
     let pools: Vec<&DemoPool> = market.pools_of(token).collect();
-    holders(market, &voices(market), &services(market), &pools, token)
+    holders(market, &opinion_leaders(market), &services(market), &pools, token)
 }
 
 /// The chain's locker.
@@ -181,14 +181,14 @@ pub(super) fn locker(market: &DemoMarket, chain: &str) -> Option<Address> {
 
 /// Writes the final holders of a token with a story, and those of its pool's liquidity.
 fn write_story(market: &DemoMarket, token: &DemoToken, story: Story, table: &mut DemoTable) -> Result<(), String> {
-    let past = Past::of(market, token, story);
-    let mut rows: Vec<(Address, u128)> = past.balances.into_iter().filter(|(_, units)| *units > 0).collect();
+    let history = TokenHistory::of(market, token, story);
+    let mut rows: Vec<(Address, u128)> = history.balances.into_iter().filter(|(_, units)| *units > 0).collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     for (holder, units) in rows {
         row!(table, token.address, holder, stories::whole(token, units))?;
     }
-    if let Some(pool) = past.pool {
-        for (holder, share) in past.liquidity {
+    if let Some(pool) = history.pool {
+        for (holder, share) in history.liquidity {
             row!(table, pool, holder, share)?;
         }
     }
@@ -196,7 +196,7 @@ fn write_story(market: &DemoMarket, token: &DemoToken, story: Story, table: &mut
 }
 
 pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    let (voices, services) = (voices(market), services(market));
+    let (leaders, services) = (opinion_leaders(market), services(market));
     let mut pools_of: HashMap<Address, Vec<&DemoPool>> = HashMap::new();
     for pool in market.pools() {
         for token in [pool.token0, pool.token1] {
@@ -210,7 +210,7 @@ pub(super) fn write_holders(market: &DemoMarket, table: &mut DemoTable) -> Resul
             continue;
         }
         let pools = pools_of.get(&token.address).map_or(&[][..], Vec::as_slice);
-        for (holder, balance) in holders(market, &voices, &services, pools, token) {
+        for (holder, balance) in holders(market, &leaders, &services, pools, token) {
             row!(table, token.address, holder, balance)?;
         }
     }

@@ -6,9 +6,9 @@ pub(super) struct PriceShape {
     corners: &'static [(u32, f64)],
 }
 
-/// The final price movement of the `ordinal`-th asset.
-pub(super) fn ending(ordinal: usize) -> PriceEnding {
-    ENDINGS[ordinal % ENDINGS.len()]
+/// The final price movement of the `asset_index`-th asset.
+pub(super) fn ending(asset_index: usize) -> PriceEnding {
+    ENDINGS[asset_index % ENDINGS.len()]
 }
 
 impl PriceShape {

@@ -22,13 +22,13 @@ pub(super) struct Story {
     /// Whether it counts as a known token, as the real ones do.
     pub(super) listed: bool,
     pub(super) verified: bool,
-    plot: Plot,
+    scenario: Scenario,
     /// Days from its first transfer to the end of the demo's time.
     age_days: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Plot {
+enum Scenario {
     /// Ordinary trading; most of the supply is in the pool.
     Market,
     /// Ordinary trading; most of the supply is spread over many holders.
@@ -48,19 +48,19 @@ enum Plot {
 impl Story {
     /// Summary of the scenario, for the dataset's README.
     pub(super) fn summary(&self) -> &'static str {
-        match self.plot {
-            Plot::Market | Plot::Widespread => "people bought, sold and gave it away",
-            Plot::Honeypot => "many bought, their sales failed, the deployer's friends got out",
-            Plot::Rug => "the deployer took the liquidity",
-            Plot::Wash => "a ring of wallets passed the same tokens round",
-            Plot::Sybil => "the deployer's wallets pose as many holders",
-            Plot::Airdrop => "hundreds were sent one amount they never asked for",
+        match self.scenario {
+            Scenario::Market | Scenario::Widespread => "people bought, sold and gave it away",
+            Scenario::Honeypot => "many bought, their sales failed, the deployer's friends got out",
+            Scenario::Rug => "the deployer took the liquidity",
+            Scenario::Wash => "a ring of wallets passed the same tokens round",
+            Scenario::Sybil => "the deployer's wallets pose as many holders",
+            Scenario::Airdrop => "hundreds were sent one amount they never asked for",
         }
     }
 }
 
-const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, plot: Plot) -> (&'static str, Story) {
-    (symbol, Story { contract, listed, verified, plot, age_days: YOUNG_DAYS })
+const fn story(symbol: &'static str, contract: &'static str, listed: bool, verified: bool, scenario: Scenario) -> (&'static str, Story) {
+    (symbol, Story { contract, listed, verified, scenario, age_days: YOUNG_DAYS })
 }
 
 /// Age of an invented token with a story.
@@ -70,17 +70,17 @@ const RESERVE: f64 = 4.2e19;
 
 /// Stories of invented tokens, by symbol.
 pub(super) const STORIES: &[(&str, Story)] = &[
-    story("MOONPUP", "tax_raisable", false, false, Plot::Market),
-    story("HALYARD", "honest", true, true, Plot::Market),
-    story("LUMEO", "owner_mint", true, true, Plot::Market),
-    story("TORII", "pausable", true, true, Plot::Market),
-    story("FROGKING", "sell_block_pair", false, false, Plot::Honeypot),
-    story("SAFEMAX", "hidden_mint", false, false, Plot::Rug),
-    story("NOVAUSD", "blacklist", true, true, Plot::Market),
-    story("ASTROCAT", "honest", false, true, Plot::Sybil),
-    story("CLAIMETH", "phantom_airdrop", false, false, Plot::Airdrop),
-    story("PAPAYA", "airdrop", false, true, Plot::Wash),
-    story("韭菜", "role_drain", false, false, Plot::Market),
+    story("MOONPUP", "tax_raisable", false, false, Scenario::Market),
+    story("HALYARD", "honest", true, true, Scenario::Market),
+    story("LUMEO", "owner_mint", true, true, Scenario::Market),
+    story("TORII", "pausable", true, true, Scenario::Market),
+    story("FROGKING", "sell_block_pair", false, false, Scenario::Honeypot),
+    story("SAFEMAX", "hidden_mint", false, false, Scenario::Rug),
+    story("NOVAUSD", "blacklist", true, true, Scenario::Market),
+    story("ASTROCAT", "honest", false, true, Scenario::Sybil),
+    story("CLAIMETH", "phantom_airdrop", false, false, Scenario::Airdrop),
+    story("PAPAYA", "airdrop", false, true, Scenario::Wash),
+    story("韭菜", "role_drain", false, false, Scenario::Market),
 ];
 
 /// Contracts of the largest tokens without a story of their own: wrapped coins, tokens an issuer can stop, others.
@@ -95,9 +95,11 @@ const TRADES: usize = 420;
 const LARGE_TRADES: usize = 300;
 /// Further holders of a widespread token, beside its initial ones.
 const CROWD: usize = 170;
+/// Probability that a trader gives tokens away.
+const GIFTS: f64 = 0.12;
 /// Trades of a pool between two Sync events.
 const SYNC_EVERY: usize = 4;
-const BLOCK_MS: i64 = 12_000;
+pub(super) const BLOCK_MS: i64 = 12_000;
 /// Block number at the end of the demo's time (invented, of Ethereum's magnitude).
 const LAST_BLOCK: i64 = 23_900_000;
 /// Blocks from the mint to the first liquidity.
@@ -123,7 +125,7 @@ fn large(token: &DemoToken) -> Story {
         (_, true) => ISSUED[token.index % ISSUED.len()],
         _ => PLAIN[token.index % PLAIN.len()],
     };
-    Story { contract, listed: token.real, verified: true, plot: Plot::Widespread, age_days: LARGE_AGE_DAYS }
+    Story { contract, listed: token.real, verified: true, scenario: Scenario::Widespread, age_days: LARGE_AGE_DAYS }
 }
 
 /// Returns the block number at a time.
@@ -134,8 +136,11 @@ pub(super) fn block(time: i64) -> i64 {
 /// Deployment time of a token with a story.
 pub(super) fn deployed(token: &DemoToken, story: Story) -> i64 {
     // The large ones trade against each other, so all of them are deployed before the first of their pools is funded.
-    let wait =
-        if story.plot == Plot::Widespread { token.index as i64 % (FUNDED_BLOCKS - 2) * BLOCK_MS } else { token.index as i64 * HOUR_MS };
+    let wait = if story.scenario == Scenario::Widespread {
+        token.index as i64 % (FUNDED_BLOCKS - 2) * BLOCK_MS
+    } else {
+        token.index as i64 * HOUR_MS
+    };
     END_MS - story.age_days * DAY_MS + wait
 }
 
@@ -156,7 +161,7 @@ pub(super) struct PoolEvent {
 }
 
 /// History of one token.
-pub(super) struct Past {
+pub(super) struct TokenHistory {
     pub(super) transfers: Vec<DemoTransfer>,
     pub(super) balances: HashMap<Address, u128>,
     /// Its main pool: the one with most liquidity among those created for it.
@@ -171,6 +176,9 @@ pub(super) struct Past {
     /// (funder of the first transaction, funded wallet, time)
     pub(super) funding: Vec<(Address, Address, i64)>,
     random: Random,
+    /// Deployment time, and days from then to the end of the demo's time.
+    start: i64,
+    days: i64,
     deployer: Address,
     supply: u128,
 }
@@ -190,13 +198,13 @@ pub(super) fn smallest(token: &DemoToken, units: u128) -> String {
     if units == 0 { "0".to_owned() } else { format!("{units}{}", "0".repeat((token.decimals - DECIMALS_MAX).max(0) as usize)) }
 }
 
-impl Past {
+impl TokenHistory {
     pub(super) fn of(market: &DemoMarket, token: &DemoToken, story: Story) -> Self {
         let deployer = deployer(market, token);
         let pools: Vec<&DemoPool> = market.pools_of(token).collect();
         let own = pools.iter().filter(|pool| pool.of == token.index);
         let own = own.max_by(|a, b| a.liquidity.total_cmp(&b.liquidity).then(b.address.cmp(&a.address))).map(|pool| pool.address);
-        let mut past = Self {
+        let mut history = Self {
             transfers: Vec::new(),
             balances: HashMap::new(),
             pool: own,
@@ -206,24 +214,24 @@ impl Past {
             locks: Vec::new(),
             funding: Vec::new(),
             random: market.random("stories", token),
+            start: deployed(token, story),
+            days: story.age_days,
             deployer,
             supply: units(token, token.supply),
         };
-        let start = deployed(token, story);
-        let days = story.age_days;
-        past.launch(market, token, &pools, (start, story.plot));
-        match story.plot {
-            Plot::Market => past.trade((start, days), TRADES, 0.45),
-            Plot::Widespread => past.trade((start, days), LARGE_TRADES, 0.45),
-            Plot::Honeypot => past.honeypot(start),
-            Plot::Rug => past.rug(start),
-            Plot::Wash => past.wash(start),
-            Plot::Sybil => past.sybil(start),
-            Plot::Airdrop => past.airdrop(start),
+        history.launch(market, token, &pools, story.scenario);
+        match story.scenario {
+            Scenario::Market => history.trade(TRADES, 0.45),
+            Scenario::Widespread => history.trade(LARGE_TRADES, 0.45),
+            Scenario::Honeypot => history.honeypot(),
+            Scenario::Rug => history.rug(),
+            Scenario::Wash => history.wash(),
+            Scenario::Sybil => history.sybil(),
+            Scenario::Airdrop => history.airdrop(),
         }
-        past.transfers.sort_by_key(|transfer| transfer.time);
-        past.own_liquidity(market, token, story.plot);
-        past
+        history.transfers.sort_by_key(|transfer| transfer.time);
+        history.own_liquidity(market, token, story.scenario);
+        history
     }
 
     /// Transfers at most the sender's balance; returns the amount.
@@ -253,8 +261,8 @@ impl Past {
 
     /// The mint; a tenth of a percent burnt; the shares of the initial holders; then, in one block, those of the pools. The main pool gets
     /// the rest, unless the token is widespread and many get it.
-    fn launch(&mut self, market: &DemoMarket, token: &DemoToken, pools: &[&DemoPool], (start, plot): (i64, Plot)) {
-        let deployer = self.deployer;
+    fn launch(&mut self, market: &DemoMarket, token: &DemoToken, pools: &[&DemoPool], scenario: Scenario) {
+        let (deployer, start) = (self.deployer, self.start);
         self.send(start, Address::ZERO, deployer, self.supply);
         self.send(start, deployer, Address::ZERO, self.supply / 1_000);
         self.balances.remove(&Address::ZERO);
@@ -270,7 +278,7 @@ impl Past {
         }
         let funded = start + FUNDED_BLOCKS * BLOCK_MS;
         let main = self.pool;
-        let widespread = plot == Plot::Widespread;
+        let widespread = scenario == Scenario::Widespread;
         for (pool, balance) in pooled.into_iter().filter(|(pool, _)| widespread || Some(*pool) != main) {
             self.send(funded, deployer, pool, units(token, balance));
         }
@@ -296,30 +304,17 @@ impl Past {
     }
 
     /// Purchases, sales and gifts, starting a day after the launch; `selling` is the probability of a sale.
-    fn trade(&mut self, (start, days): (i64, i64), count: usize, selling: f64) {
+    fn trade(&mut self, count: usize, selling: f64) {
         let Some(pool) = self.venue else { return };
         let traders = self.people(count / 3);
-        let step = (days - 2) * DAY_MS / count as i64;
+        let step = (self.days - 2) * DAY_MS / count as i64;
         // Largest purchase: a share of the supply if the pool holds much of it, else of the pool's balance.
         let stock = self.held(pool) as f64;
         let most = if stock > self.supply as f64 / 5.0 { self.supply as f64 * 4e-3 } else { stock * 0.02 };
         let product = stock * RESERVE;
         for i in 0..count as i64 {
-            let time = start + DAY_MS + (i * step + self.random.below(step as usize) as i64) / BLOCK_MS * BLOCK_MS;
-            let trader = *self.random.pick(&traders);
-            let held = self.held(trader);
-            let dice = self.random.unit();
-            if held > 0 && dice < selling {
-                let amount = (held as f64 * self.random.between(0.1, 1.0)) as u128;
-                self.send(time, trader, pool, amount);
-            } else if held > 0 && dice < selling + 0.12 {
-                let other = *self.random.pick(&traders);
-                let amount = (held as f64 * self.random.between(0.05, 0.9)) as u128;
-                self.send(time, trader, other, amount);
-            } else {
-                let amount = self.random.spread(most / 1e4, most) as u128;
-                self.send(time, pool, trader, amount);
-            }
+            let time = self.start + DAY_MS + (i * step + self.random.below(step as usize) as i64) / BLOCK_MS * BLOCK_MS;
+            self.trade_once(time, pool, &traders, selling, most);
             if self.pool == Some(pool) && (i as usize).is_multiple_of(SYNC_EVERY) {
                 let token = self.held(pool) as f64;
                 self.pool_events.push(PoolEvent { time, kind: "sync", token, other: product / token.max(1.0) });
@@ -327,15 +322,33 @@ impl Past {
         }
     }
 
-    fn honeypot(&mut self, start: i64) {
+    /// A purchase of at most `most`, a sale or a gift, by a random trader.
+    fn trade_once(&mut self, time: i64, pool: Address, traders: &[Address], selling: f64, most: f64) {
+        let trader = *self.random.pick(traders);
+        let held = self.held(trader);
+        let dice = self.random.unit();
+        if held > 0 && dice < selling {
+            let amount = (held as f64 * self.random.between(0.1, 1.0)) as u128;
+            self.send(time, trader, pool, amount);
+        } else if held > 0 && dice < selling + GIFTS {
+            let other = *self.random.pick(traders);
+            let amount = (held as f64 * self.random.between(0.05, 0.9)) as u128;
+            self.send(time, trader, other, amount);
+        } else {
+            let amount = self.random.spread(most / 1e4, most) as u128;
+            self.send(time, pool, trader, amount);
+        }
+    }
+
+    fn honeypot(&mut self) {
         let Some(pool) = self.pool else { return };
         let deployer = self.deployer;
         let friends = self.people(3);
         for friend in &friends {
-            self.funding.push((deployer, *friend, start - HOUR_MS));
+            self.funding.push((deployer, *friend, self.start - HOUR_MS));
         }
         for (i, buyer) in self.people(150).into_iter().enumerate() {
-            let time = start + DAY_MS + i as i64 * 2 * HOUR_MS;
+            let time = self.start + DAY_MS + i as i64 * 2 * HOUR_MS;
             let part = self.random.spread(1e-5, 1.5e-3);
             let amount = self.share(part);
             let bought = self.send(time, pool, buyer, amount);
@@ -346,7 +359,7 @@ impl Past {
             }
         }
         for (i, friend) in friends.into_iter().enumerate() {
-            let time = start + (9 + i as i64) * DAY_MS;
+            let time = self.start + (9 + i as i64) * DAY_MS;
             let amount = self.share(0.004);
             self.send(time, deployer, friend, amount);
             self.send(time + HOUR_MS, friend, pool, amount);
@@ -354,44 +367,47 @@ impl Past {
     }
 
     /// The price rises as people buy; after a month all but a thirtieth of the reserves is withdrawn in one transaction.
-    fn rug(&mut self, start: i64) {
+    fn rug(&mut self) {
         let Some(pool) = self.pool else { return };
-        self.trade((start, YOUNG_DAYS), 220, 0.25);
-        // Replaces the reserves of these trades by those of a price that rises before it falls.
-        self.pool_events.truncate(1);
-        let Some(&PoolEvent { token, other, .. }) = self.pool_events.first() else { return };
-        let mut price = 1.0;
-        for i in 0..60_i64 {
-            price *= 1.0 + 0.02 * self.random.normal() + 0.012;
-            let root = f64::sqrt(price);
-            self.pool_events.push(PoolEvent {
-                time: start + DAY_MS + i * 11 * HOUR_MS,
-                kind: "sync",
-                token: token / root,
-                other: other * root,
-            });
-        }
-        let root = f64::sqrt(price);
-        let time = start + 32 * DAY_MS;
-        self.pool_events.push(PoolEvent { time, kind: "burn", token: token / root / 30.0, other: other * root / 30.0 });
+        self.trade(220, 0.25);
+        let Some((token, other)) = self.raise_price() else { return };
+        let time = self.start + 32 * DAY_MS;
+        self.pool_events.push(PoolEvent { time, kind: "burn", token: token / 30.0, other: other / 30.0 });
         // Nobody trades with an empty pool.
-        let undone: Vec<DemoTransfer> = self.transfers.extract_if(.., |transfer| transfer.time >= time).collect();
-        for transfer in undone.iter().rev() {
-            *self.balances.entry(transfer.to).or_default() -= transfer.amount;
-            *self.balances.entry(transfer.from).or_default() += transfer.amount;
-        }
+        self.undo_since(time);
         let taken = (self.held(pool) as f64 * 0.967) as u128;
         let deployer = self.deployer;
         self.send(time, pool, deployer, taken);
     }
 
-    fn wash(&mut self, start: i64) {
-        self.trade((start, YOUNG_DAYS), 150, 0.45);
+    /// Replaces the pool's reserves after its first event by those of a rising price; returns the last ones.
+    fn raise_price(&mut self) -> Option<(f64, f64)> {
+        self.pool_events.truncate(1);
+        let &PoolEvent { token, other, .. } = self.pool_events.first()?;
+        let mut price = 1.0;
+        for i in 0..60_i64 {
+            price *= 1.0 + 0.02 * self.random.normal() + 0.012;
+            let (time, root) = (self.start + DAY_MS + i * 11 * HOUR_MS, f64::sqrt(price));
+            self.pool_events.push(PoolEvent { time, kind: "sync", token: token / root, other: other * root });
+        }
+        self.pool_events.last().map(|last| (last.token, last.other))
+    }
+
+    fn undo_since(&mut self, time: i64) {
+        let undone: Vec<DemoTransfer> = self.transfers.extract_if(.., |transfer| transfer.time >= time).collect();
+        for transfer in undone.iter().rev() {
+            *self.balances.entry(transfer.to).or_default() -= transfer.amount;
+            *self.balances.entry(transfer.from).or_default() += transfer.amount;
+        }
+    }
+
+    fn wash(&mut self) {
+        self.trade(150, 0.45);
         let Some(pool) = self.pool else { return };
         let ring = self.people(5);
         let amount = self.share(0.011);
-        self.send(start + 20 * HOUR_MS, pool, ring[0], amount);
-        let mut time = start + 25 * DAY_MS;
+        self.send(self.start + 20 * HOUR_MS, pool, ring[0], amount);
+        let mut time = self.start + 25 * DAY_MS;
         for round in 0..34 {
             for i in 0..ring.len() {
                 self.send(time, ring[i], ring[(i + 1) % ring.len()], amount);
@@ -401,34 +417,34 @@ impl Past {
         }
     }
 
-    fn sybil(&mut self, start: i64) {
+    fn sybil(&mut self) {
         let Some(pool) = self.pool else { return };
         let funder = self.random.address();
         let amount = self.share(0.0042);
         for (i, wallet) in self.people(48).into_iter().enumerate() {
-            let time = start + (FUNDED_BLOCKS + 1 + i as i64 % 3) * BLOCK_MS;
-            self.funding.push((funder, wallet, start - 2 * HOUR_MS + i as i64 * 60_000));
+            let time = self.start + (FUNDED_BLOCKS + 1 + i as i64 % 3) * BLOCK_MS;
+            self.funding.push((funder, wallet, self.start - 2 * HOUR_MS + i as i64 * 60_000));
             self.send(time, pool, wallet, amount);
         }
-        self.trade((start, YOUNG_DAYS), 160, 0.45);
+        self.trade(160, 0.45);
     }
 
-    fn airdrop(&mut self, start: i64) {
+    fn airdrop(&mut self) {
         let deployer = self.deployer;
         let amount = self.supply / 40_000;
         for (i, receiver) in self.people(320).into_iter().enumerate() {
-            self.send(start + 2 * DAY_MS + i as i64 / 80 * BLOCK_MS, deployer, receiver, amount);
+            self.send(self.start + 2 * DAY_MS + i as i64 / 80 * BLOCK_MS, deployer, receiver, amount);
         }
-        self.trade((start, YOUNG_DAYS), 70, 0.3);
+        self.trade(70, 0.3);
     }
 
     /// Scammers keep their LP tokens; honest deployers lock or burn most of them.
-    fn own_liquidity(&mut self, market: &DemoMarket, token: &DemoToken, plot: Plot) {
+    fn own_liquidity(&mut self, market: &DemoMarket, token: &DemoToken, scenario: Scenario) {
         let deployer = self.deployer;
-        match plot {
-            Plot::Honeypot | Plot::Rug | Plot::Airdrop => self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)],
-            Plot::Sybil | Plot::Wash => self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)],
-            Plot::Market | Plot::Widespread => {
+        match scenario {
+            Scenario::Honeypot | Scenario::Rug | Scenario::Airdrop => self.liquidity = vec![(deployer, 93.0), (self.random.address(), 7.0)],
+            Scenario::Sybil | Scenario::Wash => self.liquidity = vec![(deployer, 41.0), (burn_addresses()[1], 59.0)],
+            Scenario::Market | Scenario::Widespread => {
                 let Some(locker) = people::locker(market, token.chain()) else { return };
                 self.liquidity = vec![(locker, 78.0), (burn_addresses()[1], 14.0), (self.random.address(), 8.0)];
                 self.locks.push((locker, 78.0, END_MS + 400 * DAY_MS));

@@ -7,7 +7,7 @@ use super::{
     output::{DemoTable, row},
     people::{burn_addresses, deployer},
     random::Random,
-    stories::{self, DemoTransfer, Past},
+    stories::{self, BLOCK_MS, DemoTransfer, TokenHistory},
 };
 use crate::dataset::{
     address::Address,
@@ -18,12 +18,11 @@ pub(super) const COLUMNS: &[&str] =
     &["token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "log_index", "status"];
 /// Wallets per token that send and receive it.
 const WALLETS: usize = 400;
-const BLOCK_MS: i64 = 12_000;
 /// Approximate number for a token with a story, for progress only.
-const OF_A_STORY: u64 = 500;
+const PER_STORY: u64 = 500;
 
 pub(super) fn rows(market: &DemoMarket) -> u64 {
-    market.options.transfers.unwrap_or_else(|| evidence::with_story(market).count() as u64 * OF_A_STORY)
+    market.options.transfers.unwrap_or_else(|| evidence::with_story(market).count() as u64 * PER_STORY)
 }
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
@@ -37,7 +36,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
     for (token, story) in evidence::with_story(market) {
         let mut random = market.random("transfers", token);
         let (mut time, mut log_index) = (0, 0);
-        for transfer in Past::of(market, token, story).transfers {
+        for transfer in TokenHistory::of(market, token, story).transfers {
             // Within a block transfers are ordered by log index.
             log_index = if transfer.time == time { log_index + 1 } else { random.below(40) as i64 };
             time = transfer.time;
@@ -104,8 +103,8 @@ impl Wallets {
         if self.holding.is_empty() {
             return (DEPLOYER, DEPLOYER, 0);
         }
-        let place = random.below(self.holding.len());
-        let from = self.holding[place];
+        let at = random.below(self.holding.len());
+        let from = self.holding[at];
         let to = if burns { DEAD } else { DEPLOYER + 1 + random.below(WALLETS) };
         let balance = self.balances[from];
         let everything = random.unit() < 0.14;
@@ -124,7 +123,7 @@ impl Wallets {
             self.balances[to] += amount;
             self.balances[from] -= amount;
             if self.balances[from] == 0 {
-                self.holding.swap_remove(place);
+                self.holding.swap_remove(at);
             }
         }
         (from, to, amount)

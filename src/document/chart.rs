@@ -87,7 +87,7 @@ impl Chart {
     /// `None` if no candle has prices.
     pub(super) fn new(candles: &TokenCandles, trendline: &TrendlineAnswer, card: Option<&Pattern>) -> Option<Self> {
         let all: Vec<Bar> = candles.candles.iter().filter_map(bar).collect();
-        let card_from = card.and_then(|card| place(&all, card.detail.as_ref()?.start_time));
+        let card_from = card.and_then(|card| candle_at(&all, card.detail.as_ref()?.start_time));
         let first = all.len().saturating_sub(CANDLES).min(card_from.map_or(usize::MAX, |from| from.saturating_sub(BEFORE)));
         let bars = all[first..].to_vec();
         let (oldest, last) = (bars.first()?, bars.last()?);
@@ -101,14 +101,14 @@ impl Chart {
                     LineType::Resistance => Kind::Resistance,
                     LineType::Regression => Kind::Regression,
                 };
-                let from = (place(&bars, line.start_time?)? as f64, line.intercept);
-                Some(Stroke { kind, from, to: (place(&bars, line.end_time?)? as f64, line.end_price?), straight: true })
+                let from = (candle_at(&bars, line.start_time?)? as f64, line.intercept);
+                Some(Stroke { kind, from, to: (candle_at(&bars, line.end_time?)? as f64, line.end_price?), straight: true })
             })
             .collect();
         let mut levels = vec![Mark { kind: Kind::Close, label: "close", price: last.close }];
         if let Some((card, detail)) = card.and_then(|card| Some((card, card.detail.as_ref()?))) {
             let start = start_of(&bars, card, detail);
-            strokes.extend(start.into_iter().flat_map(|start| detail.boundary.iter().map(move |segment| edge(segment, start))));
+            strokes.extend(start.into_iter().flat_map(|start| detail.boundary.iter().map(move |segment| boundary_stroke(segment, start))));
             levels.push(Mark { kind: Kind::Target, label: "target", price: detail.target_price });
             levels.push(Mark { kind: Kind::Stop, label: "stop", price: detail.stop_price });
             let way = if detail.direction == Direction::Up { "up" } else { "down" };
@@ -132,23 +132,23 @@ impl Chart {
 
 fn bar(candle: &Candle) -> Option<Bar> {
     let bar = Bar { time: candle.timestamp, open: candle.open?, high: candle.high?, low: candle.low?, close: candle.close? };
-    let sound = bar.low > 0.0 && [bar.open, bar.close].iter().all(|price| (bar.low..=bar.high).contains(price));
-    sound.then_some(bar)
+    let valid = bar.low > 0.0 && [bar.open, bar.close].iter().all(|price| (bar.low..=bar.high).contains(price));
+    valid.then_some(bar)
 }
 
 /// Index of the candle at that time.
-fn place(bars: &[Bar], time: Time) -> Option<usize> {
+fn candle_at(bars: &[Bar], time: Time) -> Option<usize> {
     bars.binary_search_by_key(&time.0, |bar| bar.time.0).ok()
 }
 
 /// Index of the frame's oldest candle; `None` if candles of the pattern are not drawn, which would shift its outline.
 fn start_of(bars: &[Bar], card: &Pattern, detail: &PatternDetail) -> Option<f64> {
-    let (from, to) = (place(bars, detail.start_time)?, place(bars, detail.end_time)?);
+    let (from, to) = (candle_at(bars, detail.start_time)?, candle_at(bars, detail.end_time)?);
     (to.checked_sub(from)? == card.end_index.checked_sub(card.start_index)?).then_some(from as f64 - card.start_index as f64)
 }
 
 /// `start`: index of the frame's oldest candle.
-fn edge(segment: &Segment, start: f64) -> Stroke {
+fn boundary_stroke(segment: &Segment, start: f64) -> Stroke {
     let end = |index: usize, price| (start + index as f64, price);
     let (from, to) = (end(segment.from.index, segment.from.price), end(segment.to.index, segment.to.price));
     Stroke { kind: Kind::Boundary, from, to, straight: false }

@@ -6,7 +6,7 @@ mod levels;
 use serde_json::Value;
 
 use super::{
-    Block, DocumentTable, Level, Piece, Section, Tone,
+    Block, DocumentTable, Level, Section, StyledText, Tone,
     chart::Chart,
     format::{self, MISSING, many},
     words,
@@ -26,7 +26,7 @@ const POSTS: usize = 5;
 
 /// Additions to a token's report, computed from the current data.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Beside {
+pub(super) struct Extras {
     pub(super) chart: Option<Chart>,
     /// Index of the pattern on the trade card: the best open one.
     pub(super) card: Option<usize>,
@@ -37,11 +37,11 @@ pub(super) struct Beside {
 }
 
 /// Returns the sections of one token of a report.
-pub(super) fn token(token: &Value, beside: Beside) -> Vec<Section> {
+pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
     let mut sections = vec![head(token), verdict(token)];
-    sections.push(either(levels::trendlines(&token["trendline"], beside.chart, beside.why_plain)));
-    sections.extend(beside.card.map(|card| levels::trade_card(&token["patterns"], card, beside.record.as_ref())));
+    sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain)));
+    sections.extend(extras.card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref())));
     sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"]), holders(token)].map(either));
     sections.extend(posts(&token["token"]));
     sections.push(either(dexes(&token["dexes"])));
@@ -57,15 +57,15 @@ impl Section {
     }
 
     fn say(&mut self, text: impl Into<String>, tone: Tone) {
-        self.blocks.push(Block::Say(Piece::new(text, tone)));
+        self.blocks.push(Block::Sentence(StyledText::new(text, tone)));
     }
 
     fn labelled(&mut self, label: &'static str, text: impl Into<String>, tone: Tone) {
-        self.blocks.push(Block::Labelled(label, Piece::new(text, tone)));
+        self.blocks.push(Block::Labelled(label, StyledText::new(text, tone)));
     }
 
     /// Adds the rows as a table; without any, the sentence.
-    fn table(&mut self, header: &'static [&'static str], rows: Vec<Vec<Piece>>, otherwise: &str) {
+    fn table(&mut self, header: &'static [&'static str], rows: Vec<Vec<StyledText>>, otherwise: &str) {
         if rows.is_empty() {
             self.say(otherwise, Tone::Quiet);
         } else {
@@ -153,7 +153,7 @@ pub fn check_mark(state: CheckState) -> &'static str {
     }
 }
 
-fn said(state: CheckState) -> &'static str {
+fn state_text(state: CheckState) -> &'static str {
     match state {
         CheckState::Found => "found",
         CheckState::Unheld => "nobody's",
@@ -169,7 +169,7 @@ fn checklist(part: &Value) -> PartSection {
     let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
     let count = |state: CheckState| checks.iter().filter(|check| is(check, state)).count();
     let counted = CheckState::ALL.map(|state| (count(state), state)).into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", said(state))).collect();
+    let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", state_text(state))).collect();
     let mut section = Section::part("checklist", counts.join(" · "));
     for group in Group::ALL {
         let name = group.title().to_lowercase().replace(' ', "_");
@@ -185,13 +185,13 @@ fn checklist(part: &Value) -> PartSection {
     Ok(section)
 }
 
-fn check(check: &Value) -> Vec<Piece> {
+fn check(check: &Value) -> Vec<StyledText> {
     let state = CheckState::ALL.into_iter().find(|state| state.word() == word(&check["state"])).unwrap_or(CheckState::NotChecked);
     let (mark, text) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
     let code = word(&check["code"]);
     let meaning = AnomalyCode::ALL.iter().find(|known| known.word() == code).map_or("", |known| known.meaning());
-    let told = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
-    vec![Piece::new(check_mark(state), mark), Piece::new(code, text), Piece::new(told, text)]
+    let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
+    vec![StyledText::new(check_mark(state), mark), StyledText::new(code, text), StyledText::new(detail, text)]
 }
 
 fn holders(token: &Value) -> PartSection {
@@ -210,9 +210,9 @@ fn holders(token: &Value) -> PartSection {
     let row = |holder: &Value| {
         let labels: Vec<&str> = list(&holder["labels"]).iter().filter_map(Value::as_str).collect();
         vec![
-            Piece::plain(format::human(holder["balance"].as_f64())),
-            Piece::quiet(word(&holder["holder_address"])),
-            Piece::plain(labels.join(", ")),
+            StyledText::plain(format::human(holder["balance"].as_f64())),
+            StyledText::quiet(word(&holder["holder_address"])),
+            StyledText::plain(labels.join(", ")),
         ]
     };
     let rows = held.iter().take(ROWS).map(row).collect();
@@ -228,9 +228,9 @@ fn posts(token: &Value) -> Option<Section> {
     let mut section = Section::part("top posts", shown_of(posts.len(), POSTS, "post", "posts"));
     let row = |post: &Value| {
         vec![
-            Piece::quiet(day(word(&post["published_at"]))),
-            Piece::quiet(format::human(post["engagement"].as_f64())),
-            Piece::plain(word(&post["title"])),
+            StyledText::quiet(day(word(&post["published_at"]))),
+            StyledText::quiet(format::human(post["engagement"].as_f64())),
+            StyledText::plain(word(&post["title"])),
         ]
     };
     section.table(&["date", "engagement", "title"], posts.iter().take(POSTS).map(row).collect(), "no post is known");
@@ -244,12 +244,12 @@ fn dexes(part: &Value) -> PartSection {
     let row = |dex: &Value| {
         let best = &dex["bestPool"];
         vec![
-            Piece::plain(words::versioned(word(&dex["name"]), word(&dex["dexId"]))),
-            Piece::quiet(dex["chainId"].as_str().map_or_else(|| MISSING.to_owned(), chain)),
-            Piece::plain(format::human(best["liquidity"].as_f64())),
-            Piece::quiet(format::human(dex["volume24h"].as_f64())),
-            Piece::quiet(dex["poolCount"].as_u64().map_or_else(|| MISSING.to_owned(), format::count)),
-            Piece::plain(word(&best["pair"])),
+            StyledText::plain(words::versioned(word(&dex["name"]), word(&dex["dexId"]))),
+            StyledText::quiet(dex["chainId"].as_str().map_or_else(|| MISSING.to_owned(), chain)),
+            StyledText::plain(format::human(best["liquidity"].as_f64())),
+            StyledText::quiet(format::human(dex["volume24h"].as_f64())),
+            StyledText::quiet(dex["poolCount"].as_u64().map_or_else(|| MISSING.to_owned(), format::count)),
+            StyledText::plain(word(&best["pair"])),
         ]
     };
     let header = &["DEX", "chain", "best pool's liquidity, USD", "24h, USD", "pools", "best pool"];

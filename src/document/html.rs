@@ -1,7 +1,7 @@
 //! HTML rendering: one self-contained file without scripts, following the reader's light or dark scheme, printable. Every text is escaped
 //! here.
 
-use super::{Block, Document, DocumentTable, Level, Piece, Section, Tone, readable};
+use super::{Block, Document, DocumentTable, Level, Section, StyledText, Tone, readable};
 
 const STYLE: &str = include_str!("html/style.css");
 /// Content Security Policy: inline styles only.
@@ -36,9 +36,9 @@ fn write_section(section: &Section, html: &mut String) {
             labelled = is_labelled;
         }
         match block {
-            Block::Say(piece) => html.push_str(&format!("<p{}>{}</p>\n", class(piece), escaped(&piece.text))),
-            Block::Labelled(label, piece) => {
-                html.push_str(&format!("<dt>{}</dt><dd{}>{}</dd>\n", escaped(label), class(piece), escaped(&piece.text)));
+            Block::Sentence(styled) => html.push_str(&format!("<p{}>{}</p>\n", class(styled), escaped(&styled.text))),
+            Block::Labelled(label, styled) => {
+                html.push_str(&format!("<dt>{}</dt><dd{}>{}</dd>\n", escaped(label), class(styled), escaped(&styled.text)));
             }
             Block::Table(table) => write_table(table, html),
             Block::Chart(chart) => {
@@ -67,16 +67,16 @@ fn write_table(table: &DocumentTable, html: &mut String) {
     html.push_str("<tbody>\n");
     for row in &table.rows {
         html.push_str("<tr>");
-        for piece in row {
-            html.push_str(&format!("<td{}>{}</td>", class(piece), escaped(&piece.text)));
+        for styled in row {
+            html.push_str(&format!("<td{}>{}</td>", class(styled), escaped(&styled.text)));
         }
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody>\n</table></div>\n");
 }
 
-fn class(piece: &Piece) -> &'static str {
-    match piece.tone {
+fn class(styled: &StyledText) -> &'static str {
+    match styled.tone {
         Tone::Plain => "",
         Tone::Quiet => " class=\"quiet\"",
         Tone::Good => " class=\"good\"",

@@ -1,7 +1,7 @@
 //! GitHub-flavoured Markdown rendering. Dataset texts are escaped, so that none becomes a link, picture, tag or list. The chart is omitted;
 //! the tables contain its figures.
 
-use super::{Block, Document, DocumentTable, Level, Piece, Section, readable};
+use super::{Block, Document, DocumentTable, Level, Section, StyledText, readable};
 
 pub(super) fn write(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", escaped(&document.title), escaped(&document.note));
@@ -21,8 +21,8 @@ fn write_section(section: &Section, text: &mut String) {
     }
     for block in &section.blocks {
         match block {
-            Block::Say(piece) => text.push_str(&format!("{}\n\n", escaped(&piece.text))),
-            Block::Labelled(label, piece) => text.push_str(&format!("- **{}**: {}\n", escaped(label), escaped(&piece.text))),
+            Block::Sentence(styled) => text.push_str(&format!("{}\n\n", escaped(&styled.text))),
+            Block::Labelled(label, styled) => text.push_str(&format!("- **{}**: {}\n", escaped(label), escaped(&styled.text))),
             Block::Table(table) => write_table(table, text),
             Block::Chart(_) => {}
         }
@@ -37,7 +37,7 @@ fn write_table(table: &DocumentTable, text: &mut String) {
     let header: Vec<String> = (0..columns).map(|column| table.header.get(column).map_or_else(String::new, |name| escaped(name))).collect();
     text.push_str(&format!("| {} |\n|{}\n", header.join(" | "), "---|".repeat(columns)));
     for row in &table.rows {
-        let cells: Vec<String> = row.iter().map(|Piece { text, .. }| escaped(text)).collect();
+        let cells: Vec<String> = row.iter().map(|StyledText { text, .. }| escaped(text)).collect();
         text.push_str(&format!("| {} |\n", cells.join(" | ")));
     }
     text.push('\n');

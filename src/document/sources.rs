@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    Block, DocumentTable, Level, Piece, Section, Tone,
+    Block, DocumentTable, Level, Section, StyledText, Tone,
     format::{self, MISSING},
 };
 use crate::{dataset::time::Time, jobs::Sources};
@@ -18,26 +18,31 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
     let mut rows = Vec::new();
     let mut newer = false;
     for table in &sources.tables {
-        let name = |place: usize| Piece::plain(if place == 0 { table.name.as_str() } else { "" });
+        let name = |place: usize| StyledText::plain(if place == 0 { table.name.as_str() } else { "" });
         for (place, file) in table.files.iter().enumerate() {
             let late = file.modified().zip(before).is_some_and(|(written, before)| written > before);
             newer |= late;
             let written = file.modified().map_or_else(|| MISSING.to_owned(), Time::minute_text);
             let tone = if late { Tone::Warning } else { Tone::Quiet };
-            rows.push(vec![name(place), Piece::plain(format::count(file.rows)), Piece::new(written, tone), Piece::plain(&file.name)]);
+            rows.push(vec![
+                name(place),
+                StyledText::plain(format::count(file.rows)),
+                StyledText::new(written, tone),
+                StyledText::plain(&file.name),
+            ]);
         }
         if table.more > 0 {
             let says = format!("and {}", format::many(table.more, "file more", "files more"));
-            rows.push(vec![name(1), Piece::default(), Piece::default(), Piece::quiet(says)]);
+            rows.push(vec![name(1), StyledText::default(), StyledText::default(), StyledText::quiet(says)]);
         }
         if !table.elsewhere.is_empty() {
             let since = table.unreached_since.map_or_else(String::new, |time| format!(", not reached since {}", Time(time).minute_text()));
             let says = format!("at {}{since}", table.elsewhere.join(", "));
-            rows.push(vec![name(1), Piece::default(), Piece::default(), Piece::quiet(says)]);
+            rows.push(vec![name(1), StyledText::default(), StyledText::default(), StyledText::quiet(says)]);
         }
     }
     section.blocks.push(Block::Table(DocumentTable { caption: "", header: &["table", "rows", "written, UTC", "file"], rows }));
-    let mut warn = |says: &str| section.blocks.push(Block::Say(Piece::new(says, Tone::Warning)));
+    let mut warn = |says: &str| section.blocks.push(Block::Sentence(StyledText::new(says, Tone::Warning)));
     if newer {
         warn("Files marked here were written after the job was started: its results may be of older data.");
     }

@@ -19,38 +19,38 @@ use crate::{
 /// Maximum number of alerts per dataset.
 pub const ALERTS_MAX: usize = 1_000;
 
-/// A condition that is checked with each new generation of the data.
+/// A condition that is evaluated on each new generation of the data.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Alert {
     pub alert_id: String,
-    /// The token it is about; null where it is about every token.
+    /// The token it applies to; null if it applies to every token.
     pub token_address: Option<Address>,
-    /// The token's symbol when the alert was made.
+    /// The token's symbol when the alert was created.
     pub symbol: Option<String>,
-    /// The condition, written as `where` of GET /tokens.
+    /// The condition, in the syntax of `where` of GET /tokens.
     pub condition: String,
     pub created_at: Time,
-    /// Tokens that met it at the last check.
+    /// Number of tokens that met the condition at the last check.
     pub holds: u64,
-    /// When it was checked last.
+    /// Time of the last check.
     pub checked_at: Time,
-    /// Why the last check failed, `holds` being that of the check before; null where it did not.
+    /// Why the last check failed, in which case `holds` is that of the previous check; null if it succeeded.
     pub problem: Option<String>,
-    /// How often it fired.
+    /// Number of firings.
     pub fired: u64,
     pub last_fired_at: Option<Time>,
 }
 
-/// An alert that fired for a token.
+/// A firing of an alert for a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FiredAlert {
-    /// Counts up.
+    /// Increases with every firing.
     pub fired_id: u64,
     pub alert_id: String,
     pub token_address: Address,
     pub symbol: Option<String>,
     pub condition: String,
-    /// When the data were checked.
+    /// Time of the check.
     pub fired_at: Time,
 }
 
@@ -80,12 +80,12 @@ fn about(symbol: Option<&str>, token: Option<&Address>) -> String {
 /// A `fired_id` greater than any real one: the largest integer that every JSON reader represents exactly.
 pub const FIRED_ID_MAX: u64 = (1 << 53) - 1;
 
-/// The alerts of the dataset, and what fired.
+/// The dataset's alerts and their firings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct AlertList {
-    /// The newest first.
+    /// Newest first.
     pub alerts: Vec<Alert>,
-    /// The latest that fired, newest first; those of removed alerts too.
+    /// The latest firings, newest first, including those of removed alerts.
     pub fired: Vec<FiredAlert>,
 }
 
@@ -93,10 +93,10 @@ pub struct AlertList {
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(deny_unknown_fields, example = json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }))]
 pub struct AlertBody {
-    /// Without it the alert is about every token.
+    /// The token it applies to; without it, every token.
     #[schemars(default)]
     pub token_address: Option<Address>,
-    /// Written as `where` of GET /tokens: `price>20`, `score<40`, `pattern:bull_flag`.
+    /// In the syntax of `where` of GET /tokens: `price>20`, `score<40`, `pattern:bull_flag`.
     #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
     pub condition: String,
 }

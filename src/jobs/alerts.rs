@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Jobs, KeptJobs,
+    Jobs, StoredJobs,
     alert::{Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert},
     store::{JobStore, NewAlert},
 };
@@ -30,13 +30,13 @@ pub(super) const HOLDING_MAX: usize = 5_000;
 /// A listener's read position per dataset: the last firing received. A new listener starts at the last one delivered to the user before the
 /// program started.
 #[derive(Debug, Default)]
-pub struct Heard(HashMap<String, u64>);
+pub struct AlertCursor(HashMap<String, u64>);
 
 impl Jobs {
     /// Adds an alert; on return it is on disk. Blocks on data and disk, so must not be called on a drawing or serving thread.
-    pub fn add_alert(&self, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
+    pub fn add_alert(&self, request: &AlertBody, progress: &Progress) -> Result<Alert> {
         let shared = self.workers.shared();
-        add(&shared.store, &shared.deck, wish, progress)
+        add(&shared.store, &shared.deck, request, progress)
     }
 
     pub fn remove_alert(&self, id: &str) -> Result<()> {
@@ -48,22 +48,22 @@ impl Jobs {
         self.workers.shared().store.alerts(&self.dataset(), limit, before)
     }
 
-    /// Calls `hear` with each firing of the open dataset that `heard` has not received, oldest first, and marks them as delivered: no
+    /// Calls `deliver` with each firing of the open dataset that `cursor` has not received, oldest first, and marks them as delivered: no
     /// process announces them again after a restart.
-    pub fn news(&self, heard: &mut Heard, mut hear: impl FnMut(FiredAlert)) -> Result<()> {
+    pub fn deliver_fired(&self, cursor: &mut AlertCursor, mut deliver: impl FnMut(FiredAlert)) -> Result<()> {
         let shared = self.workers.shared();
         let dataset = self.dataset();
-        let mut last = match heard.0.get(&dataset) {
+        let mut last = match cursor.0.get(&dataset) {
             Some(last) => *last,
-            None => shared.told_before(&dataset)?,
+            None => shared.delivered_before_start(&dataset)?,
         };
         loop {
             let page = shared.store.fired_after(&dataset, last)?;
             let Some(newest) = page.last().map(|fired| fired.fired_id) else { return Ok(()) };
-            page.into_iter().for_each(&mut hear);
+            page.into_iter().for_each(&mut deliver);
             last = newest;
-            heard.0.insert(dataset.clone(), last);
-            shared.store.set_told(&dataset, last)?;
+            cursor.0.insert(dataset.clone(), last);
+            shared.store.set_last_delivered(&dataset, last)?;
         }
     }
 
@@ -73,10 +73,10 @@ impl Jobs {
     }
 }
 
-impl KeptJobs {
+impl StoredJobs {
     /// Like `Jobs::add_alert`, on the data that the deck has loaded.
-    pub fn add_alert(&self, deck: &Deck, wish: &AlertBody) -> Result<Alert> {
-        add(&self.0, deck, wish, &Progress::default())
+    pub fn add_alert(&self, deck: &Deck, request: &AlertBody) -> Result<Alert> {
+        add(&self.0, deck, request, &Progress::default())
     }
 
     pub fn remove_alert(&self, id: &str) -> Result<()> {
@@ -89,24 +89,24 @@ impl KeptJobs {
 }
 
 /// Adds an alert to the store. Tokens that already meet the condition do not fire until they have stopped meeting it.
-fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> Result<Alert> {
-    let snapshot = deck.whole_snapshot()?;
-    let held = held(deck, &snapshot, wish, progress)?;
-    let symbol = wish.token_address.and_then(|token| symbol(&snapshot, &token));
-    let (condition, token) = (wish.condition.clone(), wish.token_address);
+fn add(store: &JobStore, deck: &Deck, request: &AlertBody, progress: &Progress) -> Result<Alert> {
+    let snapshot = deck.complete_snapshot()?;
+    let matched = matched_tokens(deck, &snapshot, request, progress)?;
+    let symbol = request.token_address.and_then(|token| symbol(&snapshot, &token));
+    let (condition, token) = (request.condition.clone(), request.token_address);
     let dataset = dataset(&snapshot.dataset.folder);
-    store.add_alert(&NewAlert { dataset, token, symbol, condition, held: held.holds, digest: *snapshot.digest(), at: now() })
+    store.add_alert(&NewAlert { dataset, token, symbol, condition, held: matched.holds, digest: *snapshot.digest(), at: now() })
 }
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.
-pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
+pub(super) fn matched_tokens(deck: &Deck, snapshot: &Snapshot, request: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
     let mut keys = Vec::new();
-    if let Some(token) = &wish.token_address {
+    if let Some(token) = &request.token_address {
         keys.push(Want::Chart(*token));
         keys.extend(balance_fetch_keys(snapshot, token));
     }
-    let _here = fetch(snapshot, &keys, progress)?;
-    let wanted = ConditionMatch { condition: wish.condition.clone(), token: wish.token_address };
+    let _fetched = fetch(snapshot, &keys, progress)?;
+    let wanted = ConditionMatch { condition: request.condition.clone(), token: request.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();
     if count > HOLDING_MAX {

@@ -61,8 +61,8 @@ pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address:
 fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> TaskEnding {
     let problem = match deck.answer_from(snapshot, question, progress) {
         // The answer was written by serde_json, which writes UTF-8.
-        Ok(known) => {
-            let part = String::from_utf8_lossy(&known.json).into_owned();
+        Ok(cached) => {
+            let part = String::from_utf8_lossy(&cached.json).into_owned();
             return TaskEnding { status: TaskStatus::Completed, reason: None, part };
         }
         Err(problem) => problem,

@@ -23,15 +23,15 @@ pub(super) fn new(kind: &str, last: Option<&str>) -> Result<String> {
     getrandom::fill(&mut random[6..])
         .map_err(|_| Problem::new(Code::Busy, "The system has no random numbers to give right now: ask again in a moment."))?;
     let time = now.max(after_last) & ((1 << 48) - 1);
-    Ok(written(kind, time << RANDOM_BITS | u128::from_be_bytes(random)))
+    Ok(encoded(kind, time << RANDOM_BITS | u128::from_be_bytes(random)))
 }
 
 /// Returns the smallest possible job id of `time`: older jobs sort before it.
 pub(super) fn first_at(time: Time) -> String {
-    written(JOB, (time.0.max(0) as u128) << RANDOM_BITS)
+    encoded(JOB, (time.0.max(0) as u128) << RANDOM_BITS)
 }
 
-fn written(kind: &str, mut bits: u128) -> String {
+fn encoded(kind: &str, mut bits: u128) -> String {
     let mut digits = [0u8; 26];
     for digit in digits.iter_mut().rev() {
         *digit = DIGITS[(bits & 31) as usize];

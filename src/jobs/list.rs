@@ -13,12 +13,12 @@ use crate::{
     },
 };
 
-/// A page of the jobs, newest first unless they were sorted.
+/// A page of jobs, newest first unless `sort` is given.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct JobList {
     pub page: u64,
     pub limit: u64,
-    /// All jobs that match.
+    /// Number of matching jobs.
     pub total: u64,
     pub jobs: Rows<Job>,
 }

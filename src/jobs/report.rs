@@ -17,14 +17,14 @@ use crate::{
 pub struct Report {
     pub job_id: String,
     pub status: JobStatus,
-    /// In the order they were given.
+    /// In request order.
     pub tokens: Vec<TokenReport>,
     /// The files it was made of; none before the first task, and of jobs of older versions of the program.
     #[serde(skip)]
     pub sources: Option<Sources>,
 }
 
-/// Each part is what its endpoint answers, `{"error": problem}` where that is a problem, or null while it has not been asked.
+/// Each part is the answer of its endpoint, `{"error": problem}` if that failed, or null if its task has not run yet.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TokenReport {
     pub token_address: Address,
@@ -42,7 +42,7 @@ pub struct TokenReport {
     pub holders: Option<Box<RawValue>>,
 }
 
-/// What the endpoint answers, the problem with it, or null while it has not been asked.
+/// The endpoint's answer, its problem if it failed, or null if the task has not run yet.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]

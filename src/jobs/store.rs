@@ -41,7 +41,7 @@ pub(super) struct ClaimedJob {
 
 /// Key of a task: job, token and analysis.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TaskPlace<'a> {
+pub(super) struct TaskKey<'a> {
     pub(super) job: &'a str,
     /// Index of the token in the job, 0-based.
     pub(super) position: usize,

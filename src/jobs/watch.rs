@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     alert::AlertBody,
-    alerts::{HOLDING_MAX, dataset, held, symbol},
+    alerts::{HOLDING_MAX, dataset, matched_tokens, symbol},
     store::{AlertCheck, StoredAlert},
     worker::Shared,
 };
@@ -41,8 +41,8 @@ pub(super) struct AlertWatch {
 
 impl AlertWatch {
     /// One round: checks the alerts if the generation is new or the backoff has elapsed, and announces firings found by any process.
-    pub(super) fn turn(&mut self, shared: &Shared, progress: &Progress) {
-        let Ok(snapshot) = shared.deck.whole_snapshot() else { return };
+    pub(super) fn run_round(&mut self, shared: &Shared, progress: &Progress) {
+        let Ok(snapshot) = shared.deck.complete_snapshot() else { return };
         if snapshot.generation != self.generation {
             *self = Self { generation: snapshot.generation, announced: std::mem::take(&mut self.announced), ..Self::default() };
         }
@@ -55,7 +55,7 @@ impl AlertWatch {
             (self.failed, self.again) = (0, None);
         } else {
             if let (Some(problem), 0) = (all.err().or(announced.err()), self.failed) {
-                shared.deck.tell(DeckEvent::Said(format!("alerts cannot be checked: {}", problem.detail)));
+                shared.deck.notify(DeckEvent::Notice(format!("alerts cannot be checked: {}", problem.detail)));
             }
             self.again = Some(Instant::now() + pause(self.failed));
             self.failed = self.failed.saturating_add(1);
@@ -95,10 +95,10 @@ impl AlertWatch {
         let last = shared.store.last_fired(dataset)?;
         let before = match self.announced.get(dataset) {
             Some(before) => *before,
-            None => shared.told_before(dataset)?,
+            None => shared.delivered_before_start(dataset)?,
         };
         if last > before {
-            shared.deck.tell(DeckEvent::AlertsFired);
+            shared.deck.notify(DeckEvent::AlertsFired);
         }
         self.announced.insert(dataset.to_owned(), last);
         Ok(())
@@ -111,14 +111,14 @@ fn pause(failed: u32) -> Duration {
 
 /// Checks one alert; false if it must be retried on the same data.
 fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, progress: &Progress) -> Result<bool> {
-    let wish = AlertBody { token_address: watched.token, condition: watched.condition.clone() };
-    match held(&shared.deck, snapshot, &wish, &progress.quiet()) {
-        Ok(held) => shared.store.keep_check(watched, &compare(snapshot, watched, &held)),
+    let request = AlertBody { token_address: watched.token, condition: watched.condition.clone() };
+    match matched_tokens(&shared.deck, snapshot, &request, &progress.quiet()) {
+        Ok(matched) => shared.store.save_check(watched, &compare(snapshot, watched, &matched)),
         Err(problem) if problem.code == Code::Cancelled => Ok(false),
         // An alert that cannot be checked keeps its state.
         Err(problem) => {
             let may_pass = matches!(problem.code, Code::Busy | Code::Loading | Code::SourceUnavailable);
-            shared.store.keep_failed_check(&watched.id, &problem.detail, (!may_pass).then(|| snapshot.digest()), now())?;
+            shared.store.save_failed_check(&watched.id, &problem.detail, (!may_pass).then(|| snapshot.digest()), now())?;
             Ok(!may_pass)
         }
     }

@@ -15,7 +15,7 @@ use super::{
     Analysis, Job, JobOptions, Sources, TaskStatus,
     ask::ask,
     owner::Owner,
-    store::{ClaimedJob, JobStore, TaskPlace, task_id},
+    store::{ClaimedJob, JobStore, TaskKey, task_id},
     watch::AlertWatch,
 };
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Interval for reading other processes' changes from the store.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Debounce: changes closer together are announced once.
 const COALESCE: Duration = Duration::from_millis(50);
 /// Wait after a store failure.
@@ -44,7 +44,7 @@ pub(super) struct Shared {
     /// Cancels the alert check in progress.
     alert_check: Progress,
     /// The last firing delivered to the user before this process started, by dataset.
-    told_before: Mutex<HashMap<String, u64>>,
+    delivered_before_start: Mutex<HashMap<String, u64>>,
     /// Current task of each running job.
     running: Mutex<HashMap<String, RunningTask>>,
     /// Number of calls of `notify`.
@@ -83,7 +83,7 @@ impl Workers {
             owner,
             stopping: AtomicBool::new(false),
             alert_check: Progress::default(),
-            told_before: Mutex::default(),
+            delivered_before_start: Mutex::default(),
             running: Mutex::default(),
             notified: Mutex::default(),
             wake: Condvar::new(),
@@ -111,15 +111,15 @@ impl Workers {
         Ok(())
     }
 
-    /// Stops the threads, waiting up to `patience`. A job that has not stopped by then stays `running` in the store, owned by this process:
+    /// Stops the threads, waiting up to `timeout`. A job that has not stopped by then stays `running` in the store, owned by this process:
     /// the next start requeues it.
-    pub(super) fn stop(&self, patience: Duration) {
+    pub(super) fn stop(&self, timeout: Duration) {
         let shared = &self.shared;
         shared.stopping.store(true, Ordering::SeqCst);
         shared.alert_check.cancel();
         lock(&shared.running).values().for_each(|task| task.progress.cancel());
         shared.notify();
-        let end = Instant::now() + patience;
+        let end = Instant::now() + timeout;
         let mut threads = lock(&self.threads);
         while threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(2));
@@ -172,9 +172,9 @@ impl Shared {
         }
     }
 
-    /// Waits until `notify` has been called more than `seen` times, or for `patience`.
-    fn wait(&self, seen: u64, patience: Duration) {
-        let waited = self.wake.wait_timeout_while(lock(&self.notified), patience, |count| *count == seen && !self.stopping());
+    /// Waits until `notify` has been called more than `seen` times, or for `timeout`.
+    fn wait(&self, seen: u64, timeout: Duration) {
+        let waited = self.wake.wait_timeout_while(lock(&self.notified), timeout, |count| *count == seen && !self.stopping());
         drop(waited);
     }
 
@@ -193,14 +193,14 @@ impl Shared {
             }
             for (change, id) in changes {
                 last = last.max(change);
-                self.deck.tell(DeckEvent::JobUpdated(id));
+                self.deck.notify(DeckEvent::JobUpdated(id));
             }
             if stopping {
                 return;
             }
             self.cancel_what_others_ended();
             std::thread::sleep(COALESCE);
-            self.wait(seen, LOOK);
+            self.wait(seen, POLL_INTERVAL);
         }
     }
 
@@ -209,21 +209,21 @@ impl Shared {
         let mut watch = AlertWatch::default();
         while !self.stopping() {
             let seen = *lock(&self.notified);
-            watch.turn(self, &self.alert_check);
-            self.wait(seen, LOOK);
+            watch.run_round(self, &self.alert_check);
+            self.wait(seen, POLL_INTERVAL);
         }
     }
 
     /// Returns the dataset's last delivered firing as of this process's first call. All its listeners start there, even after a later
     /// delivery to one of them.
-    pub(super) fn told_before(&self, dataset: &str) -> Result<u64> {
-        let mut before = lock(&self.told_before);
-        if let Some(told) = before.get(dataset) {
-            return Ok(*told);
+    pub(super) fn delivered_before_start(&self, dataset: &str) -> Result<u64> {
+        let mut before = lock(&self.delivered_before_start);
+        if let Some(delivered) = before.get(dataset) {
+            return Ok(*delivered);
         }
-        let told = self.store.told(dataset)?;
-        before.insert(dataset.to_owned(), told);
-        Ok(told)
+        let delivered = self.store.last_delivered(dataset)?;
+        before.insert(dataset.to_owned(), delivered);
+        Ok(delivered)
     }
 
     fn cancel_what_others_ended(&self) {
@@ -240,7 +240,7 @@ impl Shared {
             let seen = *lock(&self.notified);
             match self.next() {
                 Ok(Some(job)) => self.run(&job),
-                Ok(None) => self.wait(seen, LOOK),
+                Ok(None) => self.wait(seen, POLL_INTERVAL),
                 Err(_) => self.wait(seen, RETRY),
             }
         }
@@ -248,7 +248,7 @@ impl Shared {
 
     /// Claims the next queued job, if this process owns the queue and the data are loaded.
     fn next(&self) -> Result<Option<ClaimedJob>> {
-        if !self.owner.is_owner() || self.deck.whole_snapshot().is_err() || !self.store.any_queued()? {
+        if !self.owner.is_owner() || self.deck.complete_snapshot().is_err() || !self.store.any_queued()? {
             return Ok(None);
         }
         let claimed = self.store.claim()?;
@@ -278,12 +278,12 @@ impl Shared {
         let mut tokens_used = 0;
         for (position, address) in job.tokens.iter().enumerate() {
             // All answers about a token come from one generation.
-            let snapshot = self.deck.whole_snapshot()?;
-            self.store.keep_sources(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
+            let snapshot = self.deck.complete_snapshot()?;
+            self.store.save_sources(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for &analysis in Analysis::ALL {
-                let place = TaskPlace { job: &job.id, position, analysis };
-                if !self.run_task(&snapshot, place, address, tokens_used)? {
+                let key = TaskKey { job: &job.id, position, analysis };
+                if !self.run_task(&snapshot, key, address, tokens_used)? {
                     return Ok(());
                 }
             }
@@ -292,24 +292,24 @@ impl Shared {
     }
 
     /// False if the job was terminated or deleted meanwhile.
-    fn run_task(&self, snapshot: &Snapshot, place: TaskPlace<'_>, address: &Address, tokens_used: u64) -> Result<bool> {
+    fn run_task(&self, snapshot: &Snapshot, key: TaskKey<'_>, address: &Address, tokens_used: u64) -> Result<bool> {
         let interrupted = || Problem::new(Code::ShuttingDown, "The program is ending.");
         let progress = Progress::default();
-        let task = RunningTask { progress: progress.clone(), task_id: task_id(place.analysis, address) };
+        let task = RunningTask { progress: progress.clone(), task_id: task_id(key.analysis, address) };
         // Registered before asking the store, so that a concurrent stop or termination finds it.
-        lock(&self.running).insert(place.job.to_owned(), task);
+        lock(&self.running).insert(key.job.to_owned(), task);
         if self.stopping() {
             return Err(interrupted());
         }
-        if !self.store.begin_task(place, tokens_used)? {
+        if !self.store.begin_task(key, tokens_used)? {
             return Ok(false);
         }
         self.notify();
-        let ending = ask(&self.deck, snapshot, place.analysis, *address, &progress);
+        let ending = ask(&self.deck, snapshot, key.analysis, *address, &progress);
         if progress.cancelled() && self.stopping() {
             return Err(interrupted());
         }
-        let still_runs = self.store.end_task(place, &ending)?;
+        let still_runs = self.store.end_task(key, &ending)?;
         if still_runs {
             self.notify();
         }

@@ -255,7 +255,7 @@ impl App {
                 self.read_alerts();
             }
             DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
-            DeckEvent::Said(text) => self.say(text, false),
+            DeckEvent::Notice(text) => self.say(text, false),
             DeckEvent::AlertsFired => self.read_alerts(),
             DeckEvent::JobUpdated(_) => {}
         }
@@ -267,17 +267,17 @@ impl App {
 
     /// Asks once for consent to the dataset's remote origins; false where there is nothing to ask.
     fn ask_consent(&mut self) -> bool {
-        let asks = self.setup.deck.load_state().asks;
-        if asks.is_empty() || asks == self.asked_about {
+        let origins = self.setup.deck.load_state().unconsented;
+        if origins.is_empty() || origins == self.asked_about {
             return false;
         }
-        let places = asks.join(", ");
+        let places = origins.join(", ");
         let says = format!(
             "This dataset asks for data at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
              How much it is stands below before the first byte comes."
         );
-        self.asked_about.clone_from(&asks);
-        let confirm = Confirm::new("files elsewhere", says, "ask there", super::overlay::Command::Agree(asks));
+        self.asked_about.clone_from(&origins);
+        let confirm = Confirm::new("files elsewhere", says, "ask there", super::overlay::Command::Agree(origins));
         self.overlay = Some(Overlay::Confirm(confirm));
         true
     }

@@ -103,8 +103,8 @@ impl App {
         if self.load.running {
             x += 3 + put(buffer, row, x + 3, 0, &self.loading_text(), theme.style(Role::Accent));
         }
-        if !self.load.asking.is_empty() {
-            let names = text::truncate(&self.load.asking.join(", "), usize::from(row.width / 4)).into_owned();
+        if !self.load.contacting.is_empty() {
+            let names = text::truncate(&self.load.contacting.join(", "), usize::from(row.width / 4)).into_owned();
             x += 3 + put(buffer, row, x + 3, 0, &format!("↗ {names}"), theme.style(Role::Accent));
         }
         let (api, style) = self.api_text();
@@ -170,7 +170,7 @@ impl App {
     fn loading_text(&self) -> String {
         let under_way = self.load.tables.iter().find(|(_, done, total)| done < total).or(self.load.tables.last());
         match under_way {
-            Some((table, done, total)) if *total > 0 && !self.load.asking.is_empty() => {
+            Some((table, done, total)) if *total > 0 && !self.load.contacting.is_empty() => {
                 format!("loading {table} {} of {}", format::bytes(*done), format::bytes(*total))
             }
             Some((table, done, total)) if *total > 0 => {

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     analysis::indicators::Indicator,
     dataset::{address::Address, export::ExportRows, time::Time},
-    deck::{Deck, known::Known, load::LoadState, pending::Pending},
+    deck::{Deck, cached::CachedAnswer, load::LoadState, pending::PendingAnswer},
     error::{Problem, Result},
     jobs::Jobs,
     question::{Question, progress::Progress, snapshot::Snapshot},
@@ -265,9 +265,9 @@ impl Export {
 /// outcome.
 pub struct ViewQuestion<Q: Question> {
     question: Option<(u64, Q)>,
-    pending: Option<Pending<Q::Answer>>,
+    pending: Option<PendingAnswer<Q::Answer>>,
     /// The current answer, shared while it is drawn.
-    pub known: Option<Arc<Known<Q::Answer>>>,
+    pub known: Option<Arc<CachedAnswer<Q::Answer>>>,
     pub problem: Option<Problem>,
 }
 
@@ -288,7 +288,7 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         let wanted = (snapshot.generation, question);
         let mut changed = false;
         if self.question.as_ref() != Some(&wanted) {
-            if let Some(known) = context.deck.known(&wanted.1) {
+            if let Some(known) = context.deck.cached(&wanted.1) {
                 self.pending = None;
                 (self.known, self.problem) = (Some(known), None);
             } else {
@@ -298,7 +298,7 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
             self.question = Some(wanted);
             changed = true;
         }
-        if let Some(outcome) = self.pending.as_mut().and_then(Pending::poll_now) {
+        if let Some(outcome) = self.pending.as_mut().and_then(PendingAnswer::poll_now) {
             self.pending = None;
             changed = true;
             match outcome {
@@ -325,7 +325,7 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
 
     /// (done, total) of a pending answer.
     pub fn progress(&self) -> Option<(u64, u64)> {
-        self.pending.as_ref().map(Pending::progress)
+        self.pending.as_ref().map(PendingAnswer::progress)
     }
 }
 

@@ -172,13 +172,13 @@ fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mu
         pool_meta: None,
     };
     if random.chance(0.06) {
-        soil(&mut row, held, random);
+        corrupt_row(&mut row, held, random);
     }
     row
 }
 
 /// Corrupts a row as in real lists of pools.
-fn soil(row: &mut YieldRow, held: &[(Address, Chain, bool)], random: &mut Random) {
+fn corrupt_row(row: &mut YieldRow, held: &[(Address, Chain, bool)], random: &mut Random) {
     match random.below(9) {
         0 => row.tvl = None,
         1 => row.tvl = Some(random.scale(1.0, 9_000.0)),

@@ -14,7 +14,7 @@ use tokendeck::{
     dataset::address::Address,
     deck::{Deck, DeckEvent, DeckOptions},
     error::{Code, Problem},
-    jobs::{Alert, AlertBody, AlertList, FIRED_ID_MAX, Heard, JobOptions, Jobs, KeptJobs},
+    jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, StoredJobs},
     question::progress::Progress,
 };
 
@@ -38,7 +38,7 @@ fn address(text: &str) -> Address {
     Address::parse(text).unwrap()
 }
 
-fn wish(token: Option<&str>, condition: &str) -> AlertBody {
+fn request(token: Option<&str>, condition: &str) -> AlertBody {
     AlertBody { token_address: token.map(address), condition: condition.to_owned() }
 }
 
@@ -78,10 +78,10 @@ impl Bench {
     }
 }
 
-/// The messages of the firings that `heard` has not received, sorted.
-fn told(jobs: &Jobs, heard: &mut Heard) -> Vec<String> {
+/// The messages of the firings that `cursor` has not received, sorted.
+fn delivered(jobs: &Jobs, cursor: &mut AlertCursor) -> Vec<String> {
     let mut says = Vec::new();
-    jobs.news(heard, |fired| says.push(fired.says())).unwrap();
+    jobs.deliver_fired(cursor, |fired| says.push(fired.says())).unwrap();
     says.sort();
     says
 }
@@ -89,13 +89,13 @@ fn told(jobs: &Jobs, heard: &mut Heard) -> Vec<String> {
 #[test]
 fn a_firing_right_before_the_end_is_told_after_the_restart() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let id = bench.jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&request(Some(A), "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     let Bench { deck, jobs, state, .. } = &bench;
     jobs.stop();
     let restarted = || Jobs::open(state.path(), Arc::clone(deck), JobOptions::default()).unwrap();
-    assert_eq!(told(&restarted(), &mut Heard::default()), ["A: price>20"], "nobody was told before");
-    assert_eq!(told(&restarted(), &mut Heard::default()), [""; 0]);
+    assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), ["A: price>20"], "nobody was told before");
+    assert_eq!(delivered(&restarted(), &mut AlertCursor::default()), [""; 0]);
 }
 
 #[test]
@@ -103,12 +103,12 @@ fn two_programs_check_the_alerts_of_their_own_datasets() {
     let (one, two) = (Bench::new(&[(A, "A", 10.0)]), Bench::new(&[(A, "A", 10.0)]));
     let jobs = Jobs::open(one.state.path(), Arc::clone(&two.deck), JobOptions::default()).unwrap();
     assert!(!jobs.runs_here(), "the other program runs the jobs");
-    jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap();
+    jobs.add_alert(&request(Some(A), "price>20"), &Progress::default()).unwrap();
     write(two.data.path(), &[(A, "A", 30.0)]);
     two.deck.load().unwrap();
     wait_for("it fires", || jobs.alerts(9, FIRED_ID_MAX).unwrap().fired.first().map(tokendeck::jobs::FiredAlert::says));
     assert_eq!(one.list(), AlertList::default());
-    assert_eq!((told(&one.jobs, &mut Heard::default()), told(&jobs, &mut Heard::default()).len()), (vec![], 1));
+    assert_eq!((delivered(&one.jobs, &mut AlertCursor::default()), delivered(&jobs, &mut AlertCursor::default()).len()), (vec![], 1));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn two_programs_on_one_dataset_fire_once() {
     deck.load().unwrap();
     let other = Jobs::open(bench.state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
     let mut events = deck.listen();
-    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&request(None, "price>20"), &Progress::default()).unwrap().alert_id;
     let (here, once) = (|| (bench.alert(&id).fired, bench.alert(&id).holds), (1, 1));
     stays("nothing fires", ROUND, || here() == (0, 0));
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
@@ -126,13 +126,13 @@ fn two_programs_on_one_dataset_fire_once() {
     stays("the older data of the other change nothing", ROUND, || here() == once);
     deck.load().unwrap();
     stays("it fired once", ROUND, || here() == once);
-    assert_eq!((told(&other, &mut Heard::default()).len(), told(&bench.jobs, &mut Heard::default()).len()), (1, 1));
+    assert_eq!((delivered(&other, &mut AlertCursor::default()).len(), delivered(&bench.jobs, &mut AlertCursor::default()).len()), (1, 1));
 }
 
 #[test]
 fn a_token_without_a_value_for_once_does_not_fire_again() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&request(None, "price>20"), &Progress::default()).unwrap().alert_id;
     assert_eq!(bench.load(&[(A, "A", 30.0)], &id).fired, 1);
     assert_eq!(bench.load(&[(A, "A", f64::NAN)], &id).holds, 0, "it is not known to hold");
     let back = bench.load(&[(A, "A", 30.0)], &id);
@@ -143,9 +143,9 @@ fn a_token_without_a_value_for_once_does_not_fire_again() {
 fn an_alert_fires_when_its_condition_comes_to_hold() {
     let bench = Bench::new(&[(A, "A", 10.0), (B, "B", 50.0)]);
     let mut events = bench.deck.listen();
-    let one = bench.jobs.add_alert(&wish(Some(A), "price>20"), &Progress::default()).unwrap();
+    let one = bench.jobs.add_alert(&request(Some(A), "price>20"), &Progress::default()).unwrap();
     assert_eq!((one.holds, one.fired, one.symbol.as_deref()), (0, 0, Some("A")));
-    let all = bench.jobs.add_alert(&wish(None, "price > 20 chain:eth"), &Progress::default()).unwrap();
+    let all = bench.jobs.add_alert(&request(None, "price > 20 chain:eth"), &Progress::default()).unwrap();
     assert_eq!((all.holds, all.symbol), (1, None), "B holds already, which is no news");
     let id = one.alert_id.as_str();
 
@@ -154,11 +154,11 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
     wait_until("both fired", || bench.list().fired.len() == 2);
     assert!(bench.list().fired.iter().all(|fired| fired.token_address == address(A)));
     wait_until("it is told", || events.try_recv() == Ok(DeckEvent::AlertsFired));
-    let mut heard = Heard::default();
+    let mut cursor = AlertCursor::default();
     let says = ["A: price > 20 chain:eth", "A: price>20"];
-    assert_eq!(told(&bench.jobs, &mut heard), says);
-    assert_eq!(told(&bench.jobs, &mut heard), [""; 0], "once");
-    assert_eq!(told(&bench.jobs, &mut Heard::default()), says, "each listener hears it");
+    assert_eq!(delivered(&bench.jobs, &mut cursor), says);
+    assert_eq!(delivered(&bench.jobs, &mut cursor), [""; 0], "once");
+    assert_eq!(delivered(&bench.jobs, &mut AlertCursor::default()), says, "each listener hears it");
 
     // Still met; token missing and back; not met; met again.
     assert_eq!(bench.load(&[(A, "A", 31.0), (B, "B", 50.0)], id).fired, 1);
@@ -173,16 +173,17 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
     assert_eq!(bench.jobs.remove_alert(id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
     assert_eq!(bench.list().fired.iter().filter(|fired| fired.alert_id == one.alert_id).count(), 2, "what it fired stays");
     // Another dataset has no alerts.
-    let kept = KeptJobs::open(bench.state.path(), &JobOptions::default()).unwrap();
-    assert_eq!(kept.alerts(bench.data.path(), 9).unwrap().alerts.len(), 1);
-    assert_eq!(kept.alerts(bench.state.path(), 9).unwrap(), AlertList::default());
+    let stored = StoredJobs::open(bench.state.path(), &JobOptions::default()).unwrap();
+    assert_eq!(stored.alerts(bench.data.path(), 9).unwrap().alerts.len(), 1);
+    assert_eq!(stored.alerts(bench.state.path(), 9).unwrap(), AlertList::default());
 }
 
 #[test]
 fn a_refused_alert_names_what_is_wrong_with_it() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let refused =
-        |wish: &AlertBody| bench.jobs.add_alert(wish, &Progress::default()).map_err(|Problem { code, detail }| (code, detail)).unwrap_err();
+    let refused = |request: &AlertBody| {
+        bench.jobs.add_alert(request, &Progress::default()).map_err(|Problem { code, detail }| (code, detail)).unwrap_err()
+    };
     for (token, condition, code, says, pointer) in [
         (None, "", Code::InvalidParameter, "`condition` is empty", "/condition"),
         (None, "usd", Code::InvalidParameter, "`condition`: `usd` is no condition", "/condition"),
@@ -190,13 +191,13 @@ fn a_refused_alert_names_what_is_wrong_with_it() {
         (Some(A), "price>many", Code::InvalidParameter, "`many` is not a number", "/condition"),
         (Some(B), "price>2", Code::TokenNotFound, "No token", "/token_address"),
     ] {
-        let (found, detail) = refused(&wish(token, condition));
+        let (found, detail) = refused(&request(token, condition));
         assert!(found == code && detail.contains(says) && !detail.contains(pointer), "{condition}: {found:?} {detail}");
         // For a request body, the invalid member is named by its JSON pointer.
         let sent = AlertBody::refused(Problem::new(found, detail));
         assert!(sent.code == Code::InvalidValue && sent.detail.starts_with(&format!("`{pointer}`: ")), "{sent:?}");
     }
-    assert!(refused(&wish(None, &format!("symbol:{}", "a".repeat(500)))).1.contains("at most 500"));
+    assert!(refused(&request(None, &format!("symbol:{}", "a".repeat(500)))).1.contains("at most 500"));
     for (body, code, says) in [
         ("", Code::InvalidJson, "not valid JSON"),
         ("{}", Code::InvalidValue, "`/condition`"),
@@ -207,7 +208,7 @@ fn a_refused_alert_names_what_is_wrong_with_it() {
         let problem = AlertBody::parse(body.as_bytes()).unwrap_err();
         assert!(problem.code == code && problem.detail.contains(says), "{body}: {problem:?}");
     }
-    assert_eq!(AlertBody::parse(b"{\"condition\":\" price>1 \",\"token_address\":null}"), Ok(wish(None, "price>1")));
+    assert_eq!(AlertBody::parse(b"{\"condition\":\" price>1 \",\"token_address\":null}"), Ok(request(None, "price>1")));
 }
 
 const CHILD: &str = "TOKENDECK_TEST_ALERTS";
@@ -236,15 +237,15 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
     write(&data, &[(A, "A", 10.0)]);
     let deck = Deck::new(&data, DeckOptions::default()).unwrap();
     deck.load().unwrap();
-    let kept = KeptJobs::open(&state, &JobOptions::default()).unwrap();
-    kept.add_alert(&deck, &wish(Some(A), "price>20")).unwrap();
+    let stored = StoredJobs::open(&state, &JobOptions::default()).unwrap();
+    stored.add_alert(&deck, &request(Some(A), "price>20")).unwrap();
     let (mut killed, mut came_to_hold, mut random) = (0_u32, 0_u32, 88_172_645_463_325_252_u64);
     for step in 1_u32.. {
         let holds = step % 2;
         write(&data, &[(A, "A", if holds == 1 { 30.0 } else { 10.0 } + f64::from(step) / 100.0)]);
         came_to_hold += holds;
         let mut patience = 40_000;
-        while kept.alerts(&data, 1).unwrap().alerts[0].holds != u64::from(holds) {
+        while stored.alerts(&data, 1).unwrap().alerts[0].holds != u64::from(holds) {
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "alerts::child_that_looks", "--ignored", "--nocapture"])
                 .env(CHILD, place.path())
@@ -264,7 +265,7 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
             child.wait().unwrap();
             killed += 1;
         }
-        let list = kept.alerts(&data, 1_000).unwrap();
+        let list = stored.alerts(&data, 1_000).unwrap();
         assert_eq!(list.fired.len(), came_to_hold as usize, "step {step}, after {killed} kills");
         // On a busy machine many are killed before their first check.
         if killed >= kills && came_to_hold > 1 {

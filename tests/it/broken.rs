@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// A broken environment in the user's home.
-struct Mess {
+struct BrokenEnvironment {
     what: &'static str,
     files: &'static [(&'static str, &'static str)],
     /// The commands affected.
@@ -32,61 +32,73 @@ const READ: &[&[&str]] =
 /// All commands that read a configuration.
 const START: &[&[&str]] = &[&[], &["get", "/tokens"], &["serve"], &["key"], &["shot", "tokens", "--out", "a.txt"]];
 
-const MESSES: &[Mess] = &[
-    Mess { what: "no folder", files: &[], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
-    Mess { what: "a file for a folder", files: &[("data", "not a folder")], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
-    Mess { what: "an empty folder", files: &[("data/.keep", "")], commands: READ, code: 1, says: &["data"] },
-    Mess {
+const ENVIRONMENTS: &[BrokenEnvironment] = &[
+    BrokenEnvironment { what: "no folder", files: &[], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
+    BrokenEnvironment {
+        what: "a file for a folder",
+        files: &[("data", "not a folder")],
+        commands: READ,
+        code: 1,
+        says: &["data", "tokendeck demo"],
+    },
+    BrokenEnvironment { what: "an empty folder", files: &[("data/.keep", "")], commands: READ, code: 1, says: &["data"] },
+    BrokenEnvironment {
         what: "a folder of other things",
         files: &[("data/photo.jpg", "\u{fffd}"), ("data/notes.txt", "hello")],
         commands: READ,
         code: 1,
         says: &["data"],
     },
-    Mess {
+    BrokenEnvironment {
         what: "tables, but none of tokens",
         files: &[("data/gas.csv", "chain,usd_per_100k_gas\neth,1.5\n")],
         commands: READ,
         code: 1,
         says: &["tokens"],
     },
-    Mess {
+    BrokenEnvironment {
         what: "a table of tokens without the columns it needs",
         files: &[("data/tokens.csv", "colour,size\nred,7\n")],
         commands: READ,
         code: 1,
         says: &["tokens"],
     },
-    Mess {
+    BrokenEnvironment {
         what: "a manifest that is no TOML",
         files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens\nfiles = 3")],
         commands: READ,
         code: 1,
         says: &["dataset.toml"],
     },
-    Mess {
+    BrokenEnvironment {
         what: "a manifest with a member it does not know",
         files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens]\nfile_names = 'tokens.csv'\n")],
         commands: READ,
         code: 1,
         says: &["dataset.toml", "file_names"],
     },
-    Mess {
+    BrokenEnvironment {
         what: "a misspelt setting",
         files: &[("config.toml", "[api]\nlisen = '127.0.0.1:0'\n")],
         commands: START,
         code: 2,
         says: &["config.toml", "lisen", "did you mean `api.listen`"],
     },
-    Mess { what: "a configuration that is no TOML", files: &[("config.toml", "[api\n")], commands: START, code: 2, says: &["config.toml"] },
-    Mess {
+    BrokenEnvironment {
+        what: "a configuration that is no TOML",
+        files: &[("config.toml", "[api\n")],
+        commands: START,
+        code: 2,
+        says: &["config.toml"],
+    },
+    BrokenEnvironment {
         what: "a setting of another kind",
         files: &[("config.toml", "[api]\nconnections = 'many'\n")],
         commands: START,
         code: 2,
         says: &["config.toml", "connections"],
     },
-    Mess {
+    BrokenEnvironment {
         what: "a theme that is none",
         files: &[
             ("data/tokens.csv", GOOD),
@@ -132,14 +144,14 @@ fn no_defect(says: &str) {
 }
 
 #[test]
-fn every_mess_is_told_in_one_line() {
-    for mess in MESSES {
-        for args in mess.commands {
-            let home = home(mess.files);
+fn every_broken_environment_is_reported_in_one_line() {
+    for environment in ENVIRONMENTS {
+        for args in environment.commands {
+            let home = home(environment.files);
             let (code, out, err) = run(home.path(), args, &[]);
-            let all = format!("{} with {args:?}: code {code}\nstdout: {out}\nstderr: {err}", mess.what);
+            let all = format!("{} with {args:?}: code {code}\nstdout: {out}\nstderr: {err}", environment.what);
             no_defect(&all);
-            assert_eq!(code, mess.code, "{all}");
+            assert_eq!(code, environment.code, "{all}");
             // `check` reports in a table on stdout, or refuses in a line on stderr.
             let said = if args.first() == Some(&"check") && err.is_empty() {
                 out
@@ -148,7 +160,7 @@ fn every_mess_is_told_in_one_line() {
                 assert!(line(&err)[0].starts_with("tokendeck: "), "{all}");
                 err
             };
-            for word in mess.says {
+            for word in environment.says {
                 assert!(said.contains(word), "`{word}` is not in what it says: {all}");
             }
             assert!(!said.contains(&*home.path().join("x").to_string_lossy()), "{all}");

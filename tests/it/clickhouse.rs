@@ -9,7 +9,7 @@ mod real_faults;
 mod real_sums;
 mod refused;
 mod server;
-mod stands;
+mod stale_rows;
 mod sums;
 
 use std::{

@@ -280,7 +280,7 @@ fn stopping_puts_a_running_job_back_on_the_queue() {
 fn a_job_whose_tokens_are_gone_fails_and_ends_terminated() {
     let bench = bench();
     let id = bench.open(0).create(&one(0)).expect("created").job_id;
-    bench.deck.stand_on(Dataset::default());
+    bench.deck.publish(Dataset::default());
     let job = ended(&bench.open(1), &id);
     assert_eq!((job.status, job.tokens_used), (JobStatus::Terminated, 0));
     assert!(

@@ -272,7 +272,7 @@ fn keep<Q: Question>(deck: &Deck, question: &Q) -> Result<Vec<u8>> {
 }
 
 /// A server on a free port over its own deck, a second deck for the views' data, and a home for the command line.
-struct Faces {
+struct FrontEnds {
     home: TempDir,
     _market: Option<TempDir>,
     base: String,
@@ -297,7 +297,7 @@ fn deck(data: &Path, config: &str, cache: PathBuf) -> Arc<Deck> {
     deck
 }
 
-impl Faces {
+impl FrontEnds {
     fn new() -> Self {
         let (market, data) = market();
         Self { _market: Some(market), ..Self::over(&data, "") }
@@ -413,7 +413,7 @@ fn every_endpoint_that_is_read_has_its_cases() {
 
 #[test]
 fn the_api_the_command_line_and_the_views_say_the_same() {
-    let answered = walk(&Faces::new(), |_| usize::MAX);
+    let answered = walk(&FrontEnds::new(), |_| usize::MAX);
     let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
     // The stream has no cases.
     assert_eq!(silent, ["events"]);
@@ -423,10 +423,10 @@ fn the_api_the_command_line_and_the_views_say_the_same() {
 fn files_in_object_storage_are_answered_the_same_everywhere() {
     let (_market, data) = market();
     let bench = Bench::of(&data);
-    let faces = Faces::over(bench.folder.path(), &bench.config());
-    let answered = walk(&faces, |_| 1);
+    let front_ends = FrontEnds::over(bench.folder.path(), &bench.config());
+    let answered = walk(&front_ends, |_| 1);
     assert_eq!(answered.len(), CASES.len() - 1);
-    let (_, metrics) = faces.over_http("/metrics", None);
+    let (_, metrics) = front_ends.over_http("/metrics", None);
     let metrics = String::from_utf8(metrics).unwrap();
     let fetched = metrics.lines().find_map(|line| line.strip_prefix("tokendeck_remote_bytes_total "));
     let there: u64 = fs::read_dir(&data).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
@@ -434,22 +434,22 @@ fn files_in_object_storage_are_answered_the_same_everywhere() {
 }
 
 /// Asks every front end up to `most` cases per endpoint; returns the endpoints that answered.
-fn walk(faces: &Faces, most: impl Fn(&str) -> usize) -> BTreeSet<&'static str> {
+fn walk(front_ends: &FrontEnds, most: impl Fn(&str) -> usize) -> BTreeSet<&'static str> {
     let mut answered = BTreeSet::new();
     for (name, held, targets) in CASES {
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
         for target in targets.iter().take(most(name)) {
-            let target = faces.filled(target);
-            let (status, sent) = faces.compare(&target, None);
+            let target = front_ends.filled(target);
+            let (status, sent) = front_ends.compare(&target, None);
             if status < 400 {
                 answered.insert(*name);
             }
             let Some(held) = held else { continue };
             let (path, query) = arguments(endpoint.path, &target);
-            match held(&faces.view, &path, query) {
+            match held(&front_ends.view, &path, query) {
                 Ok((bytes, canonical)) => {
                     assert_eq!((status, &bytes), (200, &sent), "{target}");
-                    assert_eq!(faces.over_http(&canonical, None), (200, sent), "{target} as {canonical}");
+                    assert_eq!(front_ends.over_http(&canonical, None), (200, sent), "{target} as {canonical}");
                 }
                 Err(problem) => {
                     let body: Value = serde_json::from_slice(&sent).unwrap();
@@ -463,14 +463,14 @@ fn walk(faces: &Faces, most: impl Fn(&str) -> usize) -> BTreeSet<&'static str> {
 
 #[test]
 fn a_question_with_a_body_is_answered_the_same() {
-    let faces = Faces::new();
+    let front_ends = FrontEnds::new();
     let good = format!(
         "{{\"tokens\": {{\"{WETH}\": \"1000000000000000000\"}}, \"settings\": {{\"riskLevel\": \"low\", \"chains\": [\"eth\"], \"minApy\": 1}}}}"
     );
     let mut answered = 0;
     for body in [good.as_str(), "{\"tokens\": {\"0x12\": \"1\"}}", "{\"tokens\": ", "{}"] {
-        let (status, sent) = faces.compare(YieldQuestion::PATH, Some(body));
-        match YieldQuestion::parse_body(body.as_bytes()).and_then(|question| keep(&faces.view, &question)) {
+        let (status, sent) = front_ends.compare(YieldQuestion::PATH, Some(body));
+        match YieldQuestion::parse_body(body.as_bytes()).and_then(|question| keep(&front_ends.view, &question)) {
             Ok(bytes) => {
                 assert_eq!((status, bytes), (200, sent), "{body}");
                 answered += 1;

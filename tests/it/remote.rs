@@ -2,10 +2,10 @@
 //! no credential leaks; no server is contacted without consent.
 
 mod faults;
-mod manners;
+mod guarantees;
 mod real;
 pub(crate) mod server;
-mod stands;
+mod stale_rows;
 
 use std::{
     collections::BTreeSet,
@@ -120,7 +120,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
 /// An API over this dataset, which is never reloaded.
 pub(crate) fn api_over(folder: &Path, dataset: Dataset) -> Arc<Api> {
     let deck = Deck::new(folder, DeckOptions { workers: 2, ..DeckOptions::default() }).unwrap();
-    deck.stand_on(dataset);
+    deck.publish(dataset);
     Api::new(deck, None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default())
 }
 

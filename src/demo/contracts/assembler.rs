@@ -9,13 +9,13 @@ use revm::{
 };
 
 /// A program fragment, whose size is known before labels are resolved.
-enum Piece {
+enum Fragment {
     Bytes(Vec<u8>),
     /// `PUSH2` of a label's offset.
     Label(String),
 }
 
-impl Piece {
+impl Fragment {
     fn size(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
@@ -33,32 +33,32 @@ pub(super) fn assemble(text: &str, macros: &[(&str, &str)]) -> Result<Vec<u8>, S
     for line in text.lines() {
         expand(line.split(';').next().unwrap_or_default(), macros, &mut words);
     }
-    let mut pieces = Vec::new();
-    let mut places = HashMap::new();
+    let mut fragments = Vec::new();
+    let mut offsets = HashMap::new();
     let mut at = 0;
     for word in words {
-        let piece = if let Some(label) = word.strip_suffix(':') {
-            if places.insert(label.to_owned(), at).is_some() {
+        let fragment = if let Some(label) = word.strip_suffix(':') {
+            if offsets.insert(label.to_owned(), at).is_some() {
                 return Err(format!("`{label}:` stands twice"));
             }
-            Piece::Bytes(vec![JUMPDEST])
+            Fragment::Bytes(vec![JUMPDEST])
         } else if let Some(label) = word.strip_prefix('@') {
-            Piece::Label(label.to_owned())
+            Fragment::Label(label.to_owned())
         } else {
-            Piece::Bytes(bytes_of(word).ok_or_else(|| format!("`{word}`: expected an opcode, a number, a label or a signature"))?)
+            Fragment::Bytes(bytes_of(word).ok_or_else(|| format!("`{word}`: expected an opcode, a number, a label or a signature"))?)
         };
-        at += piece.size();
-        pieces.push(piece);
+        at += fragment.size();
+        fragments.push(fragment);
     }
     let mut code = Vec::with_capacity(at);
-    for piece in pieces {
-        match piece {
-            Piece::Bytes(bytes) => code.extend(bytes),
-            Piece::Label(label) => {
-                let place = places.get(&label).ok_or_else(|| format!("`@{label}`: no such label"))?;
-                let place = u16::try_from(*place).map_err(|_| format!("`@{label}` lies beyond 65,535 bytes"))?;
+    for fragment in fragments {
+        match fragment {
+            Fragment::Bytes(bytes) => code.extend(bytes),
+            Fragment::Label(label) => {
+                let offset = offsets.get(&label).ok_or_else(|| format!("`@{label}`: no such label"))?;
+                let offset = u16::try_from(*offset).map_err(|_| format!("`@{label}` lies beyond 65,535 bytes"))?;
                 code.push(PUSH2);
-                code.extend(place.to_be_bytes());
+                code.extend(offset.to_be_bytes());
             }
         }
     }
@@ -110,7 +110,7 @@ fn push(number: &str) -> Option<Vec<u8>> {
 pub(super) fn deploy(constructor: &[u8], runtime: &[u8]) -> Vec<u8> {
     // PUSH2 size, DUP1, PUSH2 offset, PUSH1 0, CODECOPY, PUSH1 0, RETURN, INVALID
     const COPY: usize = 14;
-    let [size, offset] = [runtime.len(), constructor.len() + COPY].map(|place| (place as u16).to_be_bytes());
+    let [size, offset] = [runtime.len(), constructor.len() + COPY].map(|offset| (offset as u16).to_be_bytes());
     let copy: [u8; COPY] = [PUSH2, size[0], size[1], 0x80, PUSH2, offset[0], offset[1], PUSH1, 0, 0x39, PUSH1, 0, 0xf3, 0xfe];
     [constructor, &copy, runtime].concat()
 }

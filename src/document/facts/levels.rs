@@ -6,7 +6,7 @@ use super::{PartSection, ROWS, answered, change, day, list, number, price, shown
 use crate::{
     analysis::patterns::PatternRecord,
     document::{
-        Block, Piece, Section, Tone,
+        Block, Section, StyledText, Tone,
         chart::Chart,
         format::{self, MISSING, many},
         words,
@@ -32,11 +32,11 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
         let touches = line["touches"].as_array().filter(|touches| !touches.is_empty());
         let touches = touches.map_or_else(String::new, |touches| many(touches.len() as u64, "touch", "touches"));
         vec![
-            Piece::quiet(word(&line["type"])),
-            Piece::plain(now),
-            Piece::quiet(word(&line["strength"])),
-            Piece::quiet(slope),
-            Piece::quiet(touches),
+            StyledText::quiet(word(&line["type"])),
+            StyledText::plain(now),
+            StyledText::quiet(word(&line["strength"])),
+            StyledText::quiet(slope),
+            StyledText::quiet(touches),
         ]
     };
     let rows = list(&answer["trendlines"]).iter().map(row).collect();
@@ -56,20 +56,20 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     let complete = format!("{} · {} % complete", words::shown(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
     section.labelled("status", complete, Tone::Plain);
     section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
-    section.labelled("target", away("targetPrice", "distanceToTarget"), aim(&pattern["distanceToTarget"]));
-    section.labelled("stop", away("stopPrice", "distanceToStop"), aim(&pattern["distanceToStop"]));
+    section.labelled("target", away("targetPrice", "distanceToTarget"), move_tone(&pattern["distanceToTarget"]));
+    section.labelled("stop", away("stopPrice", "distanceToStop"), move_tone(&pattern["distanceToStop"]));
     section.labelled("reward:risk", number(&pattern["rewardRisk"], 2), Tone::Plain);
     section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
     let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
     section.labelled("candles", span, Tone::Plain);
     if let Some(record) = record {
-        section.labelled("record", followed(record), Tone::Plain);
+        section.labelled("record", hit_rate(record), Tone::Plain);
     }
     section
 }
 
 /// Hit rate of earlier patterns, against random entries with the same targets.
-fn followed(record: &PatternRecord) -> String {
+fn hit_rate(record: &PatternRecord) -> String {
     let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
     let Some(target) = record.target else { return "no earlier one of this token has ended".to_owned() };
     let any = record.random_target.map_or_else(String::new, |any| format!("; of any entry with the same aims {}", percent(any)));
@@ -93,35 +93,35 @@ pub(super) fn patterns(part: &Value) -> PartSection {
     Ok(section)
 }
 
-fn name(pattern: &Value) -> Vec<Piece> {
-    vec![Piece::plain(words::shown(word(&pattern["name"]))), Piece::quiet(number(&pattern["confidence"], 2))]
+fn name(pattern: &Value) -> Vec<StyledText> {
+    vec![StyledText::plain(words::shown(word(&pattern["name"]))), StyledText::quiet(number(&pattern["confidence"], 2))]
 }
 
-fn aim(moves: &Value) -> Tone {
+fn move_tone(moves: &Value) -> Tone {
     if moves.as_f64().is_some_and(|moves| moves < 0.0) { Tone::Bad } else { Tone::Good }
 }
 
-fn explained_row(pattern: &Value) -> Vec<Piece> {
+fn explained_row(pattern: &Value) -> Vec<StyledText> {
     let status = word(&pattern["status"]);
     let target = price(&pattern["targetPrice"]);
     // A pattern that has ended has neither a remaining distance to its target nor a stop.
     let (target, stop, ratio) = if matches!(status, "forming" | "confirmed") {
-        let target = Piece::new(format!("{target} {}", change(&pattern["distanceToTarget"])), aim(&pattern["distanceToTarget"]));
+        let target = StyledText::new(format!("{target} {}", change(&pattern["distanceToTarget"])), move_tone(&pattern["distanceToTarget"]));
         let stop = format!("{} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
         (target, stop, number(&pattern["rewardRisk"], 2))
     } else {
-        (Piece::quiet(target), MISSING.to_owned(), MISSING.to_owned())
+        (StyledText::quiet(target), MISSING.to_owned(), MISSING.to_owned())
     };
     let mut row = name(pattern);
-    row.extend([Piece::quiet(words::shown(status)), target]);
-    row.extend([Piece::quiet(stop), Piece::quiet(ratio)]);
+    row.extend([StyledText::quiet(words::shown(status)), target]);
+    row.extend([StyledText::quiet(stop), StyledText::quiet(ratio)]);
     row
 }
 
-fn plain_row(pattern: &Value) -> Vec<Piece> {
+fn plain_row(pattern: &Value) -> Vec<StyledText> {
     let moves = &pattern["projectedMovement"];
     let mut row = name(pattern);
-    row.push(Piece::quiet(format!("{} %", number(&pattern["completionPercent"], 0))));
-    row.push(Piece::new(change(moves), aim(moves)));
+    row.push(StyledText::quiet(format!("{} %", number(&pattern["completionPercent"], 0))));
+    row.push(StyledText::new(change(moves), move_tone(moves)));
     row
 }

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::document::{Document, DocumentForm};
 
-fn document(report: &Value, beside: &Beside) -> Document {
-    let sections = list(&report["tokens"]).iter().flat_map(|one| token(one, beside.clone())).collect();
+fn document(report: &Value, extras: &Extras) -> Document {
+    let sections = list(&report["tokens"]).iter().flat_map(|one| token(one, extras.clone())).collect();
     Document { title: "Report".to_owned(), note: String::new(), sections }
 }
 
@@ -31,7 +31,7 @@ fn report() -> Value {
 
 #[test]
 fn a_report_says_what_it_found_and_what_it_lacks() {
-    let text = document(&report(), &Beside::default()).write(DocumentForm::Markdown);
+    let text = document(&report(), &Extras::default()).write(DocumentForm::Markdown);
     for says in [
         "## UNI\n\n0x1f98\n",
         "- **security**: 12 of 100 · AVOID: sells fail\n",
@@ -51,7 +51,7 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
     assert!(!text.contains("OWNER"));
     for odd in [json!({"tokens": [{}]}), json!({"tokens": [7, null, {"security": 3, "holders": {"holders": {}}}]})] {
         for form in DocumentForm::ALL {
-            assert!(!document(&odd, &Beside { card: Some(9), ..Beside::default() }).write(*form).is_empty(), "{odd}");
+            assert!(!document(&odd, &Extras { card: Some(9), ..Extras::default() }).write(*form).is_empty(), "{odd}");
         }
     }
 }
@@ -69,7 +69,7 @@ fn text_of_the_dataset_never_becomes_markup() {
     token["security"]["checks"][0]["evidence"] = wicked.into();
     token["holders"] = json!({"holders": [{"holder_address": wicked, "balance": 1.0, "labels": [wicked]}]});
     token["dexes"] = json!({"dexes": [{"name": wicked, "chainId": wicked, "bestPool": {"pair": wicked}}]});
-    let mut document = document(&report, &Beside::default());
+    let mut document = document(&report, &Extras::default());
     document.title = wicked.to_owned();
     document.note = wicked.to_owned();
     let html = document.write(DocumentForm::Html);
@@ -95,5 +95,5 @@ fn text_of_the_dataset_never_becomes_markup() {
 fn a_text_of_the_dataset_is_cut_to_a_length() {
     let mut report = report();
     report["tokens"][0]["token"]["name"] = "a".repeat(1 << 20).into();
-    assert!(document(&report, &Beside::default()).write(DocumentForm::Html).len() < 100_000);
+    assert!(document(&report, &Extras::default()).write(DocumentForm::Html).len() < 100_000);
 }

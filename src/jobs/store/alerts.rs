@@ -162,7 +162,7 @@ impl JobStore {
             let by_removed = "alert_id NOT IN (SELECT alert_id FROM alert)";
             tx.execute(
                 &format!(
-                    "DELETE FROM fired WHERE {by_removed} AND fired_id <= {TOLD} AND fired_id <=
+                    "DELETE FROM fired WHERE {by_removed} AND fired_id <= {LAST_DELIVERED} AND fired_id <=
                      (SELECT fired_id FROM fired WHERE {by_removed} ORDER BY fired_id DESC LIMIT 1 OFFSET {FIRED_BY_REMOVED_MAX})"
                 ),
                 [],
@@ -205,7 +205,7 @@ impl JobStore {
 
     /// Stores the outcome of a check. Stores nothing and returns false if the alert was deleted, or checked by another process, since
     /// `watched` was read.
-    pub(in crate::jobs) fn keep_check(&self, watched: &StoredAlert, found: &AlertCheck) -> Result<bool> {
+    pub(in crate::jobs) fn save_check(&self, watched: &StoredAlert, found: &AlertCheck) -> Result<bool> {
         let sync = if found.fired.is_empty() { Sync::Later } else { Sync::BeforeReturning };
         self.write(sync, |tx| {
             let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ?
@@ -228,7 +228,7 @@ impl JobStore {
             tx.execute(count, params![found.fired.len() as i64, found.at.0, watched.id])?;
             tx.execute(
                 &format!(
-                    "DELETE FROM fired WHERE alert_id = ?1 AND fired_id <= {TOLD} AND fired_id <=
+                    "DELETE FROM fired WHERE alert_id = ?1 AND fired_id <= {LAST_DELIVERED} AND fired_id <=
                      (SELECT fired_id FROM fired WHERE alert_id = ?1 ORDER BY fired_id DESC LIMIT 1 OFFSET {FIRED_MAX})"
                 ),
                 [&watched.id],
@@ -238,7 +238,7 @@ impl JobStore {
     }
 
     /// Stores why the check failed; with the data's digest if retrying on the same data is pointless.
-    pub(in crate::jobs) fn keep_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
+    pub(in crate::jobs) fn save_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
         let keep = "UPDATE alert SET problem = ?, checked_at = ?, digest = coalesce(?, digest) WHERE alert_id = ?";
         let digest = digest.map(<[u8; 32]>::as_slice);
         self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
@@ -259,7 +259,7 @@ impl JobStore {
     }
 
     /// Returns the dataset's last firing delivered to the user.
-    pub(in crate::jobs) fn told(&self, dataset: &str) -> Result<u64> {
+    pub(in crate::jobs) fn last_delivered(&self, dataset: &str) -> Result<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?", dataset)
     }
 
@@ -269,14 +269,14 @@ impl JobStore {
     }
 
     /// Records that all firings up to this one were delivered to the user.
-    pub(in crate::jobs) fn set_told(&self, dataset: &str, last: u64) -> Result<()> {
+    pub(in crate::jobs) fn set_last_delivered(&self, dataset: &str, last: u64) -> Result<()> {
         let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
         self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
     }
 }
 
 /// SQL subquery within a query of `fired`: the last firing of its dataset delivered to the user.
-const TOLD: &str = "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
+const LAST_DELIVERED: &str = "coalesce((SELECT told.fired_id FROM told WHERE told.dataset = fired.dataset), 0)";
 
 fn bytes(tokens: &[Address]) -> Vec<u8> {
     tokens.iter().flat_map(|token| token.0).collect()
@@ -343,17 +343,17 @@ mod tests {
         assert_eq!((checked_in(1), checked_in(2)), (Ok(true), Ok(false)), "in the data it was made in");
         assert_eq!(store.alerts_checked_in("e", &[1; 32]), Ok(vec![]));
         let watched = store.stored_alert(&made.alert_id).expect("a store").expect("an alert");
-        assert_eq!(store.keep_check(&watched, &found(&[A, B], &[B], 5)), Ok(true));
+        assert_eq!(store.save_check(&watched, &found(&[A, B], &[B], 5)), Ok(true));
         assert_eq!((checked_in(1), checked_in(2)), (Ok(false), Ok(true)));
         // A second check that started from the same state changes nothing.
-        assert_eq!(store.keep_check(&watched, &found(&[A, B], &[B], 6)), Ok(false));
+        assert_eq!(store.save_check(&watched, &found(&[A, B], &[B], 6)), Ok(false));
         let list = store.alerts("d", 10, FIRED_ID_MAX).expect("a list");
         assert_eq!(list.fired.len(), 1);
         assert_eq!((list.alerts[0].holds, list.alerts[0].fired, list.alerts[0].last_fired_at), (2, 1, Some(Time(5))));
         assert_eq!(store.fired_after("d", 0).map(|fired| fired.len()), Ok(1));
         assert_eq!(store.fired_after("e", 0), Ok(vec![]), "another dataset's");
         assert_eq!((store.last_fired("d"), store.last_fired("e")), (Ok(list.fired[0].fired_id), Ok(0)));
-        store.keep_failed_check(&made.alert_id, "gone", None, Time(7)).expect("kept");
+        store.save_failed_check(&made.alert_id, "gone", None, Time(7)).expect("kept");
         let told = store.alerts("d", 0, FIRED_ID_MAX).expect("a list");
         assert_eq!((told.alerts[0].problem.as_deref(), told.alerts[0].holds, told.fired.len()), (Some("gone"), 2, 0));
         assert!(store.alerts("e", 9, FIRED_ID_MAX).expect("none").alerts.is_empty());
@@ -363,22 +363,22 @@ mod tests {
     }
 
     #[test]
-    fn firings_are_deleted_only_after_they_were_told_and_still_count() {
+    fn firings_are_deleted_only_after_they_were_delivered_and_still_count() {
         let (store, _folder) = store(LIMITS);
         let id = store.add_alert(&new("price>2", &[])).expect("an alert").alert_id;
         let many: Vec<Address> =
             (0..1_500_u16).map(|i| Address([&i.to_be_bytes()[..], &[0; 18]].concat().try_into().expect("20"))).collect();
         let fire = |held: &[Address], fired: &[Address]| {
             let watched = store.stored_alert(&id).expect("a store").expect("an alert");
-            store.keep_check(&watched, &found(held, fired, 5)).expect("kept");
+            store.save_check(&watched, &found(held, fired, 5)).expect("kept");
         };
         let rows = || store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list").fired.len();
         fire(&many, &many);
-        assert_eq!(rows(), 1_500, "nobody was told");
+        assert_eq!(rows(), 1_500, "none was delivered");
         assert_eq!(store.fired_after("d", 0).map(|page| page.len()), Ok(1_000), "a page");
-        store.set_told("d", store.last_fired("d").expect("a number")).expect("kept");
-        store.set_told("d", 3).expect("kept");
-        assert_eq!(store.told("d"), store.last_fired("d"), "what was told stays told");
+        store.set_last_delivered("d", store.last_fired("d").expect("a number")).expect("kept");
+        store.set_last_delivered("d", 3).expect("kept");
+        assert_eq!(store.last_delivered("d"), store.last_fired("d"), "it never goes back");
         fire(&[A], &[A]);
         let list = store.alerts("d", 10_000, FIRED_ID_MAX).expect("a list");
         assert_eq!((list.fired.len(), list.alerts[0].fired), (1_000, 1_501));

@@ -208,7 +208,7 @@ mod tests {
         let (store, notice) = JobStore::open(&path, true, LIMITS).expect("a store");
         let alert = &store.alerts("d", 0, 1).expect("a list").alerts[0];
         assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));
-        assert_eq!(store.told("d"), Ok(7));
+        assert_eq!(store.last_delivered("d"), Ok(7));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{ClaimedJob, JobStore, NewToken, Sync, TaskEnding, TaskPlace, read};
+use super::{ClaimedJob, JobStore, NewToken, Sync, TaskEnding, TaskKey, read};
 use crate::{
     error::{Code, Problem, Result},
     jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job},
@@ -51,7 +51,7 @@ impl JobStore {
     }
 
     /// Stores the sources at the job's start; for later tokens, only marks whether they have changed.
-    pub(in crate::jobs) fn keep_sources(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
+    pub(in crate::jobs) fn save_sources(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
         let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
         self.write(Sync::Later, |tx| {
             if first {
@@ -70,34 +70,34 @@ impl JobStore {
     }
 
     /// Sets the task to `running` and updates its job's `tokens_used`; false if the job is not running any more.
-    pub(in crate::jobs) fn begin_task(&self, place: TaskPlace<'_>, tokens_used: u64) -> Result<bool> {
+    pub(in crate::jobs) fn begin_task(&self, key: TaskKey<'_>, tokens_used: u64) -> Result<bool> {
         self.write(Sync::Later, |tx| {
             let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
-            if tx.prepare_cached(used)?.execute(params![tokens_used as i64, place.job])? == 0 {
+            if tx.prepare_cached(used)?.execute(params![tokens_used as i64, key.job])? == 0 {
                 return Ok(false);
             }
-            set_task(tx, place, TaskStatus::Running, None)?;
+            set_task(tx, key, TaskStatus::Running, None)?;
             Ok(true)
         })
     }
 
     /// Stores a task's finding; false if the job is not running any more.
-    pub(in crate::jobs) fn end_task(&self, place: TaskPlace<'_>, ending: &TaskEnding) -> Result<bool> {
+    pub(in crate::jobs) fn end_task(&self, key: TaskKey<'_>, ending: &TaskEnding) -> Result<bool> {
         // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
             .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep a task's result."))?;
         self.write(Sync::Later, |tx| {
             let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
-            if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, place.job])? == 0 {
+            if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, key.job])? == 0 {
                 return Ok(false);
             }
             tx.prepare_cached("INSERT OR REPLACE INTO part (job_id, position, analysis, json) VALUES (?, ?, ?, ?)")?.execute(params![
-                place.job,
-                place.position as i64,
-                place.analysis as i64,
+                key.job,
+                key.position as i64,
+                key.analysis as i64,
                 part
             ])?;
-            set_task(tx, place, ending.status, ending.reason.as_deref())?;
+            set_task(tx, key, ending.status, ending.reason.as_deref())?;
             Ok(true)
         })
     }
@@ -148,15 +148,15 @@ impl JobStore {
     }
 }
 
-fn set_task(tx: &Transaction<'_>, place: TaskPlace<'_>, status: TaskStatus, reason: Option<&str>) -> rusqlite::Result<()> {
+fn set_task(tx: &Transaction<'_>, key: TaskKey<'_>, status: TaskStatus, reason: Option<&str>) -> rusqlite::Result<()> {
     tx.prepare_cached("UPDATE task SET status = ?, reason = ? WHERE job_id = ? AND position = ? AND analysis = ?")?.execute(params![
         status,
         reason,
-        place.job,
-        place.position as i64,
-        place.analysis as i64
+        key.job,
+        key.position as i64,
+        key.analysis as i64
     ])?;
-    touch(tx, place.job)
+    touch(tx, key.job)
 }
 
 /// Assigns the job the next change number, by which all processes on the store notice.
@@ -199,9 +199,9 @@ mod tests {
         let run = || {
             let id = insert(&store).job_id;
             store.claim().expect("a claim").expect("a job");
-            let place = TaskPlace { job: &id, position: 0, analysis: Analysis::Market };
+            let key = TaskKey { job: &id, position: 0, analysis: Analysis::Market };
             let ending = TaskEnding { status: TaskStatus::Completed, reason: None, part: "\"12345678\"".into() };
-            assert!(store.begin_task(place, 1).expect("begun") && store.end_task(place, &ending).expect("ended"));
+            assert!(store.begin_task(key, 1).expect("begun") && store.end_task(key, &ending).expect("ended"));
             store.finish(&id).expect("finished");
             id
         };
@@ -233,12 +233,12 @@ mod tests {
         let (store, _folder) = store(LIMITS);
         let id = insert(&store).job_id;
         store.claim().expect("a claim").expect("a job");
-        let place = TaskPlace { job: &id, position: 0, analysis: Analysis::Dex };
-        assert!(store.begin_task(place, 1).expect("begun"));
+        let key = TaskKey { job: &id, position: 0, analysis: Analysis::Dex };
+        assert!(store.begin_task(key, 1).expect("begun"));
         let terminated = store.terminate(&id).expect("terminated");
         let ending = TaskEnding { status: TaskStatus::Completed, reason: None, part: "1".into() };
-        assert!(!store.end_task(place, &ending).expect("refused"));
-        assert!(!store.begin_task(place, 2).expect("refused"));
+        assert!(!store.end_task(key, &ending).expect("refused"));
+        assert!(!store.begin_task(key, 2).expect("refused"));
         store.finish(&id).expect("nothing to do");
         store.requeue(None).expect("nothing to do");
         assert_eq!(store.job(&id), Ok(terminated));

@@ -10,7 +10,7 @@ use super::App;
 use crate::{
     dataset::address::Address,
     error::Result,
-    jobs::{AlertBody, AlertList, FIRED_ID_MAX, FiredAlert, Heard, Jobs},
+    jobs::{AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
     question::progress::Progress,
     tui::{
         format::count,
@@ -41,7 +41,7 @@ pub(super) struct Alerts {
     again: bool,
     /// Pending changes of the store; each returns its toast.
     orders: Vec<BackgroundTask<String>>,
-    heard: Arc<Mutex<Heard>>,
+    cursor: Arc<Mutex<AlertCursor>>,
     /// The store was loaded at least once.
     asked: bool,
 }
@@ -55,16 +55,16 @@ struct Read {
 }
 
 impl Read {
-    fn new(jobs: &Jobs, heard: &Mutex<Heard>) -> Result<Self> {
+    fn new(jobs: &Jobs, cursor: &Mutex<AlertCursor>) -> Result<Self> {
         let (mut news, mut first) = (0, None);
         let list = jobs.alerts(FIRED, FIRED_ID_MAX)?;
-        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = jobs.news(&mut heard, |fired| {
+        let mut cursor = cursor.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = jobs.deliver_fired(&mut cursor, |fired| {
             news += 1;
             first.get_or_insert(fired);
         });
-        // Firings taken from the store before it failed would be lost: taking marks them as heard.
-        told.or_else(|problem| if news > 0 { Ok(()) } else { Err(problem) })?;
+        // Firings taken from the store before it failed would be lost: taking marks them as delivered.
+        outcome.or_else(|problem| if news > 0 { Ok(()) } else { Err(problem) })?;
         let list = if news > 0 { jobs.alerts(FIRED, FIRED_ID_MAX).unwrap_or(list) } else { list };
         Ok(Self { list, news, first })
     }
@@ -75,11 +75,11 @@ impl App {
     pub(super) fn read_alerts(&mut self) {
         let Some(jobs) = self.setup.jobs.as_ref().map(Arc::clone) else { return };
         self.alerts.asked = true;
-        // A load under way must finish: the firings it takes are marked as heard.
+        // A load under way must finish: the firings it takes are marked as delivered.
         self.alerts.again = self.alerts.reading.is_some();
         if !self.alerts.again {
-            let heard = Arc::clone(&self.alerts.heard);
-            self.alerts.reading = Some(BackgroundTask::start(&self.wake, move |_| Read::new(&jobs, &heard)));
+            let cursor = Arc::clone(&self.alerts.cursor);
+            self.alerts.reading = Some(BackgroundTask::start(&self.wake, move |_| Read::new(&jobs, &cursor)));
         }
     }
 
@@ -164,9 +164,9 @@ impl App {
         self.read_alerts();
     }
 
-    pub(super) fn add_alert(&mut self, wish: AlertBody) {
+    pub(super) fn add_alert(&mut self, request: AlertBody) {
         self.order_alerts(move |jobs| {
-            let alert = jobs.add_alert(&wish, &Progress::default())?;
+            let alert = jobs.add_alert(&request, &Progress::default())?;
             let already = match (alert.holds, alert.token_address) {
                 (0, _) => String::new(),
                 (_, Some(_)) => "; it holds already, and fires when it comes to hold again".to_owned(),

@@ -66,7 +66,7 @@ impl Bench {
     }
 
     pub(super) fn load(&mut self, dataset: Dataset) {
-        let generation = self.app.setup.deck.stand_on(dataset).generation;
+        let generation = self.app.setup.deck.publish(dataset).generation;
         self.app.update(Event::Deck(DeckEvent::Reloaded(generation)));
     }
 

@@ -104,7 +104,7 @@ impl App {
             Command::Indicators(chosen) => {
                 self.with_view(self.current, |view, context| view.choose_indicators(chosen, context));
             }
-            Command::AddAlert(wish) => self.add_alert(wish),
+            Command::AddAlert(request) => self.add_alert(request),
             Command::RemoveAlert(id) => self.remove_alert(id),
             Command::SaveScreen(name) => self.save_screen(&name),
             Command::OpenScreen(name) => self.open_screen(&name),
@@ -224,7 +224,7 @@ impl App {
                     deck.open(&folder);
                     deck.load().ok();
                 }
-                Err(reason) => deck.tell(DeckEvent::LoadFailed(reason)),
+                Err(reason) => deck.notify(DeckEvent::LoadFailed(reason)),
             }
         });
         if spawned.is_err() {

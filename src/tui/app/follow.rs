@@ -95,7 +95,7 @@ impl App {
             return;
         }
         let load = self.setup.deck.load_state();
-        self.dirty |= (load.running, &load.tables, &load.asking) != (self.load.running, &self.load.tables, &self.load.asking);
+        self.dirty |= (load.running, &load.tables, &load.contacting) != (self.load.running, &self.load.tables, &self.load.contacting);
         (self.load, self.load_polled) = (load, now);
     }
 }

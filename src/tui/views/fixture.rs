@@ -68,7 +68,7 @@ impl Stage {
     pub(super) fn new(dataset: Option<Dataset>) -> Self {
         let (sender, woken) = std::sync::mpsc::channel();
         let deck = Deck::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
-        let snapshot = dataset.map(|dataset| deck.stand_on(dataset));
+        let snapshot = dataset.map(|dataset| deck.publish(dataset));
         Self {
             deck,
             snapshot,

@@ -61,9 +61,9 @@ impl Bars {
         let range = self.true_range();
         self.volume = (0..self.len())
             .map(|i| {
-                let stir = ((self.high[i] - self.low[i]) / range).sqrt();
+                let size = ((self.high[i] - self.low[i]) / range).sqrt();
                 let surge = if surges && surge == Some(i) { 3.0 } else { 1.0 };
-                if known { level * (0.3 * random.normal()).exp() * (0.5 + stir) * surge } else { f64::NAN }
+                if known { level * (0.3 * random.normal()).exp() * (0.5 + size) * surge } else { f64::NAN }
             })
             .collect();
         self
@@ -71,12 +71,12 @@ impl Bars {
 }
 
 /// Volatility process of the bars: GARCH(1,1) around one (Bollerslev 1986), or constant.
-pub(super) struct Stir {
+pub(super) struct Volatility {
     clustered: bool,
     variance: f64,
 }
 
-impl Stir {
+impl Volatility {
     pub(super) fn new(clustered: bool) -> Self {
         Self { clustered, variance: 1.0 }
     }
@@ -93,11 +93,11 @@ impl Stir {
 }
 
 /// Path points of a random walk of `bars` bars from 0, without the first.
-pub(super) fn wander(random: &mut Random, stir: &mut Stir, bars: usize, spread: f64, drift: f64) -> Vec<f64> {
+pub(super) fn wander(random: &mut Random, volatility: &mut Volatility, bars: usize, spread: f64, drift: f64) -> Vec<f64> {
     let mut level = 0.0;
     let mut path = Vec::with_capacity(bars * STEPS);
     for _ in 0..bars {
-        let step = spread * stir.next(random) / (STEPS as f64).sqrt();
+        let step = spread * volatility.next(random) / (STEPS as f64).sqrt();
         for _ in 0..STEPS {
             level += step * random.normal() + drift / STEPS as f64;
             path.push(level);
@@ -111,7 +111,7 @@ pub(crate) fn walk(random: &mut Random, length: usize) -> Bars {
     let clustered = random.chance(0.5);
     let spread = random.scale(0.003, 0.06);
     let mut path = vec![0.0];
-    path.extend(wander(random, &mut Stir::new(clustered), length, spread, 0.0));
+    path.extend(wander(random, &mut Volatility::new(clustered), length, spread, 0.0));
     let mut bars = Bars::from_path(&path);
     if clustered {
         wicks(random, &mut bars, 0.08);

@@ -2,7 +2,7 @@
 
 use super::{
     Kind, Label,
-    bars::{Bars, STEPS, Stir, wander, wicks},
+    bars::{Bars, STEPS, Volatility, wander, wicks},
     plan::{Line, Plan, plan},
 };
 use crate::random::Random;
@@ -62,7 +62,7 @@ struct Pen<'a> {
     /// Standard deviation of the noise within a bar of the pattern, and of a bar of the walks around it.
     noise: f64,
     spread: f64,
-    stir: Stir,
+    volatility: Volatility,
     path: Vec<f64>,
     /// Bar index of the plan's bar 0, with the fraction of a bar at which all corners turn.
     origin: f64,
@@ -75,8 +75,8 @@ impl<'a> Pen<'a> {
         let stray = if hard { random.between(0.12, 0.26) } else { random.between(0.05, 0.12) };
         let noise = 2.0 * stray * height / bars.sqrt();
         let spread = (noise * noise + (height / bars).powi(2)).sqrt() * random.between(0.6, 1.1);
-        let stir = Stir::new(hard && random.chance(0.6));
-        Self { plan, hard, noise, spread, stir, path: Vec::new(), origin: 0.0 }
+        let volatility = Volatility::new(hard && random.chance(0.6));
+        Self { plan, hard, noise, spread, volatility, path: Vec::new(), origin: 0.0 }
     }
 
     fn bar_of(&self, corner: usize) -> usize {
@@ -98,7 +98,7 @@ impl<'a> Pen<'a> {
         let drift = if self.hard { 0.1 * self.spread * random.normal() } else { 0.0 };
         let fraction = random.whole(2, STEPS - 2) as f64 / STEPS as f64;
         self.origin = bars as f64 + fraction;
-        let walk = wander(random, &mut self.stir, bars + 1, self.spread, drift);
+        let walk = wander(random, &mut self.volatility, bars + 1, self.spread, drift);
         let end = Self::step(self.origin);
         let shift = self.plan.corners[0].level - walk[end];
         self.path = walk[..=end].iter().map(|level| level + shift).collect();
@@ -120,12 +120,12 @@ impl<'a> Pen<'a> {
         let start = self.path.len() - 1;
         let from = self.path[start];
         let (count, mut stray, mut strays) = ((end - start) as f64, 0.0, Vec::with_capacity(end - start));
-        let mut stir = self.stir.next(random);
+        let mut volatility = self.volatility.next(random);
         for i in 1..=end - start {
             if (start + i) % STEPS == 1 {
-                stir = self.stir.next(random);
+                volatility = self.volatility.next(random);
             }
-            stray += stir * self.noise / (STEPS as f64).sqrt() * random.normal();
+            stray += volatility * self.noise / (STEPS as f64).sqrt() * random.normal();
             strays.push(stray);
         }
         let (low, high) = (from.min(level), from.max(level));
@@ -196,7 +196,7 @@ impl<'a> Pen<'a> {
         if random.chance(0.45) {
             let tail = random.whole(1, 30);
             let drift = side * self.spread * random.between(0.0, 0.25);
-            let walk = wander(random, &mut self.stir, tail, self.spread, drift);
+            let walk = wander(random, &mut self.volatility, tail, self.spread, drift);
             let end = self.path[self.path.len() - 1];
             self.path.extend(walk.iter().map(|level| end + level));
         }

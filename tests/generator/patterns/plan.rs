@@ -87,14 +87,14 @@ impl Plan {
 
 /// Random choices made before the geometry.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish {
+pub(super) struct Constraints {
     pub(super) hard: bool,
     pub(super) confirmed: bool,
     /// The one rule to break.
     pub(super) broken: Option<&'static str>,
 }
 
-impl Wish {
+impl Constraints {
     pub(super) fn breaks(&self, rule: &str) -> bool {
         self.broken == Some(rule)
     }
@@ -152,32 +152,32 @@ pub(super) fn plan(random: &mut Random, name: &str, kind: &Kind, confirmed: bool
         Kind::NearMiss(_) => random.chance(0.5),
     };
     let broken = if let Kind::NearMiss(rule) = kind { Some(*rule) } else { None };
-    let wish = &Wish { hard, confirmed, broken };
+    let constraints = &Constraints { hard, confirmed, broken };
     match name {
-        "head_and_shoulders" => reversals::head_and_shoulders(random, wish),
-        "inverse_head_and_shoulders" => reversals::head_and_shoulders(random, wish).mirrored(),
-        "double_top" => reversals::double_top(random, wish),
-        "double_bottom" => reversals::double_top(random, wish).mirrored(),
-        "triple_top" => reversals::triple_top(random, wish),
-        "triple_bottom" => reversals::triple_top(random, wish).mirrored(),
-        "ascending_triangle" => lines::ascending_triangle(random, wish),
-        "descending_triangle" => lines::ascending_triangle(random, wish).mirrored(),
-        "symmetrical_triangle" => lines::symmetrical_triangle(random, wish),
-        "rising_wedge" => lines::rising_wedge(random, wish),
-        "falling_wedge" => lines::rising_wedge(random, wish).mirrored(),
-        "broadening_top" => lines::broadening_top(random, wish),
-        "broadening_bottom" => lines::broadening_top(random, wish).mirrored(),
-        "rectangle" => lines::rectangle(random, wish),
-        "ascending_channel" => lines::ascending_channel(random, wish),
-        "descending_channel" => lines::ascending_channel(random, wish).mirrored(),
-        "bull_flag" => lines::bull_flag(random, wish, false),
-        "bear_flag" => lines::bull_flag(random, wish, false).mirrored(),
-        "bull_pennant" => lines::bull_flag(random, wish, true),
-        "bear_pennant" => lines::bull_flag(random, wish, true).mirrored(),
-        "cup_and_handle" => bowls::cup_and_handle(random, wish),
-        "inverse_cup_and_handle" => bowls::cup_and_handle(random, wish).mirrored(),
-        "rounding_bottom" => bowls::rounding_bottom(random, wish),
-        "rounding_top" => bowls::rounding_bottom(random, wish).mirrored(),
+        "head_and_shoulders" => reversals::head_and_shoulders(random, constraints),
+        "inverse_head_and_shoulders" => reversals::head_and_shoulders(random, constraints).mirrored(),
+        "double_top" => reversals::double_top(random, constraints),
+        "double_bottom" => reversals::double_top(random, constraints).mirrored(),
+        "triple_top" => reversals::triple_top(random, constraints),
+        "triple_bottom" => reversals::triple_top(random, constraints).mirrored(),
+        "ascending_triangle" => lines::ascending_triangle(random, constraints),
+        "descending_triangle" => lines::ascending_triangle(random, constraints).mirrored(),
+        "symmetrical_triangle" => lines::symmetrical_triangle(random, constraints),
+        "rising_wedge" => lines::rising_wedge(random, constraints),
+        "falling_wedge" => lines::rising_wedge(random, constraints).mirrored(),
+        "broadening_top" => lines::broadening_top(random, constraints),
+        "broadening_bottom" => lines::broadening_top(random, constraints).mirrored(),
+        "rectangle" => lines::rectangle(random, constraints),
+        "ascending_channel" => lines::ascending_channel(random, constraints),
+        "descending_channel" => lines::ascending_channel(random, constraints).mirrored(),
+        "bull_flag" => lines::bull_flag(random, constraints, false),
+        "bear_flag" => lines::bull_flag(random, constraints, false).mirrored(),
+        "bull_pennant" => lines::bull_flag(random, constraints, true),
+        "bear_pennant" => lines::bull_flag(random, constraints, true).mirrored(),
+        "cup_and_handle" => bowls::cup_and_handle(random, constraints),
+        "inverse_cup_and_handle" => bowls::cup_and_handle(random, constraints).mirrored(),
+        "rounding_bottom" => bowls::rounding_bottom(random, constraints),
+        "rounding_top" => bowls::rounding_bottom(random, constraints).mirrored(),
         _ => panic!("no pattern `{name}`"),
     }
 }

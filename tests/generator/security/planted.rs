@@ -18,7 +18,7 @@ pub(crate) const PLANTED: &[(&str, Plant, Plant)] = &[
     ("SERIAL_DEPLOYER", |case| series(case, DAY, false), |case| series(case, 20 * DAY, false)),
     ("SERIAL_DEPLOYER", |case| series(case, 20 * DAY, true), market),
     ("SNIPED", |case| snipe(case, 1), |case| snipe(case, 40)),
-    ("AIRDROP_SPAM", |case| strewn(case, 0.05), |case| strewn(case, 0.9)),
+    ("AIRDROP_SPAM", |case| airdrop(case, 0.05), |case| airdrop(case, 0.9)),
     ("AMOUNT_DIGITS", |case| digits(case, false), |case| digits(case, true)),
     ("LP_UNLOCKED", |case| liquidity(case, false), |case| liquidity(case, true)),
     ("LP_CREATOR", |case| by_creator(case, 0.8), |case| by_creator(case, 0.2)),
@@ -166,7 +166,7 @@ fn snipe(case: &mut Case, blocks: i64) {
 }
 
 /// Airdrop: one amount to many; `acting` is the fraction that sends some of it on.
-fn strewn(case: &mut Case, acting: f64) {
+fn airdrop(case: &mut Case, acting: f64) {
     market(case);
     let creator = case.creator.clone();
     let receivers = case.people(500);
@@ -254,14 +254,14 @@ fn namesake(case: &mut Case, chain: &str) {
 }
 
 /// Meaningless bytecode of 1,500 opcodes, different for each case.
-pub(crate) fn gibberish(case: &mut Case) -> String {
+pub(crate) fn random_bytecode(case: &mut Case) -> String {
     // Ends execution at once: opcode 0x00 (STOP) first.
     (0..1_500).fold("0x00".to_owned(), |code, _| code + &format!("{:02x}", case.random.below(0x1e) + 1))
 }
 
 fn alike(case: &mut Case, template: bool) {
     market(case);
-    let code = gibberish(case);
+    let code = random_bytecode(case);
     case.bytecode = Some(code.clone());
     let (scam, listed) = (case.person(), case.person());
     case.row("scams", format!("{scam},Twin,rug_pull,{code},somebody"));

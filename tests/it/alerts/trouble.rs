@@ -13,20 +13,20 @@ use tokendeck::{
     api::{self, Api, ApiOptions},
     deck::{Deck, DeckEvent, DeckOptions},
     error::Code,
-    jobs::{Heard, JobOptions, Jobs},
+    jobs::{AlertCursor, JobOptions, Jobs},
     question::progress::Progress,
     state::keys::Keys,
 };
 use tokio::sync::oneshot;
 
-use super::{A, Bench, ROUND, told, wish, write};
+use super::{A, Bench, ROUND, delivered, request, write};
 use crate::wait::{stays, wait_for, wait_until};
 
 #[test]
 fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let mut events = bench.deck.listen();
-    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&request(None, "price>20"), &Progress::default()).unwrap().alert_id;
     // The check's transaction fails halfway.
     let beside = rusqlite::Connection::open(bench.state.path().join("jobs.sqlite")).unwrap();
     let fail = |table: &str| format!("CREATE TRIGGER no_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END");
@@ -34,7 +34,7 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     write(bench.data.path(), &[(A, "A", 30.0)]);
     bench.deck.load().unwrap();
     let said = wait_for("it is said", || match events.try_recv() {
-        Ok(DeckEvent::Said(said)) => Some(said),
+        Ok(DeckEvent::Notice(said)) => Some(said),
         _ => None,
     });
     assert_eq!(
@@ -43,20 +43,20 @@ fn a_store_that_fails_loses_nothing_and_fires_nothing_twice() {
     );
     // The previous check remains valid and readable.
     assert_eq!((bench.alert(&id).holds, bench.alert(&id).fired, bench.list().fired.len()), (0, 0, 0));
-    let refused = bench.jobs.add_alert(&wish(None, "price>5"), &Progress::default()).unwrap_err();
+    let refused = bench.jobs.add_alert(&request(None, "price>5"), &Progress::default()).unwrap_err();
     assert!(refused.code == Code::Busy && refused.detail.contains("its disk has room"), "{refused:?}");
     assert_eq!(bench.list().alerts.len(), 1);
     beside.execute_batch("DROP TRIGGER no_fired; DROP TRIGGER no_alert").unwrap();
     wait_until("it fires", || bench.alert(&id).fired == 1);
     wait_until("it is told", || events.try_recv() == Ok(DeckEvent::AlertsFired));
     stays("it fired once", ROUND, || (bench.alert(&id).holds, bench.list().fired.len()) == (1, 1));
-    assert_eq!(told(&bench.jobs, &mut Heard::default()), ["A: price>20"]);
+    assert_eq!(delivered(&bench.jobs, &mut AlertCursor::default()), ["A: price>20"]);
 }
 
 #[test]
 fn a_program_with_outdated_data_does_not_check_alerts() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
-    let id = bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap().alert_id;
+    let id = bench.jobs.add_alert(&request(None, "price>20"), &Progress::default()).unwrap().alert_id;
     write(bench.data.path(), &[(A, "A", 11.0)]);
     let late = Deck::new(bench.data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     late.load().unwrap();
@@ -108,7 +108,7 @@ fn firings_are_told_after_their_event_was_lost_in_a_lag() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     put(bench.data.path(), 10.0);
     bench.deck.load().unwrap();
-    bench.jobs.add_alert(&wish(None, "price>20"), &Progress::default()).unwrap();
+    bench.jobs.add_alert(&request(None, "price>20"), &Progress::default()).unwrap();
     let keys = Keys::in_memory().unwrap();
     let key = keys.show().unwrap().reveal().to_owned();
     let api = Api::new(Arc::clone(&bench.deck), Some(Arc::clone(&bench.jobs)), Arc::new(keys), ApiOptions::default());
@@ -126,7 +126,7 @@ fn firings_are_told_after_their_event_was_lost_in_a_lag() {
         bench.deck.load().unwrap();
         wait_until("they fire", || events.try_recv() == Ok(DeckEvent::AlertsFired));
         for nth in 0..300 {
-            bench.deck.tell(DeckEvent::Said(format!("{nth}")));
+            bench.deck.notify(DeckEvent::Notice(format!("{nth}")));
         }
         following.await.unwrap()
     });

@@ -167,7 +167,7 @@ fn event_streams_report_reloads_and_jobs_and_are_limited_in_number() {
     wait_for("content-type: text/event-stream");
     wait_for(": listening");
     server.get("/events").is_problem(503, "busy", "a second listener");
-    server.api.deck.stand_on(Dataset::new(Vec::new()));
+    server.api.deck.publish(Dataset::new(Vec::new()));
     // The first load's event may arrive only now.
     while wait_for("data: ") != "data: {\"generation\":2}" {}
     server.api.deck.load().expect("the dataset loads");
@@ -197,13 +197,13 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
     let mut first = listen(None);
     told(&mut first, ": listening");
     assert_eq!(told(&mut first, "retry: "), "2000");
-    server.api.deck.stand_on(Dataset::new(Vec::new()));
+    server.api.deck.publish(Dataset::new(Vec::new()));
     let id = told(&mut first, "id: ");
     let generation = |data: &str| data.trim_start_matches("{\"generation\":").trim_end_matches('}').parse::<u64>().expect("a number");
     let seen = generation(&told(&mut first, "data: "));
     drop(first);
-    server.api.deck.stand_on(Dataset::new(Vec::new()));
-    server.api.deck.stand_on(Dataset::new(Vec::new()));
+    server.api.deck.publish(Dataset::new(Vec::new()));
+    server.api.deck.publish(Dataset::new(Vec::new()));
     let mut again = listen(Some(&id));
     for further in 1..=2 {
         assert!(told(&mut again, "id: ") > id);
@@ -343,7 +343,7 @@ fn at_the_limit_a_connection_with_a_request_or_a_stream_stays_open() {
     let mut answer = Vec::new();
     busy.read_to_end(&mut answer).expect("answered");
     assert_eq!(Answer::parse(&answer).status, 200);
-    server.api.deck.tell(DeckEvent::Reloaded(7));
+    server.api.deck.notify(DeckEvent::Reloaded(7));
     let heard = listener.lines().map_while(std::result::Result::ok).any(|line| line.contains("{\"generation\":7}"));
     assert!(heard, "the stream was closed");
 }

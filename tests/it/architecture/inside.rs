@@ -27,9 +27,9 @@ const ORDERS: &[(&str, &str)] = &[
         "filter order parameter progress parallel paging json caches snapshot tabular request list timeframes candles track_record \
          patterns trendline indicators posts holders dexes security token yields growth compare fields+search tables batch",
     ),
-    ("deck", "known pending fetch flight load watch"),
+    ("deck", "cached pending fetch single_flight load watch"),
     ("jobs", "request alert id store alerts sources report ask list owner watch+worker"),
-    ("document", "format sources words html chart markdown facts material"),
+    ("document", "format sources words html chart markdown facts gather"),
     (
         "demo",
         "random invented facts output market+pools shapes path candles people+stories contracts posts evidence transfers tokens \

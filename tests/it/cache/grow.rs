@@ -29,34 +29,49 @@ fn append(path: &Path, text: &str) {
 
 /// Appends rows, some with existing keys, some of new tokens, intervals and times.
 fn append_all(folder: &Path, turn: u64, rows: u64) {
-    let pick = |i: u64| token(if noise(i).is_multiple_of(3) { 2 } else { noise(i) % 16 });
-    let some = |line: &dyn Fn(u64) -> String| -> String { (0..rows).map(|i| line(noise(turn * 1_000 + i))).collect() };
+    let lines = |line: &dyn Fn(u64) -> String| -> String { (0..rows).map(|i| line(noise(turn * 1_000 + i))).collect() };
     let candle = |n: u64| {
         let interval = ["1h", "1d", "15m", "4h"][(n % 4) as usize];
-        format!("{},{},7.5,2000,0.5,7,{},{interval}\n", pick(n), 1_700_006_400 + n % 2_400 * 3_600, n % 5)
+        format!("{},{},7.5,2000,0.5,7,{},{interval}\n", any_token(n), 1_700_006_400 + n % 2_400 * 3_600, n % 5)
     };
-    append(&folder.join("candles/2.csv"), &some(&candle));
-    let post = |n: u64| format!("p{},{},again {turn},,{},5,5,5\n", n % 700, pick(n), 1_700_000_000 + n % 600);
-    append(&folder.join("posts.csv"), &some(&post));
-    // Some repeat an existing key with another value and time: a log entry belongs to one token.
-    let text = fs::read_to_string(folder.join("transfers.csv")).unwrap();
+    append(&folder.join("candles/2.csv"), &lines(&candle));
+    let post = |n: u64| format!("p{},{},again {turn},,{},5,5,5\n", n % 700, any_token(n), 1_700_000_000 + n % 600);
+    append(&folder.join("posts.csv"), &lines(&post));
+    let path = folder.join("transfers.csv");
+    let text = fs::read_to_string(&path).unwrap();
+    let unique = unique_transfers(&text);
+    append(&path, &lines(&|n| if n.is_multiple_of(3) { transfer_again(&unique, n) } else { transfer(n) }));
+    let event = |n: u64| format!("0x{:040x},{},{},swap,{n},,,,\n", n % 9, 1_700_000_000 + n % 60, n % 3);
+    append(&folder.join("pool_events.csv"), &lines(&event));
+}
+
+/// A third of the rows are of one token.
+fn any_token(n: u64) -> String {
+    token(if noise(n).is_multiple_of(3) { 2 } else { noise(n) % 16 })
+}
+
+/// Lines of transfers whose key (transaction and log index) no other line has: a log entry belongs to one token.
+fn unique_transfers(text: &str) -> Vec<&str> {
     let key = |line: &str| line.split(',').skip(3).step_by(4).map(str::to_owned).collect::<Vec<_>>();
     let mut keys: HashMap<Vec<String>, u32> = HashMap::new();
     text.lines().for_each(|line| *keys.entry(key(line)).or_default() += 1);
-    let standing: Vec<&str> = text.lines().skip(1).filter(|line| keys[&key(line)] == 1).collect();
-    let transfer = |n: u64| {
-        let time = 1_700_000_000 + n % 1_100;
-        if n.is_multiple_of(3) {
-            let mut cells: Vec<String> = standing[n as usize % standing.len()].split(',').map(str::to_owned).collect();
-            (cells[1], cells[6]) = (time.to_string(), n.to_string());
-            return format!("{}\n", cells.join(","));
-        }
-        let log = if n.is_multiple_of(4) { String::new() } else { (n % 2).to_string() };
-        format!("{},{time},{},0x{:064x},0x{:040x},,{n},{log}\n", pick(n), n % 60, n, n % 31)
-    };
-    append(&folder.join("transfers.csv"), &some(&transfer));
-    let event = |n: u64| format!("0x{:040x},{},{},swap,{n},,,,\n", n % 9, 1_700_000_000 + n % 60, n % 3);
-    append(&folder.join("pool_events.csv"), &some(&event));
+    text.lines().skip(1).filter(|line| keys[&key(line)] == 1).collect()
+}
+
+/// A line with an existing key, another time and another value.
+fn transfer_again(unique: &[&str], n: u64) -> String {
+    let mut cells: Vec<String> = unique[n as usize % unique.len()].split(',').map(str::to_owned).collect();
+    (cells[1], cells[6]) = (transfer_time(n).to_string(), n.to_string());
+    cells.join(",") + "\n"
+}
+
+fn transfer(n: u64) -> String {
+    let log = if n.is_multiple_of(4) { String::new() } else { (n % 2).to_string() };
+    format!("{},{},{},0x{:064x},0x{:040x},,{n},{log}\n", any_token(n), transfer_time(n), n % 60, n, n % 31)
+}
+
+fn transfer_time(n: u64) -> u64 {
+    1_700_000_000 + n % 1_100
 }
 
 /// Compares row by row; repeated keys are reported by both, though not each with its row.

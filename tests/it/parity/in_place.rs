@@ -2,7 +2,7 @@
 
 use tokendeck::api::routes::ENDPOINTS;
 
-use super::{CASES, Faces, arguments, deck, walk};
+use super::{CASES, FrontEnds, arguments, deck, walk};
 use crate::{clickhouse::in_place::Stays, demo::market};
 
 /// Endpoints that need a page of holders, all of them, or their aggregates.
@@ -12,20 +12,20 @@ const HELD_THERE: &[&str] = &["token", "holders", "security"];
 fn of_candles_and_holders_that_stay_at_an_engine_too_they_say_the_same() {
     let (_market, data) = market();
     let stays = Stays::of(&data, &["candles", "holders"]);
-    let faces = Faces::over(stays.folder.path(), &stays.config());
-    let answered = walk(&faces, |name| if HELD_THERE.contains(&name) { usize::MAX } else { 1 });
+    let front_ends = FrontEnds::over(stays.folder.path(), &stays.config());
+    let answered = walk(&front_ends, |name| if HELD_THERE.contains(&name) { usize::MAX } else { 1 });
     let silent: Vec<&str> = CASES.iter().map(|(name, ..)| *name).filter(|name| !answered.contains(name)).collect();
     // Scans of all candles are refused.
     assert_eq!(silent, ["table_describe", "events"]);
     assert!(stays.fetched() > 12, "nothing stayed there");
     // The answers equal those from files.
-    let here = deck(&data, "", faces.home.path().join("here"));
+    let here = deck(&data, "", front_ends.home.path().join("here"));
     for (name, held, targets) in CASES.iter().filter(|(name, ..)| HELD_THERE.contains(name)) {
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == *name).unwrap();
-        for target in targets.iter().map(|target| faces.filled(target)) {
+        for target in targets.iter().map(|target| front_ends.filled(target)) {
             let (path, query) = arguments(endpoint.path, &target);
             let answers =
-                [&here, &faces.view].map(|deck| held.unwrap()(deck, &path, query).map(|(bytes, _)| String::from_utf8(bytes).unwrap()));
+                [&here, &front_ends.view].map(|deck| held.unwrap()(deck, &path, query).map(|(bytes, _)| String::from_utf8(bytes).unwrap()));
             assert_eq!(format!("{:?}", answers[0]), format!("{:?}", answers[1]), "{target}");
         }
     }

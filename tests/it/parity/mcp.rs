@@ -34,7 +34,7 @@ use tokendeck::{
 use tokio::{net::unix::pipe, runtime::Runtime};
 use ureq::http::{HeaderName, HeaderValue};
 
-use super::{CASES, Faces, WETH, arguments};
+use super::{CASES, FrontEnds, WETH, arguments};
 use crate::wait::wait_until;
 
 /// HTTP transport over the client that the other tests use.
@@ -119,23 +119,23 @@ fn runtime() -> Runtime {
 }
 
 impl Client {
-    fn over_http(faces: &Faces) -> Self {
-        Self::posting(faces, Some(faces.key.clone()), None).map_err(|error| error.to_string()).unwrap()
+    fn over_http(front_ends: &FrontEnds) -> Self {
+        Self::posting(front_ends, Some(front_ends.key.clone()), None).map_err(|error| error.to_string()).unwrap()
     }
 
-    fn posting(faces: &Faces, key: Option<String>, origin: Option<&'static str>) -> Result<Self, Box<dyn std::error::Error>> {
+    fn posting(front_ends: &FrontEnds, key: Option<String>, origin: Option<&'static str>) -> Result<Self, Box<dyn std::error::Error>> {
         let runtime = runtime();
-        let posts = Posts { agent: faces.agent.clone(), key, origin };
-        let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", faces.base));
+        let posts = Posts { agent: front_ends.agent.clone(), key, origin };
+        let config = StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", front_ends.base));
         let service = runtime.block_on(async { ().serve(StreamableHttpClientTransport::with_client(posts, config)).await })?;
         Ok(Self { runtime, service, program: None })
     }
 
-    fn over_stdio(faces: &Faces) -> Self {
+    fn over_stdio(front_ends: &FrontEnds) -> Self {
         let runtime = runtime();
         let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
-        command.arg("mcp").arg("--data").arg(&faces.data).arg("--config").arg(&faces.config);
-        command.env_clear().env("HOME", faces.home.path()).current_dir(faces.home.path());
+        command.arg("mcp").arg("--data").arg(&front_ends.data).arg("--config").arg(&front_ends.config);
+        command.env_clear().env("HOME", front_ends.home.path()).current_dir(front_ends.home.path());
         let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (sent, answered) = (program.stdin.take().unwrap(), program.stdout.take().unwrap());
         let service = runtime.block_on(async {
@@ -209,20 +209,20 @@ fn compare(client: &Client, tool: &str, given: JsonObject, (status, sent): &(u16
 
 #[test]
 fn every_tool_says_what_its_endpoint_says() {
-    let faces = Faces::new();
-    let clients = [Client::over_http(&faces), Client::over_stdio(&faces)];
+    let front_ends = FrontEnds::new();
+    let clients = [Client::over_http(&front_ends), Client::over_stdio(&front_ends)];
     let wallet = json!({ "tokens": { WETH: "1000000000000000000" }, "settings": { "riskLevel": "low" } });
     for client in clients {
         let mut answered = BTreeSet::new();
         for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.tool && endpoint.body.is_none()) {
             let (_, _, targets) = CASES.iter().find(|(name, ..)| *name == endpoint.name).unwrap();
             for target in *targets {
-                let target = faces.filled(target);
+                let target = front_ends.filled(target);
                 let Some(given) = arguments_of(endpoint, &target) else { continue };
-                let mut sent = faces.over_http(&target, None);
+                let mut sent = front_ends.over_http(&target, None);
                 // Answers computed over several requests are retried until complete.
                 while sent.0 == 503 {
-                    sent = faces.over_http(&target, None);
+                    sent = front_ends.over_http(&target, None);
                 }
                 let ask_on = || text(&client.call(endpoint.name, given.clone()).unwrap()).contains("\"code\":\"loading\"");
                 while sent.0 == 200 && ask_on() {}
@@ -232,8 +232,8 @@ fn every_tool_says_what_its_endpoint_says() {
                 }
             }
         }
-        compare(&client, "yield", wallet.as_object().unwrap().clone(), &faces.over_http("/yield/optimize", Some(&wallet.to_string())));
-        compare(&client, "yield", JsonObject::new(), &faces.over_http("/yield/optimize", Some("{}")));
+        compare(&client, "yield", wallet.as_object().unwrap().clone(), &front_ends.over_http("/yield/optimize", Some(&wallet.to_string())));
+        compare(&client, "yield", JsonObject::new(), &front_ends.over_http("/yield/optimize", Some("{}")));
         answered.insert("yield");
         let tools = client.tools();
         let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
@@ -245,8 +245,8 @@ fn every_tool_says_what_its_endpoint_says() {
 
 #[test]
 fn a_tool_tells_what_it_takes() {
-    let faces = Faces::new();
-    let client = Client::over_http(&faces);
+    let front_ends = FrontEnds::new();
+    let client = Client::over_http(&front_ends);
     for tool in client.tools() {
         let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.name == tool.name).unwrap();
         assert_eq!(tool.description.as_deref(), Some(endpoint.summary));
@@ -271,8 +271,8 @@ fn a_tool_tells_what_it_takes() {
 
 #[test]
 fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
-    let faces = Faces::new();
-    for client in [Client::over_http(&faces), Client::over_stdio(&faces)] {
+    let front_ends = FrontEnds::new();
+    for client in [Client::over_http(&front_ends), Client::over_stdio(&front_ends)] {
         let refused = |tool: &str, given: Value| {
             let result = client.call(tool, given.as_object().unwrap().clone()).unwrap();
             assert_eq!(result.is_error, Some(true));
@@ -300,7 +300,7 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
         // An integer may be sent as a float, a list as a JSON array.
         let list = json!({ "limit": 2.0, "sort": ["-market_cap", "symbol"], "only": ["symbol"] });
         let listed = client.call("tokens", list.as_object().unwrap().clone()).unwrap();
-        assert_eq!(text(&listed).as_bytes(), faces.over_http("/tokens?limit=2&sort=-market_cap,symbol&only=symbol", None).1);
+        assert_eq!(text(&listed).as_bytes(), front_ends.over_http("/tokens?limit=2&sort=-market_cap,symbol&only=symbol", None).1);
         let unknown = client.call("tokns", JsonObject::new()).unwrap_err().to_string();
         assert!(unknown.contains("-32602") && unknown.contains("did you mean `tokens`?"), "{unknown}");
         client.leave();
@@ -309,27 +309,28 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
 
 #[test]
 fn only_who_has_the_key_and_comes_from_here_is_answered() {
-    let faces = Faces::new();
-    let key = || Some(faces.key.clone());
-    let refused = |key: Option<String>, origin| Client::posting(&faces, key, origin).err().map(|error| error.to_string());
+    let front_ends = FrontEnds::new();
+    let key = || Some(front_ends.key.clone());
+    let refused = |key: Option<String>, origin| Client::posting(&front_ends, key, origin).err().map(|error| error.to_string());
     assert!(refused(None, None).unwrap().contains("401"));
     assert!(refused(Some("wrong".to_owned()), None).unwrap().contains("401"));
     let foreign = refused(key(), Some("http://evil.example")).unwrap();
     assert!(foreign.contains("403") && foreign.contains("foreign_origin"), "{foreign}");
     assert!(refused(key(), Some("null")).unwrap().contains("403"));
     assert_eq!(refused(key(), None), None);
-    let own: &'static str = faces.base.clone().leak();
+    let own: &'static str = front_ends.base.clone().leak();
     assert_eq!(refused(key(), Some(own)), None, "the server's own page");
     for method in ["GET", "DELETE"] {
-        let request = ureq::http::Request::builder().method(method).uri(format!("{}/mcp", faces.base)).header("x-api-key", &faces.key);
-        let response = faces.agent.run(request.body(()).unwrap()).unwrap();
+        let request =
+            ureq::http::Request::builder().method(method).uri(format!("{}/mcp", front_ends.base)).header("x-api-key", &front_ends.key);
+        let response = front_ends.agent.run(request.body(()).unwrap()).unwrap();
         assert_eq!((response.status().as_u16(), &response.headers()["allow"]), (405, &HeaderValue::from_static("POST")), "{method}");
     }
 }
 
 #[test]
 fn what_is_no_message_is_refused_in_the_protocols_words() {
-    let faces = Faces::new();
+    let front_ends = FrontEnds::new();
     let ping = |version: &str| json!({ "jsonrpc": "2.0", "id": 7, "method": "ping", "params": { "v": version } }).to_string();
     for (body, status, code) in [
         ("{", 400, -32_700),
@@ -338,14 +339,14 @@ fn what_is_no_message_is_refused_in_the_protocols_words() {
         ("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", 400, -32_600),
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such\"}", 200, -32_601),
     ] {
-        let (answered, sent) = faces.over_http("/mcp", Some(body));
+        let (answered, sent) = front_ends.over_http("/mcp", Some(body));
         let sent: Value = serde_json::from_slice(&sent).unwrap();
         assert_eq!((answered, &sent["jsonrpc"], &sent["error"]["code"]), (status, &json!("2.0"), &json!(code)), "{body}: {sent}");
     }
-    let (status, sent) = faces.over_http("/mcp", Some(&ping("")));
+    let (status, sent) = front_ends.over_http("/mcp", Some(&ping("")));
     assert_eq!((status, serde_json::from_slice::<Value>(&sent).unwrap()), (200, json!({ "jsonrpc": "2.0", "id": 7, "result": {} })));
     let large = format!("\"{}\"", "a".repeat(2 << 20));
-    assert_eq!(faces.over_http("/mcp", Some(&large)).0, 413);
+    assert_eq!(front_ends.over_http("/mcp", Some(&large)).0, 413);
 }
 
 /// A slow question, and the tool call for it.
@@ -358,7 +359,7 @@ fn long_one() -> (TrackRecordQuestion, CallToolRequestParams) {
 /// Asserts that the question ends unanswered.
 fn ends_unanswered(deck: &Deck) {
     wait_until("the question ends", || deck.waiting() == 0);
-    assert!(deck.known(&long_one().0).is_none(), "it was worked out to its end");
+    assert!(deck.cached(&long_one().0).is_none(), "it was worked out to its end");
 }
 
 fn begins(deck: &Deck) {
@@ -367,22 +368,22 @@ fn begins(deck: &Deck) {
 
 #[test]
 fn who_closes_the_connection_stops_the_work() {
-    let faces = Faces::new();
+    let front_ends = FrontEnds::new();
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": long_one().1 }).to_string();
-    let mut stream = TcpStream::connect(faces.base.trim_start_matches("http://")).unwrap();
-    let (key, length) = (&faces.key, body.len());
+    let mut stream = TcpStream::connect(front_ends.base.trim_start_matches("http://")).unwrap();
+    let (key, length) = (&front_ends.key, body.len());
     let head =
         format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nx-api-key: {key}\r\nContent-Type: application/json\r\nContent-Length: {length}");
     write!(stream, "{head}\r\n\r\n{body}").unwrap();
-    begins(&faces.served);
+    begins(&front_ends.served);
     drop(stream);
-    ends_unanswered(&faces.served);
+    ends_unanswered(&front_ends.served);
 }
 
 #[test]
 fn a_request_that_is_cancelled_stops_the_work() {
-    let faces = Faces::new();
-    let api = Api::new(Arc::clone(&faces.served), None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default());
+    let front_ends = FrontEnds::new();
+    let api = Api::new(Arc::clone(&front_ends.served), None, Arc::new(Keys::in_memory().unwrap()), ApiOptions::default());
     let runtime = runtime();
     runtime.block_on(async {
         let ((ours, theirs), (to_us, to_them)) = (tokio::io::simplex(1 << 16), tokio::io::simplex(1 << 16));
@@ -391,13 +392,13 @@ fn a_request_that_is_cancelled_stops_the_work() {
         let request = ClientRequest::CallToolRequest(Request::new(long_one().1));
         let asked = client.send_cancellable_request(request, PeerRequestOptions::no_options()).await.unwrap();
         tokio::task::spawn_blocking({
-            let deck = Arc::clone(&faces.served);
+            let deck = Arc::clone(&front_ends.served);
             move || begins(&deck)
         })
         .await
         .unwrap();
         asked.cancel(None).await.unwrap();
-        let deck = Arc::clone(&faces.served);
+        let deck = Arc::clone(&front_ends.served);
         tokio::task::spawn_blocking(move || ends_unanswered(&deck)).await.unwrap();
         client.cancel().await.unwrap();
     });

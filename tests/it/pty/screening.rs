@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::terminal::{DEMO, Home, Terminal};
+use super::terminal::{DEMO, Home, Terminal, key_presses};
 
 const RIGHT: &str = "\x1b[C";
 const DOWN: &str = "\x1b[B";
@@ -21,7 +21,7 @@ impl<'a> Hand<'a> {
 
     fn press(&mut self, keys: &[&str]) -> &mut Self {
         for key in keys {
-            self.pressed += if key.starts_with('\x1b') { 1 } else { key.chars().count() };
+            self.pressed += key_presses(key);
             self.terminal.keys(key);
         }
         self

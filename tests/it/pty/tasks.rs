@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::terminal::{Home, Terminal};
+use super::terminal::{Home, Terminal, key_presses};
 
 /// A step: the keys, and the text expected then.
 type Part = (&'static str, &'static str);
@@ -60,7 +60,7 @@ const TASKS: &[Task] = &[
 #[test]
 fn each_task_takes_the_keys_that_the_table_says() {
     for task in TASKS {
-        let pressed: usize = task.parts.iter().map(|(keys, _)| keys.chars().count()).sum();
+        let pressed: usize = task.parts.iter().map(|(keys, _)| key_presses(keys)).sum();
         assert_eq!(pressed, task.keys, "{}", task.what);
         let home = Home::new();
         let terminal = home.open();

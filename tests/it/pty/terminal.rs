@@ -24,6 +24,11 @@ pub(super) const SIZE: (u16, u16) = (140, 42);
 /// Idle time after which the program counts as at rest: longer than any of its own pauses.
 const BLINK: Duration = Duration::from_millis(300);
 
+/// Number of key presses in a text; an escape sequence, alone, is one.
+pub(super) fn key_presses(keys: &str) -> usize {
+    if keys.starts_with('\x1b') { 1 } else { keys.chars().count() }
+}
+
 /// A home folder for the program, shared by several runs.
 pub(super) struct Home {
     folder: TempDir,

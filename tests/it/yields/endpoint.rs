@@ -55,7 +55,7 @@ impl Desk {
             fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
         }
         let deck = Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
-        deck.stand_on(load(folder.path(), &Silent).unwrap());
+        deck.publish(load(folder.path(), &Silent).unwrap());
         Self(deck)
     }
 

@@ -16,7 +16,7 @@ use crate::{
         trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
     },
     dataset::{candles::Candles, time::Time},
-    deck::known::Known,
+    deck::cached::CachedAnswer,
     question::candles::TokenCandles,
     tui::{
         format, text,
@@ -110,7 +110,7 @@ pub(super) struct ChartWindow {
 #[derive(Default)]
 pub(super) struct ChartSheet {
     candles: CandleVec,
-    source: Option<Arc<Known<TokenCandles>>>,
+    source: Option<Arc<CachedAnswer<TokenCandles>>>,
     /// The newest price, kept while older candles are on screen.
     newest: Option<(Time, Last)>,
     /// The glyphs in the last frame.
@@ -121,7 +121,7 @@ pub(super) struct ChartSheet {
 
 impl ChartSheet {
     /// Converts an answer to columns, unless it is the current one.
-    pub(super) fn take(&mut self, known: Option<&Arc<Known<TokenCandles>>>) {
+    pub(super) fn take(&mut self, known: Option<&Arc<CachedAnswer<TokenCandles>>>) {
         let Some(known) = known else {
             *self = Self { area: self.area, ..Self::default() };
             return;

@@ -22,7 +22,7 @@ use crate::{
         grid::{Grid, Ordered},
         schema::{Column, Kind, TableSchema},
     },
-    deck::pending::Coming,
+    deck::pending::PendingResult,
     error::{Code, Problem},
     question::{
         caches::OrderedRows,
@@ -107,7 +107,7 @@ pub(super) struct RowsPane {
     /// The rows in displayed order.
     order: OrderedRows,
     /// The pending order, and its query.
-    pending: Option<(Coming<OrderedRows>, RowQuery)>,
+    pending: Option<(PendingResult<OrderedRows>, RowQuery)>,
     problem: Option<String>,
     /// For a remote table.
     remote: Option<RemoteRows>,
@@ -196,8 +196,8 @@ impl RowsPane {
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         self.follow(context);
         self.take_rows();
-        let Some((coming, query)) = &mut self.pending else { return };
-        let Some(outcome) = coming.poll_now() else { return };
+        let Some((pending_order, query)) = &mut self.pending else { return };
+        let Some(outcome) = pending_order.poll_now() else { return };
         match outcome {
             Ok(order) => {
                 let query = query.clone();

@@ -88,14 +88,9 @@ impl Fields for TableFields {
 
     fn json(row: ListedTable<'_>) -> Json {
         let Some(table) = row.table else { return Json::Null };
-        let (state, reason) = match &table.state {
-            Loaded::Loaded => ("loaded", None),
-            Loaded::Absent => ("absent", None),
-            Loaded::Unusable(reason) => ("unusable", Some(reason)),
-        };
         let sources: Vec<&str> = table.sources.iter().map(|source| source.file.as_str()).collect();
         json!({
-            "table": table.schema.name, "state": state, "reason": reason, "rows": table.height(), "rows_bad": table.rows_bad,
+            "table": table.schema.name, "state": table.state.word(), "reason": table.state.reason(), "rows": table.height(), "rows_bad": table.rows_bad,
             "errors": errors(table), "warnings": warnings(table), "sources": sources, "load_ms": table.load_ms,
         })
     }

@@ -1,7 +1,7 @@
 //! Lays out a job's report as terminal lines: the sections of the document, wrapped to a width.
 
 use crate::{
-    document::{Block, Document, DocumentTable, Level, Piece, Section, Tone},
+    document::{Block, Document, DocumentTable, Level, Section, StyledText, Tone},
     tui::{text, theme::Role},
 };
 
@@ -15,11 +15,11 @@ const GAP: usize = 2;
 const CELL: usize = 44;
 const LAST: usize = 16;
 
-/// A line of the page: its pieces with their roles.
+/// A line of the page: its spans with their roles.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct PageLine {
     pub(super) indent: u16,
-    pub(super) pieces: Vec<(String, Role)>,
+    pub(super) spans: Vec<(String, Role)>,
     /// Starts a token or a part of it: a target of jumps.
     pub(super) heading: bool,
 }
@@ -51,8 +51,8 @@ struct Page {
 }
 
 impl Page {
-    fn line(&mut self, indent: u16, pieces: Vec<(String, Role)>) {
-        self.lines.push(PageLine { indent, pieces, heading: false });
+    fn line(&mut self, indent: u16, spans: Vec<(String, Role)>) {
+        self.lines.push(PageLine { indent, spans, heading: false });
     }
 
     fn section(&mut self, section: &Section) {
@@ -60,12 +60,12 @@ impl Page {
             self.lines.push(PageLine::default());
         }
         let title = text::truncate(&section.title, if section.level == Level::Token { 24 } else { CELL }).into_owned();
-        let pieces = vec![(title, Role::Accent), (format!("  {}", section.note), Role::Dim)];
-        self.lines.push(PageLine { indent: 0, pieces, heading: true });
+        let spans = vec![(title, Role::Accent), (format!("  {}", section.note), Role::Dim)];
+        self.lines.push(PageLine { indent: 0, spans, heading: true });
         for block in &section.blocks {
             match block {
-                Block::Say(piece) => self.say(piece),
-                Block::Labelled(label, piece) => self.labelled(label, piece),
+                Block::Sentence(styled) => self.say(styled),
+                Block::Labelled(label, styled) => self.labelled(label, styled),
                 Block::Table(table) => self.table(table),
                 // The Chart view shows charts.
                 Block::Chart(_) => {}
@@ -73,18 +73,18 @@ impl Page {
         }
     }
 
-    fn say(&mut self, piece: &Piece) {
-        for line in text::wrap(&piece.text, self.cells.saturating_sub(4), SENTENCE) {
-            self.line(1, vec![(line, piece.tone.into())]);
+    fn say(&mut self, styled: &StyledText) {
+        for line in text::wrap(&styled.text, self.cells.saturating_sub(4), SENTENCE) {
+            self.line(1, vec![(line, styled.tone.into())]);
         }
     }
 
     /// `label   text`, the text wrapped in its column.
-    fn labelled(&mut self, label: &str, piece: &Piece) {
+    fn labelled(&mut self, label: &str, styled: &StyledText) {
         let room = self.cells.saturating_sub(LABEL + 4);
-        for (i, line) in text::wrap(&piece.text, room, SENTENCE).into_iter().enumerate() {
+        for (i, line) in text::wrap(&styled.text, room, SENTENCE).into_iter().enumerate() {
             let label = if i == 0 { label } else { "" };
-            self.line(1, vec![(text::fit(label, LABEL, text::Align::Left), Role::Dim), (line, piece.tone.into())]);
+            self.line(1, vec![(text::fit(label, LABEL, text::Align::Left), Role::Dim), (line, styled.tone.into())]);
         }
     }
 
@@ -96,14 +96,14 @@ impl Page {
         }
         let columns = table.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widest = |column: usize| {
-            let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|piece| text::width(&piece.text));
+            let cells = table.rows.iter().filter_map(|row| row.get(column)).map(|styled| text::width(&styled.text));
             cells.chain(table.header.get(column).map(|name| text::width(name))).max().unwrap_or(0).min(CELL)
         };
         let widths: Vec<usize> = (0..columns.saturating_sub(1)).map(widest).collect();
         let used = widths.iter().map(|width| width + GAP).sum::<usize>() + usize::from(indent) * 2 + 1;
         let room = self.cells.saturating_sub(used).max(LAST);
         if !table.header.is_empty() {
-            let header: Vec<Piece> = table.header.iter().map(|name| Piece::quiet(*name)).collect();
+            let header: Vec<StyledText> = table.header.iter().map(|name| StyledText::quiet(*name)).collect();
             self.row(indent, &header, &widths, room);
         }
         for row in &table.rows {
@@ -111,13 +111,13 @@ impl Page {
         }
     }
 
-    fn row(&mut self, indent: u16, row: &[Piece], widths: &[usize], room: usize) {
+    fn row(&mut self, indent: u16, row: &[StyledText], widths: &[usize], room: usize) {
         let Some((last, before)) = row.split_last() else { return };
-        let cell = |(piece, width): (&Piece, &usize)| (text::fit(&piece.text, width + GAP, text::Align::Left), piece.tone.into());
-        let mut pieces: Vec<(String, Role)> = before.iter().zip(widths).map(cell).collect();
+        let cell = |(styled, width): (&StyledText, &usize)| (text::fit(&styled.text, width + GAP, text::Align::Left), styled.tone.into());
+        let mut spans: Vec<(String, Role)> = before.iter().zip(widths).map(cell).collect();
         let mut rest = text::wrap(&last.text, room, 3).into_iter();
-        pieces.push((rest.next().unwrap_or_default(), last.tone.into()));
-        self.line(indent, pieces);
+        spans.push((rest.next().unwrap_or_default(), last.tone.into()));
+        self.line(indent, spans);
         let under = widths.iter().map(|width| width + GAP).sum();
         for line in rest {
             self.line(indent, vec![(" ".repeat(under), Role::Dim), (line, last.tone.into())]);

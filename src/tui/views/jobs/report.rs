@@ -77,7 +77,7 @@ impl ReportPane {
         }
         self.made = Some((cells, self.raw));
         self.lines = if self.raw {
-            let line = |line: &str| PageLine { pieces: vec![(line.to_owned(), Role::Text)], ..PageLine::default() };
+            let line = |line: &str| PageLine { spans: vec![(line.to_owned(), Role::Text)], ..PageLine::default() };
             report.json.lines().take(JSON_LINES).map(line).collect()
         } else {
             page::lines(&report.document, cells)
@@ -154,7 +154,7 @@ impl ReportPane {
 
 fn draw_line(buffer: &mut Buffer, body: Rect, y: u16, line: &PageLine, context: &Context<'_>) {
     let mut x = 1 + line.indent * INDENT;
-    for (piece, role) in &line.pieces {
+    for (piece, role) in &line.spans {
         x += put(buffer, body, x, y, piece, context.theme.style(*role));
     }
 }

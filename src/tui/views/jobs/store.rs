@@ -111,7 +111,7 @@ impl StoredJobs {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
             let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
-            deck.tell(DeckEvent::Said(format!("deep analysis of {name} is {}: Enter opens the report", job.status.word())));
+            deck.notify(DeckEvent::Notice(format!("deep analysis of {name} is {}: Enter opens the report", job.status.word())));
             false
         });
     }
@@ -146,7 +146,9 @@ impl StoredJobs {
     }
 
     pub(super) fn terminate(&mut self, id: String, context: &Context<'_>) {
-        self.run_change(context, move |jobs| jobs.terminate(&id).map(|job| (format!("{} is terminated; its results stay", job.job_id), None)));
+        self.run_change(context, move |jobs| {
+            jobs.terminate(&id).map(|job| (format!("{} is terminated; its results stay", job.job_id), None))
+        });
     }
 
     /// Runs a change of the store and announces its result.
@@ -158,7 +160,7 @@ impl StoredJobs {
         let deck = Arc::clone(context.deck);
         self.changes.push(BackgroundTask::start(context.wake, move |_| {
             let (said, started) = change(&jobs).unwrap_or_else(|problem| (problem.detail, None));
-            deck.tell(DeckEvent::Said(said));
+            deck.notify(DeckEvent::Notice(said));
             Ok(started)
         }));
         self.stale = true;

@@ -11,7 +11,7 @@ use crate::{
         checks::checks,
     },
     dataset::time::Time,
-    deck::known::Known,
+    deck::cached::CachedAnswer,
     tui::views::fixture::{Stage, address, market},
 };
 
@@ -207,7 +207,7 @@ fn unknown() -> SecurityInference {
 fn shown(answer: SecurityInference) -> (Stage, SecurityView) {
     let stage = Stage::new(Some(market()));
     let mut view = SecurityView { token: stage.token, ..SecurityView::default() };
-    view.asked.known = Some(Arc::new(Known { answer, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
+    view.asked.known = Some(Arc::new(CachedAnswer { answer, json: Vec::new().into(), etag: "\"0\"".into(), links: None }));
     (stage, view)
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::cells::{self, CellValue};
 use crate::{
     dataset::schema::Kind as ColumnKind,
-    deck::pending::Coming,
+    deck::pending::PendingResult,
     question::{
         snapshot::Snapshot,
         tables::{
@@ -45,7 +45,7 @@ pub(super) enum ColumnQuestion {
 pub(super) struct ColumnPane {
     pub(super) kind: ColumnQuestion,
     scan: ColumnScan,
-    coming: Option<Coming<ColumnFindings>>,
+    pending: Option<PendingResult<ColumnFindings>>,
     findings: Option<ColumnFindings>,
     problem: Option<String>,
 }
@@ -55,7 +55,7 @@ impl ColumnPane {
         let mut pane = Self {
             kind,
             scan: ColumnScan { query: RowQuery { sort: Vec::new(), ..query.clone() }, column: column.to_owned(), limit: COUNTS_MAX },
-            coming: None,
+            pending: None,
             findings: None,
             problem: None,
         };
@@ -65,7 +65,7 @@ impl ColumnPane {
 
     fn ask(&mut self, snapshot: &Arc<Snapshot>, context: &Context<'_>) {
         let wake = Wake::clone(context.wake);
-        self.coming = Some(context.deck.find(snapshot, self.scan.clone(), move || wake()));
+        self.pending = Some(context.deck.find(snapshot, self.scan.clone(), move || wake()));
         (self.findings, self.problem) = (None, None);
     }
 
@@ -74,16 +74,16 @@ impl ColumnPane {
         if self.scan.column != column || self.scan.query.filter != query.filter {
             *self = Self::new(self.kind, query, column, snapshot, context);
         }
-        match self.coming.as_mut().and_then(Coming::poll_now) {
-            Some(Ok(findings)) => (self.findings, self.coming) = (Some(findings), None),
-            Some(Err(problem)) => (self.problem, self.coming) = (Some(problem.detail), None),
+        match self.pending.as_mut().and_then(PendingResult::poll_now) {
+            Some(Ok(findings)) => (self.findings, self.pending) = (Some(findings), None),
+            Some(Err(problem)) => (self.problem, self.pending) = (Some(problem.detail), None),
             None => {}
         }
     }
 
     /// Whether an answer is pending.
     pub(super) fn is_under_way(&self) -> bool {
-        self.coming.is_some()
+        self.pending.is_some()
     }
 
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -92,7 +92,7 @@ impl ColumnPane {
             ColumnQuestion::Describe => "description of",
         };
         let title = format!("{what} {}", self.scan.column);
-        let progress = self.coming.as_ref().map(|coming| progress::share(coming.progress()));
+        let progress = self.pending.as_ref().map(|pending| progress::share(pending.progress()));
         let note = if progress.is_some() { "Esc cancels" } else { "← → column  F D  Esc close" };
         let body = inset(Panel { note, progress, ..Panel::new(&title) }.render(area, buffer, context.theme));
         if let Some(problem) = &self.problem {

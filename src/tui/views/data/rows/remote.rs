@@ -7,7 +7,7 @@ use polars::prelude::DataFrame;
 use super::{RowsPane, Wake};
 use crate::{
     dataset::{Table, grid::Grid},
-    deck::{TableSlice, pending::Coming},
+    deck::{TableSlice, pending::PendingResult},
     tui::view::Context,
 };
 
@@ -21,7 +21,7 @@ pub(super) struct RemoteRows {
     total: usize,
     /// Table index of the grid's first row.
     start: usize,
-    coming: Option<Coming<(u64, DataFrame)>>,
+    pending: Option<PendingResult<(u64, DataFrame)>>,
     /// The table rows being fetched, or that failed to be.
     asked: Range<usize>,
 }
@@ -29,7 +29,7 @@ pub(super) struct RemoteRows {
 impl RemoteRows {
     pub(super) fn of(table: &Table) -> Option<Self> {
         let total = usize::try_from(table.shelf.as_ref()?.total()).unwrap_or(usize::MAX);
-        Some(Self { total, start: 0, coming: None, asked: 0..0 })
+        Some(Self { total, start: 0, pending: None, asked: 0..0 })
     }
 
     pub(super) fn total(&self) -> usize {
@@ -46,7 +46,7 @@ impl RemoteRows {
 
     #[cfg(test)]
     pub(super) fn is_under_way(&self) -> bool {
-        self.coming.is_some()
+        self.pending.is_some()
     }
 }
 
@@ -74,15 +74,15 @@ impl RowsPane {
         let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(remote.total);
         let wake = Wake::clone(context.wake);
         let wanted = TableSlice { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
-        remote.coming = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
+        remote.pending = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
         remote.asked = rows;
     }
 
     /// Takes fetched rows.
     pub(super) fn take_rows(&mut self) {
         let Some(remote) = &mut self.remote else { return };
-        let Some(outcome) = remote.coming.as_mut().and_then(Coming::poll_now) else { return };
-        remote.coming = None;
+        let Some(outcome) = remote.pending.as_mut().and_then(PendingResult::poll_now) else { return };
+        remote.pending = None;
         match outcome {
             Ok((start, frame)) => {
                 remote.start = start as usize;

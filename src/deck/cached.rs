@@ -6,12 +6,12 @@ use bytes::Bytes;
 use quick_cache::Weighter;
 use serde::Serialize;
 
-use super::{MemoKey, Remembered};
+use super::{ErasedAnswer, MemoKey};
 use crate::error::{Code, Problem, Result};
 
 /// A computed answer: typed for the terminal, rendered for the API.
 #[derive(Debug)]
-pub struct Known<A> {
+pub struct CachedAnswer<A> {
     pub answer: A,
     /// JSON of the answer, shared by all replies.
     pub json: Bytes,
@@ -21,7 +21,7 @@ pub struct Known<A> {
     pub links: Option<Box<str>>,
 }
 
-impl<A: Serialize> Known<A> {
+impl<A: Serialize> CachedAnswer<A> {
     pub(super) fn new(answer: A, etag: String, links: Option<String>) -> Result<Self> {
         let json = serde_json::to_vec(&answer)
             .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
@@ -29,7 +29,7 @@ impl<A: Serialize> Known<A> {
     }
 }
 
-impl<A: Send + Sync + 'static> Remembered for Known<A> {
+impl<A: Send + Sync + 'static> ErasedAnswer for CachedAnswer<A> {
     fn bytes(&self) -> u64 {
         self.json.len() as u64
     }
@@ -41,10 +41,10 @@ impl<A: Send + Sync + 'static> Remembered for Known<A> {
 
 /// Cache weight of an answer: its JSON, about as much again for the typed form, and its key.
 #[derive(Debug, Clone)]
-pub(super) struct BodyBytes;
+pub(super) struct AnswerWeighter;
 
-impl Weighter<MemoKey, Arc<dyn Remembered>> for BodyBytes {
-    fn weight(&self, key: &MemoKey, known: &Arc<dyn Remembered>) -> u64 {
-        known.bytes() * 2 + key.1.len() as u64 + 200
+impl Weighter<MemoKey, Arc<dyn ErasedAnswer>> for AnswerWeighter {
+    fn weight(&self, key: &MemoKey, cached: &Arc<dyn ErasedAnswer>) -> u64 {
+        cached.bytes() * 2 + key.1.len() as u64 + 200
     }
 }

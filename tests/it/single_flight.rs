@@ -10,7 +10,7 @@ use std::{
 };
 
 use tokendeck::{
-    deck::{Deck, DeckOptions, pending::Pending},
+    deck::{Deck, DeckOptions, pending::PendingAnswer},
     error::{Code, Problem, Result},
     question::{
         Question,
@@ -123,16 +123,16 @@ fn house_of(options: DeckOptions) -> House {
 }
 
 impl House {
-    fn ask(&self) -> Pending<usize> {
+    fn ask(&self) -> PendingAnswer<usize> {
         self.ask_one(true, 0)
     }
 
-    fn ask_one(&self, heavy: bool, name: usize) -> Pending<usize> {
+    fn ask_one(&self, heavy: bool, name: usize) -> PendingAnswer<usize> {
         self.deck.ask(Staged { stage: Arc::clone(&self.stage), heavy, name }, || ())
     }
 }
 
-fn outcome(pending: &mut Pending<usize>) -> std::result::Result<usize, Code> {
+fn outcome(pending: &mut PendingAnswer<usize>) -> std::result::Result<usize, Code> {
     wait_for("the outcome", || pending.poll_now()).map(|known| known.answer).map_err(|problem| problem.code)
 }
 

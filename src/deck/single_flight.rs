@@ -14,34 +14,34 @@ use crate::{
 };
 
 /// Interval at which a waiter checks for cancellation of its own request.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The requests being computed.
 #[derive(Debug, Default)]
-pub(super) struct Flights {
+pub(super) struct SingleFlight {
     running: Mutex<HashSet<MemoKey>>,
-    landed: Condvar,
+    finished: Condvar,
 }
 
 /// Exclusive right to compute one request, released on drop: also after failure, cancellation or panic.
-pub(super) struct Flight<'a> {
-    flights: &'a Flights,
+pub(super) struct InFlightGuard<'a> {
+    single_flight: &'a SingleFlight,
     key: MemoKey,
 }
 
-impl Flights {
+impl SingleFlight {
     /// Waits until nobody computes this request. No deadlock: only computing threads wait here, so they wait for a running one, never for
     /// one queued behind them; and no answer asks another question of the deck.
-    pub(super) fn take(&self, key: &MemoKey, progress: &Progress) -> Result<Flight<'_>> {
+    pub(super) fn take(&self, key: &MemoKey, progress: &Progress) -> Result<InFlightGuard<'_>> {
         let mut running = self.running();
         while running.contains(key) {
             if progress.cancelled() {
                 return Err(Problem::new(Code::Cancelled, "The question was cancelled."));
             }
-            running = self.landed.wait_timeout(running, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            running = self.finished.wait_timeout(running, POLL_INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
         }
         running.insert(key.clone());
-        Ok(Flight { flights: self, key: key.clone() })
+        Ok(InFlightGuard { single_flight: self, key: key.clone() })
     }
 
     fn running(&self) -> MutexGuard<'_, HashSet<MemoKey>> {
@@ -49,9 +49,9 @@ impl Flights {
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
-        self.flights.running().remove(&self.key);
-        self.flights.landed.notify_all();
+        self.single_flight.running().remove(&self.key);
+        self.single_flight.finished.notify_all();
     }
 }
