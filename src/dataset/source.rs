@@ -15,6 +15,7 @@ pub(crate) mod read_at;
 mod records;
 mod sane;
 mod text;
+mod windows;
 
 use std::{
     fs::File,
@@ -236,6 +237,8 @@ pub(crate) struct Layout {
     pub end: Option<u64>,
     /// What stands between its cells; else what its first line has.
     pub delimiter: Option<u8>,
+    /// It is in Windows-1252.
+    pub windows_1252: bool,
     /// What was read before of a text file that is not packed: only what follows is.
     pub from: Option<ReadSoFar>,
 }
@@ -260,7 +263,8 @@ pub(crate) fn separated(
     layout: &Layout,
     wanted: ColumnFilter,
 ) -> Result<Box<dyn RowSource>, String> {
-    Ok(Box::new(fields(text::Input::new(reader, head)?, layout, wanted)?))
+    let input = text::Input::new(reader, head)?;
+    Ok(Box::new(fields(if layout.windows_1252 { input.in_windows_1252() } else { input }, layout, wanted)?))
 }
 
 fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Result<csv::CsvRows, String> {
@@ -306,6 +310,11 @@ pub(crate) fn first_text(reader: impl Read + Send + 'static, head: &[u8], least:
     let mut input = text::Input::new(reader, head)?;
     while input.data().len() < least && input.fill()? {}
     Ok(input.data().to_vec())
+}
+
+/// The text in UTF-8, where it is likely Windows-1252.
+pub(crate) fn of_windows_1252(text: &[u8]) -> Option<Vec<u8>> {
+    windows::is_likely(text).then(|| encoding_rs::WINDOWS_1252.decode_without_bom_handling(text).0.into_owned().into_bytes())
 }
 
 #[cfg(test)]
