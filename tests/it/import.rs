@@ -5,6 +5,7 @@ mod amounts;
 mod assumed;
 mod folder;
 mod formats;
+mod lengths;
 mod malformed;
 mod placeholders;
 mod public_files;

@@ -25,7 +25,7 @@ use crate::dataset::{
 };
 
 /// Counts up whenever a table is kept or read otherwise than before.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// How often a program that waits for another looks whether it is still wanted.

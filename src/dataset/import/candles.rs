@@ -28,6 +28,9 @@ use crate::dataset::{manifest::Unit, source::RowSource};
 /// The column that is made where the file's volume is no number of tokens as it stands.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
 
+/// What to say of prices whose currency nothing names.
+pub(super) const IN_DOLLARS: &str = "assumed: its prices are in USD, as it names no currency";
+
 /// The column that is made where some rows have no prices.
 pub(super) const TRADED: &str = "traded";
 
@@ -53,6 +56,9 @@ fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result
     let named = currency::named(file, sheet, found);
     currency::in_dollars(file, &named)?;
     currency::not_smallest_units(file, sheet, found)?;
+    if times::are_months(&found.times) && !file.options.broken_too {
+        return Err("holds candles of months, which are not all as long, and candles are of one length, as 1d or 1w: take its candles of days or weeks".into());
+    }
     let mut says = found.says.clone();
     let repeated = found.repeated_times(sheet, &file.options.pick);
     let volume = volumes::volume(file, sheet, found);
@@ -95,7 +101,7 @@ fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
 /// What to say of prices of which nothing tells the currency.
 fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
     let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
-    (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
+    (!told).then(|| IN_DOLLARS.to_owned())
 }
 
 /// The time, the prices and the volume in tokens, which the loader is not to judge anew.
@@ -174,5 +180,6 @@ pub(super) fn of_token(file: &FileToImport<'_>, token: &TokenMatch) -> Result<Im
     let take = figures(file, sheet, &found, &volume)?;
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
-    Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))
+    let prices = (!file.options.as_usd).then(|| IN_DOLLARS.to_owned());
+    Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(prices).noting(volume.assumed(sheet)))
 }
