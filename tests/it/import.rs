@@ -2,6 +2,7 @@
 //! the person's, write twice what is there, or leave a table half written.
 
 mod amounts;
+mod as_saved;
 mod assumed;
 mod folder;
 mod formats;
