@@ -117,6 +117,9 @@ pub const RULES: &[Rule] = rules! {
     interval Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
         "the candles do not lie as far apart as their interval says";
+    months Stays Test::SeveralRows,
+        ["candles.timestamp"] needs ["candles.interval"]
+        "these are candles of months, which are not all as long, and candles are of one length, as 1d or 1w: take those of days or weeks";
     two_lengths Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
         "for a whole stretch they lie another step apart than their interval, so candles of two lengths are read as of one: give each row its \

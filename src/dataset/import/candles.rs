@@ -56,9 +56,6 @@ fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result
     let named = currency::named(file, sheet, found);
     currency::in_dollars(file, &named)?;
     currency::not_smallest_units(file, sheet, found)?;
-    if times::are_months(&found.times) && !file.options.broken_too {
-        return Err("holds candles of months, which are not all as long, and candles are of one length, as 1d or 1w: take its candles of days or weeks".into());
-    }
     let mut says = found.says.clone();
     let repeated = found.repeated_times(sheet, &file.options.pick);
     let volume = volumes::volume(file, sheet, found);

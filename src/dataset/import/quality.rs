@@ -41,7 +41,7 @@ pub(super) fn broken(table: &str, amount: &RowCounts, findings: &Findings, force
 
 /// What is wrong with too much of a file, the first of it named.
 fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
-    if let Some(flaw) = two_lengths(findings) {
+    if let Some(flaw) = two_lengths(findings).or_else(|| months(findings)) {
         return Some(flaw);
     }
     let rows = (amount.rows - amount.left_out).max(1) as f64;
@@ -75,6 +75,14 @@ fn two_lengths(findings: &Findings) -> Option<Flaw> {
     let advice = ". Put those of each length into a file of their own, or give each row its length, such as 1d or 1h, in a column `interval`; \
                   --broken-too takes all as of one length";
     Some(Flaw { what, advice: advice.to_owned() })
+}
+
+fn months(findings: &Findings) -> Option<Flaw> {
+    let reason = named("months").reason();
+    findings.kept().iter().find(|finding| finding.reason == reason)?;
+    let what = "holds candles of months, which are not all as long, and candles are of one length, as 1d or 1w";
+    let advice = ": take its candles of days or weeks; --broken-too takes all as of one length";
+    Some(Flaw { what: what.to_owned(), advice: advice.to_owned() })
 }
 
 fn advice(table: &str) -> String {

@@ -301,8 +301,9 @@ impl TokenCandles {
             let value = format!("{run} steps of {of} beginning {start}, among steps of {among}: {}", self.token);
             odd.push(SeriesBreach { rule: "two_lengths".to_owned(), row: Some(other.run.first.0), value, count: run });
         } else if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
+            let rule = if self.steps.are_months() { "months" } else { "step" };
             odd.push(SeriesBreach {
-                rule: "step".to_owned(),
+                rule: rule.to_owned(),
                 row: Some(first.first.0),
                 value: format!("{}, {} from its neighbour, of {}", Time(first.first.1), length(first.length), length(interval)),
                 count: short.iter().map(|step| step.count).sum(),

@@ -14,7 +14,7 @@ fn floats(name: &str, numbers: &[f64]) -> Column {
 
 #[test]
 fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
-    let used = "step interval two_lengths gap gap_between_files supply_in_smallest_units balances_in_smallest_units price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
+    let used = "step interval months two_lengths gap gap_between_files supply_in_smallest_units balances_in_smallest_units price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
                 transfer_in_smallest_units balances_within_supply cap_of_supply";
     for name in used.split(' ') {
         assert_eq!(named(name).name, name);
@@ -154,8 +154,10 @@ fn steps_shorter_than_the_interval_are_told_and_short_gaps_are_not() {
     let days: Vec<(i64, f64)> = (0..12).map(|day| (day * 24, 1.0)).chain((288..310).map(|hour| (hour, 1.0))).collect();
     assert_eq!(odd(None, &days), [("two_lengths".to_owned(), Some(2), 12)]);
     assert_eq!(odd(Some("1h"), &days), [("two_lengths".to_owned(), Some(2), 12)]);
-    let few: Vec<(i64, f64)> = (0..6).map(|day| (day * 24, 1.0)).chain((144..160).map(|hour| (hour, 1.0))).collect();
+    let few: Vec<(i64, f64)> = (0..4).map(|day| (day * 24, 1.0)).chain((96..160).map(|hour| (hour, 1.0))).collect();
     assert_eq!(odd(None, &few), [], "too few to tell");
+    let months: Vec<(i64, f64)> = [0, 31, 59, 90, 120].map(|day| (day * 24, 1.0)).to_vec();
+    assert_eq!(odd(None, &months), [("months".to_owned(), Some(3), 2)]);
     // Hourly rows that are called daily, and the other way round.
     assert_eq!(odd(Some("1d"), &every(1, 20)), [("interval".to_owned(), Some(2), 1), ("step".to_owned(), Some(2), 19)]);
     assert_eq!(odd(Some("1h"), &every(24, 20)), [("interval".to_owned(), Some(2), 1)]);

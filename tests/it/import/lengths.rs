@@ -36,6 +36,7 @@ fn two_lengths_in_one_file_are_refused_and_forced_they_stay_told() {
         ("few days, then many hours", candles(days(0, 20).chain(hours(20, 500))), Some("20 steps of 1d")),
         ("few hours, then many days", candles(hours(0, 15).chain(days(1, 90))), Some("steps of 1h")),
         ("newest first", candles(days(0, 60).chain(hours(60, 48)).rev()), Some("47 steps of 1h")),
+        ("five days, then two of hours", candles(days(0, 5).chain(hours(5, 48))), Some("5 steps of 1d")),
         ("a part of four hours", candles(hours(0, 40).chain((10..40).map(|nth| nth * 4))), Some("steps of 4h")),
         ("days", candles(days(0, 60)), None),
         ("hours with few trades", candles(rare(3_000)), None),
@@ -83,8 +84,11 @@ fn months_are_no_length_of_candles() {
     let desk = Desk::new();
     let rows: Vec<String> = (0..30).map(|month| format!("{}-{:02}-01,4,5,3,4.5,7\n", 2022 + month / 12, month % 12 + 1)).collect();
     desk.write("uni.csv", format!("{HEADER}{}", rows.concat()));
-    let err = desk.refuses(&["uni.csv", "--token", UNI]);
-    assert!(err.contains("holds candles of months") && err.contains("take its candles of days or weeks"), "{err}");
+    desk.write("own.csv", format!("token_address,{HEADER}{}", rows.iter().map(|row| format!("{UNI},{row}")).collect::<Vec<_>>().concat()));
+    for args in [&["uni.csv", "--token", UNI][..], &["own.csv"]] {
+        let err = desk.refuses(args);
+        assert!(err.contains("holds candles of months") && err.contains("take its candles of days or weeks"), "{err}");
+    }
 }
 
 #[test]

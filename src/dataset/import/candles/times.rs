@@ -1,14 +1,11 @@
 //! What stands between a column of times and the times at which candles begin: a zone that is not UTC, ends in place of beginnings, digits
 //! that a spreadsheet rounded away. None of it is guessed: a name or the cells say it.
 
-use chrono::{DateTime, Datelike};
-
 use super::super::{
     evidence::when::{TimeStyle, without_zone},
     names::{Names, is_one_of, plain},
     sheet::Sheet,
 };
-use crate::dataset::time::DAY_MS;
 
 /// Columns whose name says that they hold the end of a candle.
 const ENDS: &str = "\
@@ -80,18 +77,6 @@ pub(super) fn rounded<'a>(cells: &'a [String], times: &[Option<i64>]) -> Option<
     let steps: Vec<i64> = known.windows(2).map(|two| two[1] - two[0]).collect();
     let least = *steps.iter().min()?;
     steps.iter().any(|step| step % least != 0).then_some(first)
-}
-
-/// Whether these are the beginnings of months, one after the other or some apart: steps that differ as months do.
-pub(super) fn are_months(times: &[Option<i64>]) -> bool {
-    let mut known: Vec<i64> = times.iter().flatten().copied().collect();
-    known.sort_unstable();
-    known.dedup();
-    let steps: Vec<i64> = known.windows(2).map(|two| two[1] - two[0]).collect();
-    let days = |step: &i64| step % DAY_MS == 0 && (28..=31).contains(&(step / DAY_MS));
-    let day = |time: &i64| DateTime::from_timestamp_millis(*time).map(|time| time.day());
-    let one_day = known.iter().all(|time| day(time) == day(&known[0]));
-    steps.len() > 1 && steps.iter().any(|step| *step != steps[0]) && steps.iter().all(days) && one_day
 }
 
 #[cfg(test)]

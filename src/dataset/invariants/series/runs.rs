@@ -4,11 +4,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::Step;
+use crate::dataset::time::DAY_MS;
 
 /// Different steps that are counted of a token and interval.
 const STEPS_MAX: usize = 64;
-/// The share of one other step that candles without trades leave out at most: of two intervals where every second one has none.
+/// The share of steps of two intervals at most, where some intervals have no candle for want of trades: where every second one has none.
 const SHARE: f64 = 0.25;
+/// Steps that a run must have at least.
+const RUN_MIN: u64 = 5;
 /// How many runs as long as one chance may make before the run tells nothing.
 const BY_CHANCE: f64 = 1e-3;
 
@@ -60,13 +63,29 @@ impl Steps {
         self.last = self.all.iter().position(|known| known.length == length).map(|place| (place, run));
     }
 
+    /// Whether all steps are of months, which are not all as long.
+    pub(super) fn are_months(&self) -> bool {
+        self.all.len() > 1 && self.all.iter().all(|step| step.length % DAY_MS == 0 && (28..=31).contains(&(step.length / DAY_MS)))
+    }
+
     /// The step that is not the interval and has a run of its own, longer than candles without trades make by chance; `all` are the steps
     /// there are.
     pub(super) fn other(&self, interval: i64, all: u64) -> Option<&Step> {
         let tells = |step: &&Step| {
             let outside = (step.count - step.run.steps) as f64 / (all - step.run.steps).max(1) as f64;
-            all as f64 * outside.max(SHARE).powf(step.run.steps as f64) < BY_CHANCE
+            let chance = all as f64 * outside.max(share(step.length, interval)).powf(step.run.steps as f64);
+            step.run.steps >= RUN_MIN && chance < BY_CHANCE
         };
         self.all.iter().filter(|step| step.length != interval).filter(tells).max_by_key(|step| step.run.steps)
     }
+}
+
+/// The share of steps of that length at most, whatever share of the intervals has a candle: with a candle in every `n`th interval, most are of
+/// `n` intervals.
+fn share(length: i64, interval: i64) -> f64 {
+    if length <= interval || length % interval != 0 {
+        return SHARE;
+    }
+    let n = (length / interval) as f64;
+    (1.0 - 1.0 / n).powf(n - 1.0) / n
 }
