@@ -50,6 +50,7 @@ use super::{
     address::Address,
     cache::CacheOptions,
     chain::Chain,
+    invariants::series::Observed,
     load::{self, Blocks, LoadContext, LoadError},
     manifest::{FILE, Manifest},
     order,
@@ -113,6 +114,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
         let known = run.refused_late.len();
         let finished = run.tables()?;
         if run.refused_late.len() == known {
+            run.tell_gaps();
             break (finished, run.report);
         }
         // Conflicting rows that reveal a file of several series show up only after the merge; the import is then rerun without that file.
@@ -148,6 +150,8 @@ struct Run<'a> {
     said_for: Option<String>,
     /// Provenance of rows, by source number and table.
     origins: Vec<(u32, &'static str, Origin)>,
+    /// By number of the source, what is to be judged beside the others.
+    observed: Vec<(u32, Observed)>,
 }
 
 impl<'a> Run<'a> {
@@ -167,6 +171,7 @@ impl<'a> Run<'a> {
             approximate: BTreeSet::new(),
             said_for: None,
             origins: Vec::new(),
+            observed: Vec::new(),
         }
     }
 }

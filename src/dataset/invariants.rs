@@ -117,10 +117,20 @@ pub const RULES: &[Rule] = rules! {
     interval Stays Test::SeveralRows,
         ["candles.interval"] needs ["candles.timestamp"]
         "the candles are not as far apart as their interval says";
+    months Stays Test::SeveralRows,
+        ["candles.timestamp"] needs ["candles.interval"]
+        "these are candles of months, which are not all as long, and candles are of one length, as 1d or 1w: take those of days or weeks";
+    two_lengths Stays Test::SeveralRows,
+        ["candles.interval"] needs ["candles.timestamp"]
+        "a whole stretch of them has another step than their interval, so candles of two lengths are read as of one: give each row its \
+         length in a column `interval`, or put the candles of each length into a file of their own";
     gap Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
         "candles are missing here: trend lines, patterns and indicators look back over a number of candles, and count the ones before and \
          after the gap as neighbours";
+    gap_between_files Stays Test::SeveralRows,
+        ["candles.timestamp"] needs ["candles.interval"]
+        "is a file of the time between left out? Trend lines, patterns and indicators count the candles before and after as neighbours";
     price_beside_close Stays Test::SeveralRows,
         ["tokens.price"] needs ["candles.close"]
         "the price is far from the close of the token's latest candle: answers, screens and alerts use the price, and would use the \
@@ -146,9 +156,18 @@ pub const RULES: &[Rule] = rules! {
         ["holders.balance"] needs ["tokens.total_supply"]
         "the balances add up to more than the supply: if they are in smallest units, say so in dataset.toml: [tables.holders.columns] \
          balance = { unit = \"raw\" }";
+    supply_in_smallest_units Stays Test::SeveralRows,
+        ["tokens.total_supply"]
+        "no token has so many: if the supplies are in smallest units, say so in dataset.toml: [tables.tokens.columns] total_supply = \
+         { unit = \"raw\" }";
+    balances_in_smallest_units Stays Test::SeveralRows,
+        ["holders.balance"]
+        "no token has so many: if the balances are in smallest units, say so in dataset.toml: [tables.holders.columns] balance = \
+         { unit = \"raw\" }";
     cap_of_supply Stays Test::SeveralRows,
         ["tokens.total_supply"] needs ["tokens.price", "tokens.market_cap"]
-        "price times supply is over a million times off the market cap: is the supply in smallest units?";
+        "price times supply is a million times off the market cap, or by the token's decimals: if the supply is in smallest units, say so in \
+         dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
 };
 
 /// Returns the rule of this name.

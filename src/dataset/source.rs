@@ -15,6 +15,7 @@ pub(crate) mod read_at;
 mod records;
 mod sane;
 mod text;
+mod windows;
 
 use std::{
     fs::File,
@@ -232,6 +233,8 @@ pub(crate) struct Layout {
     pub end: Option<u64>,
     /// Field delimiter; by default sniffed from the first line.
     pub delimiter: Option<u8>,
+    /// The text is in Windows-1252.
+    pub windows_1252: bool,
     /// Part of an uncompressed text file that was read before: only the bytes after it are read.
     pub from: Option<ReadSoFar>,
 }
@@ -256,7 +259,8 @@ pub(crate) fn separated(
     layout: &Layout,
     wanted: ColumnFilter,
 ) -> Result<Box<dyn RowSource>, String> {
-    Ok(Box::new(fields(text::Input::new(reader, head)?, layout, wanted)?))
+    let input = text::Input::new(reader, head)?;
+    Ok(Box::new(fields(if layout.windows_1252 { input.in_windows_1252() } else { input }, layout, wanted)?))
 }
 
 fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Result<csv::CsvRows, String> {
@@ -302,6 +306,11 @@ pub(crate) fn first_text(reader: impl Read + Send + 'static, head: &[u8], least:
     let mut input = text::Input::new(reader, head)?;
     while input.data().len() < least && input.fill()? {}
     Ok(input.data().to_vec())
+}
+
+/// The text in UTF-8, where it is likely Windows-1252.
+pub(crate) fn of_windows_1252(text: &[u8]) -> Option<Vec<u8>> {
+    windows::is_likely(text).then(|| encoding_rs::WINDOWS_1252.decode_without_bom_handling(text).0.into_owned().into_bytes())
 }
 
 #[cfg(test)]

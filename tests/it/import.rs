@@ -2,9 +2,11 @@
 //! written twice, no table is left half written.
 
 mod amounts;
+mod as_saved;
 mod assumed;
 mod folder;
 mod formats;
+mod lengths;
 mod malformed;
 mod placeholders;
 mod public_files;

@@ -25,7 +25,7 @@ use crate::dataset::{
 };
 
 /// Format version: incremented whenever a table is stored or read differently.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// Poll interval while waiting for another program's lock; each poll checks for cancellation.

@@ -28,6 +28,9 @@ use crate::dataset::{manifest::Unit, source::RowSource};
 /// Added column with the base volume, where the file's volume is not a number of tokens as written.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
 
+/// What to say of prices whose currency nothing names.
+pub(super) const IN_DOLLARS: &str = "assumed: its prices are in USD, as it names no currency";
+
 /// Added column that marks rows with prices, where some have none.
 pub(super) const TRADED: &str = "traded";
 
@@ -95,7 +98,7 @@ fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
 /// The note for prices whose currency nothing tells.
 fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
     let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
-    (!told).then(|| "assumed: its prices are in USD, as it names no currency".to_owned())
+    (!told).then(|| IN_DOLLARS.to_owned())
 }
 
 /// Reads time, prices and base volume as worked out here, which the loader is not to infer again.
@@ -174,5 +177,6 @@ pub(super) fn of_token(file: &FileToImport<'_>, token: &TokenMatch) -> Result<Im
     let take = figures(file, sheet, &found, &volume)?;
     let mut says = found.says.clone();
     says.extend(volume.says(sheet));
-    Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(volume.assumed(sheet)))
+    let prices = (!file.options.as_usd).then(|| IN_DOLLARS.to_owned());
+    Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(prices).noting(volume.assumed(sheet)))
 }

@@ -17,7 +17,15 @@ use super::{
     take::{NotTaken, Reading, add_tokens, note},
     tokens::{TokenFoundBy, TokenHints, TokenMatch},
 };
-use crate::dataset::{address::Address, chain::Chain, load, origin::Origin, repeats, schema::TABLES};
+use crate::dataset::{
+    address::Address,
+    chain::Chain,
+    findings::{Findings, Severity},
+    load,
+    origin::Origin,
+    repeats,
+    schema::TABLES,
+};
 
 /// Tables whose rows belong to a token; the rows are visible only if that token is in `tokens`.
 const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
@@ -57,8 +65,14 @@ impl Run<'_> {
             report.says.extend(self.tokens.sharing(frame));
             self.context.decimals.extend(load::decimals(frame));
         }
+        let rejected = report.taken.iter().filter_map(|taken| Some((taken.table, rejected(taken, &report.findings)?)));
+        let rejected: Vec<(&str, String)> = rejected.collect();
+        let notes_of = |table: &str| {
+            let rejected = rejected.iter().filter(|(of, _)| *of == table).map(|(_, note)| note.clone());
+            file.notes.iter().cloned().chain(rejected).collect()
+        };
         let origin = |notes| Origin::new(&sniffed.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
-        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(file.notes.clone()))));
+        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(notes_of(taken.table)))));
         if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
             // The note is about the tokens it adds, which are rows of another table.
             let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
@@ -87,6 +101,11 @@ impl Run<'_> {
         }
         self.hold_to_one_token(sniffed, &plan)?;
         report.says.clone_from(&plan.says);
+        if sniffed.sheet.as_ref().is_some_and(Sheet::is_windows_1252) {
+            report
+                .says
+                .push("its text is not UTF-8, and is read as Windows-1252; if its names come out wrong, save it as UTF-8 first".to_owned());
+        }
         report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
         self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
         if let Some(decimals) = self.options.decimals {
@@ -142,6 +161,7 @@ impl Run<'_> {
             }
         }
         report.taken.push(Taken::of(take.table, &amount, take.left_out));
+        self.observed.extend(amount.observed.iter().map(|observed| (source, observed.clone())));
         file.notes.extend(quality::broken(take.table, &amount, &report.findings, self.options.broken_too)?);
         Ok(())
     }
@@ -188,6 +208,18 @@ struct FileFacts {
     approximate: Vec<(&'static str, &'static str)>,
     /// Notes that every load repeats.
     notes: Vec<String>,
+}
+
+/// What every load is to say of the rows of a file that were rejected, as the file is not read again.
+fn rejected(taken: &Taken, findings: &Findings) -> Option<String> {
+    let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
+    let shown = first.map_or_else(String::new, |finding| {
+        let value = finding.value.as_ref().map_or_else(String::new, |value| format!(" `{value}`"));
+        let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
+        format!(": row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
+    });
+    let which = if taken.set_aside == 1 { "is missing, as it was rejected" } else { "are missing, as they were rejected; the first" };
+    (taken.set_aside > 0).then(|| format!("warning: {} of its {} rows {which}{shown}", taken.set_aside, taken.rows))
 }
 
 /// Refuses `--map` of a missing column, which would otherwise be ignored silently.

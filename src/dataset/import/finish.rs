@@ -18,6 +18,7 @@ use crate::{
         chain::Chain,
         coerce,
         findings::{Finding, Severity},
+        invariants::{named, together},
         origin::{self, Origin},
         schema::{self, TABLES},
     },
@@ -141,6 +142,15 @@ impl Run<'_> {
             finished.push(Finished { table: TABLES[0].name, from, to: tokens.target, paths: tokens.paths, approximate: Vec::new() });
         }
         Ok(finished)
+    }
+
+    /// Candles that are missing between two of the files that are taken.
+    pub(super) fn tell_gaps(&mut self) {
+        let taken = self.observed.iter().filter(|(source, _)| !self.refused.contains(source)).map(|(_, observed)| observed);
+        let gaps = together::gaps(taken, |token| self.tokens.symbol(&Address::parse(token)?));
+        self.report
+            .notes
+            .extend(gaps.iter().map(|gap| format!("warning: {} ({}): {}", gap.what, gap.tokens(), named("gap_between_files").sentence)));
     }
 
     /// Columns that this import makes approximate and that `dataset.toml` does not yet mark so.

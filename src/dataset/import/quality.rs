@@ -8,6 +8,7 @@ use super::{
 };
 use crate::dataset::{
     findings::{Finding, Findings, Severity},
+    invariants::named,
     load::{file::Unread, units::NO_DECIMALS},
     repeats,
 };
@@ -40,6 +41,9 @@ pub(super) fn broken(table: &str, amount: &RowCounts, findings: &Findings, force
 
 /// The defect of a file with too many bad rows, quoting the first one.
 fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+    if let Some(flaw) = two_lengths(findings).or_else(|| months(findings)) {
+        return Some(flaw);
+    }
     let rows = (amount.rows - amount.left_out).max(1) as f64;
     let unreadable = if table == "candles" { amount.bad } else { 0 };
     let broken = amount.broken + unreadable;
@@ -61,6 +65,24 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     });
     let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
     Some(Flaw { what, advice: advice(table) })
+}
+
+/// Candles of two lengths in one series: whichever is taken for the interval is wrong for the others.
+fn two_lengths(findings: &Findings) -> Option<Flaw> {
+    let reason = named("two_lengths").reason();
+    let found = findings.kept().iter().find(|finding| finding.reason == reason)?;
+    let what = format!("holds candles of two lengths: {}", found.value.as_deref().unwrap_or_default());
+    let advice = ". Put those of each length into a file of their own, or give each row its length, such as 1d or 1h, in a column `interval`; \
+                  --broken-too takes all as of one length";
+    Some(Flaw { what, advice: advice.to_owned() })
+}
+
+fn months(findings: &Findings) -> Option<Flaw> {
+    let reason = named("months").reason();
+    findings.kept().iter().find(|finding| finding.reason == reason)?;
+    let what = "holds candles of months, which are not all as long, and candles are of one length, as 1d or 1w";
+    let advice = ": take its candles of days or weeks; --broken-too takes all as of one length";
+    Some(Flaw { what: what.to_owned(), advice: advice.to_owned() })
 }
 
 fn advice(table: &str) -> String {

@@ -4,7 +4,10 @@
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series};
 
 use super::{evidence::number::NumberStyle, sheet::flat};
-use crate::dataset::source::{BATCH_ROWS, RowSource, SourceBatch};
+use crate::dataset::{
+    address::Address,
+    source::{BATCH_ROWS, RowSource, SourceBatch},
+};
 
 type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;
 
@@ -96,14 +99,29 @@ where
     }
 }
 
-/// The text of a link, `<a href=…>0x…</a>`; any other text unchanged.
+/// Extracts the address from a link to an explorer's page: of `…/token/0x…?a=0x…` the account named by `a`, not the token; of any other
+/// link its only address. Of `<a href=…>0x…</a>` the text. Anything else stays unchanged, as do links with several addresses.
 pub(super) fn link_text(text: &str) -> &str {
     let trimmed = text.trim();
+    if trimmed.starts_with("https://") || trimmed.starts_with("http://") {
+        let account = ["?a=", "&a="].iter().find_map(|mark| trimmed.split_once(mark)).map(|(_, rest)| rest);
+        let mut found = addresses_in(account.unwrap_or(trimmed));
+        return found.next().filter(|_| found.next().is_none() || account.is_some()).unwrap_or(text);
+    }
     if !trimmed.starts_with('<') {
         return text;
     }
     let inner = trimmed.split_once('>').map_or("", |(_, rest)| rest.split('<').next().unwrap_or_default()).trim();
     if inner.is_empty() { text } else { inner }
+}
+
+/// The addresses in a text.
+fn addresses_in(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("0x").filter_map(|(at, _)| {
+        let address = text.get(at..at + 42).filter(|address| Address::parse(address).is_some())?;
+        let longer = text.as_bytes().get(at + 42).is_some_and(u8::is_ascii_hexdigit);
+        (!longer).then_some(address)
+    })
 }
 
 type Cells = Vec<Option<String>>;
@@ -172,6 +190,21 @@ mod tests {
     #[test]
     fn a_link_is_its_text() {
         let link = "<a href=https://celoscan.io/address/0x8a16 target=_blank>0x8a16</a>";
+        let (token, holder) = (format!("0x{:040x}", 1), format!("0x{:040x}", 2));
+        let links = [
+            (format!("https://etherscan.io/token/{token}?a={holder}"), holder.as_str()),
+            (format!("https://etherscan.io/token/{token}?x=1&a={holder}#balances"), &holder),
+            (format!("https://etherscan.io/address/{holder}"), &holder),
+            (format!(" http://bscscan.com/address/{holder}#tokentxns"), &holder),
+        ];
+        for (link, expected) in &links {
+            assert_eq!(link_text(link), *expected, "{link}");
+        }
+        let two = format!("https://etherscan.io/{token}/{holder}");
+        let hash = format!("https://etherscan.io/tx/{token}000000");
+        for left in [two.as_str(), hash.as_str(), "https://etherscan.io"] {
+            assert_eq!(link_text(left), left);
+        }
         for (text, expected) in [(link, "0x8a16"), ("0x12", "0x12"), ("<b></b>", "<b></b>"), ("<", "<")] {
             assert_eq!(link_text(text), expected, "{text}");
         }

@@ -49,10 +49,11 @@ enum SheetSource {
 }
 
 impl Sheet {
-    /// The table in delimited text, given its first rows.
-    pub(super) fn separated(rows: &[NumberedRow], delimiter: u8) -> Option<Self> {
+    /// The table in delimited text, given its first rows; the text may be in Windows-1252.
+    pub(super) fn separated(rows: &[NumberedRow], delimiter: u8, windows_1252: bool) -> Option<Self> {
         let laid = header::text_layout(rows)?;
-        let layout = Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), ..Layout::default() };
+        let layout =
+            Layout { skip: laid.skip, names: Some(laid.names.clone()), delimiter: Some(delimiter), windows_1252, ..Layout::default() };
         let first = rows[laid.first.min(rows.len())..].iter().take(ROWS).map(|(_, row)| row.clone()).collect();
         let beside = laid.preamble.into_iter().map(|text| ("preamble".to_owned(), text)).collect();
         Some(Self::made(laid.names, laid.named, first, beside, delimiter == b';', SheetSource::Separated(layout)))
@@ -145,6 +146,11 @@ impl Sheet {
     /// The format of these times: as inferred, else the user's date order.
     pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
         TimeStyle::of(cells).or_else(|Unsure| self.dates.map(Some).ok_or(Unsure))
+    }
+
+    /// Whether its text is in Windows-1252.
+    pub(super) fn is_windows_1252(&self) -> bool {
+        matches!(&self.source, SheetSource::Separated(layout) if layout.windows_1252)
     }
 
     /// Whether its cells are text rather than values of a typed format.

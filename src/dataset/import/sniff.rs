@@ -209,6 +209,9 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
 
 fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sheet>), String> {
     let first = source::first_text(place.open()?, head, LOOKED)?;
+    let decoded = source::of_windows_1252(&first);
+    let windows_1252 = decoded.is_some();
+    let first = decoded.unwrap_or(first);
     let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
     match start {
         None => return Err("holds nothing but white space: there is nothing to import".to_owned()),
@@ -231,7 +234,7 @@ fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sh
     if rows.is_empty() {
         return Err("cannot be read as rows of text".to_owned());
     }
-    let sheet = Sheet::separated(&rows, delimiter);
+    let sheet = Sheet::separated(&rows, delimiter, windows_1252);
     Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
 }
 
@@ -307,7 +310,8 @@ impl Sniffed {
             FileShape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
             FileShape::Cells => false,
         };
-        flat && self.copied.is_none() && matches!(self.place, FileLocation::File(_)) && source::format_of(&self.name).is_some()
+        let decoded = self.sheet.as_ref().is_some_and(Sheet::is_windows_1252);
+        flat && !decoded && self.copied.is_none() && matches!(self.place, FileLocation::File(_)) && source::format_of(&self.name).is_some()
     }
 
     pub(super) fn head(&self) -> &[u8] {

@@ -8,6 +8,7 @@ use super::refusal::Refusal;
 use crate::dataset::{
     address::Address,
     findings::{Finding, Findings, Severity},
+    invariants::series::Observed,
     load::{
         LoadContext,
         bind::bind,
@@ -49,7 +50,7 @@ impl From<Cancelled> for NotTaken {
 type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
 
 /// Row counts of a source.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RowCounts {
     pub rows: u64,
     /// Rows that could not be read.
@@ -62,6 +63,8 @@ pub(super) struct RowCounts {
     pub unread: Vec<Unread>,
     /// Schema columns whose amounts are floating-point numbers in the file and have lost digits.
     pub approximate: Vec<&'static str>,
+    /// What is to be judged beside other files.
+    pub observed: Vec<Observed>,
 }
 
 /// A source to read, and its target table.
@@ -87,9 +90,7 @@ impl Reading<'_> {
         let names = self.schema.columns.iter().map(|column| column.name);
         let found = rows.approximate();
         let approximate = names.filter(|name| found.contains(*name)).collect();
-        if outcome.is_ok() {
-            rows.end();
-        }
+        let observed = if outcome.is_ok() { rows.end() } else { Vec::new() };
         std::mem::swap(&mut rows.findings, findings);
         outcome.map(|()| RowCounts {
             rows: rows.rows,
@@ -98,6 +99,7 @@ impl Reading<'_> {
             broken: rows.broken,
             unread: rows.unread(),
             approximate,
+            observed,
         })
     }
 

@@ -135,6 +135,10 @@ impl KnownTokens {
         self.symbols.contains_key(address)
     }
 
+    pub(super) fn symbol(&self, address: &Address) -> Option<String> {
+        self.symbols.get(address).cloned().flatten()
+    }
+
     /// Whether nothing is known of the token but that it is on other chains than this one.
     pub(super) fn is_bare_elsewhere(&self, address: &Address, chain: &Chain) -> bool {
         self.bare.get(address).is_some_and(|chains| !chains.contains(chain))

@@ -1,4 +1,6 @@
-//! Excel and OpenDocument workbooks: each sheet as rows of texts, dates as ISO 8601.
+//! Excel and OpenDocument workbooks: each sheet as rows of texts, dates as ISO 8601, numbers with the currency they are shown in.
+
+mod currencies;
 
 use std::path::Path;
 
@@ -25,17 +27,30 @@ pub(super) fn sheets(path: &Path) -> Result<Vec<NamedSheet>, String> {
 fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
     let mut book = open_workbook_auto(path).map_err(|error| format!("is a workbook that cannot be read: {error}; save it as CSV"))?;
     let mut sheets = Vec::new();
+    let currencies = currencies::of(path);
     for name in book.sheet_names() {
         let Ok(range) = book.worksheet_range(&name) else { continue };
         if range.height() * range.width() > MAX_CELLS {
             return Err(format!("has a sheet `{name}` of more than {MAX_CELLS} cells: save it as CSV"));
         }
-        let rows: Vec<Vec<String>> = range.rows().map(|row| row.iter().map(text).collect()).collect();
+        let mut rows: Vec<Vec<String>> = range.rows().map(|row| row.iter().map(text).collect()).collect();
+        let (top, left) = range.start().unwrap_or_default();
+        for ((row, column), currency) in currencies.get(&name).into_iter().flatten() {
+            let place = row.checked_sub(top).zip(column.checked_sub(left)).map(|(row, column)| (row as usize, column as usize));
+            let Some((row, column)) = place.filter(|at| range.get(*at).is_some_and(is_number)) else { continue };
+            if let Some(cell) = rows.get_mut(row).and_then(|row| row.get_mut(column)) {
+                cell.push_str(&format!(" {currency}"));
+            }
+        }
         if rows.iter().any(|row| row.iter().any(|cell| !cell.is_empty())) {
             sheets.push((name, rows));
         }
     }
     if sheets.is_empty() { Err("is a workbook without a filled sheet".to_owned()) } else { Ok(sheets) }
+}
+
+fn is_number(cell: &Data) -> bool {
+    matches!(cell, Data::Int(_) | Data::Float(_))
 }
 
 /// Converts a cell's date; workbooks of older Macs count days from 1904, which is known only to the library.

@@ -1,11 +1,14 @@
 //! Rules over the rows of one file in order: the steps between candles, the unit of their volume; and per-token statistics that `together`
 //! checks against other tables. The state kept per token is bounded, however many rows it has.
 
+mod runs;
+
 use std::collections::HashMap;
 
 use polars::prelude::{DataFrame, DataType};
 use serde::{Deserialize, Serialize};
 
+use self::runs::{StepRun, Steps};
 use super::{Rule, named};
 use crate::dataset::{
     interval::Interval,
@@ -13,8 +16,6 @@ use crate::dataset::{
     time::{DAY_MS, Time},
 };
 
-/// Distinct step lengths counted per token and interval.
-const STEPS_MAX: usize = 64;
 /// Maximum number of series (token and interval) per file.
 const SERIES_MAX: usize = 200_000;
 /// Turnovers sampled per series, spread evenly over its rows.
@@ -23,7 +24,7 @@ const SAMPLE: usize = 24;
 const STEPS_MIN: u64 = 8;
 /// Steps required to tell a gap from candles that exist only when there are trades, and the missing candles that make a gap.
 const GAP_STEPS_MIN: u64 = 50;
-const GAP_MIN: i64 = 30;
+const GAP_MIN: i64 = 24;
 /// Rows compared on either side of a change of unit.
 const WINDOW: usize = 8;
 /// Upper limit in USD of one token's turnover in a day: more has never been traded.
@@ -64,6 +65,8 @@ pub enum Noted {
     Turnover(f64),
     /// The largest value in smallest units, its row, and the number of transfers.
     Transfer { largest: String, row: u64, count: u64 },
+    /// From when to when there are candles that lie an interval apart, and the longest step between two of them.
+    Span { interval: i64, first: i64, last: i64, longest: i64 },
 }
 
 /// Running state over the rows of one file.
@@ -85,9 +88,12 @@ struct TokenCandles {
     last: Option<i64>,
     rising: u64,
     falling: u64,
-    steps: Vec<Step>,
+    steps: Steps,
     #[serde(default)]
     longest: Option<Step>,
+    /// The earliest time and the latest.
+    #[serde(default)]
+    span: Option<(i64, i64)>,
     turnovers: Vec<f64>,
     stride: usize,
     seen: usize,
@@ -102,6 +108,9 @@ struct Step {
     count: u64,
     /// Row and time of the first such step.
     first: (u64, i64),
+    /// The most of them one after the other.
+    #[serde(default)]
+    run: StepRun,
 }
 
 impl Series {
@@ -197,6 +206,9 @@ impl Series {
         let mut turnovers: HashMap<String, f64> = HashMap::new();
         for one in self.all {
             one.judge(&mut odd);
+            if let Some(span) = one.span() {
+                observed.push(Observed { token: one.token.clone(), file: file.to_owned(), what: span });
+            }
             if let Some(median) = median(one.turnovers) {
                 // Of several intervals, the one with the largest turnover counts.
                 let most = turnovers.entry(one.token).or_default();
@@ -217,8 +229,9 @@ impl Series {
 
 impl TokenCandles {
     fn times(&mut self, times: &[i64], numbers: &[u32]) {
-        let mut usual = 0;
         for (time, number) in times.iter().zip(numbers) {
+            let (least, most) = self.span.unwrap_or((*time, *time));
+            self.span = Some((least.min(*time), most.max(*time)));
             let Some(last) = self.last.replace(*time) else { continue };
             let step = time - last;
             match step.signum() {
@@ -228,22 +241,11 @@ impl TokenCandles {
                 _ => continue,
             }
             let step = step.abs();
+            let at = ((*number).into(), *time);
             if self.longest.as_ref().is_none_or(|longest| step > longest.length) {
-                self.longest = Some(Step { length: step, count: 1, first: ((*number).into(), *time) });
+                self.longest = Some(Step { length: step, count: 1, first: at, run: StepRun::default() });
             }
-            if let Some(known) = self.steps.get_mut(usual).filter(|known| known.length == step) {
-                known.count += 1;
-            } else if let Some(place) = self.steps.iter().position(|known| known.length == step) {
-                self.steps[place].count += 1;
-                usual = place;
-            } else if self.steps.len() < STEPS_MAX {
-                self.steps.push(Step { length: step, count: 1, first: ((*number).into(), *time) });
-            } else if let Some(longest) =
-                self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step && known.count == 1)
-            {
-                // Breaches are short steps, so a long one is evicted.
-                *longest = Step { length: step, count: 1, first: ((*number).into(), *time) };
-            }
+            self.steps.add(step, at);
         }
     }
 
@@ -285,37 +287,66 @@ impl TokenCandles {
         if let Some((count, row, volume, close)) = self.beyond.filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS)) {
             odd.push(SeriesBreach { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
         }
-        let counts = self.steps.iter().map(|step| (step.length, step.count as usize));
-        let interval = self.interval.unwrap_or_else(|| Interval::frequent(counts).0);
+        let interval = self.length();
+        let all = self.rising + self.falling;
+        let in_order = self.rising.max(self.falling) * 20 >= all * 19;
+        let most = self.steps.iter().max_by_key(|step| step.count).filter(|most| {
+            self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval
+        });
+        let other = if most.is_none() { self.steps.other(interval, all) } else { None };
         let short: Vec<&Step> = self.steps.iter().filter(|step| step.length < interval).collect();
-        if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
+        if let Some(other) = other {
+            let (start, run) = (Time(other.run.first.1).minute_text(), other.run.steps);
+            let (of, among) = (length(other.length), length(interval));
+            let value = format!("{run} steps of {of} beginning {start}, among steps of {among}: {}", self.token);
+            odd.push(SeriesBreach { rule: "two_lengths".to_owned(), row: Some(other.run.first.0), value, count: run });
+        } else if let Some(first) = short.iter().min_by_key(|step| step.first.0) {
+            let rule = if self.steps.are_months() { "months" } else { "step" };
             odd.push(SeriesBreach {
-                rule: "step".to_owned(),
+                rule: rule.to_owned(),
                 row: Some(first.first.0),
                 value: format!("{}, {} from its neighbour, of {}", Time(first.first.1), length(first.length), length(interval)),
                 count: short.iter().map(|step| step.count).sum(),
             });
         }
         self.gap(interval, odd);
-        let all = self.rising + self.falling;
-        let Some(most) = self.steps.iter().max_by_key(|step| step.count) else { return };
-        let in_order = self.rising.max(self.falling) * 20 >= all * 19;
-        if self.interval.is_some() && in_order && all >= STEPS_MIN && most.count * 10 >= all * 6 && most.length != interval {
+        if let Some(most) = most {
             let value = format!("{}: {}, and they are {} apart", self.token, length(interval), length(most.length));
             odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
+    }
+
+    /// The given interval, else the most frequent step.
+    fn length(&self) -> i64 {
+        self.interval.unwrap_or_else(|| Interval::frequent(self.steps.iter().map(|step| (step.length, step.count as usize))).0)
+    }
+
+    /// Whether nearly all candles are an interval apart.
+    fn is_dense(&self, interval: i64) -> bool {
+        let usual = self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum::<u64>();
+        usual * 10 >= (self.rising + self.falling) * 9
+    }
+
+    /// First and last time, of a series dense enough that a missing candle shows.
+    fn span(&self) -> Option<Noted> {
+        let (interval, (first, last)) = (self.length(), self.span?);
+        let longest = self.longest.as_ref().filter(|_| self.rising + self.falling >= STEPS_MIN && self.is_dense(interval))?.length;
+        Some(Noted::Span { interval, first, last, longest })
     }
 
     /// Finds a gap in a dense series. Files may concatenate pages of candles, each in order, whose borders are no gap: only if all times
     /// ascend, or all descend, is the longest step one.
     fn gap(&self, interval: i64, odd: &mut Vec<SeriesBreach>) {
         let all = self.rising + self.falling;
-        let usual = self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum::<u64>();
-        let dense = all >= GAP_STEPS_MIN && usual * 10 >= all * 9 && (self.rising == 0 || self.falling == 0);
+        let dense = all >= GAP_STEPS_MIN && self.is_dense(interval) && (self.rising == 0 || self.falling == 0);
         let Some(longest) = self.longest.as_ref().filter(|longest| dense && longest.length / interval > GAP_MIN) else { return };
         let missing = longest.length / interval - 1;
-        let value = format!("{}: {missing} candles of {} beside {}", self.token, length(interval), Time(longest.first.1));
-        odd.push(SeriesBreach { rule: "gap".to_owned(), row: Some(longest.first.0), value, count: 0 });
+        // The row comes after the gap in its file, and before it in time where the latest stand first.
+        let (row, at) = longest.first;
+        let from = if self.rising > 0 { at - longest.length } else { at };
+        let (from, to) = (Time(from + interval).minute_text(), Time(from + longest.length - interval).minute_text());
+        let value = format!("{missing} candles of {} from {from} to {to}: {}", length(interval), self.token);
+        odd.push(SeriesBreach { rule: "gap".to_owned(), row: Some(row), value, count: 0 });
     }
 }
 

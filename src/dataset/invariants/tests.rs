@@ -14,7 +14,7 @@ fn floats(name: &str, numbers: &[f64]) -> Column {
 
 #[test]
 fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
-    let used = "step interval gap price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
+    let used = "step interval months two_lengths gap gap_between_files supply_in_smallest_units balances_in_smallest_units price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
                 transfer_in_smallest_units balances_within_supply cap_of_supply";
     for name in used.split(' ') {
         assert_eq!(named(name).name, name);
@@ -126,11 +126,11 @@ fn a_long_gap_among_candles_that_lie_an_interval_apart_is_told() {
     let without = |missing: std::ops::Range<i64>| -> Vec<(i64, f64)> {
         (0..140).filter(|hour| !missing.contains(hour)).map(|hour| (hour, 1.0)).collect()
     };
-    assert_eq!(odd(Some("1h"), &without(70..100)), [("gap".to_owned(), Some(71), 0)]);
-    assert_eq!(odd(None, &without(70..100)), [("gap".to_owned(), Some(71), 0)]);
-    assert_eq!(odd(Some("1h"), &without(70..99)), [], "29 candles");
-    let latest_first: Vec<(i64, f64)> = without(70..100).into_iter().rev().collect();
-    assert_eq!(odd(Some("1h"), &latest_first), [("gap".to_owned(), Some(41), 0)]);
+    assert_eq!(odd(Some("1h"), &without(70..94)), [("gap".to_owned(), Some(71), 0)]);
+    assert_eq!(odd(None, &without(70..94)), [("gap".to_owned(), Some(71), 0)]);
+    assert_eq!(odd(Some("1h"), &without(70..93)), [], "23 candles");
+    let latest_first: Vec<(i64, f64)> = without(70..94).into_iter().rev().collect();
+    assert_eq!(odd(Some("1h"), &latest_first), [("gap".to_owned(), Some(47), 0)]);
     assert_eq!(odd(Some("1h"), &without(20..110)), [], "too few to tell");
     // Two pages, the later one first.
     let pages: Vec<(i64, f64)> = (70..140).chain(0..70).map(|hour| (hour, 1.0)).collect();
@@ -150,6 +150,14 @@ fn steps_shorter_than_the_interval_are_told_and_short_gaps_are_not() {
     let mut gap = every(1, 20);
     gap.remove(7);
     assert_eq!(odd(Some("1h"), &gap), []);
+    // Days before hours, and hours with every other one missing by chance.
+    let days: Vec<(i64, f64)> = (0..12).map(|day| (day * 24, 1.0)).chain((288..310).map(|hour| (hour, 1.0))).collect();
+    assert_eq!(odd(None, &days), [("two_lengths".to_owned(), Some(2), 12)]);
+    assert_eq!(odd(Some("1h"), &days), [("two_lengths".to_owned(), Some(2), 12)]);
+    let few: Vec<(i64, f64)> = (0..4).map(|day| (day * 24, 1.0)).chain((96..160).map(|hour| (hour, 1.0))).collect();
+    assert_eq!(odd(None, &few), [], "too few to tell");
+    let months: Vec<(i64, f64)> = [0, 31, 59, 90, 120].map(|day| (day * 24, 1.0)).to_vec();
+    assert_eq!(odd(None, &months), [("months".to_owned(), Some(3), 2)]);
     // Hourly rows labelled daily, and vice versa.
     assert_eq!(odd(Some("1d"), &every(1, 20)), [("interval".to_owned(), Some(2), 1), ("step".to_owned(), Some(2), 19)]);
     assert_eq!(odd(Some("1h"), &every(24, 20)), [("interval".to_owned(), Some(2), 1)]);
@@ -183,10 +191,17 @@ fn what_is_noted_of_a_token_is_judged_beside_its_figures() {
     assert_eq!(told(&transfer("2000000000000000000000000", 3)), Some("transfer_within_supply"));
     assert_eq!(together::balances(&token, 1_000.5), None);
     assert_eq!(together::balances(&token, 1_002.0).map(|found| found.0), Some("balances_within_supply"));
+    let without = |supply: Option<f64>| TokenRow { total_supply: supply, price: None, ..token.clone() };
+    assert_eq!(together::balances(&without(None), 1e27).map(|found| found.0), Some("balances_in_smallest_units"));
+    assert_eq!(together::balances(&without(None), 4.2e17), None);
+    assert_eq!(together::figures(&without(Some(1e27))).map(|found| found.0), Some("supply_in_smallest_units"));
+    assert_eq!(together::figures(&without(Some(4.2e17))), None);
     for (close, told) in [(2.0, false), (3.0, false), (3.1, true), (1.4, false), (1.3, true), (0.0, false), (f64::NAN, false)] {
         assert_eq!(together::price(&token, close).map(|found| found.0), told.then_some("price_beside_close"), "{close}");
     }
     assert_eq!(together::figures(&TokenRow { market_cap: Some(1_500.0), ..token.clone() }), None);
+    let six = |supply: f64| TokenRow { decimals: Some(6), market_cap: Some(1_500.0), total_supply: Some(supply), ..token.clone() };
+    assert_eq!((together::figures(&six(1e9)).map(|found| found.0), together::figures(&six(1e7))), (Some("cap_of_supply"), None));
     assert_eq!(
         together::figures(&TokenRow { market_cap: Some(1_500.0), total_supply: Some(1e21), ..token }).map(|found| found.0),
         Some("cap_of_supply")

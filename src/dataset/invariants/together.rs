@@ -1,7 +1,10 @@
-//! Rules across tables: amounts against supply, turnover against market cap. The token figures come from `tokens`.
+//! Rules across tables: amounts against supply, turnover against market cap; the token figures come from `tokens`. And across the files
+//! of one table: missing candles between them.
+
+use std::collections::BTreeMap;
 
 use super::series::{Noted, Observed};
-use crate::dataset::rows::TokenRow;
+use crate::dataset::{interval::Interval, rows::TokenRow, time::Time};
 
 /// Maximum ratio of the median turnover of a candle to the market cap: rarely does the whole market cap trade in a day.
 const TURNOVER_MAX: f64 = 20.0;
@@ -11,6 +14,12 @@ const TRANSFER_MAX: f64 = 1_000.0;
 const TRANSFERS_MIN: u64 = 20;
 /// Maximum ratio between a token's price and its latest close, either way round.
 const PRICE_MAX: f64 = 1.5;
+/// Supplies that no token has in whole tokens (the largest have some 10^17), and most have in smallest units. Beyond is an unlimited
+/// supply, up to 2^256.
+const SMALLEST_UNITS: std::ops::Range<f64> = 1e20..1e40;
+/// Minimum number of missing candles for a gap between two files; and if a file has longer gaps inside.
+const MISSING_MIN: i64 = 3;
+const MISSING_MANY: i64 = 24;
 /// Tolerance for rounding and for the time between two exports.
 const SLACK: f64 = 1e-3;
 
@@ -41,13 +50,16 @@ pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradi
             let tiny = *count >= TRANSFERS_MIN && decimals >= 6 && largest > 0.0 && largest < 1e-6;
             tiny.then(|| ("transfer_in_smallest_units", Some(*row), format!("{name}: at most {largest:.3e} in {count} transfers")))
         }
+        Noted::Span { .. } => None,
     }
 }
 
-/// Checks the sum of a token's balances against its supply.
+/// Checks the sum of a token's balances against its supply, and where that is unknown against that of any token.
 pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Contradiction> {
-    let supply = token.total_supply.filter(|supply| *supply > 0.0)?;
     let name = name(token);
+    let Some(supply) = token.total_supply.filter(|supply| *supply > 0.0) else {
+        return SMALLEST_UNITS.contains(&sum).then(|| ("balances_in_smallest_units", None, format!("{name}: {}", figure(sum))));
+    };
     (sum > supply * (1.0 + SLACK)).then(|| ("balances_within_supply", None, format!("{name}: {} of {}", figure(sum), figure(supply))))
 }
 
@@ -64,11 +76,87 @@ pub(crate) fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
     far.then(|| ("price_beside_close", None, format!("{name}: price {price}, latest close {close}")))
 }
 
-/// Checks a token's price, market cap and supply against each other.
+/// Checks a token's figures against each other, and its supply against any plausible one.
 pub(crate) fn figures(token: &TokenRow) -> Option<Contradiction> {
-    let (price, cap, supply) = (token.price?, token.market_cap?, token.total_supply?);
-    let off = price * supply / cap;
+    let supply = token.total_supply?;
     let name = name(token);
-    (off.is_finite() && price > 0.0 && supply > 0.0 && !(1e-6..=1e6).contains(&off))
+    let (Some(price), Some(cap)) = (token.price, token.market_cap) else {
+        return SMALLEST_UNITS.contains(&supply).then(|| ("supply_in_smallest_units", None, format!("{name}: {}", figure(supply))));
+    };
+    let off = price * supply / cap;
+    let as_smallest = token.decimals.filter(|decimals| *decimals >= 3).and_then(|decimals| format!("1e{decimals}").parse::<f64>().ok());
+    let is_smallest = as_smallest.is_some_and(|one| (0.2..=5.0).contains(&(off / one)));
+    (off.is_finite() && price > 0.0 && supply > 0.0 && (is_smallest || !(1e-6..=1e6).contains(&off)))
         .then(|| ("cap_of_supply", None, format!("{name}: price {price}, supply {supply}, market cap {cap}")))
+}
+
+/// Candles that are missing between two files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileGap {
+    /// The file that ends before, and the one that begins after.
+    pub files: (String, String),
+    /// What is missing of the first token.
+    pub what: String,
+    /// That token, and how many more there are.
+    pub token: String,
+    pub more: u64,
+}
+
+impl FileGap {
+    /// Whose candles are missing.
+    pub(crate) fn tokens(&self) -> String {
+        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
+        format!("{}{more}", self.token)
+    }
+}
+
+/// What one file has of a token and interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct FileSpan<'a> {
+    first: i64,
+    last: i64,
+    longest: i64,
+    file: &'a str,
+}
+
+/// The gaps between files that each have all candles of their own time: one for two files, whatever the tokens. `symbol` gives a token's.
+pub(crate) fn gaps<'a>(all: impl Iterator<Item = &'a Observed>, symbol: impl Fn(&str) -> Option<String>) -> Vec<FileGap> {
+    let mut spans: BTreeMap<(&str, i64), Vec<FileSpan<'_>>> = BTreeMap::new();
+    for observed in all {
+        if let Noted::Span { interval, first, last, longest } = observed.what {
+            spans.entry((&observed.token, interval)).or_default().push(FileSpan { first, last, longest, file: &observed.file });
+        }
+    }
+    let mut gaps: Vec<FileGap> = Vec::new();
+    for ((token, interval), mut files) in spans {
+        files.sort_unstable();
+        // The latest end so far, and the file that has it.
+        let mut before: Option<(i64, i64, &str)> = None;
+        for FileSpan { first, last, longest, file } in files {
+            if let Some((end, usual, earlier)) = before {
+                let missing = (first - end) / interval - 1;
+                if missing >= MISSING_MIN && (missing >= MISSING_MANY || first - end > usual.max(longest)) && earlier != file {
+                    let files = (earlier.to_owned(), file.to_owned());
+                    match gaps.iter_mut().find(|gap| gap.files == files) {
+                        Some(gap) => gap.more += 1,
+                        None => gaps.push(FileGap {
+                            what: format!(
+                                "{missing} candles of {} are missing between {}, where `{earlier}` ends, and {}, where `{file}` begins",
+                                Interval(interval),
+                                Time(end).minute_text(),
+                                Time(first).minute_text()
+                            ),
+                            token: symbol(token).unwrap_or_else(|| token.to_owned()),
+                            files,
+                            more: 0,
+                        }),
+                    }
+                }
+            }
+            if before.is_none_or(|(end, ..)| last > end) {
+                before = Some((last, longest, file));
+            }
+        }
+    }
+    gaps
 }

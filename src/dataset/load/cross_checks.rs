@@ -32,7 +32,11 @@ pub(super) fn run(dataset: &mut Dataset) {
             broken.extend(together::price(&token.row, close).map(|found| (None, found)));
         }
         let Some(supply) = token.row.total_supply else {
-            without_supply.extend((dataset.holders_listed(&address) > 0).then_some(address));
+            if dataset.holders_listed(&address) > 0 {
+                without_supply.push(address);
+                let held = SumsOfBalances::of(dataset, &address);
+                broken.extend(together::balances(&token.row, held.all).map(|found| (None, found)));
+            }
             continue;
         };
         let held = SumsOfBalances::of(dataset, &address);
@@ -46,6 +50,16 @@ pub(super) fn run(dataset: &mut Dataset) {
         let token = Address::parse(&observed.token).and_then(|address| dataset.token(&address));
         let found = token.and_then(|token| together::observed(&token.row, observed));
         broken.extend(found.map(|found| (Some(observed.file.clone()), found)));
+    }
+    let mut between_files = Vec::new();
+    let symbol = |token: &str| Address::parse(token).and_then(|token| dataset.token(&token)?.row.symbol.clone());
+    for gap in together::gaps(dataset.tables.iter().flat_map(|table| &table.observed), symbol) {
+        between_files.push((gap.files.1.clone(), format!("{}: {}", gap.what, named("gap_between_files").sentence), gap.tokens()));
+    }
+    if let Some(candles) = dataset.table_mut("candles") {
+        for (file, reason, tokens) in between_files {
+            candles.findings.add(Finding::new(Severity::Warning, file, reason).column("timestamp").value(tokens));
+        }
     }
     broken_rules(dataset, broken);
     unusable_pools(dataset);

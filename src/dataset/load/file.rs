@@ -90,6 +90,9 @@ impl FileState {
     }
 }
 
+/// Currency signs beside numbers.
+const CURRENCIES: [char; 7] = ['$', '€', '£', '¥', '₹', '₩', '₿'];
+
 /// Reason of a finding about an empty cell that must not be empty.
 fn reason_if_empty(column: &schema::Column) -> String {
     format!("empty, and expected {}; {}", column.kind.expectation(), consequence(column.need).1)
@@ -381,6 +384,9 @@ impl FileRows<'_> {
             }
             let expected = match &bound.rule.format {
                 Some(format) => format!("a time written as {format}"),
+                None if is_number(column.kind) && issue.value.contains(CURRENCIES) => {
+                    format!("{} without a currency, and `tokendeck import` reads such cells", column.kind.expectation())
+                }
                 None if is_number(column.kind) && issue.value.contains(',') && nested(&issue.value).is_empty() => {
                     format!(
                         "{}, and a comma may stand before decimals or between thousands: say decimal = \",\" or \".\" in dataset.toml",

@@ -10,6 +10,8 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
+use super::windows::Windows1252;
+
 /// Maximum length of a record: a file without line ends must not fill the memory.
 pub(super) const MAX_RECORD: usize = 16 << 20;
 
@@ -124,6 +126,13 @@ impl Input {
             input.consume(3);
         }
         Ok(input)
+    }
+
+    /// The same text, which is in Windows-1252.
+    pub(super) fn in_windows_1252(self) -> Self {
+        let begun = io::Cursor::new(self.data().to_vec());
+        let reader = Box::new(Windows1252::new(begun.chain(self.reader)));
+        Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0 }
     }
 
     /// Buffered bytes that were not consumed yet.

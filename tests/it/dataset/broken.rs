@@ -61,7 +61,9 @@ fn cases() -> Vec<Case> {
                 .concat(),
             1,
             1,
-            &["Error holder_counts.csv:1: the row is not UTF-8; it is rejected"],
+            &[
+                "Error holder_counts.csv:1: the row is not UTF-8; it is rejected: save the file as UTF-8, or take it with `tokendeck import`, which reads Windows-1252",
+            ],
         ),
         case(
             "bad and empty key cells",

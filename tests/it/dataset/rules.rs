@@ -119,3 +119,51 @@ fn a_volume_in_usd_and_transfers_in_whole_tokens_are_told() {
     let found = findings(table(&dataset, "transfers"));
     assert!(found[0].contains(":30 value `UNI: at most 3.000e-17 in 30 transfers`: no transfer moves a millionth"), "{found:?}");
 }
+
+#[test]
+fn supplies_and_balances_in_smallest_units_are_told_with_the_line_that_mends_them() {
+    const USDC: &str = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48";
+    let raw = "1000000000000000000000000000";
+    for (columns, uni, usdc, told) in [
+        ("total_supply", raw.to_owned(), "28000000000000000".to_owned(), Some("UNI: 1.000e27")),
+        ("total_supply,price,market_cap", format!("{raw},7,7e9"), "28000000000000000,1,2.8e10".to_owned(), Some("UNI: price 7")),
+        ("total_supply,price,market_cap", "1e9,7,7e9".to_owned(), "28000000000000000,1,2.8e10".to_owned(), Some("USDC: price 1")),
+        ("total_supply,price,market_cap", "1e9,7,6e9".to_owned(), "28000000000,1,2.8e10".to_owned(), None),
+        ("total_supply", "420690000000000000".to_owned(), "28000000000".to_owned(), None),
+    ] {
+        let tokens = format!(
+            "token_address,symbol,name,chain,decimals,{columns}\n{UNI},UNI,Uniswap,eth,18,{uni}\n{USDC},USDC,USD Coin,eth,6,{usdc}\n"
+        );
+        let dataset = load_texts(&[("tokens.csv", &tokens)]).expect("loads");
+        let found = findings(table(&dataset, "tokens"));
+        let line = "say so in dataset.toml: [tables.tokens.columns] total_supply = { unit = \"raw\" }";
+        assert_eq!(
+            found.iter().any(|found| told.is_some_and(|told| found.contains(told)) && found.contains(line)),
+            told.is_some(),
+            "{found:?}"
+        );
+        assert!(told.is_some() || found.is_empty(), "{found:?}");
+    }
+    let holders: String = (1..=5).map(|i| format!("{UNI},0x{i:040x},{i}{}\n", "0".repeat(24))).collect();
+    let dataset = load_texts(&[("tokens.csv", TOKENS), ("holders.csv", &format!("token_address,holder_address,balance\n{holders}"))]);
+    let found = findings(table(&dataset.expect("loads"), "holders"));
+    assert!(found.iter().any(|found| found.contains("[tables.holders.columns] balance = { unit = \"raw\" }")), "{found:?}");
+}
+
+#[test]
+fn candles_of_two_lengths_are_told_wherever_the_table_is() {
+    let mut text = "token_address,timestamp,open,high,low,close\n".to_owned();
+    let days = (0..60).map(|day| day * 24);
+    for hour in days.chain(1_440..1_510) {
+        writeln!(text, "{UNI},{},2,3,1,2", (473_352 + hour) * 3_600).unwrap();
+    }
+    let files: [(&str, &[u8]); 2] = [("tokens.csv", TOKENS.as_bytes()), ("candles.csv", text.as_bytes())];
+    let (folder, cache) = (folder(&files), tempfile::tempdir().unwrap());
+    for rows_min in [1_000, 20] {
+        let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min, ..CacheOptions::default() };
+        let dataset = load_with(folder.path(), &options, &Silent).expect("loads");
+        let found = findings(table(&dataset, "candles"));
+        let told = "Warning candles.csv:2 interval `60 steps of 1d beginning 2024-01-02 00:00, among steps of 1h";
+        assert!(found.iter().any(|found| found.starts_with(told)), "{rows_min}: {found:?}");
+    }
+}

@@ -135,11 +135,14 @@ fn yields_are_percent_or_it_is_asked() {
 
 #[test]
 fn yields_that_look_like_fractions_are_told_in_a_dataset() {
-    for (rate, told) in [("0.0", true), ("1", false)] {
+    for (rate, count, told) in [("0.0", 20, true), ("0.0", 3, true), ("1", 20, false), ("0.0", 2, false)] {
         let desk = Desk::empty();
         desk.write("data/tokens.csv", super::TOKENS);
         let row = |i: u32| format!("p{i},curve,eth,P{i},{UNI},50000,{rate}{i},0\n");
-        desk.write("data/yields.csv", format!("pool,protocol,chain,symbol,tokens,tvl,apy_base,apy_reward\n{}", rows(row)));
+        desk.write(
+            "data/yields.csv",
+            format!("pool,protocol,chain,symbol,tokens,tvl,apy_base,apy_reward\n{}", (1..=count).map(row).collect::<Vec<_>>().concat()),
+        );
         let dataset = desk.dataset();
         let counts = dataset.table("yields").unwrap().findings.counts();
         assert_eq!(counts.iter().any(|count| count.reason.starts_with("no yield is as much as 1 %")), told, "{rate}: {counts:?}");

@@ -129,6 +129,12 @@ fn a_volume_is_counted_as_its_name_and_its_cells_say() {
     for (name, cell, expected, said) in [
         ("Volume (M USD)", "4", 1e6, "its volume `Volume (M USD)` is in USD"),
         ("Volume (k UNI)", "0.2", 200.0, "multiplied by 1000 as its name says"),
+        (
+            "Volume (mUSD)",
+            "4",
+            1e6,
+            "assumed: the figures of `Volume (mUSD)` are multiplied by 1000000, as `mUSD` says; if mUSD is a token",
+        ),
         ("Volume", "$0.4M", 1e5, "as its cells say"),
         ("Volume", "29863 UNI", 29_863.0, "assumed: `Volume` counts tokens"),
         ("Volume", "1.25 Mio", 1.25e6, ""),

@@ -47,19 +47,30 @@ pub(super) fn scale_of(name: &str) -> f64 {
     };
     let words: Vec<&str> = part.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_currency = |word: &str| pair::is_quote(&word.to_uppercase());
-    let known = |word: &str| SCALES.iter().find(|(scale, _)| *scale == word).map(|(_, by)| *by);
     let one = |(i, word): (usize, &&str)| {
         let beside =
             i.checked_sub(1).and_then(|before| words.get(before)).into_iter().chain(words.get(i + 1)).any(|word| is_currency(word));
         // One letter is ambiguous, and a name such as `BUSD` is a currency, not a billion.
         let sure = word.len() > 2 || *word == "mn" || *word == "bn" || beside || bracketed && *word != "b" && *word != "mm";
-        let joined = || {
-            let rest = ["usdt", "usd", "eur", "btc"].iter().find_map(|code| word.strip_suffix(code).or_else(|| word.strip_prefix(code)));
-            rest.filter(|_| bracketed && !is_currency(word)).and_then(known)
-        };
-        known(word).filter(|_| sure && (bracketed || i > 0)).or_else(joined)
+        known(word).filter(|_| sure && (bracketed || i > 0)).or_else(|| joined(word).filter(|_| bracketed))
     };
     words.iter().enumerate().find_map(one).unwrap_or(1.0)
+}
+
+fn known(word: &str) -> Option<f64> {
+    SCALES.iter().find(|(scale, _)| *scale == word).map(|(_, by)| *by)
+}
+
+/// A scale and a currency in one word in lower case: `kusd`. A thousandth of a bitcoin, `mbtc`, is none.
+fn joined(word: &str) -> Option<f64> {
+    let rest = ["usdt", "usd", "eur", "btc"].iter().find_map(|code| word.strip_suffix(code).or_else(|| word.strip_prefix(code)))?;
+    known(rest).filter(|_| !pair::is_quote(&word.to_uppercase()) && word != "mbtc")
+}
+
+/// The word of a name that is a scale and a currency, `mUSD`, and could be the name of a token as well.
+pub(super) fn may_be_token(name: &str) -> Option<&str> {
+    let (_, part) = name.split_once(['(', '['])?;
+    part.split(|c: char| !c.is_alphanumeric()).find(|word| joined(&word.to_lowercase()).is_some())
 }
 
 /// The currency that most of the column's cells carry.
@@ -123,8 +134,12 @@ mod tests {
             ("m", 1.0),
             ("volume", 1.0),
             ("Volume (24h)", 1.0),
+            ("Volume (mBTC)", 1.0),
         ] {
             assert_eq!(scale_of(name), expected, "{name}");
+        }
+        for (name, expected) in [("Volume (mUSD)", Some("mUSD")), ("Volume (M USD)", None), ("Volume (mBTC)", None), ("mUSD", None)] {
+            assert_eq!(may_be_token(name), expected, "{name}");
         }
         assert_eq!(without_ticker("29863 BTC").as_deref(), Some("29863"));
         assert_eq!((without_ticker("29863"), without_ticker("1.2 MIO"), without_ticker("5 USD")), (None, None, None));

@@ -92,9 +92,18 @@ impl Volume {
 
     /// The note on a volume whose unit is known only from its name.
     pub(super) fn assumed(&self, sheet: &Sheet) -> Option<String> {
+        let name = &sheet.names[self.column()?];
+        if let Some(word) = volume_units::may_be_token(name) {
+            let by = scale_of(name);
+            return Some(format!(
+                "assumed: the figures of `{name}` are multiplied by {by}, as `{word}` says; if {word} is a token, take it out of the column's name"
+            ));
+        }
         let Self::Column { at, is_sure: false, .. } = self else { return None };
         let name = &sheet.names[*at];
-        Some(format!("assumed: `{name}` counts tokens, as nothing in it shows USD; if it is USD, say --volume usd"))
+        Some(format!(
+            "assumed: `{name}` counts tokens, as nothing in it shows USD; if it is USD, as Yahoo Finance and CoinMarketCap give it, say --volume usd"
+        ))
     }
 
     pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {

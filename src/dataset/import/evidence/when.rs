@@ -17,6 +17,9 @@ const LAST_MS: i64 = 4_102_444_800_000;
 const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
 /// The share of cells that one format must read.
 const READABLE: f64 = 0.98;
+/// Cells that may be no time at all, as the words of a total or a source below the table; one of at least so many.
+const WORDS_MAX: usize = 2;
+const ONE_OF: usize = 5;
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 
 /// The time format of a column.
@@ -71,7 +74,12 @@ impl TimeStyle {
 
     /// Infers the format of nearly all cells; `None` if they are no times. Errors: day and month are ambiguous.
     pub(in crate::dataset::import) fn of(cells: &[&str]) -> Result<Option<Self>, Unsure> {
-        let filled: Vec<&str> = cells.iter().copied().filter(|cell| !cell.trim().is_empty()).collect();
+        let mut filled: Vec<&str> = cells.iter().copied().filter(|cell| !cell.trim().is_empty()).collect();
+        let is_time = |cell: &&str| Self::ALL.iter().any(|when| when.ms(cell).is_some());
+        let words = filled.iter().filter(|cell| !is_time(cell)).count();
+        if words <= WORDS_MAX && words * ONE_OF <= filled.len() {
+            filled.retain(is_time);
+        }
         let reads = |when: &Self| {
             let good = filled.iter().filter(|cell| when.ms(cell).is_some()).count();
             !filled.is_empty() && good as f64 >= READABLE * filled.len() as f64

@@ -27,16 +27,15 @@ fn cells(list: &RawValue) -> Result<Vec<Option<String>>, &'static str> {
 
 pub(super) fn market_chart(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     const COLUMNS: [(&str, &str); 4] = [("open", "price"), ("high", "price"), ("low", "price"), ("close", "price")];
-    const SAYS: &str = "it has one price a time, so open, high, low and close are the same; prices are taken as USD";
-    if let Some(sheet) = &file.sniffed.sheet {
-        let named: Vec<_> = candles::currency::beside(sheet).into_iter().collect();
-        candles::currency::in_dollars(file, &named)?;
-    }
+    const SAYS: &str = "it has one price a time, so open, high, low and close are the same";
+    let named: Vec<_> = file.sniffed.sheet.as_ref().and_then(candles::currency::beside).into_iter().collect();
+    candles::currency::in_dollars(file, &named)?;
     let token = file.traded(None)?;
+    let assumed = Some(candles::IN_DOLLARS.to_owned()).filter(|_| named.is_empty() && !token.quoted && !file.options.as_usd);
     let FileShape::Json { text, .. } = &file.sniffed.shape else {
         let sheet = file.sheet()?;
         let take = Take::into("candles", sheet.rows(file.sniffed)?).columns(&[("timestamp", "snapped_at")]).columns(&COLUMNS).of(&token);
-        return Ok(ImportPlan::of(vec![take]).about(token).saying(SAYS));
+        return Ok(ImportPlan::of(vec![take]).about(token).saying(SAYS).noting(assumed));
     };
     let points: Vec<Box<RawValue>> = elements(text, "prices")?.into_iter().map(ToOwned::to_owned).collect();
     let rows = GeneratedRows::over(&["time", "price"], file.sniffed.bytes, points.into_iter().map(|point| cells(&point)));
@@ -44,6 +43,7 @@ pub(super) fn market_chart(file: &FileToImport<'_>) -> Result<ImportPlan, Refusa
     Ok(ImportPlan::of(vec![take])
         .about(token)
         .saying(SAYS)
+        .noting(assumed)
         .saying("total_volumes are of the 24 hours before and in USD, and market_caps of each time: no column of ours takes them"))
 }
 
@@ -54,6 +54,7 @@ pub(super) fn is_ohlc(sniffed: &Sniffed) -> bool {
 /// CoinGecko's times are close times (API reference, coins/{id}/ohlc), ours are open times.
 pub(super) fn ohlc(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let token = file.traded(None)?;
+    let assumed = Some(candles::IN_DOLLARS.to_owned()).filter(|_| !token.quoted && !file.options.as_usd);
     let FileShape::Json { text, .. } = &file.sniffed.shape else { return Err("is not JSON".into()) };
     let candles: Vec<Box<RawValue>> = elements(text, "")?.into_iter().map(ToOwned::to_owned).collect();
     let time = |candle: &RawValue| cells(candle).ok().and_then(|cells| cells.first()?.as_ref()?.parse::<i64>().ok());
@@ -73,5 +74,6 @@ pub(super) fn ohlc(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let rows = GeneratedRows::over(&columns, file.sniffed.bytes, candles.into_iter().map(begun));
     Ok(ImportPlan::of(vec![Take::into("candles", rows).of(&token)])
         .about(token)
-        .saying("its times are the ends of the candles; the starts are stored. Prices are taken as USD; it has no volume"))
+        .saying("its times are the ends of the candles; the starts are stored. It has no volume")
+        .noting(assumed))
 }

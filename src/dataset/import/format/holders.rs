@@ -50,7 +50,8 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) > 0.9;
+    // A mangled address, or a footer, costs that row alone.
+    let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) >= 0.8;
     // `address.hash` is an address, despite its name.
     if names.all(OTHERS).iter().any(|at| !holds(at)) {
         return None;
@@ -102,7 +103,11 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
     let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
-    let (mut plan, mut take, token) = file.of_contract(take, found.token, found.symbol.as_deref())?;
+    let linked = linked_token(sheet, found.holder).filter(|_| found.token.is_none() && file.hints.token.is_none());
+    let (mut plan, mut take, token) = match linked {
+        Some(token) => (ImportPlan::default().saying(format!("token {token}, as its links say")), take.of_address(token), Some(token)),
+        None => file.of_contract(take, found.token, found.symbol.as_deref())?,
+    };
     plan.decimals = super::decimals_in(sheet, found.token, token);
     plan.notes.extend(notation::assumed(sheet, &[found.balance], style));
     if plan.decimals.is_empty() {
@@ -116,6 +121,14 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     plan.takes.push(take);
     plan.chain = link.and_then(Chain::parse);
     Ok(plan)
+}
+
+/// The token whose page all links of the holders are to: `…/token/0x…?a=0x…`.
+fn linked_token(sheet: &Sheet, holder: usize) -> Option<Address> {
+    let of = |cell: &str| Address::parse(cell.split_once("/token/")?.1.split_once("?a=")?.0);
+    let mut all = sheet.column(holder).filter_map(of);
+    let first = all.next()?;
+    all.all(|token| token == first).then_some(first)
 }
 
 /// Refuses balances in money, or too large to be whole tokens where no unit is stated.
@@ -139,7 +152,7 @@ pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) 
         // No line of `dataset.toml`: with either unit it would record a wrong balance.
         return Err(format!(
             "is nearest to holders, but its balances are rounded, as `{shown}` in `{name}`, which is how a spreadsheet shows long numbers: take the file \
-             as its source gave it; if they are whole tokens, say --unit whole"
+             as its source gave it, before a spreadsheet saved it; if they are whole tokens, say --unit whole"
         )
         .into());
     }

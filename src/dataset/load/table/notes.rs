@@ -18,7 +18,9 @@ use crate::dataset::{
 };
 
 /// Minimum number of pools for a finding that all of them yield next to nothing.
-const FRACTIONS_MIN: usize = 10;
+const FRACTIONS_MIN: usize = 3;
+/// One in this many may yield more than a hundred percent.
+const ONE_OF: usize = 20;
 
 impl Reading<'_> {
     /// Adds findings about duplicate keys of a large table, as `finish` does for one in memory: the first of each file are kept, all are
@@ -118,12 +120,20 @@ impl Reading<'_> {
         if self.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
             return;
         }
-        let most = |name: &&str| frame.column(name).ok()?.f64().ok()?.iter().flatten().reduce(f64::max);
-        let most = ["apy", "apy_base", "apy_reward"].iter().filter_map(most).fold(0.0, f64::max);
-        if most <= 0.0 || most >= 1.0 {
+        let named = |name: &'static str| Some((name, frame.column(name).ok()?.f64().ok()?.iter().flatten().collect::<Vec<f64>>()));
+        let all: Vec<(&str, Vec<f64>)> = ["apy", "apy_base", "apy_reward"].into_iter().filter_map(named).collect();
+        let figures = || all.iter().flat_map(|(_, figures)| figures.iter().copied()).filter(|figure| *figure > 0.0);
+        let over = figures().filter(|figure| *figure >= 1.0).count();
+        let most = figures().filter(|figure| *figure < 1.0).fold(0.0, f64::max);
+        if most <= 0.0 || over * ONE_OF > figures().count() {
             return;
         }
-        let reason = "no yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] apy = { scale = 100 }";
+        let filled: Vec<&str> = all.iter().filter(|(_, figures)| !figures.is_empty()).map(|(name, _)| *name).collect();
+        let none = if over == 0 { "no" } else { "nearly no" };
+        let reason = format!(
+            "{none} yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] {}",
+            filled.iter().map(|name| format!("{name} = {{ scale = 100 }}")).collect::<Vec<_>>().join(", ")
+        );
         let finding = Finding::new(Severity::Warning, self.table.first_file(), reason);
         self.table.findings.add(finding.column("apy").value(format!("at most {most}")));
     }

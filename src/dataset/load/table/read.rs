@@ -104,7 +104,7 @@ impl Reading<'_> {
         let lines = if let RowsFrom::Here = rows { source::lines_of(&file.path, before.0) } else { None };
         let end = (self.context.growing || lines == Some(before.0)).then_some(before.0);
         let names = self.manifest.headless.then(Vec::new);
-        let layout = Layout { skip: self.manifest.skip, names, end, delimiter: None, from: from.from };
+        let layout = Layout { skip: self.manifest.skip, names, end, delimiter: None, windows_1252: false, from: from.from };
         let wanted = wanted(self.schema, self.manifest);
         let source = match rows {
             RowsFrom::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,

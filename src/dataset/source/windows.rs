@@ -1,0 +1,79 @@
+//! Text in Windows-1252, as older spreadsheets save it, as UTF-8: whether bytes are likely such text, and the bytes of a reader decoded.
+
+use std::io::{self, Read};
+
+use encoding_rs::WINDOWS_1252;
+
+/// Bytes from 0x80 to 0x9f that stand for what people write: the euro, quotes, dashes, dots, ™ and letters of western Europe.
+const SIGNS: &[u8] = &[0x80, 0x82, 0x84, 0x85, 0x8a, 0x8c, 0x8e, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x99, 0x9a, 0x9c, 0x9e, 0x9f];
+
+/// Letters beyond ASCII that stand side by side in words of western Europe, as in `größer`; those of other alphabets do all along.
+const SIDE_BY_SIDE: usize = 2;
+
+/// Whether bytes are no UTF-8 and likely Windows-1252: signs beyond ASCII stand among ASCII, and nearly none in long rows of them.
+pub(super) fn is_likely(bytes: &[u8]) -> bool {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => return false,
+        // A character cut off at the end.
+        Err(error) if error.error_len().is_none() => return false,
+        Err(_) => {}
+    }
+    if bytes.iter().any(|byte| (0x80..0xa0).contains(byte) && !SIGNS.contains(byte)) {
+        return false;
+    }
+    let runs = || bytes.chunk_by(|a, b| (*a >= 0x80) == (*b >= 0x80)).filter(|run| run[0] >= 0x80).map(<[u8]>::len);
+    let (all, long) = (runs().sum::<usize>(), runs().filter(|run| *run > SIDE_BY_SIDE).sum::<usize>());
+    long * 10 <= all
+}
+
+/// Windows-1252 as UTF-8.
+pub(super) struct Windows1252<R> {
+    source: R,
+    ready: Vec<u8>,
+    at: usize,
+}
+
+impl<R> Windows1252<R> {
+    pub(super) fn new(source: R) -> Self {
+        Self { source, ready: Vec::new(), at: 0 }
+    }
+}
+
+impl<R: Read> Read for Windows1252<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.ready.len() {
+            let mut bytes = [0; 8 << 10];
+            let n = self.source.read(&mut bytes)?;
+            // Each byte is a character of its own, so that it may be cut anywhere.
+            let (text, _) = WINDOWS_1252.decode_without_bom_handling(&bytes[..n]);
+            (self.ready, self.at) = (text.into_owned().into_bytes(), 0);
+        }
+        let n = into.len().min(self.ready.len() - self.at);
+        into[..n].copy_from_slice(&self.ready[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_western_europe_is_told_from_other_bytes() {
+        for (what, bytes, expected) in [
+            ("é", &b"Libell\xe9,1\n"[..], true),
+            ("€", b"\x80 1.5,2\n", true),
+            ("quotes", b"\x93Caf\xe9\x94 \x96 d\xfcrr\n", true),
+            ("two letters side by side", b"Gr\xf6\xdfe,1\n", true),
+            ("ASCII", b"a,b\n", false),
+            ("UTF-8", "é,€\n".as_bytes(), false),
+            ("UTF-8 cut off", b"abc\xc3", false),
+            ("Cyrillic in Windows-1251", b"\xe4\xe0\xf2\xe0,1\n", false),
+            ("Chinese in GBK", b"\xca\xb1\xbc\xe4,1\n", false),
+            ("Japanese in Shift-JIS", b"\x83V\x83X,1\n", false),
+        ] {
+            assert_eq!(is_likely(bytes), expected, "{what}");
+        }
+    }
+}
