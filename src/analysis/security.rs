@@ -1,15 +1,15 @@
 //! Security inference: the anomalies, grouped in three parts, and the shape of the response. Each kind of detection has a file of its own;
 //! `score` turns anomalies into a score.
 
-pub mod behind;
+pub mod check_log;
 pub mod checks;
 pub mod code;
 pub mod codes;
 pub mod corpus;
 pub mod facts;
 pub mod holders;
+pub mod implementations;
 pub mod infer;
-pub mod missing;
 pub mod opcodes;
 pub mod own_pools;
 pub mod pool_story;

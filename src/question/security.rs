@@ -12,7 +12,7 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    analysis::security::{SecurityInference, facts::called_scam, infer},
+    analysis::security::{SecurityInference, facts::scam_report, infer},
     dataset::{address::Address, shelf::Want},
     error::{Code, Problem, Result},
 };
@@ -43,7 +43,7 @@ impl Question for SecurityQuestion {
         let dataset = &snapshot.dataset;
         if !infer::has_data(dataset, &self.contract_address) {
             let known =
-                called_scam(dataset, &self.contract_address).map_or_else(String::new, |called| format!(" The address is {}.", called.how));
+                scam_report(dataset, &self.contract_address).map_or_else(String::new, |report| format!(" The address is {}.", report.how));
             return Err(Problem::new(
                 Code::NoSecurityData,
                 format!(

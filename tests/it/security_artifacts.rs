@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs::File};
 
 use polars::prelude::{ParquetReader, SerReader};
 use tokendeck::{
-    analysis::security::code::{Behind, Budget, CodeInput, inspect},
+    analysis::security::code::{Budget, CodeInput, ImplementationContract, inspect},
     dataset::address::Address,
 };
 
@@ -43,8 +43,8 @@ fn alone(code: &[u8]) -> Option<Codes> {
 }
 
 fn before(front: &[u8], code: &[u8]) -> Codes {
-    let behind = [Behind { address: Address(BEHIND), code: code.to_vec(), storage: Vec::new() }];
-    found(&CodeInput { runtime: front, behind: &behind, ..CodeInput::default() }).unwrap_or_default()
+    let implementations = [ImplementationContract { address: Address(BEHIND), code: code.to_vec(), storage: Vec::new() }];
+    found(&CodeInput { runtime: front, implementations: &implementations, ..CodeInput::default() }).unwrap_or_default()
 }
 
 /// Permutes adjacent dispatcher rows: `DUP1 PUSH4 EQ PUSH2 JUMPI`, eleven bytes each.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use mutants::{CHANGES, Change, IMPLEMENTATION_SLOT, beacon, beacon_proxy, bytes, clone_of, diamond, mutant, proxy_1967};
 use tokendeck::{
-    analysis::security::code::{Behind, Budget, CodeInput, Opening, inspect},
+    analysis::security::code::{Budget, CodeInput, ImplementationContract, Opening, inspect},
     dataset::address::Address,
     demo::contracts::{Contract, Identity, contract, contracts},
 };
@@ -93,7 +93,11 @@ fn behind_a_proxy_the_same_is_found_as_in_the_code_itself() {
     let (mut count, mut problems) = (0, Vec::new());
     for contract in pairs().into_iter().flat_map(|(fault, twin)| [fault, twin]) {
         let code = contract.runtime();
-        let behind = [IMPLEMENTATION, FACET].map(|address| Behind { address: Address(address), code: code.clone(), storage: Vec::new() });
+        let implementations = [IMPLEMENTATION, FACET].map(|address| ImplementationContract {
+            address: Address(address),
+            code: code.clone(),
+            storage: Vec::new(),
+        });
         let plain = found(&CodeInput { runtime: &code, ..CodeInput::default() });
         let stored = found(&CodeInput { runtime: &code, storage: Some(&storage), ..CodeInput::default() });
         storage.push((slot, word(IMPLEMENTATION)));
@@ -108,7 +112,7 @@ fn behind_a_proxy_the_same_is_found_as_in_the_code_itself() {
                 continue;
             }
             count += 1;
-            let found = found(&CodeInput { runtime: &runtime, storage, behind: &behind, ..CodeInput::default() });
+            let found = found(&CodeInput { runtime: &runtime, storage, implementations: &implementations, ..CodeInput::default() });
             let mut expected = expected.clone();
             expected.insert(PROXY);
             if found != expected {

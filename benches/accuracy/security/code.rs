@@ -10,7 +10,7 @@ use std::{
 use tokendeck::analysis::security::{
     AnomalyCode,
     code::{Budget, CodeInput, CodeReport, inspect},
-    similarity::mix::Era,
+    similarity::bigrams::Era,
 };
 
 use super::{

@@ -10,11 +10,14 @@ use std::{collections::BTreeMap, fs::File, path::Path};
 
 use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
 use tokendeck::{
-    analysis::security::{
-        AnomalyCode, Part,
-        holders::{LpFeatures, lp_risk},
-        pool_story::{PoolStory, ReserveSide, one_way},
-        similarity::{self, SimilarityIndex},
+    analysis::{
+        numeric::sigmoid,
+        security::{
+            AnomalyCode, Part,
+            holders::{LpFeatures, lp_risk},
+            pool_story::{PoolStory, ReserveSide, one_way},
+            similarity::{self, SimilarityIndex},
+        },
     },
     dataset::{
         address::Address,
@@ -198,7 +201,7 @@ fn logistic(rows: &[(&[f64; 6], bool)]) -> [f64; 6] {
         let mut gradient = [0.0; 6];
         let mut hessian = [[0.0; 6]; 6];
         for (row, label) in rows {
-            let chance = 1.0 / (1.0 + (-dot(row, &weights)).exp());
+            let chance = sigmoid(dot(row, &weights));
             for i in 0..6 {
                 gradient[i] += row[i] * (f64::from(u8::from(*label)) - chance);
                 for j in 0..6 {

@@ -2,8 +2,9 @@
 
 use tokendeck::{
     analysis::security::similarity::{
-        CodeOrigin, SimilarityIndex, grams,
-        mix::{Example, Mix},
+        CodeOrigin, SimilarityIndex,
+        bigrams::{BigramClassifier, Example},
+        grams,
     },
     dataset::address::Address,
 };
@@ -39,7 +40,7 @@ pub(crate) fn strengths(contracts: &[Labelled], section: Section) -> Vec<(f64, f
 struct Corpus {
     index: SimilarityIndex,
     known: Vec<(CodeOrigin, tokendeck::analysis::security::similarity::Grams)>,
-    mix: Option<Mix>,
+    classifier: Option<BigramClassifier>,
 }
 
 impl Corpus {
@@ -53,8 +54,8 @@ impl Corpus {
                 known.push((group, grams(&row.runtime)));
             }
         }
-        let mix = Mix::learn(&examples, &|| Ok(())).expect("nobody gives up");
-        Self { index, known, mix }
+        let classifier = BigramClassifier::learn(&examples, &|| Ok(())).expect("nobody gives up");
+        Self { index, known, classifier }
     }
 
     fn strength(&self, code: &[u8]) -> (f64, f64) {
@@ -64,7 +65,7 @@ impl Corpus {
             others.map(|(_, grams)| self.index.similarity(&own, grams)).fold(0.0, f64::max)
         };
         let (scam, benign) = (nearest(CodeOrigin::Scam), nearest(CodeOrigin::Template).max(0.6));
-        let judged = self.mix.as_ref().and_then(|mix| mix.judge(code)).map_or(0.0, |judged| judged.strength);
+        let judged = self.classifier.as_ref().and_then(|classifier| classifier.judge(code)).map_or(0.0, |judged| judged.strength);
         ((scam - benign).max(0.0) / 0.4, if benign > 0.6 && benign >= scam { 0.0 } else { judged })
     }
 }

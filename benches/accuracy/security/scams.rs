@@ -4,7 +4,7 @@
 use tokendeck::analysis::security::{
     Anomaly, AnomalyCode,
     score::{KnownInputs, Verdict, verdict},
-    similarity::mix::Era,
+    similarity::bigrams::Era,
 };
 
 use super::{

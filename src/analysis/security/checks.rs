@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::{
     Anomaly, AnomalyCode, Evidence, Part,
+    check_log::CheckLog,
     code::{CodeReport, DeployedBy, Opening},
     codes::Group,
-    missing::Lacking,
     transactions::percent,
 };
 
@@ -58,20 +58,20 @@ pub struct Check {
 }
 
 /// Every code once, by question; within a question, found ones first, then by descending weight.
-pub fn checks(found: [&[Anomaly]; 3], lacking: [&Lacking; 3]) -> Vec<Check> {
+pub fn checks(found: [&[Anomaly]; 3], logs: [&CheckLog; 3]) -> Vec<Check> {
     let of = |code: AnomalyCode| {
         let place = match code.part() {
             Part::Code => 0,
             Part::Transactions => 1,
             Part::Holders => 2,
         };
-        (found[place].iter().find(|anomaly| anomaly.code == code), lacking[place])
+        (found[place].iter().find(|anomaly| anomaly.code == code), logs[place])
     };
     let mut all: Vec<(f64, Check)> = AnomalyCode::ALL
         .iter()
         .map(|code| {
-            let (anomaly, lacking) = of(*code);
-            (anomaly.map_or(0.0, Anomaly::weighed), check(*code, anomaly, lacking))
+            let (anomaly, log) = of(*code);
+            (anomaly.map_or(0.0, Anomaly::weighed), check(*code, anomaly, log))
         })
         .collect();
     all.sort_by(|(a_weighed, a), (b_weighed, b)| {
@@ -81,10 +81,10 @@ pub fn checks(found: [&[Anomaly]; 3], lacking: [&Lacking; 3]) -> Vec<Check> {
     all.into_iter().map(|(_, check)| check).collect()
 }
 
-fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Check {
+fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, log: &CheckLog) -> Check {
     let line = |state, evidence, missing| {
         let (group, weight) = (code.group(), code.weight());
-        let proof = if state == CheckState::Passed { lacking.proof(code) } else { Vec::new() };
+        let proof = if state == CheckState::Passed { log.proof(code) } else { Vec::new() };
         Check { code, group, state, weight, evidence, missing, proof }
     };
     let sentence = |anomaly: &Anomaly| Some(anomaly.sentence.clone());
@@ -93,9 +93,9 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, lacking: &Lacking) -> Che
         Some(anomaly) if code.is_power() => line(CheckState::Unheld, sentence(anomaly), None),
         // An anomaly of strength 0 explains itself.
         Some(anomaly) => line(CheckState::Passed, sentence(anomaly), None),
-        None => match lacking.gap(code) {
+        None => match log.gap(code) {
             Some(gap) => line(CheckState::NotChecked, None, Some(gap)),
-            None => line(CheckState::Passed, Some(lacking.seen(code).unwrap_or_else(|| code.passed().to_owned())), None),
+            None => line(CheckState::Passed, Some(log.seen(code).unwrap_or_else(|| code.passed().to_owned())), None),
         },
     }
 }
@@ -113,39 +113,39 @@ const READ: &[AnomalyCode] =
 const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax];
 
 /// Records the results of execution for the checks that found nothing: evidence where it ran, a gap where it could not.
-pub fn executed(report: &CodeReport, lacking: &mut Lacking) {
+pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     let why = report.unfinished.first().map_or("the contract could not be executed", String::as_str);
     let undone = format!("contracts: {why}; add `creation_bytecode` or `storage` of the token");
     for (code, proof) in &report.proofs {
         for proof in proof {
-            lacking.prove(*code, proof.clone());
+            log.prove(*code, proof.clone());
         }
     }
     let functions = report.selectors.len();
     for code in AnomalyCode::of(Part::Code).filter(|code| !READ.contains(code)) {
         let ran = if TRADED.contains(&code) { report.traded } else { report.conclusive };
         if !ran {
-            lacking.unsure(code, &undone);
+            log.unsure(code, &undone);
         } else if !TRADED.contains(&code) {
             let s = if functions == 1 { "" } else { "s" };
-            lacking.saw(code, format!("{} ({functions} function{s}, {} calls)", code.passed(), report.calls));
+            log.saw(code, format!("{} ({functions} function{s}, {} calls)", code.passed(), report.calls));
         }
     }
     let Some(taxes) = report.taxes.filter(|_| report.traded) else { return };
     if report.deployed_by == Some(DeployedBy::Code) && taxes.sell.is_none_or(|tax| tax == 0.0) {
         let why = "contracts: with its storage at zero no tax is set yet; add `creation_bytecode` or `storage` of the token";
-        lacking.unsure(AnomalyCode::SellTax, why);
+        log.unsure(AnomalyCode::SellTax, why);
     }
     match taxes.sell {
-        Some(tax) => lacking.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
-        None => lacking.unsure(AnomalyCode::SellTax, &undone),
+        Some(tax) => log.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
+        None => log.unsure(AnomalyCode::SellTax, &undone),
     }
-    if matches!(report.opening, Some(Opening::Blocked | Opening::Flip)) {
+    if matches!(report.opening, Some(Opening::Blocked | Opening::StorageWrite)) {
         // With unset storage, a failed sale counts neither as found nor as passed.
         let why = "contracts: no call made selling go through, which with its storage at zero proves nothing; \
                    add `creation_bytecode` or `storage` of the token";
-        lacking.unsure(AnomalyCode::SellBlocked, why);
+        log.unsure(AnomalyCode::SellBlocked, why);
     }
     let trading = report.opening.map_or("", |opening| opening.word());
-    lacking.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));
+    log.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));
 }

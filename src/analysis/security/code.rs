@@ -36,7 +36,7 @@ pub type Slot = ([u8; 32], [u8; 32]);
 
 /// A contract that another one delegates to or calls.
 #[derive(Debug, Clone)]
-pub struct Behind {
+pub struct ImplementationContract {
     pub address: Address,
     pub code: Vec<u8>,
     /// Its own storage, where the dataset has it.
@@ -53,7 +53,7 @@ pub struct CodeInput<'a> {
     /// Types of the constructor's arguments, in Solidity notation; `None` if unknown.
     pub constructor_types: Option<&'a [String]>,
     /// Contracts whose code it runs by DELEGATECALL, as far as known: a proxy's implementation, a diamond's facets, a beacon in between.
-    pub behind: &'a [Behind],
+    pub implementations: &'a [ImplementationContract],
     /// Slots and values of a storage snapshot.
     pub storage: Option<&'a [Slot]>,
     /// Holders whose balances a complete snapshot must contain; `supply_known`: whether the dataset has a supply.
@@ -169,8 +169,8 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
     let hollow = !shape.token() && shape.delegates;
     let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
     let exchanged = shape.delegates && shape.proxy_slot || empty;
-    let behind: Vec<CodeShape> = input.behind.iter().map(|behind| functions::shape(&behind.code)).collect();
-    let in_parts = behind.iter().any(CodeShape::token);
+    let implementations: Vec<CodeShape> = input.implementations.iter().map(|contract| functions::shape(&contract.code)).collect();
+    let in_parts = implementations.iter().any(CodeShape::token);
     if !shape.clone && !exchanged && !in_parts {
         return false;
     }
@@ -183,8 +183,8 @@ fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) 
         "other contracts, whose addresses stand in it, decide what it does"
     };
     report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
-    for behind in behind {
-        shape.join(behind);
+    for implementation in implementations {
+        shape.join(implementation);
     }
     let unknown = !shape.token();
     if unknown {
@@ -283,7 +283,7 @@ fn try_powers(
     let code_only = findings::CodeOnly { settings: zeroed, unheld: zeroed && input.owner.is_none() };
     // A token that calls its owner on every transfer expects a contract there.
     let holder = match holder(input) {
-        PowerHolder::Account if code_only.unheld && effects.iter().any(|effect| effect.asks_owner) => PowerHolder::Contract,
+        PowerHolder::Account if code_only.unheld && effects.iter().any(|effect| effect.control_transferred) => PowerHolder::Contract,
         other => other,
     };
     report.anomalies.extend(findings::powers(&effects, thefts, holder, code_only));

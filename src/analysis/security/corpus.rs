@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use super::similarity::{
-    CodeOrigin, SimilarityIndex, bytes,
-    mix::{Example, Mix, is_example},
+    CodeOrigin, SimilarityIndex,
+    bigrams::{BigramClassifier, Example, is_example},
+    bytes,
 };
 use crate::{
     dataset::{Dataset, Token, address::Address},
@@ -49,7 +50,7 @@ const LOOKALIKES: &[(char, char)] = &[
 pub struct Corpus {
     pub codes: SimilarityIndex,
     /// Classifier of scam code against listed tokens' code; `None` if the dataset has too few examples.
-    pub mix: Option<Mix>,
+    pub classifier: Option<BigramClassifier>,
     /// Listed tokens by normalized symbol; `names`: by normalized name.
     symbols: HashMap<String, Vec<Address>>,
     names: HashMap<String, Vec<Address>>,
@@ -84,7 +85,7 @@ impl Corpus {
                 }
             }
         }
-        corpus.mix = Mix::learn(&examples, &|| step(total, total))?;
+        corpus.classifier = BigramClassifier::learn(&examples, &|| step(total, total))?;
         Ok(corpus)
     }
 

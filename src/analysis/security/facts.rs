@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{EVIDENCE_ROWS_MAX, EvidenceRow, missing::NeededInput, own_pools::OwnPools};
+use super::{EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, own_pools::OwnPools};
 use crate::dataset::{
     Dataset, Token,
     address::Address,
@@ -117,7 +117,7 @@ const TRUSTED_LABELS: &[&str] =
 
 /// A scam report about an address.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Called {
+pub struct ScamReport {
     /// Continuation of "the address is": the designation, its source and table.
     pub how: String,
     /// Whether no other label contradicts it.
@@ -128,13 +128,13 @@ pub struct Called {
 
 /// The dataset's scam report about an address, if any. A row of `scams` is decisive; a label is, unless the address also has a venue's or
 /// an issuer's label.
-pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<Called> {
+pub fn scam_report(dataset: &Dataset, address: &Address) -> Option<ScamReport> {
     let row = |table, note: String| EvidenceRow { note: Some(note), ..EvidenceRow::of(table, *address) };
     if let Some(scam) = dataset.scams().first(address) {
         let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
         let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());
         let note = joined([scam.name.as_deref(), Some(&source)]);
-        return Some(Called {
+        return Some(ScamReport {
             how: format!("a known scam{kind}, reported by {source} (scams)"),
             decisive: true,
             rows: vec![row("scams", note)],
@@ -158,7 +158,7 @@ pub fn called_scam(dataset: &Dataset, address: &Address) -> Option<Called> {
     let how = format!("labelled {}{source} (labels{name}){beside}", label.label);
     let rows = labels.iter().filter(|row| scam(row)).chain(others.iter().copied());
     let rows = rows.take(EVIDENCE_ROWS_MAX).map(|label| row("labels", told(label))).collect();
-    Some(Called { how, decisive: others.is_empty(), rows })
+    Some(ScamReport { how, decisive: others.is_empty(), rows })
 }
 
 fn named(row: &LabelRow, words: &[&str]) -> bool {
@@ -192,7 +192,7 @@ pub struct Facts<'a> {
     /// Pools that trade it: those large enough to be informative first, each group by descending liquidity.
     pub pools: Vec<Address>,
     /// Number of informative pools; the others are too small.
-    pub telling: usize,
+    pub informative: usize,
     /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
     roles: HashMap<Address, AddressRole>,
@@ -201,13 +201,13 @@ pub struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub fn new(dataset: &'a Dataset, token: &'a Token) -> Self {
         let address = token.row.token_address;
-        let OwnPools { own: pools, telling, quoted } = OwnPools::new(dataset, &address);
+        let OwnPools { own: pools, informative, quoted } = OwnPools::new(dataset, &address);
         let mut roles: HashMap<Address, AddressRole> = dataset.pools_of(&address).map(|pool| (pool.address, AddressRole::Pool)).collect();
         roles.insert(address, AddressRole::Token);
         roles.extend(dataset.dexes().iter().filter_map(|dex| Some((dex.router?, AddressRole::Router))));
         let contract = dataset.contracts().first(&address);
         let (creator, owner) = contract.as_ref().map_or((None, None), |row| (row.creator, row.owner));
-        Self { dataset, token, address, contract, creator, owner, pools, telling, quoted, roles }
+        Self { dataset, token, address, contract, creator, owner, pools, informative, quoted, roles }
     }
 
     /// Addresses whose role does not depend on labels.

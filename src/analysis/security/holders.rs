@@ -10,8 +10,8 @@ use self::spread::Spread;
 pub use self::wanted::wanted;
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
+    check_log::{CheckLog, NeededInput},
     facts::{AddressRole, Facts},
-    missing::{Lacking, NeededInput},
     transactions::{Transactions, percent},
 };
 use crate::dataset::address::Address;
@@ -39,32 +39,32 @@ pub struct HolderFindings {
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
     /// Inputs that the checks needed and did not have.
-    pub lacking: Lacking,
+    pub log: CheckLog,
     pub metrics: Option<HolderMetrics>,
 }
 
 /// Runs the holder checks. The transaction results supply the pools' histories and the time from which locks count.
 pub fn examine(facts: &Facts<'_>, transactions: &Transactions) -> HolderFindings {
-    let mut lacking = Lacking::default();
+    let mut log = CheckLog::default();
     let spread = Spread::new(facts);
-    let mut anomalies = liquidity::tests(facts, transactions, &mut lacking);
+    let mut anomalies = liquidity::tests(facts, transactions, &mut log);
     let Some(spread) = spread else {
         let own = AnomalyCode::of(Part::Holders).filter(|code| !matches!(code, AnomalyCode::LpUnlocked | AnomalyCode::LpCreator));
-        lacking.note(NeededInput::Holders, &own.collect::<Vec<_>>());
-        return HolderFindings { blind: anomalies.is_empty(), anomalies, lacking, metrics: None };
+        log.note(NeededInput::Holders, &own.collect::<Vec<_>>());
+        return HolderFindings { blind: anomalies.is_empty(), anomalies, log, metrics: None };
     };
     let metrics = spread.metrics(facts);
-    anomalies.extend(concentration(&metrics, &spread, &mut lacking));
-    let others = [insiders(facts, &spread, &mut lacking), sybil(facts, &spread, &mut lacking), few(&spread, &mut lacking)];
+    anomalies.extend(concentration(&metrics, &spread, &mut log));
+    let others = [insiders(facts, &spread, &mut log), sybil(facts, &spread, &mut log), few(&spread, &mut log)];
     anomalies.extend(others.into_iter().flatten());
-    HolderFindings { blind: false, anomalies, lacking, metrics: Some(metrics) }
+    HolderFindings { blind: false, anomalies, log, metrics: Some(metrics) }
 }
 
 /// Four measures of concentration; the score takes the worst of them.
-fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking) -> Vec<Anomaly> {
+fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -> Vec<Anomaly> {
     let rows = |n: usize| Evidence::of_rows("the largest holders", rows(spread.shares.iter().take(n)));
     for code in [AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme] {
-        lacking.prove(code, rows(10));
+        log.prove(code, rows(10));
     }
     let mut found = Vec::new();
     let strength = (metrics.top10_free - TOP10_FROM) / TOP10_SPAN;
@@ -73,7 +73,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
         let anomaly = Anomaly::new(AnomalyCode::Top10Concentration, strength, sentence);
         found.push(anomaly.figure("top10FreeHolders", metrics.top10_free).evidence(rows(10)));
     } else {
-        lacking.saw(AnomalyCode::Top10Concentration, sentence);
+        log.saw(AnomalyCode::Top10Concentration, sentence);
     }
     let strength = (metrics.hhi - HHI_FROM) / HHI_SPAN;
     let equal = if metrics.hhi > 0.0 { format!(", as if {:.1} equal holders had all", 1.0 / metrics.hhi) } else { String::new() };
@@ -81,7 +81,7 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
     if strength > 0.0 {
         found.push(Anomaly::new(AnomalyCode::HhiHigh, strength, sentence).figure("hhi", metrics.hhi).evidence(rows(10)));
     } else {
-        lacking.saw(AnomalyCode::HhiHigh, sentence);
+        log.saw(AnomalyCode::HhiHigh, sentence);
     }
     let few = match metrics.nakamoto {
         Some(1) => Some((1.0, format!("one holder has more than half of {} (holders)", spread.whole))),
@@ -98,18 +98,18 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, lacking: &mut Lacking
             || "holders for over 50 %: all free ones together have less (holders)".to_owned(),
             |n| format!("holders for over 50 %: the {n} largest free ones (holders)"),
         );
-        lacking.saw(AnomalyCode::NakamotoLow, sentence);
+        log.saw(AnomalyCode::NakamotoLow, sentence);
     }
     let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.count(), metrics.gini);
     if spread.truncated {
-        lacking.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
+        log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
     } else if spread.count() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
         let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
         found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini).evidence(rows(10)));
     } else if spread.count() >= GINI_COUNT_MIN {
-        lacking.saw(AnomalyCode::GiniExtreme, sentence);
+        log.saw(AnomalyCode::GiniExtreme, sentence);
     } else {
-        lacking.unsure(
+        log.unsure(
             AnomalyCode::GiniExtreme,
             format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.count()),
         );
@@ -121,22 +121,22 @@ fn rows<'a>(holders: impl Iterator<Item = &'a (Address, f64)>) -> Vec<EvidenceRo
     holders.map(|(address, share)| EvidenceRow { share: Some(*share), ..EvidenceRow::of("holders", *address) }).collect()
 }
 
-fn insiders(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
+fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::CreatorShare;
     if facts.creator.is_none() && facts.owner.is_none() {
-        lacking.note(NeededInput::Creator, &[code]);
+        log.note(NeededInput::Creator, &[code]);
         return None;
     }
     let own = spread.of(|address| facts.insider(address));
     let share: f64 = own.iter().map(|(_, share)| share).sum();
     let sentence = format!("creator and owner hold {} of {} (holders)", percent(share), spread.whole);
     let strength = (share >= INSIDE_MIN).then(|| share / INSIDE_FULL);
-    let found = lacking.measured(code, strength, sentence, "balances of creator and owner", rows(own.iter()))?;
+    let found = log.measured(code, strength, sentence, "balances of creator and owner", rows(own.iter()))?;
     Some(found.figure("share", share))
 }
 
 /// Fraction of the hundred largest holders' tokens that belongs to look-alikes: balances within a thousandth, or the same funder.
-fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
+fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
     let all: f64 = top.iter().map(|(_, share)| share).sum();
     let mut like = vec![false; top.len()];
@@ -173,14 +173,14 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, lacking: &mut Lacking) -> Option<An
         if alike.is_empty() { ("the largest holders, none like another", top) } else { ("holders that look like one", &*alike) };
     let rows = rows(shown.iter().take(super::EVIDENCE_ROWS_MAX));
     let strength = (share >= SYBIL_MIN).then(|| share / SYBIL_FULL);
-    let found = lacking.measured(AnomalyCode::SybilHolders, strength, sentence, what, rows)?;
+    let found = log.measured(AnomalyCode::SybilHolders, strength, sentence, what, rows)?;
     Some(found.figure("share", share).figure("holders", alike.len() as f64))
 }
 
-fn few(spread: &Spread, lacking: &mut Lacking) -> Option<Anomaly> {
+fn few(spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
     let count = spread.known_count as f64;
     let sentence = format!("{} holder{} (holders)", spread.known_count, if spread.known_count == 1 { "" } else { "s" });
-    lacking.saw(AnomalyCode::FewHolders, &*sentence);
-    lacking.prove_by(AnomalyCode::FewHolders, "the largest holders", rows(spread.shares.iter().take(super::EVIDENCE_ROWS_MAX)));
+    log.saw(AnomalyCode::FewHolders, &*sentence);
+    log.prove_by(AnomalyCode::FewHolders, "the largest holders", rows(spread.shares.iter().take(super::EVIDENCE_ROWS_MAX)));
     (count < FEW).then(|| Anomaly::new(AnomalyCode::FewHolders, 1.0 - count / FEW, sentence).figure("holders", count))
 }

@@ -2,16 +2,18 @@
 //! implemented in another file.
 
 use super::{
-    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference, behind, checks,
+    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference,
+    check_log::{CheckLog, NeededInput},
+    checks,
     code::{self, Budget, CodeInput, CodeReport, Slot},
     corpus::{Corpus, contract_code},
     facts::Facts,
-    holders,
-    missing::{Lacking, NeededInput},
-    resemblance::{self, CodeTraits},
+    holders::{self, HolderFindings},
+    implementations,
+    resemblance::{self, CodeTraits, Resemblance},
     score::{self, KnownInputs},
     similarity::bytes,
-    transactions,
+    transactions::{self, Transactions},
 };
 use crate::{
     dataset::{Dataset, Token, address::Address},
@@ -51,7 +53,7 @@ pub fn infer(
     let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
-    let mut lacking = Lacking::default();
+    let mut log = CheckLog::default();
     let code = contract_code(dataset, &facts.address);
     let report = match &code {
         Some(code) => execute(&facts, code, &|| watch.cancelled()),
@@ -59,56 +61,80 @@ pub fn infer(
     };
     watch.step(total - 1, total)?;
     let own = traits_from(&report);
-    let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut lacking);
+    let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut log);
     if code.is_none() {
         let executed = AnomalyCode::of(Part::Code).filter(|code| !matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates));
-        lacking.note(NeededInput::Code, &executed.collect::<Vec<_>>());
+        log.note(NeededInput::Code, &executed.collect::<Vec<_>>());
     } else {
-        checks::executed(&report, &mut lacking);
+        checks::executed(&report, &mut log);
     }
     watch.step(total, total)?;
+    let findings = Findings { has_code: code.is_some(), facts, report, resembles, log, transactions, holders };
+    Ok(findings.inference(explain))
+}
 
-    let known = KnownInputs {
-        code: code.is_some(),
-        executed: report.conclusive,
-        transfers: dataset.transfers().count(&facts.address) > 0,
-        holders: dataset.holders_listed(&facts.address) > 0,
-    };
-    let mut codes = report.anomalies.clone();
-    codes.extend(resembles.anomalies);
-    let mut parts = [codes, transactions.anomalies, holders.anomalies];
-    for part in &mut parts {
-        score::order(part);
+/// Results of all checks and comparisons of a token.
+struct Findings<'a> {
+    has_code: bool,
+    facts: Facts<'a>,
+    report: CodeReport,
+    resembles: Resemblance,
+    /// Log of the code checks; the other parts have theirs.
+    log: CheckLog,
+    transactions: Transactions,
+    holders: HolderFindings,
+}
+
+impl Findings<'_> {
+    fn inference(self, explain: bool) -> SecurityInference {
+        let known = self.known_inputs();
+        let Self { report, resembles, log, transactions, holders, .. } = self;
+        let mut codes = report.anomalies.clone();
+        codes.extend(resembles.anomalies);
+        let mut parts = [codes, transactions.anomalies, holders.anomalies];
+        for part in &mut parts {
+            score::order(part);
+        }
+        let [codes, moves, held] = &parts;
+        let verdict = score::verdict(codes, moves, held, known);
+        let logs = [(&log, Part::Code), (&transactions.log, Part::Transactions), (&holders.log, Part::Holders)];
+        let missing: Vec<Missing> = logs.iter().flat_map(|(log, part)| log.missing(*part)).collect();
+        let checks = checks::checks([codes, moves, held], logs.map(|(log, _)| log));
+        let checked = checks::checked(&checks);
+        let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
+        let recommendation = score::recommendation(&verdict, checked, [codes, moves, held], &missing, &unfinished);
+        let mut execution = report.execution();
+        execution.unfinished.extend(transactions.unfinished);
+        SecurityInference {
+            security_score: verdict.score,
+            anomaly_detection: AnomalyDetection {
+                transaction_patterns: score::part((!transactions.blind).then_some(moves.as_slice()), explain),
+                holder_distribution: score::part((!holders.blind).then_some(held.as_slice()), explain),
+                code_patterns: score::part((known.code || !codes.is_empty()).then_some(codes.as_slice()), explain),
+            },
+            similar_scams: resembles.similar,
+            recommendation,
+            checks: explain.then_some(checks),
+            explanation: explain.then(|| Explanation {
+                uncapped_score: verdict.uncapped,
+                caps: verdict.caps,
+                checked: (checked * 1e4).round() / 1e4,
+                missing,
+                holders: holders.metrics,
+                execution: known.code.then_some(execution),
+            }),
+        }
     }
-    let [codes, moves, held] = &parts;
-    let verdict = score::verdict(codes, moves, held, known);
-    let notes = [(&lacking, Part::Code), (&transactions.lacking, Part::Transactions), (&holders.lacking, Part::Holders)];
-    let missing: Vec<Missing> = notes.iter().flat_map(|(lacking, part)| lacking.missing(*part)).collect();
-    let checks = checks::checks([codes, moves, held], notes.map(|(lacking, _)| lacking));
-    let checked = checks::checked(&checks);
-    let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
-    let recommendation = score::recommendation(&verdict, checked, [codes, moves, held], &missing, &unfinished);
-    let mut execution = report.execution();
-    execution.unfinished.extend(transactions.unfinished);
-    Ok(SecurityInference {
-        security_score: verdict.score,
-        anomaly_detection: AnomalyDetection {
-            transaction_patterns: score::part((!transactions.blind).then_some(moves.as_slice()), explain),
-            holder_distribution: score::part((!holders.blind).then_some(held.as_slice()), explain),
-            code_patterns: score::part((known.code || !codes.is_empty()).then_some(codes.as_slice()), explain),
-        },
-        similar_scams: resembles.similar,
-        recommendation,
-        checks: explain.then_some(checks),
-        explanation: explain.then(|| Explanation {
-            uncapped_score: verdict.uncapped,
-            caps: verdict.caps,
-            checked: (checked * 1e4).round() / 1e4,
-            missing,
-            holders: holders.metrics,
-            execution: known.code.then_some(execution),
-        }),
-    })
+
+    fn known_inputs(&self) -> KnownInputs {
+        let Facts { dataset, address, .. } = &self.facts;
+        KnownInputs {
+            code: self.has_code,
+            executed: self.report.conclusive,
+            transfers: dataset.transfers().count(address) > 0,
+            holders: dataset.holders_listed(address) > 0,
+        }
+    }
 }
 
 fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> CodeReport {
@@ -131,10 +157,10 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         storage_slots(&row.storage?).ok()
     };
     let slots = storage.as_ref().ok().and_then(Option::as_deref);
-    let behind = behind::behind(facts.dataset, &facts.address, runtime, slots, &storage_of);
+    let implementations = implementations::implementations(facts.dataset, &facts.address, runtime, slots, &storage_of);
     let input = CodeInput {
         runtime,
-        behind: &behind,
+        implementations: &implementations,
         creation: creation.as_deref(),
         constructor_types: types.as_deref(),
         storage: slots,

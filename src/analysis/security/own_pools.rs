@@ -23,7 +23,7 @@ pub struct OwnPools {
     /// Pools with the token as the base side: those large enough to be informative first, each group by descending liquidity.
     pub own: Vec<Address>,
     /// Number of pools large enough. Liquidity may have moved to the others.
-    pub telling: usize,
+    pub informative: usize,
     /// Pools with the token as the quote side.
     pub quoted: HashSet<Address>,
 }
@@ -45,9 +45,9 @@ impl OwnPools {
         // Unknown liquidity may be all there is.
         let large = |pool: &PoolRow| liquidity(pool).is_none_or(|usd| usd >= SHARE_MIN * known);
         // If liquidity is spread so thin that no pool reaches the minimum, the largest counts.
-        let telling = rows.iter().enumerate().map(|(place, pool)| place == 0 || large(pool)).collect::<Vec<_>>();
-        let of = |wanted: bool| rows.iter().zip(&telling).filter(move |(_, tells)| **tells == wanted).map(|(pool, _)| pool.address);
-        Self { own: of(true).chain(of(false)).collect(), telling: telling.iter().filter(|tells| **tells).count(), quoted }
+        let informative = rows.iter().enumerate().map(|(place, pool)| place == 0 || large(pool)).collect::<Vec<_>>();
+        let of = |wanted: bool| rows.iter().zip(&informative).filter(move |(_, tells)| **tells == wanted).map(|(pool, _)| pool.address);
+        Self { own: of(true).chain(of(false)).collect(), informative: informative.iter().filter(|tells| **tells).count(), quoted }
     }
 }
 

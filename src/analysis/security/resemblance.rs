@@ -2,9 +2,9 @@
 
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, SimilarScam,
+    check_log::{CheckLog, NeededInput},
     corpus::{Corpus, contract_code, scam_code},
-    facts::{Facts, called_scam},
-    missing::{Lacking, NeededInput},
+    facts::{Facts, scam_report},
     similarity::{CodeOrigin, Near},
     transactions::percent,
 };
@@ -37,20 +37,20 @@ pub fn examine(
     code: Option<&[u8]>,
     own: &CodeTraits,
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
-    lacking: &mut Lacking,
+    log: &mut CheckLog,
 ) -> Resemblance {
     let mut found = Resemblance::default();
-    found.anomalies.extend(known(facts, lacking));
-    found.anomalies.extend(impersonates(facts, corpus, lacking));
+    found.anomalies.extend(known(facts, log));
+    found.anomalies.extend(impersonates(facts, corpus, log));
     let Some(code) = code else {
         return found;
     };
     if corpus.codes.count(CodeOrigin::Scam) == 0 {
-        lacking.note(NeededInput::Scams, &[AnomalyCode::SimilarToScam]);
+        log.note(NeededInput::Scams, &[AnomalyCode::SimilarToScam]);
         return found;
     }
     let scams = corpus.codes.nearest(&facts.address, code, CodeOrigin::Scam, |address| scam_code(facts.dataset, address));
-    lacking.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(CodeOrigin::Scam), scams.first()));
+    log.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(CodeOrigin::Scam), scams.first()));
     let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
     let mixed = mixed(corpus, code);
     if !facts.listed() && (!near.is_empty() || mixed.is_some()) {
@@ -67,27 +67,27 @@ pub fn examine(
     found
 }
 
-fn known(facts: &Facts<'_>, lacking: &mut Lacking) -> Option<Anomaly> {
+fn known(facts: &Facts<'_>, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::KnownScam;
     let labels = facts.dataset.table("labels").is_some_and(|table| table.state == TableState::Loaded);
     if facts.dataset.scams().is_empty() && !labels {
-        lacking.note(NeededInput::Known, &[code]);
+        log.note(NeededInput::Known, &[code]);
         return None;
     }
-    let called = called_scam(facts.dataset, &facts.address)?;
-    let strength = if called.decisive { 1.0 } else { CONTRADICTED };
-    let anomaly = Anomaly::new(code, strength, format!("the address is {}", called.how)).fatal(called.decisive);
-    Some(anomaly.rows("rows that name the address", called.rows))
+    let report = scam_report(facts.dataset, &facts.address)?;
+    let strength = if report.decisive { 1.0 } else { CONTRADICTED };
+    let anomaly = Anomaly::new(code, strength, format!("the address is {}", report.how)).fatal(report.decisive);
+    Some(anomaly.rows("rows that name the address", report.rows))
 }
 
-fn impersonates(facts: &Facts<'_>, corpus: &Corpus, lacking: &mut Lacking) -> Option<Anomaly> {
+fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Option<Anomaly> {
     let code = AnomalyCode::Impersonates;
     if !corpus.has_listed() {
-        lacking.note(NeededInput::Listed, &[code]);
+        log.note(NeededInput::Listed, &[code]);
         return None;
     }
     if facts.listed() {
-        lacking.saw(code, "it is on the curated list itself (tokens)");
+        log.saw(code, "it is on the curated list itself (tokens)");
         return None;
     }
     let (by_symbol, by_name) = corpus.namesakes(facts.dataset, facts.token);
@@ -113,16 +113,16 @@ fn nearest_text(count: usize, nearest: Option<&Near>) -> String {
 
 /// Finding of the opcode-bigram classifier, which needs no similar scam.
 fn mixed(corpus: &Corpus, code: &[u8]) -> Option<Anomaly> {
-    let mix = corpus.mix.as_ref()?;
-    let judged = mix.judge(code).filter(|judged| judged.strength > 0.0)?;
-    let (scams, listed) = mix.learned_from();
+    let classifier = corpus.classifier.as_ref()?;
+    let judged = classifier.judge(code).filter(|judged| judged.strength > 0.0)?;
+    let (scams, listed) = classifier.learned_from();
     let sentence = format!(
         "its instructions are mixed as in the {scams} known scams: {} of the {listed} listed tokens come as near to them (scams, contracts)",
-        if judged.as_bad > 0.0 { percent(judged.as_bad) } else { "none".to_owned() },
+        if judged.share_of_listed_above > 0.0 { percent(judged.share_of_listed_above) } else { "none".to_owned() },
     );
     let anomaly = Anomaly::new(AnomalyCode::SimilarToScam, judged.strength, sentence)
-        .figure("listedAsBad", judged.as_bad)
-        .figure("toldApart", mix.told_apart())
+        .figure("listedAsBad", judged.share_of_listed_above)
+        .figure("toldApart", classifier.auc())
         .rows(format!("pairs of instructions that say most: {}", judged.pairs.join(", ")), Vec::new());
     Some(anomaly)
 }

@@ -1,9 +1,9 @@
 //! Similarity of contract bytecode: 5-grams of normalised opcodes, weighted by inverse document frequency. Candidates come from
 //! MinHash signatures with banding (LSH); the similarity itself is exact. Only signatures are stored, not the grams. Classifying code that
-//! is not close to any known scam is done in `mix`.
+//! is not close to any known scam is done in `bigrams`.
 
+pub mod bigrams;
 mod margin;
-pub mod mix;
 mod normal;
 
 use std::collections::HashMap;

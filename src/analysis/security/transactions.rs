@@ -15,8 +15,8 @@ use self::{
 };
 use super::{
     Anomaly, AnomalyCode, EvidenceRow, Part,
+    check_log::{CheckLog, NeededInput},
     facts::Facts,
-    missing::{Lacking, NeededInput},
     pool_story::{PoolStory, ReserveSide},
 };
 use crate::{
@@ -41,7 +41,7 @@ pub struct Transactions {
     pub blind: bool,
     pub anomalies: Vec<Anomaly>,
     /// Inputs that the checks needed and did not have.
-    pub lacking: Lacking,
+    pub log: CheckLog,
     pub last: Option<Time>,
     pub unfinished: Vec<String>,
     /// Histories of the pools, in the order of `Facts::pools`.
@@ -68,32 +68,32 @@ struct Trades {
 }
 
 /// Input of the checks.
-struct Seen<'a> {
+struct CheckInput<'a> {
     facts: &'a Facts<'a>,
     pools: Vec<PoolStory>,
     ledger: TransferLedger,
     trades: Trades,
     wash: Wash,
     digits: LeadingDigits,
-    lacking: Lacking,
+    log: CheckLog,
 }
 
 /// Runs the transaction checks. `step` is called with the progress in rows and may cancel.
 pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Transactions> {
     let total = facts.dataset.transfers().count(&facts.address);
-    let mut seen = Seen::new(facts, pool_stories(facts, step)?);
-    seen.read(total, step)?;
-    let eventful = seen.pools.iter().any(|pool| pool.last.is_some());
+    let mut input = CheckInput::new(facts, pool_stories(facts, step)?);
+    input.read(total, step)?;
+    let eventful = input.pools.iter().any(|pool| pool.last.is_some());
     if total == 0 && !eventful {
-        seen.lacking.note(NeededInput::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
-        return Ok(Transactions { blind: true, lacking: seen.lacking, ..Transactions::default() });
+        input.log.note(NeededInput::Transfers, &AnomalyCode::of(Part::Transactions).collect::<Vec<_>>());
+        return Ok(Transactions { blind: true, log: input.log, ..Transactions::default() });
     }
-    let mut anomalies = flow::tests(&mut seen);
-    anomalies.extend(creator::tests(&mut seen));
+    let mut anomalies = flow::tests(&mut input);
+    anomalies.extend(creator::tests(&mut input));
     if total > 0 {
-        anomalies.extend(history::tests(&mut seen));
+        anomalies.extend(history::tests(&mut input));
     } else {
-        seen.lacking.note(NeededInput::Transfers, history::CODES);
+        input.log.note(NeededInput::Transfers, history::CODES);
     }
     if facts.dataset.is_approximate("transfers", "value") {
         for anomaly in anomalies.iter_mut().filter(|anomaly| !OF_EVENTS.contains(&anomaly.code)) {
@@ -101,14 +101,14 @@ pub fn examine(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Resu
         }
     }
     let mut unfinished = Vec::new();
-    if seen.ledger.overflowed {
+    if input.ledger.overflowed {
         unfinished.push(format!("only {} wallets are told apart", ledger::WALLETS_MAX));
     }
-    if seen.wash.unfinished {
+    if input.wash.unfinished {
         unfinished.push("windows with too many pairs of traders were not checked for wash trading".to_owned());
     }
-    let Seen { lacking, ledger, pools, .. } = seen;
-    Ok(Transactions { blind: false, anomalies, lacking, last: ledger.last, unfinished, pools })
+    let CheckInput { log, ledger, pools, .. } = input;
+    Ok(Transactions { blind: false, anomalies, log, last: ledger.last, unfinished, pools })
 }
 
 fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<Vec<PoolStory>> {
@@ -128,12 +128,12 @@ fn pool_stories(facts: &Facts<'_>, step: &dyn Fn(u64, u64) -> Result<()>) -> Res
     Ok(stories)
 }
 
-impl<'a> Seen<'a> {
+impl<'a> CheckInput<'a> {
     fn new(facts: &'a Facts<'a>, pools: Vec<PoolStory>) -> Self {
         let launch = pools.iter().filter_map(|pool| pool.first_liquidity).min_by_key(|moment| moment.time);
         let ledger = TransferLedger::new(launch);
-        let (trades, wash, digits, lacking) = (Trades::default(), Wash::default(), LeadingDigits::default(), Lacking::default());
-        Self { facts, pools, ledger, trades, wash, digits, lacking }
+        let (trades, wash, digits, log) = (Trades::default(), Wash::default(), LeadingDigits::default(), CheckLog::default());
+        Self { facts, pools, ledger, trades, wash, digits, log }
     }
 
     fn read(&mut self, total: usize, step: &dyn Fn(u64, u64) -> Result<()>) -> Result<()> {
@@ -143,10 +143,10 @@ impl<'a> Seen<'a> {
             for transfer in &chunk {
                 let pools = &self.pools;
                 let liquidity = |block: i64| pools.iter().any(|pool| pool.liquidity_blocks.contains(&block));
-                if let Some(seen) = self.ledger.see(row, transfer, self.facts, liquidity) {
-                    self.trades.see(&seen, &self.ledger, self.facts.creator);
-                    self.wash.see(&seen, &self.ledger);
-                    self.digits.see(&seen);
+                if let Some(movement) = self.ledger.add(row, transfer, self.facts, liquidity) {
+                    self.trades.add(&movement, &self.ledger, self.facts.creator);
+                    self.wash.add(&movement, &self.ledger);
+                    self.digits.add(&movement);
                 }
                 row += 1;
             }
@@ -162,13 +162,13 @@ impl<'a> Seen<'a> {
     /// Total supply in smallest units; `None`, with a note of the missing input, if it is unknown.
     fn supply(&mut self, code: AnomalyCode) -> Option<f64> {
         let supply = self.ledger.supply(self.facts);
-        self.lacking.require(supply, NeededInput::Supply, code)
+        self.log.require(supply, NeededInput::Supply, code)
     }
 
     /// Records these transfers as evidence for a check that finds nothing.
     fn prove(&mut self, code: AnomalyCode, what: &str, places: &[usize]) {
         let rows = self.rows(places);
-        self.lacking.prove_by(code, what, rows);
+        self.log.prove_by(code, what, rows);
     }
 
     /// Transfers with the given row numbers, as evidence.
@@ -195,39 +195,39 @@ impl<'a> Seen<'a> {
 }
 
 impl Trades {
-    fn see(&mut self, seen: &Move, ledger: &TransferLedger, creator: Option<Address>) {
+    fn add(&mut self, movement: &Move, ledger: &TransferLedger, creator: Option<Address>) {
         let since_launch = |time: Time| ledger.launch.map(|launch| time.0 - launch.time.0);
-        match seen.kind {
+        match movement.kind {
             TransferKind::Sell => {
-                let outsider = !ledger.wallet(seen.from).insider;
+                let outsider = !ledger.wallet(movement.from).insider;
                 self.tried += u64::from(outsider);
-                self.failed += u64::from(outsider && seen.failed);
-                self.sells += u64::from(!seen.failed);
-                if !seen.failed {
-                    keep(&mut self.sales, seen.row);
+                self.failed += u64::from(outsider && movement.failed);
+                self.sells += u64::from(!movement.failed);
+                if !movement.failed {
+                    keep(&mut self.sales, movement.row);
                 } else if outsider {
-                    keep(&mut self.failures, seen.row);
+                    keep(&mut self.failures, movement.row);
                 }
-                let by_creator = !seen.failed && Some(ledger.wallet(seen.from).address) == creator;
-                let early = seen.time.and_then(since_launch).is_some_and(|since| (0..=DUMP_MS).contains(&since));
+                let by_creator = !movement.failed && Some(ledger.wallet(movement.from).address) == creator;
+                let early = movement.time.and_then(since_launch).is_some_and(|since| (0..=DUMP_MS).contains(&since));
                 if by_creator && early {
-                    self.creator_sold += seen.value;
-                    keep(&mut self.creator_sales, seen.row);
+                    self.creator_sold += movement.value;
+                    keep(&mut self.creator_sales, movement.row);
                 }
             }
-            TransferKind::Buy if !seen.failed => {
+            TransferKind::Buy if !movement.failed => {
                 self.buys += 1;
                 let launch = ledger.launch.and_then(|launch| launch.block);
-                let blocks = seen.block.zip(launch).map(|(block, launch)| block - launch);
+                let blocks = movement.block.zip(launch).map(|(block, launch)| block - launch);
                 if blocks.is_some_and(|blocks| (0..=SNIPE_BLOCKS).contains(&blocks)) {
-                    self.sniped += seen.value;
-                    keep(&mut self.snipes, seen.row);
+                    self.sniped += movement.value;
+                    keep(&mut self.snipes, movement.row);
                 }
             }
             // The mint at launch itself is not late.
-            TransferKind::Mint if !seen.failed && seen.time.and_then(since_launch).is_some_and(|since| since > 0) => {
-                *self.minted_late.entry(seen.to).or_default() += seen.value;
-                keep(&mut self.mints_late, seen.row);
+            TransferKind::Mint if !movement.failed && movement.time.and_then(since_launch).is_some_and(|since| since > 0) => {
+                *self.minted_late.entry(movement.to).or_default() += movement.value;
+                keep(&mut self.mints_late, movement.row);
             }
             _ => {}
         }

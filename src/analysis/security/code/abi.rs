@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256, keccak256};
 
 use super::{
     signatures,
-    world::{FRESH, HOLDER, OTHER, PAIR},
+    world::{HOLDER, NEWCOMER, OTHER, PAIR},
 };
 
 pub(super) type Selector = [u8; 4];
@@ -23,8 +23,10 @@ pub(super) const OWNER_OF_IT: [Selector; 2] = [[0x8D, 0xA5, 0xCB, 0x5B], [0x89, 
 /// `implementation()`, answered by early proxies.
 pub(super) const IMPLEMENTATION: Selector = [0x5C, 0x60, 0xDA, 0x1B];
 
-/// Maximum length of a fixed-size array argument.
+/// Number of elements of a fixed-size array that get values; the others are zero.
 const LIST_MAX: usize = 16;
+/// Maximum number of bytes of all those zeros: a signature may name any length.
+const ZEROS_MAX: usize = 1 << 16;
 /// Maximum nesting of encoded types; deeper ones become zero.
 const DEPTH_MAX: usize = 6;
 
@@ -82,7 +84,7 @@ pub(super) fn encode(types: &[DynSolType], filling: &Filling) -> (Vec<u8>, Strin
 
 /// As `encode`, with lists of `length` 0 or 1.
 pub(super) fn encode_lists(types: &[DynSolType], filling: &Filling, length: usize) -> (Vec<u8>, String) {
-    let mut state = State { filling, lists: length.min(1), address: 0, number: 0, words: Vec::new() };
+    let mut state = State { filling, lists: length.min(1), address: 0, number: 0, words: Vec::new(), zeros_left: ZEROS_MAX };
     let data = state.tuple(types.iter(), 0);
     (data, state.words.join(", "))
 }
@@ -93,6 +95,7 @@ struct State<'a> {
     address: usize,
     number: usize,
     words: Vec<String>,
+    zeros_left: usize,
 }
 
 impl State<'_> {
@@ -145,7 +148,13 @@ impl State<'_> {
             }
             DynSolType::Tuple(types) if depth < DEPTH_MAX => self.tuple(types.iter(), depth + 1),
             DynSolType::FixedArray(of, length) if depth < DEPTH_MAX => {
-                self.tuple(std::iter::repeat_n(&**of, (*length).min(LIST_MAX)), depth + 1)
+                let mut data = self.tuple(std::iter::repeat_n(&**of, (*length).min(LIST_MAX)), depth + 1);
+                if *length > LIST_MAX && !dynamic(of) {
+                    let zeros = (data.len() / LIST_MAX).saturating_mul(length - LIST_MAX).min(self.zeros_left);
+                    self.zeros_left -= zeros;
+                    data.resize(data.len() + zeros, 0);
+                }
+                data
             }
             DynSolType::Array(of) if depth < DEPTH_MAX => {
                 let mut data = word(U256::from(self.lists));
@@ -180,7 +189,7 @@ pub(super) fn name(address: Address, token: Address) -> String {
         (super::world::STRANGER, "stranger"),
         (HOLDER, "holder"),
         (OTHER, "other holder"),
-        (FRESH, "newcomer"),
+        (NEWCOMER, "newcomer"),
         (Address::ZERO, "zero address"),
         (token, "token"),
     ];
@@ -318,6 +327,15 @@ mod tests {
             assert_eq!(argument(value, Some(18)), text);
         }
         assert_eq!(argument(U256::from(100) * token, None), "1e20");
+    }
+
+    #[test]
+    fn a_long_static_array_is_as_long_as_its_type() {
+        let types: Vec<DynSolType> = ["uint256[20][2]", "address"].map(|text| text.parse().expect("a type")).to_vec();
+        let (data, _) = encode(&types, &Filling::plain(vec![HOLDER], U256::ONE));
+        assert_eq!((data.len(), &data[40 * 32..]), (41 * 32, &word_of(HOLDER).to_be_bytes::<32>()[..]));
+        let endless = ["uint256[4000000000]".parse().expect("a type")];
+        assert_eq!(encode(&endless, &Filling::plain(Vec::new(), U256::ONE)).0.len(), LIST_MAX * 32 + ZEROS_MAX);
     }
 
     #[test]

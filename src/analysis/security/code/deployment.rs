@@ -8,8 +8,8 @@ use super::{
     CodeInput,
     abi::{self, Filling},
     functions::Function,
-    machine::Machine,
-    world::{OWNER, PAIR, PLACED, small},
+    machine::{Machine, Trace},
+    world::{OWNER, PAIR, RUNTIME_ADDRESS, small},
 };
 
 /// Source of the contract's initial state.
@@ -69,47 +69,47 @@ const TRIES: &[(&[Address], u128, bool)] = &[
 ];
 /// Maximum number of words, all the owner's address, appended for a constructor of unknown types.
 const BLIND_WORDS: usize = 8;
-/// Maximum number of caller comparisons that are followed up.
-const CLAIMS_MAX: usize = 48;
+/// Maximum number of slots that are tried.
+const ASSUMPTIONS_MAX: usize = 48;
 const PRIVILEGED_MAX: usize = 3;
 
 pub(super) fn set_up(machine: &mut Machine<'_>, input: &CodeInput<'_>, functions: &[Function]) -> Deployment {
-    for behind in input.behind {
-        let address = Address::new(behind.address.0);
-        machine.world().place(address, &behind.code);
-        for (slot, value) in &behind.storage {
+    for contract in input.implementations {
+        let address = Address::new(contract.address.0);
+        machine.world().place(address, &contract.code);
+        for (slot, value) in &contract.storage {
             machine.world().set_slot(address, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
         }
     }
     if let Some(storage) = input.storage.filter(|storage| !storage.is_empty()) {
-        machine.world().place(PLACED, input.runtime);
+        machine.world().place(RUNTIME_ADDRESS, input.runtime);
         for (slot, value) in storage {
-            machine.world().set_slot(PLACED, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
+            machine.world().set_slot(RUNTIME_ADDRESS, U256::from_be_bytes(*slot), U256::from_be_bytes(*value));
         }
-        let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(PLACED, *selector, &[]));
+        let asked = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(RUNTIME_ADDRESS, *selector, &[]));
         let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
         let known = asked.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
         let mut deployment = Deployment {
             owner: known.unwrap_or(OWNER),
             owner_known: known.is_some(),
-            ..Deployment::new(PLACED, DeployedBy::Snapshot, None)
+            ..Deployment::new(RUNTIME_ADDRESS, DeployedBy::Snapshot, None)
         };
         machine.world().person(deployment.owner);
-        claim(machine, &mut deployment, functions, Claims::None);
+        assume_ownership(machine, &mut deployment, functions, AssumedSlots::None);
         return deployment;
     }
     // A proxy's constructor arguments would name another implementation than the one behind the proxy.
-    let creation = input.creation.filter(|code| !code.is_empty() && input.behind.is_empty());
+    let creation = input.creation.filter(|code| !code.is_empty() && input.implementations.is_empty());
     let deployed = creation.map(|code| deploy(machine, code, input));
     let mut deployment = if let Some(Some(token)) = deployed {
         Deployment { owner: owner_of(machine, token), ..Deployment::new(token, DeployedBy::Constructor, Some(true)) }
     } else {
-        machine.world().place(PLACED, input.runtime);
-        Deployment::new(PLACED, DeployedBy::Code, deployed.map(|token| token.is_some()))
+        machine.world().place(RUNTIME_ADDRESS, input.runtime);
+        Deployment::new(RUNTIME_ADDRESS, DeployedBy::Code, deployed.map(|token| token.is_some()))
     };
     // Slots that a constructor left empty stay empty.
-    let claims = if deployment.deployed_by == DeployedBy::Code { Claims::All } else { Claims::None };
-    claim(machine, &mut deployment, functions, claims);
+    let slots = if deployment.deployed_by == DeployedBy::Code { AssumedSlots::All } else { AssumedSlots::None };
+    assume_ownership(machine, &mut deployment, functions, slots);
     deployment
 }
 
@@ -128,18 +128,18 @@ fn invented(address: Address) -> bool {
 
 /// Kinds of empty slots that our owner's address or role is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Claims {
+pub(super) enum AssumedSlots {
     None,
     /// Slots that hold one address, such as the owner's.
-    Places,
+    Owner,
     /// Mappings from addresses to roles.
     Roles,
     All,
 }
 
-impl Claims {
-    fn places(self) -> bool {
-        matches!(self, Self::Places | Self::All)
+impl AssumedSlots {
+    fn owner(self) -> bool {
+        matches!(self, Self::Owner | Self::All)
     }
 
     fn roles(self) -> bool {
@@ -210,92 +210,133 @@ fn pattern() -> U256 {
 const ADDRESS_BITS: usize = 160;
 
 /// Determines who may call restricted functions. If a function refuses our owner after comparing the caller with an empty slot, our owner
-/// is written to that slot where `claims` allows it; other addresses compared with the caller are recorded as privileged. Returns whether a
-/// slot was claimed.
-pub(super) fn claim(machine: &mut Machine<'_>, deployment: &mut Deployment, functions: &[Function], claims: Claims) -> bool {
-    let (mut left, mut any) = (CLAIMS_MAX, false);
-    let owner = deployment.owner;
+/// is written to that slot where `slots` allows it; other addresses compared with the caller are recorded as privileged. Returns whether a
+/// slot was written.
+pub(super) fn assume_ownership(
+    machine: &mut Machine<'_>,
+    deployment: &mut Deployment,
+    functions: &[Function],
+    slots: AssumedSlots,
+) -> bool {
+    let mut assumption = Assumption { machine, deployment, slots, left: ASSUMPTIONS_MAX };
+    let mut any = false;
     for function in functions {
-        let (data, _) = function.call(&Filling::plain(vec![owner], U256::ONE));
-        // Each success reveals the next check; there are seldom more than two.
-        for _ in 0..3 {
-            let (outcome, trace) = machine.trace(owner, deployment.token, data.clone());
-            if outcome.ok || left == 0 {
-                break;
-            }
-            let mut claimed = false;
-            for (other, slot) in trace.compared.iter().copied() {
-                if left == 0 {
-                    break;
-                }
-                let known = abi::address_of(other);
-                if let (true, Some(slot), false) = (other.is_zero() && claims.places(), slot, function.standard()) {
-                    left -= 1;
-                    claimed |= obeys(machine, deployment, slot, &data);
-                } else if other >> ADDRESS_BITS == U256::ZERO && other >> 80 != U256::ZERO && known != owner {
-                    // Without a snapshot, slots hold our own values, unless a constructor had the address in its code.
-                    let ours =
-                        deployment.deployed_by == DeployedBy::Code || deployment.deployed_by == DeployedBy::Constructor && invented(known);
-                    let stored = ours && slot.is_some_and(|slot| holds(machine.world().slot(deployment.token, slot), other));
-                    if !stored
-                        && deployment.privileged.len() < PRIVILEGED_MAX
-                        && !deployment.privileged.contains(&known)
-                        && machine.world().mocked(known)
-                    {
-                        deployment.privileged.push(known);
-                    }
-                }
-            }
-            if function.standard() {
-                break;
-            }
-            let seen = trace.read.len();
-            for slot in trace.read.iter().filter(|(_, key)| *key == Some(abi::word_of(owner))).map(|(slot, _)| *slot) {
-                if left > 0 && claims.roles() && machine.world().slot(deployment.token, slot).is_zero() {
-                    left -= 1;
-                    let admitted = admits(machine, deployment, slot, &data, seen);
-                    if admitted {
-                        deployment.roles.push(slot);
-                    }
-                    claimed |= admitted;
-                }
-            }
-            any |= claimed;
-            if !claimed {
-                break;
-            }
-        }
+        any |= assumption.enter(function);
     }
     any
 }
 
-/// Sets a mapping entry of our owner to 1; reverts it unless the refused call then gets further.
-fn admits(machine: &mut Machine<'_>, deployment: &Deployment, slot: U256, data: &[u8], seen: usize) -> bool {
-    let mark = machine.mark();
-    machine.world().set_slot(deployment.token, slot, U256::ONE);
-    let (outcome, trace) = machine.trace(deployment.owner, deployment.token, data.to_vec());
-    let further = outcome.ok || trace.read.len() > seen;
-    if !further {
-        machine.rollback(mark);
+/// The search for the slots to which our owner is written.
+struct Assumption<'a, 'm> {
+    machine: &'a mut Machine<'m>,
+    deployment: &'a mut Deployment,
+    slots: AssumedSlots,
+    /// Number of slots that may still be tried.
+    left: usize,
+}
+
+impl Assumption<'_, '_> {
+    /// Passes the checks of a function, one after another. Returns whether a slot was written.
+    fn enter(&mut self, function: &Function) -> bool {
+        let (data, _) = function.call(&Filling::plain(vec![self.deployment.owner], U256::ONE));
+        let mut any = false;
+        // Each success reveals the next check; there are seldom more than two.
+        for _ in 0..3 {
+            let (outcome, trace) = self.machine.trace(self.deployment.owner, self.deployment.token, data.clone());
+            if outcome.ok || self.left == 0 {
+                break;
+            }
+            let by_owner = self.assume_owner(function, &trace, &data);
+            let by_role = !function.standard() && self.assume_role(&trace, &data);
+            if !by_owner && !by_role {
+                break;
+            }
+            any = true;
+        }
+        any
     }
-    further
+
+    /// Writes our owner to the empty slots that the caller was compared with.
+    fn assume_owner(&mut self, function: &Function, trace: &Trace, data: &[u8]) -> bool {
+        let mut written = false;
+        for (other, slot) in trace.compared.iter().copied() {
+            if self.left == 0 {
+                break;
+            }
+            match slot {
+                Some(slot) if other.is_zero() && self.slots.owner() && !function.standard() => {
+                    self.left -= 1;
+                    written |= self.owner_slot_works(slot, data);
+                }
+                _ => self.note_privileged(other, slot),
+            }
+        }
+        written
+    }
+
+    /// Records the address that the caller was compared with, unless it is one of ours.
+    fn note_privileged(&mut self, other: U256, slot: Option<U256>) {
+        let (deployment, address) = (&mut *self.deployment, abi::address_of(other));
+        if other >> ADDRESS_BITS != U256::ZERO || other >> 80 == U256::ZERO || address == deployment.owner {
+            return;
+        }
+        // Without a snapshot, slots hold our own values, unless a constructor had the address in its code.
+        let ours = match deployment.deployed_by {
+            DeployedBy::Code => true,
+            DeployedBy::Constructor => invented(address),
+            DeployedBy::Snapshot => false,
+        };
+        let stored = ours && slot.is_some_and(|slot| holds(self.machine.world().slot(deployment.token, slot), other));
+        let is_new = deployment.privileged.len() < PRIVILEGED_MAX && !deployment.privileged.contains(&address);
+        if !stored && is_new && self.machine.world().mocked(address) {
+            deployment.privileged.push(address);
+        }
+    }
+
+    /// Gives our owner the roles that the call looked up and found empty.
+    fn assume_role(&mut self, trace: &Trace, data: &[u8]) -> bool {
+        let owner = Some(abi::word_of(self.deployment.owner));
+        let mut given = false;
+        for (slot, _) in trace.read.iter().filter(|(_, key)| *key == owner) {
+            if self.left > 0 && self.slots.roles() && self.machine.world().slot(self.deployment.token, *slot).is_zero() {
+                self.left -= 1;
+                if self.role_works(*slot, data, trace.read.len()) {
+                    self.deployment.roles.push(*slot);
+                    given = true;
+                }
+            }
+        }
+        given
+    }
+
+    /// Sets a mapping entry of our owner to 1; reverts it unless the refused call then reads more than `seen` slots.
+    fn role_works(&mut self, slot: U256, data: &[u8], seen: usize) -> bool {
+        let mark = self.machine.mark();
+        self.machine.world().set_slot(self.deployment.token, slot, U256::ONE);
+        let (outcome, trace) = self.machine.trace(self.deployment.owner, self.deployment.token, data.to_vec());
+        let further = outcome.ok || trace.read.len() > seen;
+        if !further {
+            self.machine.rollback(mark);
+        }
+        further
+    }
+
+    /// Writes our owner into a slot if the caller is compared with it, at the bit offset the comparison reads.
+    fn owner_slot_works(&mut self, slot: U256, data: &[u8]) -> bool {
+        let Deployment { token, owner, .. } = *self.deployment;
+        let old = self.machine.world().slot(token, slot);
+        self.machine.world().set_slot(token, slot, pattern());
+        let (_, trace) = self.machine.trace(owner, token, data.to_vec());
+        let mask = U256::MAX >> (256 - ADDRESS_BITS);
+        let place =
+            trace.compared.iter().find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
+        let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(owner) << shift));
+        self.machine.world().set_slot(token, slot, value);
+        place.is_some()
+    }
 }
 
 /// Whether the word contains the address at any byte offset.
 pub(super) fn holds(word: U256, address: U256) -> bool {
     (0..=12).any(|byte| (word >> (8 * byte)) & (U256::MAX >> (256 - ADDRESS_BITS)) == address)
-}
-
-/// Writes our owner into a slot if the caller is compared with it, at the bit offset the comparison reads.
-fn obeys(machine: &mut Machine<'_>, deployment: &Deployment, slot: U256, data: &[u8]) -> bool {
-    let token = deployment.token;
-    let old = machine.world().slot(token, slot);
-    machine.world().set_slot(token, slot, pattern());
-    let (_, trace) = machine.trace(deployment.owner, token, data.to_vec());
-    let mask = U256::MAX >> (256 - ADDRESS_BITS);
-    let place =
-        trace.compared.iter().find_map(|(other, _)| (0..=12).map(|byte| 8 * byte).find(|shift| (pattern() >> *shift) & mask == *other));
-    let value = place.map_or(old, |shift: usize| (old & !(mask << shift)) | (abi::word_of(deployment.owner) << shift));
-    machine.world().set_slot(token, slot, value);
-    place.is_some()
 }

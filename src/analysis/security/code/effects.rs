@@ -11,7 +11,7 @@ use super::{
     funding::{answered_by_mock, balance},
     machine::{EvmOutcome, Machine},
     trial::{Leg, Scene, Trial, ratio, transfer_in, trial},
-    world::{FRESH, HOLDER, MockAnswer, OTHER, PAIR, STRANGER, small},
+    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, PAIR, STRANGER, small},
 };
 
 /// Mock contract passed to functions that set a contract which the token consults.
@@ -82,17 +82,17 @@ pub(super) struct FunctionEffect {
     /// Whether the call emitted any event.
     pub(super) logged: bool,
     /// Whether a balance rose while the supply did not.
-    pub(super) from_nothing: bool,
+    pub(super) unbacked: bool,
     /// Whether the taken tokens were burned: the supply fell by the same amount and nobody gained.
     pub(super) burnt: bool,
     /// Address and amount taken, if none of our accounts gained.
     pub(super) taken: Option<(Address, U256)>,
     /// Increase of the largest gainer's balance.
-    pub(super) made: U256,
+    pub(super) gain: U256,
     /// Whether the power has passed to the contract that is now consulted.
-    pub(super) asks_owner: bool,
+    pub(super) control_transferred: bool,
     /// Sender in the Transfer event, and its balance afterwards.
-    pub(super) payer: Option<(Address, U256)>,
+    pub(super) event_sender: Option<(Address, U256)>,
 }
 
 /// Balances of all accounts, and the supply.
@@ -108,14 +108,14 @@ pub(super) struct BalanceSheet {
 
 impl BalanceSheet {
     pub(super) fn read(machine: &mut Machine<'_>, scene: &Scene, slots: Option<&mut HashSet<(Address, U256)>>) -> Self {
-        let supply = machine.simulate(FRESH, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
+        let supply = machine.simulate(NEWCOMER, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
-        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, FRESH, scene.token, Address::ZERO];
+        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, NEWCOMER, scene.token, Address::ZERO];
         // If transfers succeed only with generous mock answers, balances come from another contract.
-        let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::Plenty);
+        let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::HugeBalance);
         for who in people {
-            let outcome = machine.simulate(FRESH, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
+            let outcome = machine.simulate(NEWCOMER, scene.token, abi::call(abi::BALANCE_OF, &[abi::word_of(who)]));
             from_mock |= answered_by_mock(machine, scene.token, who, &outcome);
             of.push((who, outcome.word().unwrap_or_default()));
             own.extend(outcome.reads.iter().map(|slot| (who, *slot)));
@@ -143,19 +143,6 @@ impl BalanceSheet {
 /// An account and an amount, for display.
 fn holds(before: &Baseline<'_>, who: Address, value: U256) -> String {
     format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.funding.decimals))
-}
-
-/// An effect on an amount that belongs to `whose`.
-fn on_amount(
-    before: &Baseline<'_>,
-    call: &FunctionCall,
-    (power, size): (Power, f64),
-    whose: &str,
-    (was, now): (U256, U256),
-) -> FunctionEffect {
-    let [then, after, change] = abi::change(was, now, before.scene.funding.decimals);
-    let effect = call.effect(power, size, format!("{whose} {then}"), format!("{whose} {after}"));
-    FunctionEffect { change: Some(change), ..effect }
 }
 
 /// State before the call, shared by all calls.
@@ -219,12 +206,12 @@ impl FunctionCall {
             after: after.into(),
             change: None,
             logged: false,
-            from_nothing: false,
+            unbacked: false,
             burnt: false,
             taken: None,
-            made: U256::ZERO,
-            asks_owner: false,
-            payer: None,
+            gain: U256::ZERO,
+            control_transferred: false,
+            event_sender: None,
         }
     }
 }
@@ -262,14 +249,7 @@ pub(super) fn compare(
     let balances = BalanceSheet::read(machine, scene, None);
     let moved = balances.supply != before.balances.supply || balances.of != before.balances.of;
     if moved && !balances.from_mock {
-        dispensed(before, &balances, call, outcome, effects);
-        let known = effects.len();
-        drained(before, &balances, call, outcome, effects);
-        let drained = effects.len() > known;
-        minted(machine, before, &balances, call, outcome, drained, effects);
-        for effect in &mut effects[known..] {
-            effect.logged = !outcome.logs.is_empty();
-        }
+        effects.extend(Movement { before, after: &balances, call, outcome }.effects(machine));
     }
     // An account with nothing left cannot sell, and a stranger's calls matter only for what they take.
     let poorer = |who| balances.get(who) < before.balances.get(who).min(scene.funding.amount * U256::from(4));
@@ -299,98 +279,124 @@ pub(super) fn false_transfer(before: &Baseline<'_>, call: &FunctionCall, outcome
     }
 }
 
-/// Detects tokens taken from the contract itself, from the owner by a stranger, or from the burn address.
-fn dispensed(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
-    // In an owner's call, the zero address may only stand for a setting that no constructor has set.
-    let burnt = (call.caller == Caller::Stranger).then_some(Address::ZERO);
-    for who in [before.scene.token, before.scene.owner].into_iter().chain(burnt) {
-        let (had, has) = (before.balances.get(who), balances.get(who));
-        if who != call.from && has < had && before.balances.wrote(who, outcome) {
-            let name = abi::name(who, before.scene.token);
-            let mut effect = on_amount(before, call, (Power::Dispense, ratio(had - has, had)), &name, (had, has));
-            effect.taken = (!gained(before, balances)).then_some((who, had - has));
-            effects.push(effect);
+/// A call that changed balances or the supply.
+struct Movement<'a> {
+    before: &'a Baseline<'a>,
+    after: &'a BalanceSheet,
+    call: &'a FunctionCall,
+    outcome: &'a EvmOutcome,
+}
+
+impl Movement<'_> {
+    fn effects(&self, machine: &mut Machine<'_>) -> Vec<FunctionEffect> {
+        let mut effects = self.dispensed();
+        let mut drained = self.drained();
+        let mut minted = self.minted(machine, drained.is_some());
+        for effect in drained.iter_mut().chain(&mut minted) {
+            effect.logged = !self.outcome.logs.is_empty();
         }
+        effects.extend(drained);
+        effects.extend(minted);
+        effects
     }
-}
 
-/// Whether any account gained.
-fn gained(before: &Baseline<'_>, balances: &BalanceSheet) -> bool {
-    balances.of.iter().any(|(of, now)| *now > before.balances.get(*of))
-}
+    /// Balance before and after.
+    fn balance(&self, who: Address) -> (U256, U256) {
+        (self.before.balances.get(who), self.after.get(who))
+    }
 
-/// Detects a loss of a holder or the pair, unless all lost the same share.
-fn drained(before: &Baseline<'_>, balances: &BalanceSheet, call: &FunctionCall, outcome: &EvmOutcome, effects: &mut Vec<FunctionEffect>) {
-    let loss = |who| {
-        let (had, has) = (before.balances.get(who), balances.get(who));
-        if has < had && before.balances.wrote(who, outcome) { ratio(had - has, had) } else { 0.0 }
-    };
-    let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
-    // Rescaling (rebase): all balances changed by the same factor.
-    let (low, high) = losses.iter().fold((1.0_f64, 0.0_f64), |(low, high), (_, loss)| (low.min(*loss), high.max(*loss)));
-    if high < LOSS_MIN || (high < 0.999 && high - low < 1e-6) {
-        return;
+    /// Whether the account lost something, by a write to its own balance.
+    fn lost(&self, who: Address) -> bool {
+        let (had, has) = self.balance(who);
+        has < had && self.before.balances.wrote(who, self.outcome)
     }
-    if let Some((who, size)) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)) {
-        let (had, has) = (before.balances.get(who), balances.get(who));
-        let mut effect = on_amount(before, call, (Power::Drain, size), &abi::name(who, before.scene.token), (had, has));
-        let gained = gained(before, balances);
-        effect.burnt =
-            !gained && before.balances.supply.unwrap_or_default().checked_sub(balances.supply.unwrap_or_default()) == Some(had - has);
-        effect.taken = (!gained).then_some((who, had - has));
-        effects.push(effect);
-    }
-}
 
-/// Detects a gain without a corresponding loss.
-fn minted(
-    machine: &mut Machine<'_>,
-    before: &Baseline<'_>,
-    balances: &BalanceSheet,
-    call: &FunctionCall,
-    outcome: &EvmOutcome,
-    drained: bool,
-    effects: &mut Vec<FunctionEffect>,
-) {
-    let token = before.scene.token;
-    let least = (before.scene.funding.supply / U256::from(1_000_000)).max(U256::ONE);
-    let rise = |now: U256, then: U256| now > then && now - then >= least;
-    let (supply, was) = (balances.supply.unwrap_or_default(), before.balances.supply.unwrap_or_default());
-    let winner = balances
-        .of
-        .iter()
-        .filter(|(who, now)| *who != PAIR && rise(*now, before.balances.get(*who)))
-        .max_by_key(|(who, now)| now.saturating_sub(before.balances.get(*who)));
-    let more = rise(supply, was);
-    // Rescaling (rebase): both holders gained.
-    let scaled = rise(balances.get(HOLDER), before.balances.get(HOLDER)) && rise(balances.get(OTHER), before.balances.get(OTHER));
-    if scaled || (winner.is_none() && !more) {
-        return;
+    /// Whether any account gained.
+    fn gained(&self) -> bool {
+        self.after.of.iter().any(|(of, now)| *now > self.before.balances.get(*of))
     }
-    let transfers: Vec<_> =
-        outcome.logs.iter().filter_map(|log| transfer_in(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
-    let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
-    let mut payer = None;
-    let (size, whose, went) = if more {
-        (ratio(supply - was, was.max(U256::ONE)).min(1.0), "supply".to_owned(), (was, supply))
-    } else if let Some((who, now)) = winner {
-        let then = before.balances.get(*who);
+
+    /// An effect on an amount that belongs to `whose`.
+    fn on_amount(&self, power: Power, size: f64, whose: &str, (was, now): (U256, U256)) -> FunctionEffect {
+        let [then, after, change] = abi::change(was, now, self.before.scene.funding.decimals);
+        let effect = self.call.effect(power, size, format!("{whose} {then}"), format!("{whose} {after}"));
+        FunctionEffect { change: Some(change), ..effect }
+    }
+
+    /// Detects tokens taken from the contract itself, from the owner by a stranger, or from the burn address.
+    fn dispensed(&self) -> Vec<FunctionEffect> {
+        let scene = self.before.scene;
+        // In an owner's call, the zero address may only stand for a setting that no constructor has set.
+        let burnt = (self.call.caller == Caller::Stranger).then_some(Address::ZERO);
+        let givers = [scene.token, scene.owner].into_iter().chain(burnt).filter(|who| *who != self.call.from && self.lost(*who));
+        givers
+            .map(|who| {
+                let (had, has) = self.balance(who);
+                let effect = self.on_amount(Power::Dispense, ratio(had - has, had), &abi::name(who, scene.token), (had, has));
+                FunctionEffect { taken: (!self.gained()).then_some((who, had - has)), ..effect }
+            })
+            .collect()
+    }
+
+    /// Detects a loss of a holder or the pair, unless all lost the same share.
+    fn drained(&self) -> Option<FunctionEffect> {
+        let loss = |who| {
+            let (had, has) = self.balance(who);
+            if self.lost(who) { ratio(had - has, had) } else { 0.0 }
+        };
+        let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
+        // Rescaling (rebase): all balances changed by the same factor.
+        let (low, high) = losses.iter().fold((1.0_f64, 0.0_f64), |(low, high), (_, loss)| (low.min(*loss), high.max(*loss)));
+        if high < LOSS_MIN || (high < 0.999 && high - low < 1e-6) {
+            return None;
+        }
+        let (who, size) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (had, has) = self.balance(who);
+        let effect = self.on_amount(Power::Drain, size, &abi::name(who, self.before.scene.token), (had, has));
+        let gained = self.gained();
+        let supply_fell = self.before.balances.supply.unwrap_or_default().checked_sub(self.after.supply.unwrap_or_default());
+        Some(FunctionEffect { burnt: !gained && supply_fell == Some(had - has), taken: (!gained).then_some((who, had - has)), ..effect })
+    }
+
+    /// Detects a gain without a corresponding loss.
+    fn minted(&self, machine: &mut Machine<'_>, drained: bool) -> Option<FunctionEffect> {
+        let (token, funding) = (self.before.scene.token, self.before.scene.funding);
+        let least = (funding.supply / U256::from(1_000_000)).max(U256::ONE);
+        let rose = |(then, now): (U256, U256)| now > then && now - then >= least;
+        let gain = |who: Address| {
+            let (then, now) = self.balance(who);
+            now.saturating_sub(then)
+        };
+        // Rescaling (rebase): both holders gained.
+        if rose(self.balance(HOLDER)) && rose(self.balance(OTHER)) {
+            return None;
+        }
+        let gainers = self.after.of.iter().map(|(who, _)| *who).filter(|who| *who != PAIR && rose(self.balance(*who)));
+        let winner = gainers.max_by_key(|who| gain(*who));
+        let transfers: Vec<_> =
+            self.outcome.logs.iter().filter_map(|log| transfer_in(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
+        let visible = transfers.iter().any(|(from, _, _)| from.is_zero());
+        let power = if visible { Power::Mint } else { Power::HiddenMint };
+        let gain = winner.map_or(U256::ZERO, gain);
+        let supply = (self.before.balances.supply.unwrap_or_default(), self.after.supply.unwrap_or_default());
+        if rose(supply) {
+            let size = ratio(supply.1 - supply.0, supply.0.max(U256::ONE)).min(1.0);
+            return Some(FunctionEffect { gain, ..self.on_amount(power, size, "supply", supply) });
+        }
+        let who = winner?;
         // Paid by another account: one of ours, or one whose balance fell.
-        let paid = drained || before.balances.of.iter().any(|(of, had)| of != who && balances.get(*of) < *had);
-        if paid {
-            return;
+        if drained || self.before.balances.of.iter().any(|(of, had)| *of != who && self.after.get(*of) < *had) {
+            return None;
         }
-        payer = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        (ratio(*now - then, before.scene.funding.supply).min(1.0), abi::name(*who, token), (then, *now))
-    } else {
-        return;
-    };
-    let power = if visible { Power::Mint } else { Power::HiddenMint };
-    let mut effect = on_amount(before, call, (power, size), &whose, went);
-    effect.from_nothing = !more && !visible;
-    effect.made = winner.map_or(U256::ZERO, |(who, now)| now.saturating_sub(before.balances.get(*who)));
-    effect.payer = payer.map(|who| (who, balance(machine, token, who).unwrap_or_default()));
-    effects.push(effect);
+        let sender = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
+        let effect = self.on_amount(power, ratio(gain, funding.supply).min(1.0), &abi::name(who, token), self.balance(who));
+        Some(FunctionEffect {
+            unbacked: !visible,
+            gain,
+            event_sender: sender.map(|sender| (sender, balance(machine, token, sender).unwrap_or_default())),
+            ..effect
+        })
+    }
 }
 
 /// Detects effects of the call on trading.
@@ -414,7 +420,7 @@ pub(super) fn stopped(
     }
     // A freeze may stop the holder's transfers but forget the router's transferFrom. The frozen account must not be the newcomer.
     let own_hands = was.send.ok && !after.send.ok && after.sell.ok && after.other_send.is_some_and(|leg| leg.ok);
-    if own_hands && !call.filling.addresses.contains(&FRESH) {
+    if own_hands && !call.filling.addresses.contains(&NEWCOMER) {
         effects.push(call.effect(Power::Blacklist, OWN_HANDS, "transfer goes through", "transfer fails, another holder's does not"));
     }
     // Stopping both buys and sells is a pause; stopping buys alone is a different power.
@@ -443,7 +449,7 @@ fn gate(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCall, e
     machine.rollback(mark);
     if scores.iter().any(|score| *score != scores[0]) {
         // Whether the caller has lost the power by handing it over.
-        let asks_owner = !machine.simulate(call.from, before.scene.token, call.data.clone()).ok;
-        effects.push(FunctionEffect { asks_owner, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
+        let control_transferred = !machine.simulate(call.from, before.scene.token, call.data.clone()).ok;
+        effects.push(FunctionEffect { control_transferred, ..call.effect(Power::Gate, 1.0, "own rules", "another contract's word") });
     }
 }

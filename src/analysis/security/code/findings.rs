@@ -63,42 +63,55 @@ fn seen(what: &str, caller: &str, before: impl Into<String>, after: impl Into<St
     }
 }
 
+impl Traded<'_> {
+    /// Whether a failed sale is more than a missing setting. With zeroed storage, it counts only if just the way to the pair is blocked, or
+    /// just for those who have bought.
+    fn is_conclusive(&self) -> bool {
+        let only_pair = self.first.send.ok && self.first.straight.is_some_and(|leg| !leg.ok);
+        let only_buyers = self.first.cold_sell.is_some_and(|leg| leg.ok);
+        self.deployed_by == DeployedBy::Constructor || self.is_whole_snapshot() || only_pair || only_buyers
+    }
+
+    fn is_whole_snapshot(&self) -> bool {
+        self.deployed_by == DeployedBy::Snapshot && self.whole
+    }
+
+    /// Whether sales are blocked for good, or until the owner calls something.
+    fn is_blocked(&self) -> bool {
+        // In a complete snapshot, a blocked sale is a fact, whoever could change it, provided that our balances are right.
+        let fact = self.is_whole_snapshot() && self.funding.supply_named && !self.first.sell.ok;
+        match self.opening {
+            Opening::Blocked => sale_fails(self.trial) && self.is_conclusive() || fact && self.first.score() >= ONE_LEG,
+            Opening::StorageWrite => sale_fails(self.first) && self.is_conclusive() || fact,
+            // A pause blocks buying, too; letting buyers in but not out is worse.
+            Opening::Owner => fact && self.first.buy.ok,
+            _ => false,
+        }
+    }
+}
+
+/// Whether somebody can buy and not sell.
+fn sale_fails(trial: &Trial) -> bool {
+    let of_holder = trial.buy.ok && !trial.sell.ok;
+    of_holder || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
+}
+
 fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
-    let Traded { trial, first, opening, deployed_by, funding, whole } = traded;
-    let fails = |trial: &Trial| {
-        let one = trial.buy.ok && !trial.sell.ok;
-        one || trial.other_buy.is_some_and(|leg| leg.ok) && trial.other_sell.is_some_and(|leg| !leg.ok)
-    };
-    // With zeroed storage, a sale may fail because of missing settings; it counts only if just the way to the pair is blocked, or just for
-    // those who have bought.
-    let only_pair = first.send.ok && first.straight.is_some_and(|leg| !leg.ok);
-    let only_buyers = first.cold_sell.is_some_and(|leg| leg.ok);
-    let aimed = *deployed_by == DeployedBy::Constructor || *deployed_by == DeployedBy::Snapshot && *whole || only_pair || only_buyers;
-    // In a complete snapshot, a blocked sale is a fact, whoever could change it, provided that our balances are right.
-    let fact = *deployed_by == DeployedBy::Snapshot && *whole && funding.supply_named && !first.sell.ok;
-    let shut = match opening {
-        Opening::Blocked => fails(trial) && aimed || fact && first.score() >= ONE_LEG,
-        Opening::Flip => fails(first) && aimed || fact,
-        // A pause blocks buying, too; letting buyers in but not out is worse.
-        Opening::Owner => fact && first.buy.ok,
-        _ => false,
-    };
-    // A switch that opens both directions is a launch; one that lets buyers in but not out is not.
-    let one_way = !shut && *opening != Opening::Open && *opening != Opening::Wait && fails(first) && aimed;
-    if one_way {
-        let amount = abi::amount(funding.amount, funding.decimals);
-        let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
-        let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
-        return Some(Anomaly::new(AnomalyCode::SellBlocked, ONE_WAY, text).fatal(false).evidence(shown));
-    }
-    if !shut {
-        return None;
-    }
+    let Traded { first, opening, funding, .. } = traded;
     let amount = abi::amount(funding.amount, funding.decimals);
-    let (strength, how) = match deployed_by {
+    if !traded.is_blocked() {
+        // A switch that opens both directions is a launch; one that lets buyers in but not out is not.
+        let one_way = !matches!(opening, Opening::Open | Opening::Wait) && sale_fails(first) && traded.is_conclusive();
+        return one_way.then(|| {
+            let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
+            let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
+            Anomaly::new(AnomalyCode::SellBlocked, ONE_WAY, text).fatal(false).evidence(shown)
+        });
+    }
+    let (strength, how) = match traded.deployed_by {
         DeployedBy::Code => (ZERO_STORAGE, "with its storage at zero"),
         DeployedBy::Constructor => (1.0, "as its constructor leaves it"),
-        DeployedBy::Snapshot if funding.supply_named && *whole => (1.0, "in the storage of the dataset"),
+        DeployedBy::Snapshot if funding.supply_named && traded.whole => (1.0, "in the storage of the dataset"),
         DeployedBy::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which is incomplete"),
     };
     let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
@@ -132,7 +145,7 @@ pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
         (leg.ok && (leg.exact || traded.funding.by_transfers)).then_some(if tax < TAX_MIN { 0.0 } else { tax })
     };
     // A trade that needed writing to storage succeeds for nobody in reality.
-    let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
+    let trial = if traded.opening == Opening::StorageWrite { traded.first } else { traded.trial };
     Taxes { buy: tax(trial.buy), sell: tax(trial.sell), transfer: tax(trial.send) }
 }
 
@@ -276,7 +289,7 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Power::Mint | Power::HiddenMint if stranger => (AnomalyCode::PublicMint, 1.0),
         Power::Mint => (AnomalyCode::OwnerMint, 1.0),
         // A balance from nothing is a lie; a rising supply with some other event is an old-fashioned issue.
-        Power::HiddenMint if effect.from_nothing => (AnomalyCode::HiddenMint, 1.0),
+        Power::HiddenMint if effect.unbacked => (AnomalyCode::HiddenMint, 1.0),
         Power::HiddenMint => (AnomalyCode::HiddenMint, if effect.logged { 0.1 } else { 0.5 }),
         Power::Blacklist => (AnomalyCode::Blacklist, effect.size),
         Power::StopBuys => (AnomalyCode::BuyBlockable, 1.0),

@@ -64,12 +64,12 @@ impl CodeShape {
     }
 
     /// Adds the functions of a contract that it delegates to.
-    pub(super) fn join(&mut self, behind: Self) {
-        self.failed |= behind.failed;
-        self.functions.extend(behind.functions);
+    pub(super) fn join(&mut self, other: Self) {
+        self.failed |= other.failed;
+        self.functions.extend(other.functions);
         self.functions.sort_by_key(|function| function.selector);
         self.functions.dedup_by_key(|function| function.selector);
-        self.too_many |= behind.too_many || self.functions.len() > FUNCTIONS_MAX;
+        self.too_many |= other.too_many || self.functions.len() > FUNCTIONS_MAX;
         let standard = |function: &Function| !STANDARD.contains(&function.selector);
         self.functions.sort_by_key(standard);
         self.functions.truncate(FUNCTIONS_MAX);

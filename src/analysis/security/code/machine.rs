@@ -139,7 +139,7 @@ impl<'a> Machine<'a> {
 
     /// Returns the first word of a view call's result.
     pub(super) fn ask(&mut self, to: Address, selector: Selector, words: &[U256]) -> Option<U256> {
-        self.simulate(super::world::FRESH, to, abi::call(selector, words)).word()
+        self.simulate(super::world::NEWCOMER, to, abi::call(selector, words)).word()
     }
 
     pub(super) fn create(&mut self, from: Address, code: Vec<u8>) -> EvmOutcome {

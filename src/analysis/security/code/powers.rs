@@ -16,7 +16,7 @@ use super::{
     machine::{EvmOutcome, Machine},
     trial::Scene,
     trial::trial,
-    world::{FRESH, HOLDER, MockAnswer, PAIR, STRANGER},
+    world::{HOLDER, MockAnswer, NEWCOMER, PAIR, STRANGER},
 };
 
 /// Number of argument sets each function is tried with.
@@ -35,7 +35,7 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
     let small = |value: u64| U256::from(value);
     let pair = balances.get(PAIR);
     [
-        set(&[HOLDER, caller, FRESH], &[amount, amount], true),
+        set(&[HOLDER, caller, NEWCOMER], &[amount, amount], true),
         set(&[caller, HOLDER], &[amount], true),
         set(&[HOLDER, caller], &[U256::ZERO], false),
         set(&[PAIR, caller], &[pair / small(2)], true),
@@ -44,7 +44,7 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
         set(&[HOLDER], &[U256::MAX], false),
         set(&[caller], &[small(990), small(990), small(990), small(1000)], true),
         set(&[GATE], &[small(25)], false),
-        set(&[caller, FRESH], &[scene.funding.supply * small(10)], true),
+        set(&[caller, NEWCOMER], &[scene.funding.supply * small(10)], true),
         set(&[HOLDER, caller], &[small(50_000_000)], false),
         // A time in the future.
         set(&[HOLDER, caller], &[balances.get(HOLDER), small(1_900_000_000)], true),
@@ -128,13 +128,13 @@ struct Exploration {
     settings: Vec<FunctionCall>,
     tried: Vec<Tried>,
     /// Whether the search itself has written slots, so that calls do not reflect the contract's present state.
-    flipped: bool,
+    storage_written: bool,
 }
 
 impl Exploration {
     /// Keeps the most informative call: one with an effect, else one that succeeded, else one that reverted.
     fn note(&mut self, call: &FunctionCall, after: Option<After>) {
-        if self.flipped || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
+        if self.storage_written || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
             return;
         }
         let worth = |after: &Option<After>| after.as_ref().map_or(0, |after| 1 + usize::from(after.trades.is_some()));
@@ -151,7 +151,7 @@ impl Exploration {
 /// Maximum number of settings tried in pairs.
 const SETTINGS_MAX: usize = 14;
 /// Maximum number of slots of a reverted call that are written to see its effect.
-const LOCKS_MAX: usize = 10;
+const SETTINGS_READ_MAX: usize = 10;
 /// Payment for a purchase.
 const COIN: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
@@ -169,9 +169,9 @@ fn try_with_settings(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &Fu
             machine.world().set_slot(token, slot, value);
         }
         let known = found.effects.len();
-        found.flipped = true;
+        found.storage_written = true;
         try_call(machine, before, call, found);
-        found.flipped = false;
+        found.storage_written = false;
         machine.rollback(mark);
         let mut effects = found.effects.split_off(known);
         // If trading reads the slot, writing it may itself have stopped trading.
@@ -191,7 +191,7 @@ fn settings_read(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &Functi
     let mut slots: Vec<U256> = Vec::new();
     for (slot, key) in trace.read {
         if key.is_none()
-            && slots.len() < LOCKS_MAX
+            && slots.len() < SETTINGS_READ_MAX
             && !slots.contains(&slot)
             && !before.ledger.contains(&(token, slot))
             && machine.world().slot(token, slot).is_zero()
@@ -249,138 +249,129 @@ fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCal
     machine.pay = call.pay;
     let outcome = machine.call(call.from, token, call.data.clone());
     let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
-    let mut effects = Vec::new();
+    let mut attempt = Attempt { before, call, outcome: &outcome, written: &written, effects: Vec::new() };
     if outcome.ok {
-        read_effects(machine, before, call, &outcome, &written, found, &mut effects);
+        attempt.read_effects(machine, found);
     } else {
         found.note(call, None);
     }
     machine.rollback(mark);
-    drop_what_a_mock_allows(machine, before, call, &outcome, &mut effects);
-    drop_what_no_constructor_forbids(machine, before, call, &outcome, &mut effects);
-    reread_freezes(machine, before, call, &written, &mut effects);
-    for effect in effects.iter_mut().filter(|effect| effect.from_nothing) {
+    attempt.drop_mock_artifacts(machine);
+    attempt.drop_uninitialized_artifacts(machine);
+    attempt.reclassify_freezes(machine);
+    let mut effects = attempt.effects;
+    for effect in effects.iter_mut().filter(|effect| effect.unbacked) {
         // If a plain variable moved by the same amount, the tokens came from a reserve that the contract keeps.
         let booked =
-            |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.made;
-        effect.from_nothing = !written.iter().any(booked);
+            |(at, slot, now): &(Address, U256, U256)| *slot < PLAIN_MAX && machine.world().slot(*at, *slot).abs_diff(*now) == effect.gain;
+        effect.unbacked = !written.iter().any(booked);
     }
     // If an unwatched account paid, the tokens came from there and were not minted.
     let mut paid = |(who, after)| balance(machine, token, who).is_some_and(|had| had > after);
-    effects.retain(|effect| !effect.payer.is_some_and(&mut paid));
+    effects.retain(|effect| !effect.event_sender.is_some_and(&mut paid));
     found.effects.extend(effects);
     outcome.ok && !outcome.writes.is_empty()
 }
 
-/// Determines the effects of a successful call in the world it left.
-fn read_effects(
-    machine: &mut Machine<'_>,
-    before: &Baseline<'_>,
-    call: &FunctionCall,
-    outcome: &EvmOutcome,
-    written: &Written,
-    found: &mut Exploration,
-    effects: &mut Vec<FunctionEffect>,
-) {
-    if outcome.destroyed {
-        effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
-    }
-    let named = |target: &&Address| call.filling.addresses.contains(target);
-    if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
-        effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
-    }
-    if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
-        effects.push(call.effect(Power::ArbitraryCall, 1.0, "own calls", "the caller's"));
-    }
-    if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
-        if found.seen.insert((call.caller, written.clone())) {
-            let after = compare(machine, before, call, outcome, effects);
-            let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && effects.is_empty();
-            found.note(call, Some(after));
-            if setting && found.settings.len() < SETTINGS_MAX {
-                found.settings.push(call.clone());
-            }
-        }
-        return;
-    }
-    // No slot was written that balances or trading depend on.
-    let unchanged = before.unchanged();
-    found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
-    if !outcome.logs.is_empty() && !call.standard() {
-        false_transfer(before, call, outcome, effects);
-    }
-    if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
-        renounced(machine, before, call, effects);
-    }
+/// A call that was tried, and the effects seen so far.
+struct Attempt<'a> {
+    before: &'a Baseline<'a>,
+    call: &'a FunctionCall,
+    outcome: &'a EvmOutcome,
+    written: &'a Written,
+    effects: Vec<FunctionEffect>,
 }
 
-/// Reclassifies tokens moved to another entry of the same holder as frozen, not drained: still theirs, but not for sale.
-fn reread_freezes(
-    machine: &mut Machine<'_>,
-    before: &Baseline<'_>,
-    call: &FunctionCall,
-    written: &Written,
-    effects: &mut Vec<FunctionEffect>,
-) {
-    let token = before.scene.token;
-    for at in (0..effects.len()).rev() {
-        let FunctionEffect { power, burnt, taken, .. } = &effects[at];
-        let (Power::Drain | Power::Dispense, false, Some((who, loss)), Caller::Owner | Caller::Privileged) =
-            (*power, *burnt, *taken, call.caller)
-        else {
-            continue;
-        };
+impl Attempt<'_> {
+    /// Determines the effects of a successful call in the world it left.
+    fn read_effects(&mut self, machine: &mut Machine<'_>, found: &mut Exploration) {
+        let Self { before, call, outcome, written, ref mut effects } = *self;
+        if outcome.destroyed {
+            effects.push(call.effect(Power::Destroy, 1.0, "code", "none"));
+        }
+        let named = |target: &&Address| call.filling.addresses.contains(target);
+        if outcome.delegated.iter().filter(named).any(|target| *target != before.scene.token) {
+            effects.push(call.effect(Power::Delegate, 1.0, "own code", "the caller's"));
+        }
+        if call.caller == Caller::Stranger && outcome.handed.iter().filter(named).any(|target| *target != call.from) {
+            effects.push(call.effect(Power::ArbitraryCall, 1.0, "own calls", "the caller's"));
+        }
+        if outcome.writes.iter().any(|slot| before.slots.contains(slot)) {
+            if found.seen.insert((call.caller, written.clone())) {
+                let after = compare(machine, before, call, outcome, effects);
+                let setting = call.caller != Caller::Stranger && !after.moved && !call.standard() && effects.is_empty();
+                found.note(call, Some(after));
+                if setting && found.settings.len() < SETTINGS_MAX {
+                    found.settings.push(call.clone());
+                }
+            }
+            return;
+        }
+        // No slot was written that balances or trading depend on.
+        let unchanged = before.unchanged();
+        found.note(call, Some(After { trades: unchanged.trades.filter(|_| !outcome.writes.is_empty()), ..unchanged }));
+        if !outcome.logs.is_empty() && !call.standard() {
+            false_transfer(before, call, outcome, effects);
+        }
+        if before.owner.is_some_and(|owner| !owner.is_zero()) && !outcome.writes.is_empty() {
+            renounced(machine, before, call, effects);
+        }
+    }
+
+    /// Drops thefts by a stranger that succeed only because a mock contract answered `true`.
+    fn drop_mock_artifacts(&mut self, machine: &mut Machine<'_>) {
+        let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
+        let asked = self.outcome.called.iter().any(|address| machine.world().mocked(*address));
+        if self.call.caller != Caller::Stranger || !asked || !self.effects.iter().any(takes) {
+            return;
+        }
+        let mark = machine.mark();
+        machine.world().answer = MockAnswer::Zero;
+        let refused = !machine.call(self.call.from, self.before.scene.token, self.call.data.clone()).ok;
+        machine.rollback(mark);
+        if refused {
+            self.effects.retain(|effect| !takes(effect));
+        }
+    }
+
+    /// Drops thefts by a standard transfer that succeed without an allowance only because no constructor ran.
+    fn drop_uninitialized_artifacts(&mut self, machine: &mut Machine<'_>) {
+        let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
+        let call = self.call;
+        if call.standard() && self.effects.iter().any(takes) && by_default(machine, self.before, call.from, &call.data, self.outcome) {
+            self.effects.retain(|effect| !takes(effect));
+        }
+    }
+
+    /// Reclassifies tokens moved to another entry of the same holder as frozen, not drained: still theirs, but not for sale.
+    fn reclassify_freezes(&mut self, machine: &mut Machine<'_>) {
+        if self.call.caller == Caller::Stranger {
+            return;
+        }
+        for at in (0..self.effects.len()).rev() {
+            let FunctionEffect { power, burnt, taken, .. } = &self.effects[at];
+            let (Power::Drain | Power::Dispense, false, Some((who, loss))) = (*power, *burnt, *taken) else { continue };
+            if !self.is_kept_for(machine, who, loss) {
+                continue;
+            }
+            if self.effects[at].power == Power::Drain {
+                (self.effects[at].power, self.effects[at].size) = (Power::Blacklist, 1.0);
+            } else {
+                self.effects.remove(at);
+            }
+        }
+    }
+
+    /// Whether the call added the loss to one other entry of the same account.
+    fn is_kept_for(&self, machine: &mut Machine<'_>, who: Address, loss: U256) -> bool {
+        let token = self.before.scene.token;
         let risen = |(at, slot, now): &&(Address, U256, U256)| now.checked_sub(machine.world().slot(*at, *slot)) == Some(loss);
         // Exactly one slot: of two, one might be a thief's.
-        let places: Vec<_> = written.iter().filter(risen).copied().collect();
-        if let [(address, slot, _)] = places[..]
-            && address == token
-            && !before.ledger.contains(&(address, slot))
-            && machine.trace(call.from, token, call.data.clone()).1.kept_for(slot, who)
-        {
-            if effects[at].power == Power::Drain {
-                effects[at].power = Power::Blacklist;
-                effects[at].size = 1.0;
-            } else {
-                effects.remove(at);
-            }
-        }
-    }
-}
-
-/// Drops thefts by a stranger that succeed only because a mock contract answered `true`.
-fn drop_what_a_mock_allows(
-    machine: &mut Machine<'_>,
-    before: &Baseline<'_>,
-    call: &FunctionCall,
-    outcome: &EvmOutcome,
-    effects: &mut Vec<FunctionEffect>,
-) {
-    let takes = |effect: &FunctionEffect| matches!(effect.power, Power::Drain | Power::Theft);
-    let asked = outcome.called.iter().any(|address| machine.world().mocked(*address));
-    if call.caller != Caller::Stranger || !asked || !effects.iter().any(takes) {
-        return;
-    }
-    let mark = machine.mark();
-    machine.world().answer = MockAnswer::Zero;
-    let refused = !machine.call(call.from, before.scene.token, call.data.clone()).ok;
-    machine.rollback(mark);
-    if refused {
-        effects.retain(|effect| !takes(effect));
-    }
-}
-
-/// Drops thefts by a standard transfer that succeed without an allowance only because no constructor ran.
-fn drop_what_no_constructor_forbids(
-    machine: &mut Machine<'_>,
-    before: &Baseline<'_>,
-    call: &FunctionCall,
-    outcome: &EvmOutcome,
-    effects: &mut Vec<FunctionEffect>,
-) {
-    let takes = |effect: &FunctionEffect| effect.power.of_balances() || effect.power == Power::Theft;
-    if call.standard() && effects.iter().any(takes) && by_default(machine, before, call.from, &call.data, outcome) {
-        effects.retain(|effect| !takes(effect));
+        let places: Vec<_> = self.written.iter().filter(risen).copied().collect();
+        let [(address, slot, _)] = places[..] else { return false };
+        address == token
+            && !self.before.ledger.contains(&(address, slot))
+            && machine.trace(self.call.from, token, self.call.data.clone()).1.kept_for(slot, who)
     }
 }
 

@@ -58,7 +58,7 @@ pub(super) fn passed(traded: &Traded<'_>, before: &Baseline<'_>, tried: &[Tried]
 /// The trial's buy, sell and transfer, after trading was opened.
 fn legs(traded: &Traded<'_>) -> Vec<Evidence> {
     // A trade that needed writing to storage succeeds for nobody in reality.
-    let trial = if traded.opening == Opening::Flip { traded.first } else { traded.trial };
+    let trial = if traded.opening == Opening::StorageWrite { traded.first } else { traded.trial };
     let amount = abi::amount(traded.funding.amount, traded.funding.decimals);
     let leg = |what: &str, caller: &str, leg: &Leg| Evidence {
         what: format!("{what} of {amount}"),

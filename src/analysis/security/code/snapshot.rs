@@ -5,7 +5,7 @@ use revm::primitives::U256;
 use super::{
     super::{Anomaly, PowerHolder},
     CodeInput, Slot, abi, baseline,
-    deployment::{self, Claims, DeployedBy, Deployment},
+    deployment::{self, AssumedSlots, DeployedBy, Deployment},
     effects::{Baseline, Caller, FunctionEffect, Power},
     findings,
     functions::Function,
@@ -56,7 +56,7 @@ pub(super) fn beside(
     let mut found = Vec::new();
     let gone = before.owner == Some(U256::ZERO);
     if gone {
-        let (unowned, _) = claimed(machine, deployment, before, asked.functions, Claims::Places);
+        let (unowned, _) = effects_if_assumed(machine, deployment, before, asked.functions, AssumedSlots::Owner);
         let mut kept = privileges(machine, deployment, before, effects);
         // In an incomplete storage, the owner's slot may be among the missing ones.
         let (mut holder, mut why) = if asked.whole { (PowerHolder::Nobody, UNOWNED) } else { (asked.holder, ROLE_UNKNOWN) };
@@ -70,9 +70,13 @@ pub(super) fn beside(
         found.extend(findings::kept(&kept));
         found.extend(findings::held(&unowned, holder, why));
     } else {
-        found.extend(findings::held(&claimed(machine, deployment, before, asked.functions, Claims::Places).0, asked.holder, ""));
+        found.extend(findings::held(
+            &effects_if_assumed(machine, deployment, before, asked.functions, AssumedSlots::Owner).0,
+            asked.holder,
+            "",
+        ));
     }
-    let (effects, roles) = claimed(machine, deployment, before, asked.functions, Claims::Roles);
+    let (effects, roles) = effects_if_assumed(machine, deployment, before, asked.functions, AssumedSlots::Roles);
     if !effects.is_empty() {
         let (holder, why) = if !gone && granted(machine, before, asked.functions, &roles) {
             (asked.holder, "")
@@ -113,17 +117,17 @@ fn granted(machine: &mut Machine<'_>, before: &Baseline<'_>, functions: &[Functi
 }
 
 /// Effects available to our owner if placed in the empty owner slots or roles, and the role slots. Restores the world.
-fn claimed(
+fn effects_if_assumed(
     machine: &mut Machine<'_>,
     deployment: &Deployment,
     was: &Baseline<'_>,
     functions: &[Function],
-    claims: Claims,
+    slots: AssumedSlots,
 ) -> (Vec<FunctionEffect>, Vec<U256>) {
     let mark = machine.mark();
     let mut heir = Deployment { deployed_by: DeployedBy::Snapshot, privileged: Vec::new(), roles: Vec::new(), ..*deployment };
     let mut effects = Vec::new();
-    if deployment::claim(machine, &mut heir, functions, claims) {
+    if deployment::assume_ownership(machine, &mut heir, functions, slots) {
         let scene = Scene::new(&heir, was.scene.funding);
         let now = baseline(machine, &scene, false);
         effects = powers::powers(machine, &now, functions, &[]).0;
@@ -266,7 +270,7 @@ mod tests {
         let report = simulate("owner_mint", Some(OWNER), &[]);
         assert!(report.anomalies[0].sentence.ends_with("(nobody can: its owner is the zero address)"), "{:?}", report.anomalies);
         let report = simulate("launch_switch", Some(OWNER), &[]);
-        assert_eq!(report.opening, Some(Opening::Flip));
+        assert_eq!(report.opening, Some(Opening::StorageWrite));
         assert!(report.anomalies[0].sentence.contains("whatever the owner calls"), "{:?}", report.anomalies);
     }
 }

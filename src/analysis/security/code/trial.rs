@@ -10,7 +10,7 @@ use super::{
     deployment::{Deployment, holds},
     funding::{Funding, balance},
     machine::{Checkpoint, EvmOutcome, Machine},
-    world::{FRESH, HOLDER, MockAnswer, OTHER, OWNER, PAIR, STRANGER},
+    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, OWNER, PAIR, STRANGER},
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
@@ -124,27 +124,27 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     machine.next_block();
     if wide {
         let inner = machine.mark();
-        trial.cold_sell = Some(leg(machine, scene, Way::Router, (OTHER, PAIR), &mut note));
+        trial.cold_sell = Some(leg(machine, scene, Route::Router, (OTHER, PAIR), &mut note));
         machine.rollback(inner);
     }
-    trial.buy = leg(machine, scene, Way::Direct, (PAIR, HOLDER), &mut note);
+    trial.buy = leg(machine, scene, Route::Direct, (PAIR, HOLDER), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    trial.sell = leg(machine, scene, Way::Router, (HOLDER, PAIR), &mut note);
+    trial.sell = leg(machine, scene, Route::Router, (HOLDER, PAIR), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
     if wide || !trial.buy.ok {
-        trial.other_buy = Some(leg(machine, scene, Way::Direct, (PAIR, OTHER), &mut note));
+        trial.other_buy = Some(leg(machine, scene, Route::Direct, (PAIR, OTHER), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     if wide || !trial.sell.ok {
-        trial.other_sell = Some(leg(machine, scene, Way::Router, (OTHER, PAIR), &mut note));
+        trial.other_sell = Some(leg(machine, scene, Route::Router, (OTHER, PAIR), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
-    trial.send = leg(machine, scene, Way::Direct, (HOLDER, FRESH), &mut note);
+    trial.send = leg(machine, scene, Route::Direct, (HOLDER, NEWCOMER), &mut note);
     if !trial.send.ok {
-        trial.other_send = Some(leg(machine, scene, Way::Direct, (OTHER, FRESH), &mut note));
+        trial.other_send = Some(leg(machine, scene, Route::Direct, (OTHER, NEWCOMER), &mut note));
     }
     if wide && !trial.sell.ok && trial.send.ok {
-        trial.straight = Some(leg(machine, scene, Way::Direct, (HOLDER, PAIR), &mut note));
+        trial.straight = Some(leg(machine, scene, Route::Direct, (HOLDER, PAIR), &mut note));
     }
     trial.called = called;
     trial.depth = depth;
@@ -154,16 +154,16 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
 
 /// Who moves the tokens: their holder by `transfer`, or the router by `transferFrom`.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum Route {
     Direct,
     Router,
 }
 
-fn leg(machine: &mut Machine<'_>, scene: &Scene, way: Way, (from, to): (Address, Address), note: &mut impl FnMut(&EvmOutcome)) -> Leg {
+fn leg(machine: &mut Machine<'_>, scene: &Scene, route: Route, (from, to): (Address, Address), note: &mut impl FnMut(&EvmOutcome)) -> Leg {
     let (token, amount) = (scene.token, scene.funding.amount);
     let [word_from, word_to] = [from, to].map(abi::word_of);
     let before = [from, to].map(|who| balance(machine, token, who));
-    let outcome = if way == Way::Direct {
+    let outcome = if route == Route::Direct {
         machine.call(from, token, abi::call(abi::TRANSFER, &[word_to, amount]))
     } else {
         // Sellers approve more than they sell: some tokens take their fee on top, out of the allowance.
@@ -222,7 +222,7 @@ pub enum Opening {
     /// A different answer of another contract.
     Outside,
     /// Writing slots that no owner call wrote.
-    Flip,
+    StorageWrite,
     Blocked,
 }
 
@@ -233,17 +233,17 @@ impl Opening {
             Self::Wait => "wait",
             Self::Owner => "owner",
             Self::Outside => "outside",
-            Self::Flip => "flip",
+            Self::StorageWrite => "flip",
             Self::Blocked => "blocked",
         }
     }
 }
 
 const WAITS: [(u64, u64); 2] = [(200, 86_400), (200_000, 40 * 86_400)];
-/// Maximum rounds of owner calls and of flips; each round keeps the best step.
+/// Maximum rounds of owner calls and of writes to storage; each round keeps the best step.
 const ROUNDS: usize = 4;
-/// Maximum number of slots flipped per round.
-const FLIPS_MAX: usize = 40;
+/// Maximum number of slots written per round.
+const WRITES_MAX: usize = 40;
 
 /// Makes trading possible by the mildest means that works, and keeps that state.
 pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) -> (Trial, Opening) {
@@ -268,7 +268,7 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) 
         }
     }
     for _ in 0..ROUNDS {
-        let Some(now) = by_call(machine, scene, calls, &mut slots, &best) else { break };
+        let Some(now) = by_owner_call(machine, scene, calls, &mut slots, &best) else { break };
         best = now;
         if best.open() {
             return (best, Opening::Owner);
@@ -291,10 +291,10 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) 
         machine.rollback(mark);
     }
     for _ in 0..ROUNDS {
-        let Some(now) = by_flip(machine, scene, &slots, &best) else { break };
+        let Some(now) = by_storage_write(machine, scene, &slots, &best) else { break };
         best = now;
         if best.open() {
-            return (best, Opening::Flip);
+            return (best, Opening::StorageWrite);
         }
         trial(machine, scene, true, Some(&mut slots));
     }
@@ -304,7 +304,7 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) 
 }
 
 /// Executes the owner call after which the most legs succeed. Returns `None` if none is an improvement.
-fn by_call(
+fn by_owner_call(
     machine: &mut Machine<'_>,
     scene: &Scene,
     calls: &[Vec<u8>],
@@ -341,10 +341,10 @@ fn abdicates(machine: &mut Machine<'_>, scene: &Scene, before: Checkpoint, outco
 }
 
 /// Writes the slot value with which the most legs succeed. Returns `None` if none is an improvement.
-fn by_flip(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U256)>, before: &Trial) -> Option<Trial> {
+fn by_storage_write(machine: &mut Machine<'_>, scene: &Scene, slots: &HashSet<(Address, U256)>, before: &Trial) -> Option<Trial> {
     let mut slots: Vec<_> = slots.iter().copied().collect();
     slots.sort_unstable();
-    slots.truncate(FLIPS_MAX);
+    slots.truncate(WRITES_MAX);
     let (mut best, mut chosen) = (before.score(), None);
     'all: for (at, slot) in slots {
         let old = machine.world().slot(at, slot);

@@ -21,11 +21,11 @@ pub(super) const STRANGER: Address = person(0x22);
 pub(super) const HOLDER: Address = person(0x33);
 pub(super) const OTHER: Address = person(0x44);
 /// An account without tokens.
-pub(super) const FRESH: Address = person(0x55);
+pub(super) const NEWCOMER: Address = person(0x55);
 /// Address for runtime code that no constructor deployed.
-pub(super) const PLACED: Address = person(0x77);
+pub(super) const RUNTIME_ADDRESS: Address = person(0x77);
 
-const PEOPLE: [Address; 5] = [OWNER, STRANGER, HOLDER, OTHER, FRESH];
+const PEOPLE: [Address; 5] = [OWNER, STRANGER, HOLDER, OTHER, NEWCOMER];
 const PURSE: U256 = U256::from_limbs([0, 1 << 40, 0, 0]);
 
 pub(super) const fn small(number: u32) -> Address {
@@ -60,11 +60,11 @@ pub(super) enum MockAnswer {
     /// Zero, three times: also `false`.
     Zero,
     /// More than any supply, three times: a balance kept by another contract.
-    Plenty,
+    HugeBalance,
 }
 
 impl MockAnswer {
-    pub(super) const ALL: [Self; 4] = [Self::Pair, Self::One, Self::Zero, Self::Plenty];
+    pub(super) const ALL: [Self; 4] = [Self::Pair, Self::One, Self::Zero, Self::HugeBalance];
 }
 
 #[derive(Debug)]
@@ -205,7 +205,7 @@ fn mock(answer: MockAnswer) -> Bytes {
         MockAnswer::Pair => u128::from(u32::from_be_bytes([PAIR[16], PAIR[17], PAIR[18], PAIR[19]])),
         MockAnswer::One => 1,
         MockAnswer::Zero => 0,
-        MockAnswer::Plenty => 1 << 126,
+        MockAnswer::HugeBalance => 1 << 126,
     };
     // The selector: CALLDATALOAD(0) >> 224.
     let mut code = vec![0x60, 0x00, 0x35, 0x60, 0xE0, 0x1C];

@@ -3,14 +3,17 @@
 
 use super::super::{
     Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow,
+    check_log::{CheckLog, NeededInput},
     facts::{AddressRole, Facts},
-    missing::{Lacking, NeededInput},
     pool_story::PoolStory,
     transactions::{Transactions, percent},
 };
-use crate::dataset::{
-    address::Address,
-    time::{DAY_MS, Time},
+use crate::{
+    analysis::numeric::sigmoid,
+    dataset::{
+        address::Address,
+        time::{DAY_MS, Time},
+    },
 };
 
 const LOCK_MS: i64 = 30 * DAY_MS;
@@ -30,19 +33,19 @@ struct Held {
     largest: Vec<EvidenceRow>,
 }
 
-pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mut Lacking) -> Vec<Anomaly> {
+pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, log: &mut CheckLog) -> Vec<Anomaly> {
     let codes = [AnomalyCode::LpUnlocked, AnomalyCode::LpCreator];
     if facts.pools.is_empty() {
-        lacking.note(facts.no_pool(), &codes);
+        log.note(facts.no_pool(), &codes);
         return Vec::new();
     }
     let as_of = facts.as_of(transactions.last);
-    let telling = facts.pools.iter().take(facts.telling);
+    let informative = facts.pools.iter().take(facts.informative);
     let held: Vec<(usize, Held)> =
-        telling.enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
+        informative.enumerate().map(|(i, pool)| (i, held(facts, pool, as_of))).filter(|(_, held)| held.total > 0.0).collect();
     // Pools are ordered by liquidity: takes the first with known holders.
     let Some((i, held)) = held.into_iter().next() else {
-        lacking.note(NeededInput::LpHolders, &codes);
+        log.note(NeededInput::LpHolders, &codes);
         return Vec::new();
     };
     let pool = facts.pools[i];
@@ -55,8 +58,8 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
         percent(free),
         pool.short()
     );
-    lacking.saw(AnomalyCode::LpUnlocked, &*sentence);
-    lacking.prove_by(AnomalyCode::LpUnlocked, "who holds the liquidity", held.largest.clone());
+    log.saw(AnomalyCode::LpUnlocked, &*sentence);
+    log.prove_by(AnomalyCode::LpUnlocked, "who holds the liquidity", held.largest.clone());
     if free >= UNLOCKED_MIN {
         let mut anomaly =
             Anomaly::new(AnomalyCode::LpUnlocked, free, sentence).figure("share", free).figure("locked", held.locked / held.total);
@@ -67,10 +70,10 @@ pub(super) fn tests(facts: &Facts<'_>, transactions: &Transactions, lacking: &mu
     }
     let sentence = format!("the creator holds {} of the liquidity of pool {} (holders)", percent(creator), pool.short());
     if facts.creator.is_none() {
-        lacking.note(NeededInput::Creator, &[AnomalyCode::LpCreator]);
+        log.note(NeededInput::Creator, &[AnomalyCode::LpCreator]);
     } else if creator < CREATOR_MIN {
-        lacking.saw(AnomalyCode::LpCreator, sentence);
-        lacking.prove_by(AnomalyCode::LpCreator, "who holds the liquidity", held.largest.clone());
+        log.saw(AnomalyCode::LpCreator, sentence);
+        log.prove_by(AnomalyCode::LpCreator, "who holds the liquidity", held.largest.clone());
     } else {
         let row = EvidenceRow {
             table: "holders",
@@ -182,6 +185,5 @@ const LP_WEIGHTS: [f64; 6] = [1.157, 3.565, -1.325, 1.41, -1.347, 0.445];
 
 /// Probability of a liquidity pull, 0 to 1, by the base rate of the training set, where nine tenths were pulled.
 pub fn lp_risk(features: &LpFeatures) -> f64 {
-    let sum: f64 = features.terms().iter().zip(LP_WEIGHTS).map(|(term, weight)| term * weight).sum();
-    1.0 / (1.0 + (-sum).exp())
+    sigmoid(features.terms().iter().zip(LP_WEIGHTS).map(|(term, weight)| term * weight).sum())
 }

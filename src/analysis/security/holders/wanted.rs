@@ -10,7 +10,7 @@ pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<Want> {
     let about = token.row.token_address;
     let Some(shelf) = dataset.shelf("holders") else { return Vec::new() };
     let facts = Facts::new(dataset, token);
-    let pools: Vec<Address> = facts.pools.iter().take(facts.telling).copied().filter(|pool| shelf.has(pool)).collect();
+    let pools: Vec<Address> = facts.pools.iter().take(facts.informative).copied().filter(|pool| shelf.has(pool)).collect();
     if pools.is_empty() && !shelf.has(&about) {
         return Vec::new();
     }

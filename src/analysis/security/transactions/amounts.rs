@@ -27,10 +27,10 @@ pub(super) struct Deviation {
 }
 
 impl LeadingDigits {
-    pub(super) fn see(&mut self, seen: &Move) {
-        if !seen.failed
-            && matches!(seen.kind, TransferKind::Buy | TransferKind::Sell | TransferKind::Transfer)
-            && let Some(digit) = first_digit(seen.value)
+    pub(super) fn add(&mut self, movement: &Move) {
+        if !movement.failed
+            && matches!(movement.kind, TransferKind::Buy | TransferKind::Sell | TransferKind::Transfer)
+            && let Some(digit) = first_digit(movement.value)
         {
             self.counts[digit - 1] += 1;
         }
@@ -42,11 +42,11 @@ impl LeadingDigits {
             return None;
         }
         let (mut mean, mut square) = (0.0, 0.0);
-        for (i, seen) in self.counts.iter().enumerate() {
+        for (i, counted) in self.counts.iter().enumerate() {
             let expected = (1.0 + 1.0 / (i + 1) as f64).log10();
-            mean += (*seen as f64 / count as f64 - expected).abs() / 9.0;
+            mean += (*counted as f64 / count as f64 - expected).abs() / 9.0;
             let expected = expected * count as f64;
-            square += (*seen as f64 - expected).powi(2) / expected;
+            square += (*counted as f64 - expected).powi(2) / expected;
         }
         let chance = ChiSquared::new(8.0).map_or(1.0, |chi| 1.0 - chi.cdf(square));
         Some(Deviation { count, mean, chance })

@@ -1,8 +1,8 @@
 //! Checks of the creator and of early buyers: late mints, dumps, serial deployments, sniping.
 
-use super::{SNIPE_BLOCKS, Seen, percent};
+use super::{CheckInput, SNIPE_BLOCKS, percent};
 use crate::{
-    analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, facts::called_scam, missing::NeededInput},
+    analysis::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput, facts::scam_report},
     dataset::time::{DAY_MS, Time},
 };
 
@@ -18,57 +18,57 @@ const SERIES_MIN: usize = 3;
 const SERIES_MS: i64 = 7 * DAY_MS;
 const SERIES_STRENGTH: f64 = 0.4;
 
-pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
-    [minted(seen), dumped(seen), serial(seen), sniped(seen)].into_iter().flatten().collect()
+pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
+    [minted(input), dumped(input), serial(input), sniped(input)].into_iter().flatten().collect()
 }
 
 /// Total supply for a check, provided that there was a launch.
-fn launched(seen: &mut Seen<'_>, code: AnomalyCode) -> Option<f64> {
-    if seen.ledger.transfers == 0 {
-        seen.lacking.note(NeededInput::Transfers, &[code]);
+fn launched(input: &mut CheckInput<'_>, code: AnomalyCode) -> Option<f64> {
+    if input.ledger.transfers == 0 {
+        input.log.note(NeededInput::Transfers, &[code]);
         return None;
     }
-    if seen.ledger.launch.is_none() {
-        seen.lacking.note(seen.facts.no_pool(), &[code]);
+    if input.ledger.launch.is_none() {
+        input.log.note(input.facts.no_pool(), &[code]);
         return None;
     }
-    seen.supply(code)
+    input.supply(code)
 }
 
-fn minted(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn minted(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::MintAfterLaunch;
-    let supply = launched(seen, code)?;
-    let late = &seen.trades.minted_late;
+    let supply = launched(input, code)?;
+    let late = &input.trades.minted_late;
     let share = late.values().sum::<f64>() / supply;
     let largest = late.values().copied().fold(0.0, f64::max) / supply;
     let count = late.len();
     let sentence =
         format!("{} of the supply was minted after the first liquidity, {} to one address (transfers)", percent(share), percent(largest));
     let strength = (share > MINTED_MIN).then(|| (largest / MINTED_FULL).max(MINTED_LEAST));
-    let rows = seen.rows(&seen.trades.mints_late);
-    let found = seen.lacking.measured(code, strength, sentence, "transfers from the zero address", rows)?;
+    let rows = input.rows(&input.trades.mints_late);
+    let found = input.log.measured(code, strength, sentence, "transfers from the zero address", rows)?;
     Some(found.figure("share", share).figure("largestReceiver", largest).figure("receivers", count as f64))
 }
 
-fn dumped(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn dumped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::CreatorDump;
-    if seen.facts.creator.is_none() {
-        seen.lacking.note(NeededInput::Creator, &[code]);
+    if input.facts.creator.is_none() {
+        input.log.note(NeededInput::Creator, &[code]);
         return None;
     }
-    let supply = launched(seen, code)?;
-    let share = seen.trades.creator_sold / supply;
+    let supply = launched(input, code)?;
+    let share = input.trades.creator_sold / supply;
     let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
     let strength = (share >= DUMPED_MIN).then(|| share / DUMPED_FULL);
-    let rows = seen.rows(&seen.trades.creator_sales);
-    let found = seen.lacking.measured(code, strength, sentence, "sales of the creator", rows)?;
+    let rows = input.rows(&input.trades.creator_sales);
+    let found = input.log.measured(code, strength, sentence, "sales of the creator", rows)?;
     Some(found.figure("share", share))
 }
 
-fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SerialDeployer;
-    let facts = seen.facts;
-    let creator = seen.lacking.require(facts.creator, NeededInput::Creator, code)?;
+    let facts = input.facts;
+    let creator = input.log.require(facts.creator, NeededInput::Creator, code)?;
     let contracts = facts.dataset.contracts_by(&creator);
     let s = if contracts.len() == 1 { "" } else { "s" };
     let known = format!(
@@ -76,14 +76,14 @@ fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
         creator.short(),
         contracts.len()
     );
-    seen.lacking.saw(code, known);
+    input.log.saw(code, known);
     let scams: Vec<_> = contracts
         .iter()
-        .filter(|(address, _)| *address != facts.address && called_scam(facts.dataset, address).is_some_and(|called| called.decisive))
+        .filter(|(address, _)| *address != facts.address && scam_report(facts.dataset, address).is_some_and(|report| report.decisive))
         .collect();
     let row = |address, timestamp| EvidenceRow { timestamp, ..EvidenceRow::of("contracts", address) };
     let rows = contracts.iter().take(EVIDENCE_ROWS_MAX).map(|(address, time)| row(*address, *time)).collect();
-    seen.lacking.prove_by(code, "contracts of the creator", rows);
+    input.log.prove_by(code, "contracts of the creator", rows);
     if let Some((scam, time)) = scams.first() {
         let sentence = format!(
             "its creator {} also deployed {} ({} known scam{})",
@@ -104,24 +104,24 @@ fn serial(seen: &mut Seen<'_>) -> Option<Anomaly> {
     Some(Anomaly::new(code, SERIES_STRENGTH, sentence).figure("contracts", within as f64).rows("contracts of the creator", rows))
 }
 
-fn sniped(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn sniped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::Sniped;
-    let supply = launched(seen, code)?;
-    if seen.ledger.launch.is_none_or(|launch| launch.block.is_none()) {
-        seen.lacking.note(NeededInput::Blocks, &[code]);
+    let supply = launched(input, code)?;
+    if input.ledger.launch.is_none_or(|launch| launch.block.is_none()) {
+        input.log.note(NeededInput::Blocks, &[code]);
         return None;
     }
-    let share = seen.trades.sniped / supply;
+    let share = input.trades.sniped / supply;
     let sentence = format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
-    seen.lacking.saw(code, &*sentence);
-    seen.prove(code, "purchases at launch", &seen.trades.snipes.clone());
+    input.log.saw(code, &*sentence);
+    input.prove(code, "purchases at launch", &input.trades.snipes.clone());
     (share >= SNIPED_MIN).then(|| {
-        let launch = seen.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
+        let launch = input.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
         let evidence = Evidence {
             what: "purchases at launch".to_owned(),
             before: launch,
             after: Some(percent(share)),
-            rows: seen.rows(&seen.trades.snipes),
+            rows: input.rows(&input.trades.snipes),
             ..Evidence::default()
         };
         Anomaly::new(code, share / SNIPED_FULL, sentence).figure("share", share).evidence(evidence)

@@ -1,11 +1,11 @@
 //! Checks of liquidity and trades: liquidity pulls, one-way trading, failing sales, sales by insiders only.
 
-use super::{Seen, ledger::Wallet, percent};
+use super::{CheckInput, ledger::Wallet, percent};
 use crate::{
     analysis::security::{
         Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow,
+        check_log::NeededInput,
         facts::AddressRole,
-        missing::NeededInput,
         pool_story::{self, Moment},
     },
     dataset::address::Address,
@@ -22,28 +22,28 @@ const BUYERS_FULL: f64 = 20.0;
 /// Quantile of the normal distribution for a two-sided 95 % interval.
 const Z: f64 = 1.959_963_984_540_054;
 
-pub(super) fn tests(seen: &mut Seen<'_>) -> Vec<Anomaly> {
-    [pulled(seen), one_way(seen), failures(seen), privileged(seen)].into_iter().flatten().collect()
+pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
+    [pulled(input), one_way(input), failures(input), privileged(input)].into_iter().flatten().collect()
 }
 
-fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
-    let events = seen.pools.iter().any(|pool| pool.mints > 0);
-    if !events && seen.ledger.launch.is_none() {
-        seen.lacking.note(if seen.facts.pools.is_empty() { seen.facts.no_pool() } else { NeededInput::PoolEvents }, &[code]);
+    let events = input.pools.iter().any(|pool| pool.mints > 0);
+    if !events && input.ledger.launch.is_none() {
+        input.log.note(if input.facts.pools.is_empty() { input.facts.no_pool() } else { NeededInput::PoolEvents }, &[code]);
         return None;
     }
-    let by_events = seen.pools.iter().enumerate().take(seen.facts.telling).filter_map(|(i, pool)| {
+    let by_events = input.pools.iter().enumerate().take(input.facts.informative).filter_map(|(i, pool)| {
         let pull = pool.worst_pull?;
         // Liquidity moved to another pool was not taken from anybody.
         let moved: f64 =
-            seen.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_between(pull.since, pull.at.time)).sum();
+            input.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_between(pull.since, pull.at.time)).sum();
         let kept = if pull.tokens > 0.0 { (moved / pull.tokens).min(1.0) } else { 0.0 };
         Some((pull.share * (1.0 - kept), i, pull))
     });
     let worst = by_events.max_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= PULLED_MIN) {
-        let pool = seen.facts.pools[i];
+        let pool = input.facts.pools[i];
         let row = pool_row(pool, pull.at, Some(share));
         let sentence =
             format!("{} of the liquidity of pool {} was taken out within a day of {}", percent(share), pool.short(), pull.at.time);
@@ -51,17 +51,17 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     if events {
         let most = worst.map_or(0.0, |(share, ..)| share);
-        let rows = pool_rows(seen);
-        seen.lacking.prove_by(code, "liquidity of its pools", rows);
-        seen.lacking.saw(code, format!("at most {} of a pool's liquidity left it for good within a day (pool_events)", percent(most)));
+        let rows = pool_rows(input);
+        input.log.prove_by(code, "liquidity of its pools", rows);
+        input.log.saw(code, format!("at most {} of a pool's liquidity left it for good within a day (pool_events)", percent(most)));
         return None;
     }
-    let emptied = seen.ledger.worst_emptied;
+    let emptied = input.ledger.worst_emptied;
     let share = emptied.map_or(0.0, |emptied| emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0)));
-    seen.lacking.saw(code, "no transfer emptied a pool for good (transfers)");
+    input.log.saw(code, "no transfer emptied a pool for good (transfers)");
     let emptied = emptied?;
     (share >= PULLED_MIN).then(|| {
-        let row = seen.row(emptied.row);
+        let row = input.row(emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
         let sentence = format!("one transfer took {} of the tokens out of pool {pool}", percent(share));
         Anomaly::new(code, share, sentence).figure("share", share).rows("transfer out of the pool", vec![row])
@@ -69,10 +69,10 @@ fn pulled(seen: &mut Seen<'_>) -> Option<Anomaly> {
 }
 
 /// For each informative pool, its first liquidity and its largest removal within a day.
-fn pool_rows(seen: &Seen<'_>) -> Vec<EvidenceRow> {
+fn pool_rows(input: &CheckInput<'_>) -> Vec<EvidenceRow> {
     let row = |pool: Address, at, share, note: &str| EvidenceRow { note: Some(note.to_owned()), ..pool_row(pool, at, share) };
     let mut rows = Vec::new();
-    for (pool, story) in seen.facts.pools.iter().zip(&seen.pools).take(seen.facts.telling) {
+    for (pool, story) in input.facts.pools.iter().zip(&input.pools).take(input.facts.informative) {
         rows.extend(story.first_liquidity.map(|at| row(*pool, at, None, "first liquidity")));
         rows.extend(story.worst_pull.map(|pull| row(*pool, pull.at, Some(pull.share), "most taken out within a day")));
     }
@@ -85,37 +85,36 @@ fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
 }
 
 /// Uses the pools' reserves where events have them, by count and amount; else the transfers, by count.
-fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::OneWayFlow;
-    let told = seen
+    let told = input
         .pools
         .iter()
         .enumerate()
-        .take(seen.facts.telling)
+        .take(input.facts.informative)
         .max_by_key(|(i, pool)| (pool.buys + pool.sells, usize::MAX - i))
         .filter(|(_, pool)| pool.buys + pool.sells > 0);
-    if told.is_none() && !seen.traded() {
-        seen.lacking.note(seen.facts.no_pool(), &[code]);
+    if told.is_none() && !input.traded() {
+        input.log.note(input.facts.no_pool(), &[code]);
         return None;
     }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {
         let Some(measure) = pool.two_way() else {
-            seen.lacking.unsure(code, "pool_events: the pool's events name nothing that was paid in; add `reserve0` and `reserve1`");
+            input.log.unsure(code, "pool_events: the pool's events name nothing that was paid in; add `reserve0` and `reserve1`");
             return None;
         };
-        (pool.buys, pool.sells, measure, format!("reserves of pool {}", seen.facts.pools[i].short()))
+        (pool.buys, pool.sells, measure, format!("reserves of pool {}", input.facts.pools[i].short()))
     } else {
-        let (buys, sells) = (seen.trades.buys, seen.trades.sells);
+        let (buys, sells) = (input.trades.buys, input.trades.sells);
         (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
     };
     let sentence = format!("{buys} purchases and {sells} sales ({source})");
     if buys < pool_story::ONE_WAY_BUYS_MIN {
-        seen.lacking
-            .unsure(code, format!("transfers: {sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
+        input.log.unsure(code, format!("transfers: {sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
     } else {
-        seen.lacking.saw(code, &*sentence);
-        let rows = seen.rows(&seen.trades.sales);
-        seen.lacking.prove_by(code, "sales", rows);
+        input.log.saw(code, &*sentence);
+        let rows = input.rows(&input.trades.sales);
+        input.log.prove_by(code, "sales", rows);
     }
     pool_story::one_way(buys, measure).map(|strength| {
         let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
@@ -124,25 +123,25 @@ fn one_way(seen: &mut Seen<'_>) -> Option<Anomaly> {
         }
         let after = Some(format!("{sells} sales"));
         // Sales derived from reserves are not transfer rows; the transfer rows are additional evidence.
-        let rows = seen.rows(&seen.trades.sales);
+        let rows = input.rows(&input.trades.sales);
         anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, rows, ..Evidence::default() })
     })
 }
 
-fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SellFailures;
-    if !seen.ledger.statuses {
-        seen.lacking.note(NeededInput::Status, &[code]);
+    if !input.ledger.statuses {
+        input.log.note(NeededInput::Status, &[code]);
         return None;
     }
-    let (failed, tried) = (seen.trades.failed, seen.trades.tried);
+    let (failed, tried) = (input.trades.failed, input.trades.tried);
     let least = wilson_lower(failed as f64, tried as f64);
     if tried < TRIED_MIN {
-        seen.lacking.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
+        input.log.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
     } else {
-        seen.lacking.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
-        seen.prove(code, "sales that failed", &seen.trades.failures.clone());
-        seen.prove(code, "sales that went through", &seen.trades.sales.clone());
+        input.log.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
+        input.prove(code, "sales that failed", &input.trades.failures.clone());
+        input.prove(code, "sales that went through", &input.trades.sales.clone());
     }
     (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
         let sentence = format!("{failed} of {tried} sales failed, at least {} with 95 % confidence (transfers)", percent(least));
@@ -150,7 +149,7 @@ fn failures(seen: &mut Seen<'_>) -> Option<Anomaly> {
             what: "sales by others than owner and creator".to_owned(),
             before: Some(format!("{tried} tried")),
             after: Some(format!("{failed} failed")),
-            rows: seen.rows(&seen.trades.failures),
+            rows: input.rows(&input.trades.failures),
             ..Evidence::default()
         };
         Anomaly::new(code, least / FAILING_FULL, sentence)
@@ -173,28 +172,28 @@ fn wilson_lower(hits: f64, of: f64) -> f64 {
     ((centre - spread) / (1.0 + square / of)).max(0.0)
 }
 
-fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
+fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::PrivilegedSellers;
-    let facts = seen.facts;
+    let facts = input.facts;
     if facts.creator.is_none() && facts.owner.is_none() {
-        seen.lacking.note(NeededInput::Creator, &[code]);
+        input.log.note(NeededInput::Creator, &[code]);
         return None;
     }
-    if !seen.traded() {
-        seen.lacking.note(seen.facts.no_pool(), &[code]);
+    if !input.traded() {
+        input.log.note(input.facts.no_pool(), &[code]);
         return None;
     }
     let unit = facts.unit();
     let row = |wallet: &Wallet| EvidenceRow { amount: unit.map(|unit| wallet.sold / unit), ..EvidenceRow::of("transfers", wallet.address) };
     let circle = |address| facts.insider(address) || facts.funder(address).is_some_and(|funder| facts.insider(&funder));
     let (mut buyers, mut sellers) = (0u64, Vec::new());
-    for wallet in seen.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader) {
+    for wallet in input.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader) {
         let own = (wallet.bought > 0.0 || wallet.sold > 0.0) && circle(&wallet.address);
         buyers += u64::from(wallet.bought > 0.0 && !own);
         if wallet.sold > 0.0 {
             if !own {
-                seen.lacking.prove_by(code, "sold by one who is not of the owner's circle", vec![row(wallet)]);
-                seen.lacking.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", wallet.address.short()));
+                input.log.prove_by(code, "sold by one who is not of the owner's circle", vec![row(wallet)]);
+                input.log.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", wallet.address.short()));
                 return None;
             }
             sellers.push(wallet);
@@ -202,7 +201,7 @@ fn privileged(seen: &mut Seen<'_>) -> Option<Anomaly> {
     }
     let n = sellers.len();
     if buyers < BUYS_MIN || n == 0 {
-        seen.lacking.unsure(
+        input.log.unsure(
             code,
             format!("transfers: {buyers} buyers and {n} sellers are too few to tell: it takes {BUYS_MIN} buyers and a seller"),
         );

@@ -139,7 +139,7 @@ impl TransferLedger {
     }
 
     /// Processes the next transfer; returns `None` if its ends or its amount are unknown.
-    pub(super) fn see(
+    pub(super) fn add(
         &mut self,
         row: usize,
         transfer: &TransferRow,
@@ -157,7 +157,7 @@ impl TransferLedger {
         self.transfers += 1;
         let (from, to) = (self.id(from, facts), self.id(to, facts));
         let liquidity = transfer.block_number.is_some_and(liquidity_block);
-        let mut seen = Move {
+        let mut movement = Move {
             row,
             time: transfer.timestamp,
             block: transfer.block_number,
@@ -168,31 +168,31 @@ impl TransferLedger {
             kind: if mint { TransferKind::Mint } else { TransferKind::Transfer },
         };
         if !mint {
-            seen.kind = self.kind(&seen, liquidity);
+            movement.kind = self.kind(&movement, liquidity);
         }
         if !failed {
-            self.book(&seen);
+            self.book(&movement);
         }
-        Some(seen)
+        Some(movement)
     }
 
-    fn kind(&mut self, seen: &Move, liquidity: bool) -> TransferKind {
-        let (from, to) = (self.wallet(seen.from), self.wallet(seen.to));
+    fn kind(&mut self, movement: &Move, liquidity: bool) -> TransferKind {
+        let (from, to) = (self.wallet(movement.from), self.wallet(movement.to));
         let venue = |role: AddressRole| matches!(role, AddressRole::Pool | AddressRole::Router);
         match (venue(from.role), venue(to.role)) {
             (true, true) => TransferKind::Venue,
             // Transfers to and from a pool with the token as the quote side pay for the other token.
             _ if from.quoted || to.quoted => TransferKind::Venue,
             (true, false) => {
-                let emptying = from.role == AddressRole::Pool && from.balance > 0.0 && seen.value >= EMPTYING * from.balance;
-                if emptying && !seen.failed && from.balance >= WORTH_PULLING * from.peak {
-                    self.emptied(seen, (seen.value / from.balance).min(1.0));
+                let emptying = from.role == AddressRole::Pool && from.balance > 0.0 && movement.value >= EMPTYING * from.balance;
+                if emptying && !movement.failed && from.balance >= WORTH_PULLING * from.peak {
+                    self.emptied(movement, (movement.value / from.balance).min(1.0));
                 }
                 if emptying || liquidity { TransferKind::Venue } else { TransferKind::Buy }
             }
             (false, true) => {
                 // The first transfer into a pool, or into an empty pool, is liquidity.
-                let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= seen.value * 1e-6);
+                let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= movement.value * 1e-6);
                 if opening || liquidity { TransferKind::Venue } else { TransferKind::Sell }
             }
             (false, false) if to.role == AddressRole::Burned => TransferKind::Burn,
@@ -200,44 +200,44 @@ impl TransferLedger {
         }
     }
 
-    fn emptied(&mut self, seen: &Move, share: f64) {
+    fn emptied(&mut self, movement: &Move, share: f64) {
         if self.worst_emptied.is_none_or(|worst| share > worst.share) {
-            let at = seen.time.map(|time| Moment { time, block: seen.block });
-            self.worst_emptied = Some(Emptied { share, row: seen.row, at, value: seen.value, put_back: 0.0 });
+            let at = movement.time.map(|time| Moment { time, block: movement.block });
+            self.worst_emptied = Some(Emptied { share, row: movement.row, at, value: movement.value, put_back: 0.0 });
         }
     }
 
     /// Books a successful transfer.
-    fn book(&mut self, seen: &Move) {
-        let to = self.wallet(seen.to);
-        let into_pool = to.role == AddressRole::Pool && !to.quoted && seen.kind != TransferKind::Sell;
-        if into_pool && let Some(time) = seen.time {
-            self.launch.get_or_insert(Moment { time, block: seen.block });
+    fn book(&mut self, movement: &Move) {
+        let to = self.wallet(movement.to);
+        let into_pool = to.role == AddressRole::Pool && !to.quoted && movement.kind != TransferKind::Sell;
+        if into_pool && let Some(time) = movement.time {
+            self.launch.get_or_insert(Moment { time, block: movement.block });
             if let Some(emptied) = &mut self.worst_emptied
                 && emptied.at.is_some_and(|at| time.0 - at.time.0 <= DAY_MS)
             {
-                emptied.put_back += seen.value;
+                emptied.put_back += movement.value;
             }
         }
-        match seen.kind {
-            TransferKind::Mint => self.minted += seen.value,
-            TransferKind::Burn => self.burned += seen.value,
+        match movement.kind {
+            TransferKind::Mint => self.minted += movement.value,
+            TransferKind::Burn => self.burned += movement.value,
             _ => {}
         }
-        let from = &mut self.wallets[seen.from as usize];
+        let from = &mut self.wallets[movement.from as usize];
         from.sent = from.sent.saturating_add(1);
-        if seen.kind != TransferKind::Mint {
-            from.balance -= seen.value;
+        if movement.kind != TransferKind::Mint {
+            from.balance -= movement.value;
         }
-        from.sold += if seen.kind == TransferKind::Sell { seen.value } else { 0.0 };
-        let to = &mut self.wallets[seen.to as usize];
+        from.sold += if movement.kind == TransferKind::Sell { movement.value } else { 0.0 };
+        let to = &mut self.wallets[movement.to as usize];
         if to.received == 0 {
-            (to.first_from, to.first_value) = (seen.from, seen.value);
+            (to.first_from, to.first_value) = (movement.from, movement.value);
         }
         to.received = to.received.saturating_add(1);
-        to.balance += seen.value;
+        to.balance += movement.value;
         to.peak = to.peak.max(to.balance);
-        to.bought += if seen.kind == TransferKind::Buy { seen.value } else { 0.0 };
+        to.bought += if movement.kind == TransferKind::Buy { movement.value } else { 0.0 };
     }
 
     /// Supply in smallest units: the dataset's figure, else mints minus burns.

@@ -18,7 +18,7 @@ const SHORTEST_MS: i64 = HOUR_MS / 2;
 /// Maximum number of pairs in a window; larger windows are skipped and reported.
 const PAIRS_MAX: usize = 1_000_000;
 /// Minimum number of unsorted transfers before they are merged by pair.
-const UNTIDY_MIN: usize = 1 << 16;
+const UNSORTED_MIN: usize = 1 << 16;
 
 /// Aggregated transfers from one wallet to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,11 +38,11 @@ pub(super) struct WashTrades {
     pub(super) members: BTreeSet<u32>,
 }
 
-/// Edges: sorted and merged up to `tidy`, unsorted beyond.
+/// Edges: the first `sorted_len` are sorted and merged, the others are not.
 #[derive(Debug, Clone, Default)]
 struct Pairs {
     edges: Vec<Edge>,
-    tidy: usize,
+    sorted_len: usize,
     /// Whether the maximum number of pairs was exceeded; then all are dropped.
     full: bool,
 }
@@ -67,17 +67,22 @@ pub(super) struct Wash {
 }
 
 impl Wash {
-    pub(super) fn see(&mut self, seen: &Move, ledger: &TransferLedger) {
-        if seen.failed || matches!(seen.kind, TransferKind::Mint | TransferKind::Burn | TransferKind::Venue) {
+    pub(super) fn add(&mut self, movement: &Move, ledger: &TransferLedger) {
+        if movement.failed || matches!(movement.kind, TransferKind::Mint | TransferKind::Burn | TransferKind::Venue) {
             return;
         }
-        self.volume += seen.value;
+        self.volume += movement.value;
         let trader = |id: u32| ledger.wallet(id).role == AddressRole::Trader;
-        let Some(time) = seen.time else { return };
-        if seen.kind != TransferKind::Transfer || seen.from == seen.to || seen.value <= 0.0 || !trader(seen.from) || !trader(seen.to) {
+        let Some(time) = movement.time else { return };
+        if movement.kind != TransferKind::Transfer
+            || movement.from == movement.to
+            || movement.value <= 0.0
+            || !trader(movement.from)
+            || !trader(movement.to)
+        {
             return;
         }
-        self.gather(0, time.0.div_euclid(SHORTEST_MS), &[Edge { from: seen.from, to: seen.to, volume: seen.value, count: 1 }]);
+        self.gather(0, time.0.div_euclid(SHORTEST_MS), &[Edge { from: movement.from, to: movement.to, volume: movement.value, count: 1 }]);
     }
 
     /// Result of the window length with the largest wash volume; `None` if there is none.
@@ -103,13 +108,13 @@ impl Wash {
     fn close(&mut self, level: usize) {
         let Some(number) = self.levels[level].number.take() else { return };
         let mut pairs = std::mem::take(&mut self.levels[level].pairs);
-        pairs.put_in_order();
+        pairs.merge();
         if self.levels[level].before.as_ref().is_some_and(|(before, _)| before + 1 != number) {
             self.alone(level);
         }
         let mut window = self.levels[level].before.take().map_or_else(Pairs::default, |(_, before)| before);
         window.append(&pairs);
-        window.put_in_order();
+        window.merge();
         self.look(level, number - 1, window);
         if let Some((ratio, _)) = LEVELS.get(level + 1) {
             let above = number.div_euclid(*ratio);
@@ -147,8 +152,8 @@ impl Pairs {
             return;
         }
         self.edges.extend_from_slice(edges);
-        if self.edges.len() >= (2 * self.tidy).max(UNTIDY_MIN) {
-            self.put_in_order();
+        if self.edges.len() >= (2 * self.sorted_len).max(UNSORTED_MIN) {
+            self.merge();
         }
     }
 
@@ -158,8 +163,8 @@ impl Pairs {
     }
 
     /// Merges edges of the same pair. The sort is stable, so sums of the same transfers are bit-identical.
-    fn put_in_order(&mut self) {
-        if self.tidy < self.edges.len() {
+    fn merge(&mut self) {
+        if self.sorted_len < self.edges.len() {
             self.edges.sort_by_key(|edge| (edge.from, edge.to));
             self.edges.dedup_by(|next, kept| {
                 let same = (next.from, next.to) == (kept.from, kept.to);
@@ -169,11 +174,11 @@ impl Pairs {
                 }
                 same
             });
-            self.tidy = self.edges.len();
+            self.sorted_len = self.edges.len();
         }
-        self.full |= self.tidy > PAIRS_MAX;
+        self.full |= self.sorted_len > PAIRS_MAX;
         if self.full {
-            (self.edges, self.tidy) = (Vec::new(), 0);
+            (self.edges, self.sorted_len) = (Vec::new(), 0);
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::{
     analysis::security::{
         Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics,
         HolderShare, LeftOut, Missing, Part, SimilarScam, Taxes,
+        check_log::{CheckLog, NeededInput},
         checks::checks,
-        missing::{Lacking, NeededInput},
     },
     dataset::time::Time,
     deck::known::Known,
@@ -37,10 +37,10 @@ fn row(i: u8) -> EvidenceRow {
 fn listed(mut answer: SecurityInference, lacks: [Option<NeededInput>; 3]) -> SecurityInference {
     let parts = [Part::Code, Part::Transactions, Part::Holders];
     let found = parts.map(|part| answer.anomaly_detection.part(part).evidence.clone().unwrap_or_default());
-    let mut lacking: [Lacking; 3] = Default::default();
-    for ((part, need), lacking) in parts.into_iter().zip(lacks).zip(&mut lacking) {
+    let mut logs: [CheckLog; 3] = Default::default();
+    for ((part, need), log) in parts.into_iter().zip(lacks).zip(&mut logs) {
         if let Some(need) = need {
-            lacking.note(need, &AnomalyCode::of(part).collect::<Vec<_>>());
+            log.note(need, &AnomalyCode::of(part).collect::<Vec<_>>());
         }
     }
     let call = Evidence {
@@ -51,9 +51,9 @@ fn listed(mut answer: SecurityInference, lacks: [Option<NeededInput>; 3]) -> Sec
         after: Some("refused".into()),
         ..Evidence::default()
     };
-    lacking[0].prove(AnomalyCode::PublicDrain, call);
-    lacking[2].prove_by(AnomalyCode::FewHolders, "the largest holders", (0..3).map(row).collect());
-    answer.checks = Some(checks(found.each_ref().map(Vec::as_slice), lacking.each_ref()));
+    logs[0].prove(AnomalyCode::PublicDrain, call);
+    logs[2].prove_by(AnomalyCode::FewHolders, "the largest holders", (0..3).map(row).collect());
+    answer.checks = Some(checks(found.each_ref().map(Vec::as_slice), logs.each_ref()));
     answer
 }
 

@@ -92,24 +92,24 @@ pub struct Judgement {
     /// 0 to 1.
     pub strength: f64,
     /// Share of the listed tokens whose cross-validated decision value is at least as high.
-    pub as_bad: f64,
+    pub share_of_listed_above: f64,
     /// Pairs of instructions that contribute most.
     pub pairs: Vec<String>,
 }
 
 /// The trained classifier.
 #[derive(Debug, Clone)]
-pub struct Mix {
+pub struct BigramClassifier {
     terms: Terms,
-    rule: LinearSvm,
+    svm: LinearSvm,
     /// Cross-validated decision values of the listed tokens, ascending.
     listed: Vec<f64>,
     scams: usize,
     /// Cross-validated area under the ROC curve: the probability that an unseen scam scores higher than an unseen listed token.
-    told_apart: f64,
+    auc: f64,
 }
 
-impl Mix {
+impl BigramClassifier {
     /// Trains on the examples. Returns `None` if there are too few, or if the groups cannot be separated. `step` may cancel.
     pub fn learn(examples: &[Example], step: &dyn Fn() -> Result<()>) -> Result<Option<Self>> {
         let examples = different(examples);
@@ -125,7 +125,7 @@ impl Mix {
         let terms = Terms::new(&examples);
         let vectors: Vec<Sparse> = examples.iter().map(|example| terms.vector(&example.pairs)).collect();
         let (mut scams, mut listed) = (Vec::new(), Vec::new());
-        let mut rule = LinearSvm { weights: vec![0.0; terms.rarity.len()], offset: 0.0 };
+        let mut svm = LinearSvm { weights: vec![0.0; terms.rarity.len()], offset: 0.0 };
         for fold in 0..FOLDS {
             step()?;
             let unseen = |i: usize| families[i] % FOLDS == fold;
@@ -135,15 +135,15 @@ impl Mix {
                 list.push(part.of(&vectors[i]));
             }
             // The mean of all folds' rules is used, which varies less than each of them.
-            rule.offset += part.offset / FOLDS as f64;
-            rule.weights.iter_mut().zip(part.weights).for_each(|(mean, weight)| *mean += weight / FOLDS as f64);
+            svm.offset += part.offset / FOLDS as f64;
+            svm.weights.iter_mut().zip(part.weights).for_each(|(mean, weight)| *mean += weight / FOLDS as f64);
         }
-        let told_apart = told_apart(&scams, &listed);
-        if told_apart <= TRUST.0 {
+        let auc = auc(&scams, &listed);
+        if auc <= TRUST.0 {
             return Ok(None);
         }
         listed.sort_by(f64::total_cmp);
-        Ok(Some(Self { terms, rule, listed, scams: of(CodeOrigin::Scam), told_apart }))
+        Ok(Some(Self { terms, svm, listed, scams: of(CodeOrigin::Scam), auc }))
     }
 
     /// Number of scams and listed tokens in the training set.
@@ -151,8 +151,8 @@ impl Mix {
         (self.scams, self.listed.len())
     }
 
-    pub fn told_apart(&self) -> f64 {
-        self.told_apart
+    pub fn auc(&self) -> f64 {
+        self.auc
     }
 
     /// Returns `None` for a code without known instruction pairs.
@@ -162,20 +162,20 @@ impl Mix {
         if vector.is_empty() {
             return None;
         }
-        let as_bad = self.as_bad(self.rule.of(&vector));
-        let trust = ((self.told_apart - TRUST.0) / (TRUST.1 - TRUST.0)).clamp(0.0, 1.0);
-        let mut parts: Vec<(f64, u32)> = vector.iter().map(|(at, value)| (self.rule.weights[*at as usize] * value, *at)).collect();
+        let share_of_listed_above = self.share_of_listed_above(self.svm.of(&vector));
+        let trust = ((self.auc - TRUST.0) / (TRUST.1 - TRUST.0)).clamp(0.0, 1.0);
+        let mut parts: Vec<(f64, u32)> = vector.iter().map(|(at, value)| (self.svm.weights[*at as usize] * value, *at)).collect();
         parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let shown = parts.iter().filter(|(part, _)| *part > 0.0).take(PAIRS_SHOWN);
         Some(Judgement {
-            strength: HINT * trust * (1.0 - as_bad / COMMON).max(0.0),
-            as_bad,
+            strength: HINT * trust * (1.0 - share_of_listed_above / COMMON).max(0.0),
+            share_of_listed_above,
             pairs: shown.map(|(_, at)| self.terms.name(*at)).collect(),
         })
     }
 
     /// Share of listed tokens with a decision value of at least `sum`, linearly interpolated: decreases as `sum` rises.
-    fn as_bad(&self, sum: f64) -> f64 {
+    fn share_of_listed_above(&self, sum: f64) -> f64 {
         let count = self.listed.len() as f64;
         let under = self.listed.partition_point(|other| *other < sum);
         let between = match (under.checked_sub(1).map(|at| self.listed[at]), self.listed.get(under)) {
@@ -295,7 +295,7 @@ fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn
 }
 
 /// Area under the ROC curve; ties count half.
-fn told_apart(scams: &[f64], listed: &[f64]) -> f64 {
+fn auc(scams: &[f64], listed: &[f64]) -> f64 {
     let pairs = scams.iter().flat_map(|scam| listed.iter().map(move |other| scam.total_cmp(other)));
     let right: f64 = pairs.map(|order| f64::from(order as i8 + 1) / 2.0).sum();
     right / (scams.len() * listed.len()).max(1) as f64
@@ -330,20 +330,20 @@ mod tests {
         scams.chain((1_000..1_000 + listed).map(|seed| example(CodeOrigin::Template, code(seed, LISTED)))).collect()
     }
 
-    fn learned(examples: &[Example]) -> Option<Mix> {
-        Mix::learn(examples, &|| Ok(())).expect("nobody gives up")
+    fn learned(examples: &[Example]) -> Option<BigramClassifier> {
+        BigramClassifier::learn(examples, &|| Ok(())).expect("nobody gives up")
     }
 
     #[test]
     fn code_like_that_of_scams_is_told_from_code_like_that_of_listed_tokens() {
-        let mix = learned(&examples(15, 40, SCAMS)).expect("there is a difference");
-        assert_eq!((mix.learned_from(), mix.told_apart()), ((15, 40), 1.0));
-        let judge = |seed, habit| mix.judge(&code(seed, habit)).expect("a code");
+        let classifier = learned(&examples(15, 40, SCAMS)).expect("there is a difference");
+        assert_eq!((classifier.learned_from(), classifier.auc()), ((15, 40), 1.0));
+        let judge = |seed, habit| classifier.judge(&code(seed, habit)).expect("a code");
         let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, LISTED));
-        assert_eq!((scam.strength, scam.as_bad), (HINT, 0.0));
+        assert_eq!((scam.strength, scam.share_of_listed_above), (HINT, 0.0));
         assert!(scam.pairs.contains(&"CALLER SLOAD".to_owned()) || scam.pairs.contains(&"SLOAD EQ".to_owned()), "{scam:?}");
-        assert!(honest.as_bad > COMMON && honest.strength == 0.0, "{honest:?}");
-        assert_eq!(mix.judge(&[]), None);
+        assert!(honest.share_of_listed_above > COMMON && honest.strength == 0.0, "{honest:?}");
+        assert_eq!(classifier.judge(&[]), None);
     }
 
     #[test]
@@ -361,23 +361,23 @@ mod tests {
     #[test]
     fn the_order_of_the_codes_does_not_matter() {
         let (mut codes, asked) = (examples(15, 40, SCAMS), code(7_000, LISTED));
-        let one = learned(&codes).and_then(|mix| mix.judge(&asked));
+        let one = learned(&codes).and_then(|classifier| classifier.judge(&asked));
         codes.reverse();
-        assert_eq!(one, learned(&codes).and_then(|mix| mix.judge(&asked)));
+        assert_eq!(one, learned(&codes).and_then(|classifier| classifier.judge(&asked)));
     }
 
     #[test]
     fn the_higher_a_score_the_fewer_listed_tokens_reach_it() {
-        let mix = Mix {
+        let classifier = BigramClassifier {
             terms: Terms::new(&[]),
-            rule: LinearSvm { weights: Vec::new(), offset: 0.0 },
+            svm: LinearSvm { weights: Vec::new(), offset: 0.0 },
             listed: vec![-1.0, -1.0, 0.0, 0.5],
             scams: 0,
-            told_apart: 1.0,
+            auc: 1.0,
         };
-        let shares: Vec<f64> = (-20..=10).map(|sum| mix.as_bad(f64::from(sum) / 10.0)).collect();
+        let shares: Vec<f64> = (-20..=10).map(|sum| classifier.share_of_listed_above(f64::from(sum) / 10.0)).collect();
         assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
-        assert_eq!((shares[0], shares[30], mix.as_bad(0.25)), (1.0, 0.0, 0.125));
+        assert_eq!((shares[0], shares[30], classifier.share_of_listed_above(0.25)), (1.0, 0.0, 0.125));
     }
 
     #[test]

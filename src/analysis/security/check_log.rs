@@ -49,7 +49,7 @@ needs! {
 
 /// Missing inputs of a part's checks, and the measurements of those that ran without a finding; collected while they run.
 #[derive(Debug, Default)]
-pub struct Lacking {
+pub struct CheckLog {
     needs: Vec<(NeededInput, Vec<AnomalyCode>)>,
     /// Inconclusive checks, with the reason.
     unsure: Vec<(AnomalyCode, String)>,
@@ -59,7 +59,7 @@ pub struct Lacking {
     proofs: Vec<(AnomalyCode, Evidence)>,
 }
 
-impl Lacking {
+impl CheckLog {
     pub fn note(&mut self, need: NeededInput, codes: &[AnomalyCode]) {
         match self.needs.iter_mut().find(|(known, _)| *known == need) {
             Some((_, known)) => known.extend_from_slice(codes),

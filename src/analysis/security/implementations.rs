@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    code::{Behind, Slot, delegates},
+    code::{ImplementationContract, Slot, delegates},
     corpus::contract_code,
     opcodes::instructions,
 };
 use crate::dataset::{Dataset, address::Address};
 
-/// Maximum number of contracts behind one; a diamond has a dozen or two.
-const BEHIND_MAX: usize = 32;
+/// Maximum number of contracts behind a proxy; a diamond has a dozen or two.
+const IMPLEMENTATIONS_MAX: usize = 32;
 /// Maximum number of storage slots of a snapshot searched for addresses.
 const SLOTS_MAX: usize = 4_096;
 /// Maximum number of steps: a clone of a beacon proxy has its implementation three steps away.
@@ -24,14 +24,14 @@ const PUSH20: u8 = 0x73;
 
 /// Returns the contracts behind this one, ordered by address. Empty if it delegates to no other code, or if the others are not in the
 /// dataset.
-pub fn behind(
+pub fn implementations(
     dataset: &Dataset,
     own: &Address,
     code: &[u8],
     storage: Option<&[Slot]>,
     storage_of: &dyn Fn(&Address) -> Option<Vec<Slot>>,
-) -> Vec<Behind> {
-    let mut found: BTreeMap<Address, Behind> = BTreeMap::new();
+) -> Vec<ImplementationContract> {
+    let mut found: BTreeMap<Address, ImplementationContract> = BTreeMap::new();
     if !delegates(code) {
         return Vec::new();
     }
@@ -39,7 +39,11 @@ pub fn behind(
     for step in 0..STEPS {
         let mut next = Vec::new();
         for address in asked {
-            if found.len() >= BEHIND_MAX || address == *own || found.contains_key(&address) || dataset.contracts().count(&address) == 0 {
+            if found.len() >= IMPLEMENTATIONS_MAX
+                || address == *own
+                || found.contains_key(&address)
+                || dataset.contracts().count(&address) == 0
+            {
                 continue;
             }
             let Some(code) = contract_code(dataset, &address) else { continue };
@@ -47,7 +51,7 @@ pub fn behind(
             if step + 1 < STEPS {
                 next.extend(named(&code, &storage));
             }
-            found.insert(address, Behind { address, code, storage });
+            found.insert(address, ImplementationContract { address, code, storage });
         }
         asked = next;
     }
