@@ -110,7 +110,7 @@ impl Candidate {
     }
 }
 
-/// PivotLanes pivots side by side (SIMD layout). Unused lanes have weight 0.
+/// Four pivots side by side (SIMD layout). Unused lanes have weight 0.
 #[derive(Clone, Copy, Default)]
 struct PivotLanes {
     x: [f64; 4],

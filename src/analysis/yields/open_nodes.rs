@@ -1,4 +1,4 @@
-//! OpenNodes nodes of branch and bound: a priority queue by bound, largest first; ties go to the oldest, so that the same request takes the same
+//! Open nodes of branch and bound: a priority queue by bound, largest first; ties go to the oldest, so that the same request takes the same
 //! path.
 
 use std::{cmp::Ordering, collections::BinaryHeap};

@@ -39,7 +39,7 @@ pub struct Solved {
     pub hull_bound: f64,
 }
 
-/// A level at which more money flows: a pool opens up to its chord_end, or a pool with a constant rate takes all.
+/// A level at which more money flows: a pool opens up to the end of its chord, or a pool with a constant rate takes all.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     slope: f64,
@@ -149,7 +149,7 @@ impl TokenProblem<'_> {
         level
     }
 
-    /// Optimum over the hulls with `required` used, `free` optional and all others unused; `None` if the minimum deposits exceed the budget.
+    /// Optimum over the hulls with `required` used, `free` optional and all others unused; `None` if the minimum deposits do not fit.
     pub fn relax(&self, required: &[u32], free: &[u32]) -> Option<Relaxed> {
         let least: f64 = required.iter().map(|&item| self.items[item as usize].low).sum();
         if least > self.budget * (1.0 + 1e-13) {

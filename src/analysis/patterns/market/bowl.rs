@@ -1,4 +1,4 @@
-//! Candidate search for cups with a handle and rounding bottoms. Their mirrored forms are found on the upside-down prices.
+//! Candidate search for cups with a handle and rounding bottoms. Their mirrored forms are found in the upside-down prices.
 
 use super::{
     candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd, tolerance_used},

@@ -1,4 +1,4 @@
-//! Candidate search for bull flags and pennants: a consolidation after a steep rise. Bear flags are found on the upside-down prices.
+//! Candidate search for bull flags and pennants: a consolidation after a steep rise. Bear flags are found in the upside-down prices.
 
 use super::{
     candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd},

@@ -14,7 +14,7 @@ use super::{
 /// Maximum mean swing, relative to that of a random walk of the same length.
 const WIDEST: f64 = 1.15;
 
-/// All runs of turns at one scale, searched on the upright prices only.
+/// All runs of turns at one scale, searched in the upright prices only.
 pub(super) fn search(prices: &LogPrices, scale: &PivotScale, found: &mut Candidates<'_>) {
     let pivots = &scale.pivots;
     let mut sides = [PivotSide::new(-1.0), PivotSide::new(1.0)];

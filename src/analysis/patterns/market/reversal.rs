@@ -1,4 +1,4 @@
-//! Candidate search for double and triple bottoms and inverse heads and shoulders. Tops are found on the upside-down prices.
+//! Candidate search for double and triple bottoms and inverse heads and shoulders. Tops are found in the upside-down prices.
 
 use super::{
     candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd, tolerance_used},
