@@ -13,8 +13,7 @@ const MAX_REREAD: usize = 256 << 20;
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
 const UNCLOSED: &str = "a quote is opened and never closed; the row is rejected";
 const AFTER_QUOTE: &str = "text follows a closing quote; the row is rejected";
-const NOT_UTF8: &str =
-    "the row is not UTF-8; it is rejected: save the file as UTF-8, or take it with `tokendeck import`, which reads Windows-1252";
+const NOT_UTF8: &str = "the row is not UTF-8; it is rejected: save it as UTF-8, or use `tokendeck import`";
 
 pub(super) struct CsvRows {
     input: Input,

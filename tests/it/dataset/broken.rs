@@ -61,9 +61,7 @@ fn cases() -> Vec<Case> {
                 .concat(),
             1,
             1,
-            &[
-                "Error holder_counts.csv:1: the row is not UTF-8; it is rejected: save the file as UTF-8, or take it with `tokendeck import`, which reads Windows-1252",
-            ],
+            &["Error holder_counts.csv:1: the row is not UTF-8; it is rejected: save it as UTF-8, or use `tokendeck import`"],
         ),
         case(
             "bad and empty key cells",

@@ -144,8 +144,11 @@ fn supplies_and_balances_in_smallest_units_are_told_with_the_line_that_mends_the
         );
         assert!(told.is_some() || found.is_empty(), "{found:?}");
     }
-    let holders: String = (1..=5).map(|i| format!("{UNI},0x{i:040x},{i}{}\n", "0".repeat(24))).collect();
-    let dataset = load_texts(&[("tokens.csv", TOKENS), ("holders.csv", &format!("token_address,holder_address,balance\n{holders}"))]);
+    let mut holders = "token_address,holder_address,balance\n".to_owned();
+    for i in 1..=5 {
+        writeln!(holders, "{UNI},0x{i:040x},{i}{}", "0".repeat(24)).unwrap();
+    }
+    let dataset = load_texts(&[("tokens.csv", TOKENS), ("holders.csv", &holders)]);
     let found = findings(table(&dataset.expect("loads"), "holders"));
     assert!(found.iter().any(|found| found.contains("[tables.holders.columns] balance = { unit = \"raw\" }")), "{found:?}");
 }
