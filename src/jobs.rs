@@ -278,9 +278,9 @@ impl Jobs {
 
 /// The store of jobs and alerts for command-line use; runs no job.
 #[derive(Debug)]
-pub struct StoredJobs(JobStore);
+pub struct OfflineJobs(JobStore);
 
-impl StoredJobs {
+impl OfflineJobs {
     pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
         crate::state::create_dir(state_dir)?;
         Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))

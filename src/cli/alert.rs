@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::{
     LocationArgs,
     outcome::{Failure, Outcome, print, print_line},
-    program::{Program, configuration, stored_jobs},
+    program::{Program, configuration, offline_jobs},
     shot::token,
     table::section,
 };
@@ -59,24 +59,24 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
     let list = |location: &LocationArgs| {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
-        let stored = stored_jobs(&config).map_err(Failure::Bad)?;
-        print(listed(&stored.alerts(&config.datasets.dir, FIRED).map_err(failed)?))
+        let jobs = offline_jobs(&config).map_err(Failure::Bad)?;
+        print(listed(&jobs.alerts(&config.datasets.dir, FIRED).map_err(failed)?))
     };
     let Some(command) = &args.command else { return list(&args.location) };
     match command {
         Command::List { location } => list(location),
         Command::Add { condition, token, location } => {
             let program = Program::open_loaded(location)?;
-            let stored = stored_jobs(&program.config).map_err(Failure::Bad)?;
+            let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
             let request = AlertBody { token_address: *token, condition: condition.trim().to_owned() };
-            let alert = stored.add_alert(&program.deck, &request).map_err(failed)?;
+            let alert = jobs.add_alert(&program.deck, &request).map_err(failed)?;
             let already =
                 if alert.holds > 0 { format!(", holds for {} already", many(alert.holds, "token", "tokens")) } else { String::new() };
             print_line(&format!("{}{already}", alert.alert_id))
         }
         Command::Remove { id, location } => {
             let config = configuration(location.config.as_deref())?;
-            stored_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(failed)?;
+            offline_jobs(&config).map_err(Failure::Bad)?.remove_alert(id).map_err(failed)?;
             print(format!("removed {id}\n"))
         }
     }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     outcome::{Failure, Outcome, print},
-    program::{configuration, stored_jobs},
+    program::{configuration, offline_jobs},
     table::section,
 };
 use crate::{
@@ -52,7 +52,7 @@ enum Command {
 
 pub(super) fn run(args: &JobsArgs) -> Outcome {
     let config = configuration(args.config.as_deref())?;
-    let jobs = stored_jobs(&config).map_err(Failure::Bad)?;
+    let jobs = offline_jobs(&config).map_err(Failure::Bad)?;
     let failed = |problem: Problem| Failure::Bad(problem.detail);
     match &args.command {
         None => print(listed(&jobs.list(1, LISTED).map_err(failed)?)),

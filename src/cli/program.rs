@@ -21,7 +21,7 @@ use crate::{
     config::{self, Config},
     dataset::{cache::CacheOptions, load::asks, manifest},
     deck::{Deck, DeckEvent, DeckOptions},
-    jobs::{JobOptions, Jobs, StoredJobs},
+    jobs::{JobOptions, Jobs, OfflineJobs},
     state::{Dirs, keys::Keys, remote::Remote},
     wire::{Ledger, MemoryLedger, Wire},
 };
@@ -160,8 +160,8 @@ pub(super) fn job_options(config: &Config) -> JobOptions {
 }
 
 /// Opens this user's stored jobs without running any.
-pub(super) fn stored_jobs(config: &Config) -> Result<StoredJobs, String> {
-    StoredJobs::open(&Dirs::find()?.state, &job_options(config))
+pub(super) fn offline_jobs(config: &Config) -> Result<OfflineJobs, String> {
+    OfflineJobs::open(&Dirs::find()?.state, &job_options(config))
 }
 
 pub(super) fn open_keys(config: &Config) -> Result<Keys, String> {

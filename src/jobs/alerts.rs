@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Jobs, StoredJobs,
+    Jobs, OfflineJobs,
     alert::{Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert},
     store::{JobStore, NewAlert},
 };
@@ -73,7 +73,7 @@ impl Jobs {
     }
 }
 
-impl StoredJobs {
+impl OfflineJobs {
     /// Like `Jobs::add_alert`, on the data that the deck has loaded.
     pub fn add_alert(&self, deck: &Deck, request: &AlertBody) -> Result<Alert> {
         add(&self.0, deck, request, &Progress::default())

@@ -14,7 +14,7 @@ use tokendeck::{
     dataset::address::Address,
     deck::{Deck, DeckEvent, DeckOptions},
     error::{Code, Problem},
-    jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, StoredJobs},
+    jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
     question::progress::Progress,
 };
 
@@ -173,9 +173,9 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
     assert_eq!(bench.jobs.remove_alert(id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
     assert_eq!(bench.list().fired.iter().filter(|fired| fired.alert_id == one.alert_id).count(), 2, "what it fired stays");
     // Another dataset has no alerts.
-    let stored = StoredJobs::open(bench.state.path(), &JobOptions::default()).unwrap();
-    assert_eq!(stored.alerts(bench.data.path(), 9).unwrap().alerts.len(), 1);
-    assert_eq!(stored.alerts(bench.state.path(), 9).unwrap(), AlertList::default());
+    let offline = OfflineJobs::open(bench.state.path(), &JobOptions::default()).unwrap();
+    assert_eq!(offline.alerts(bench.data.path(), 9).unwrap().alerts.len(), 1);
+    assert_eq!(offline.alerts(bench.state.path(), 9).unwrap(), AlertList::default());
 }
 
 #[test]
@@ -237,15 +237,15 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
     write(&data, &[(A, "A", 10.0)]);
     let deck = Deck::new(&data, DeckOptions::default()).unwrap();
     deck.load().unwrap();
-    let stored = StoredJobs::open(&state, &JobOptions::default()).unwrap();
-    stored.add_alert(&deck, &request(Some(A), "price>20")).unwrap();
+    let offline = OfflineJobs::open(&state, &JobOptions::default()).unwrap();
+    offline.add_alert(&deck, &request(Some(A), "price>20")).unwrap();
     let (mut killed, mut came_to_hold, mut random) = (0_u32, 0_u32, 88_172_645_463_325_252_u64);
     for step in 1_u32.. {
         let holds = step % 2;
         write(&data, &[(A, "A", if holds == 1 { 30.0 } else { 10.0 } + f64::from(step) / 100.0)]);
         came_to_hold += holds;
         let mut patience = 40_000;
-        while stored.alerts(&data, 1).unwrap().alerts[0].holds != u64::from(holds) {
+        while offline.alerts(&data, 1).unwrap().alerts[0].holds != u64::from(holds) {
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "alerts::child_that_looks", "--ignored", "--nocapture"])
                 .env(CHILD, place.path())
@@ -265,7 +265,7 @@ fn no_alert_is_lost_or_fired_twice_when_the_program_is_killed() {
             child.wait().unwrap();
             killed += 1;
         }
-        let list = stored.alerts(&data, 1_000).unwrap();
+        let list = offline.alerts(&data, 1_000).unwrap();
         assert_eq!(list.fired.len(), came_to_hold as usize, "step {step}, after {killed} kills");
         // On a busy machine many are killed before their first check.
         if killed >= kills && came_to_hold > 1 {

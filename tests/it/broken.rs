@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// A broken environment in the user's home.
-struct BrokenEnvironment {
+struct Environment {
     what: &'static str,
     files: &'static [(&'static str, &'static str)],
     /// The commands affected.
@@ -32,73 +32,73 @@ const READ: &[&[&str]] =
 /// All commands that read a configuration.
 const START: &[&[&str]] = &[&[], &["get", "/tokens"], &["serve"], &["key"], &["shot", "tokens", "--out", "a.txt"]];
 
-const ENVIRONMENTS: &[BrokenEnvironment] = &[
-    BrokenEnvironment { what: "no folder", files: &[], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
-    BrokenEnvironment {
+const ENVIRONMENTS: &[Environment] = &[
+    Environment { what: "no folder", files: &[], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
+    Environment {
         what: "a file for a folder",
         files: &[("data", "not a folder")],
         commands: READ,
         code: 1,
         says: &["data", "tokendeck demo"],
     },
-    BrokenEnvironment { what: "an empty folder", files: &[("data/.keep", "")], commands: READ, code: 1, says: &["data"] },
-    BrokenEnvironment {
+    Environment { what: "an empty folder", files: &[("data/.keep", "")], commands: READ, code: 1, says: &["data"] },
+    Environment {
         what: "a folder of other things",
         files: &[("data/photo.jpg", "\u{fffd}"), ("data/notes.txt", "hello")],
         commands: READ,
         code: 1,
         says: &["data"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "tables, but none of tokens",
         files: &[("data/gas.csv", "chain,usd_per_100k_gas\neth,1.5\n")],
         commands: READ,
         code: 1,
         says: &["tokens"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "a table of tokens without the columns it needs",
         files: &[("data/tokens.csv", "colour,size\nred,7\n")],
         commands: READ,
         code: 1,
         says: &["tokens"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "a manifest that is no TOML",
         files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens\nfiles = 3")],
         commands: READ,
         code: 1,
         says: &["dataset.toml"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "a manifest with a member it does not know",
         files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens]\nfile_names = 'tokens.csv'\n")],
         commands: READ,
         code: 1,
         says: &["dataset.toml", "file_names"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "a misspelt setting",
         files: &[("config.toml", "[api]\nlisen = '127.0.0.1:0'\n")],
         commands: START,
         code: 2,
         says: &["config.toml", "lisen", "did you mean `api.listen`"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "a configuration that is no TOML",
         files: &[("config.toml", "[api\n")],
         commands: START,
         code: 2,
         says: &["config.toml"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "a setting of another kind",
         files: &[("config.toml", "[api]\nconnections = 'many'\n")],
         commands: START,
         code: 2,
         says: &["config.toml", "connections"],
     },
-    BrokenEnvironment {
+    Environment {
         what: "a theme that is none",
         files: &[
             ("data/tokens.csv", GOOD),
