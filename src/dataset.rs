@@ -9,10 +9,12 @@ pub mod cell;
 pub mod chain;
 mod coerce;
 pub mod export;
+pub mod file_names;
 pub mod findings;
 pub mod grid;
 pub mod holding;
 pub mod import;
+pub mod in_place;
 pub mod interval;
 pub mod invariants;
 pub mod load;
@@ -24,17 +26,15 @@ mod origin;
 pub mod progress;
 mod repeats;
 pub mod rows;
-pub mod runs;
+pub mod rows_by_address;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod schema;
-pub mod shelf;
 pub mod source;
 mod text_runs;
 pub mod time;
 pub(crate) mod wall_clock;
 pub mod watch;
-pub mod within;
 pub mod yields;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -49,14 +49,14 @@ use self::{
     candles::CandleTable,
     chain::Chain,
     findings::Findings,
+    in_place::InPlaceCache,
     invariants::series::Observed,
     rows::{
         ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
         PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
     },
-    runs::Runs,
+    rows_by_address::RowsByAddress,
     schema::{TABLES, TableSchema},
-    shelf::Shelf,
     time::Time,
 };
 
@@ -90,13 +90,13 @@ pub struct Dataset {
     fee_tiers: Vec<FeeTierRow>,
     pools: Vec<PoolRow>,
     pool_index: HashMap<Address, Vec<u32>>,
-    transfers: Runs<TransferRow>,
-    pool_events: Runs<PoolEventRow>,
-    contracts: Runs<ContractRow>,
+    transfers: RowsByAddress<TransferRow>,
+    pool_events: RowsByAddress<PoolEventRow>,
+    contracts: RowsByAddress<ContractRow>,
     /// Contracts by deployer.
     creations: Creations,
     created: HashMap<Address, Time>,
-    scams: Runs<ScamRow>,
+    scams: RowsByAddress<ScamRow>,
     locks: ByToken<LockRow>,
     /// Funding transfers by recipient.
     funding: ByToken<FundingRow>,
@@ -117,18 +117,18 @@ pub struct Table {
     /// The rows of a large table, in the cache; `frame` is empty then.
     pub large: Option<Arc<LargeTable>>,
     /// The rows of a table that is queried in place, at an engine; `frame` is empty then.
-    pub shelf: Option<Arc<Shelf>>,
+    pub in_place: Option<Arc<InPlaceCache>>,
     pub state: TableState,
     /// Position in the files of the error that made the table unusable.
-    pub fault: Option<Spot>,
+    pub error_position: Option<SourcePosition>,
     pub sources: Vec<TableFile>,
     pub findings: Findings,
     /// Figures of its rows to be cross-checked against other tables.
     pub observed: Vec<Observed>,
     /// Origin of the rows of a remote table.
-    pub elsewhere: Option<load::Elsewhere>,
+    pub remote: Option<load::RemoteOrigin>,
     /// Whether the table is unusable because one of its files was written to during the read.
-    pub moved: bool,
+    pub changed_during_read: bool,
     /// Number of rejected rows.
     pub rows_bad: u64,
     /// Load time in milliseconds.
@@ -146,7 +146,7 @@ pub enum TableState {
 
 /// A position in the source files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
+pub struct SourcePosition {
     /// Path, relative to the dataset's folder for files inside it.
     pub file: String,
     /// 1-based row, counting data rows only; in `dataset.toml` the line.
@@ -189,14 +189,14 @@ impl Table {
             others: DataFrame::default(),
             approximate: Vec::new(),
             large: None,
-            shelf: None,
+            in_place: None,
             state: TableState::Absent,
-            fault: None,
+            error_position: None,
             sources: Vec::new(),
             findings: Findings::default(),
             observed: Vec::new(),
-            elsewhere: None,
-            moved: false,
+            remote: None,
+            changed_during_read: false,
             rows_bad: 0,
             load_ms: 0,
         }
@@ -205,7 +205,7 @@ impl Table {
     /// Number of rows, whether in memory, in the cache or at an engine.
     pub fn height(&self) -> usize {
         let here = || self.large.as_ref().map_or(self.frame.height(), |large| large.height());
-        self.shelf.as_ref().map_or_else(here, |shelf| shelf.rows as usize)
+        self.in_place.as_ref().map_or_else(here, |in_place| in_place.rows as usize)
     }
 
     pub fn loaded(&self) -> bool {
@@ -229,7 +229,7 @@ impl Dataset {
         if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
             let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
             let others = load::others::by_token(&table.frame, &table.others, &addresses);
-            let own = |column: &Column| Some(OwnColumn { name: names::lasting(column.name())?, kind: cell::kind_of(column) });
+            let own = |column: &Column| Some(OwnColumn { name: names::intern(column.name())?, kind: cell::kind_of(column) });
             dataset.own_columns = others.columns().iter().filter_map(own).collect();
             dataset.token_others = others;
         }
@@ -268,8 +268,8 @@ impl Dataset {
     }
 
     /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
-    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> Runs<T> {
-        self.table(name).map_or_else(Runs::default, |table| Runs::new(table, key))
+    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> RowsByAddress<T> {
+        self.table(name).map_or_else(RowsByAddress::default, |table| RowsByAddress::new(table, key))
     }
 
     /// Rows of the table `name` by token, from memory or from the cache.
@@ -333,7 +333,7 @@ impl Dataset {
     }
 
     /// Order of all `posts`, newest first. The first call sorts them: `step` receives (done, total), and its error aborts the sort.
-    pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::Places, E> {
+    pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::RowSelection, E> {
         self.posts_newest.places(&self.posts, step)
     }
 
@@ -384,17 +384,17 @@ impl Dataset {
     }
 
     /// Transfers by token, oldest first, those without a time last.
-    pub fn transfers(&self) -> &Runs<TransferRow> {
+    pub fn transfers(&self) -> &RowsByAddress<TransferRow> {
         &self.transfers
     }
 
     /// Events by pool, oldest first.
-    pub fn pool_events(&self) -> &Runs<PoolEventRow> {
+    pub fn pool_events(&self) -> &RowsByAddress<PoolEventRow> {
         &self.pool_events
     }
 
     /// Contract code by token.
-    pub fn contracts(&self) -> &Runs<ContractRow> {
+    pub fn contracts(&self) -> &RowsByAddress<ContractRow> {
         &self.contracts
     }
 
@@ -409,7 +409,7 @@ impl Dataset {
     }
 
     /// Known scams, by address.
-    pub fn scams(&self) -> &Runs<ScamRow> {
+    pub fn scams(&self) -> &RowsByAddress<ScamRow> {
         &self.scams
     }
 
@@ -434,7 +434,7 @@ impl Dataset {
     /// Whether a table in the cache or at an engine was found damaged since it was loaded: answers from it must not be trusted.
     pub fn is_damaged(&self) -> bool {
         let large = || self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged());
-        large() || self.tables.iter().filter_map(|table| table.shelf.as_ref()).any(|shelf| shelf.is_damaged())
+        large() || self.tables.iter().filter_map(|table| table.in_place.as_ref()).any(|in_place| in_place.is_damaged())
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -442,7 +442,7 @@ impl Dataset {
     }
 
     /// Reason why the dataset has no rows of the table, for the user; none where the table is loaded.
-    pub fn lack(&self, name: &str) -> Option<String> {
+    pub fn absence_reason(&self, name: &str) -> Option<String> {
         match self.table(name).map(|table| &table.state) {
             Some(TableState::Loaded) => None,
             Some(TableState::Unusable(reason)) => Some(format!("The `{name}` table is there and could not be used: {reason}.")),

@@ -30,7 +30,7 @@ use self::{
     pending::{Coming, Pending},
 };
 use crate::{
-    dataset::cache::{CacheOptions, give_back},
+    dataset::cache::{CacheOptions, trim_heap},
     error::{Code, Problem, Result},
     question::{
         Find, Question,
@@ -235,7 +235,7 @@ impl Deck {
         if let Some(known) = self.known_by_key::<Q>(key.0, &key.1) {
             return Ok(known);
         }
-        let _here = fetch(snapshot, &question.wants(snapshot), progress)?;
+        let _here = fetch(snapshot, &question.fetch_keys(snapshot), progress)?;
         let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
         let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
@@ -292,7 +292,7 @@ impl Deck {
         if tidied.elapsed() >= TIDY_EVERY {
             *tidied = Instant::now();
             drop(tidied);
-            give_back();
+            trim_heap();
         }
     }
 

@@ -42,7 +42,7 @@ pub use self::{
 /// Concurrent requests.
 const REQUESTS_MAX: usize = 6;
 /// Poll interval for cancellation while waiting for an answer.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Bytes received between two writes to the ledger: a killed program may leave this many out.
 const SPEND_EVERY: u64 = 16 << 20;
 
@@ -224,7 +224,7 @@ impl Wire {
         let (sender, answer) = sync_channel(1);
         let task = self.runtime()?.spawn(async move { sender.send(work.await).unwrap_or_default() });
         loop {
-            match answer.recv_timeout(LOOK) {
+            match answer.recv_timeout(POLL_INTERVAL) {
                 Ok(answer) => return answer,
                 Err(RecvTimeoutError::Timeout) if stopped() => {
                     task.abort();

@@ -147,7 +147,7 @@ impl<Q: Tabular> Find for FindRows<Q> {
     type Found = Tabled;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
-        let _here = fetch(snapshot, &self.question.wants_of(snapshot, self.whole), progress)?;
+        let _here = fetch(snapshot, &self.question.fetch_keys_of(snapshot, self.whole), progress)?;
         self.question.tabled(&self.snapshot, self.whole, progress)
     }
 }

@@ -258,7 +258,7 @@ impl From<LoadError> for ImportError {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Cancelled => Self::Cancelled,
-            LoadError::Moved => Self::Failed(error.to_string()),
+            LoadError::ChangedDuringRead => Self::Failed(error.to_string()),
             LoadError::Unusable(unusable) => Self::Failed(unusable.reason),
         }
     }

@@ -10,8 +10,8 @@ use std::{
 use super::{Deck, DeckEvent};
 use crate::{
     dataset::{
-        Dataset, Spot, TableState, cache,
-        load::{LoadError, asks, load_as},
+        Dataset, SourcePosition, TableState, cache,
+        load::{LoadError, load_as, origins_to_agree},
         progress::{Cancelled, LoadProgress},
         time::Time,
         wall_clock::now,
@@ -62,7 +62,7 @@ pub struct LoadFailure {
     /// One line for the user.
     pub reason: String,
     /// Location in the files, if there is a single one.
-    pub spot: Option<Spot>,
+    pub position: Option<SourcePosition>,
     /// Time of the first failure since the last successful load.
     pub since: Time,
     /// The dataset folder.
@@ -92,24 +92,24 @@ impl Deck {
             let stood = |name: &str| standing.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
             for table in &dataset.tables {
                 match &table.state {
-                    TableState::Unusable(_) if table.moved => return Err(LoadError::Moved),
+                    TableState::Unusable(_) if table.changed_during_read => return Err(LoadError::ChangedDuringRead),
                     TableState::Unusable(reason) if stood(table.schema.name) => {
                         let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
-                        return Err(LoadError::unusable(reason, table.fault.clone()));
+                        return Err(LoadError::unusable(reason, table.error_position.clone()));
                     }
                     _ => {}
                 }
             }
             let now = FileStamps::of(&self.folder());
-            if now == *before || growing && now.appends_to(before, ends) { Ok(()) } else { Err(LoadError::Moved) }
+            if now == *before || growing && now.appends_to(before, ends) { Ok(()) } else { Err(LoadError::ChangedDuringRead) }
         });
         match outcome {
-            Err(LoadError::Moved) => Reload::Moved,
+            Err(LoadError::ChangedDuringRead) => Reload::Moved,
             _ => Reload::Done,
         }
     }
 
-    /// Loads, and swaps in if `accept` agrees, given the file stamps from before the load. With `again`, moved files are no failure, since
+    /// Loads, and swaps in if `accept` agrees, given the file stamps from before the load. With `again`, changed files are no failure, since
     /// the caller retries.
     fn load_if(
         self: &Arc<Self>,
@@ -137,32 +137,32 @@ impl Deck {
             accept(&dataset, &stamps, &ends).map(|()| self.swap(self.next_generation(), dataset))
         }))
         .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
-        let spot = match &outcome {
-            Err(LoadError::Unusable(unusable)) => unusable.spot.clone(),
+        let position = match &outcome {
+            Err(LoadError::Unusable(unusable)) => unusable.position.clone(),
             _ => None,
         };
-        let asks = self.options.wire.as_ref().map_or_else(Vec::new, |wire| asks(&folder, wire));
+        let asks = self.options.wire.as_ref().map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
         let mut state = self.load_lock();
         state.running = false;
         state.asks = asks;
         state.took = if growing { start.elapsed() } else { Duration::ZERO };
-        let moved = again && matches!(&outcome, Err(LoadError::Moved));
-        if moved {
+        let is_changing = again && matches!(&outcome, Err(LoadError::ChangedDuringRead));
+        if is_changing {
             state.stamps = Some(FileStamps::default());
         } else {
             let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
             state.failure = outcome.as_ref().err().map(|error| LoadFailure {
                 reason: error.to_string(),
-                spot,
+                position,
                 since: before.map_or(ended, |before| before.since),
                 folder,
             });
             state.ended = Some(ended);
         }
         drop(state);
-        cache::give_back();
+        cache::trim_heap();
         match &outcome {
-            Err(_) if moved => {}
+            Err(_) if is_changing => {}
             Ok(snapshot) => self.tell(DeckEvent::Reloaded(snapshot.generation)),
             Err(error) => self.tell(DeckEvent::LoadFailed(error.to_string())),
         }

@@ -12,11 +12,11 @@ use super::{
     store::{JobStore, NewAlert},
 };
 use crate::{
-    dataset::{address::Address, shelf::Want, wall_clock::now},
+    dataset::{address::Address, in_place::FetchKey, wall_clock::now},
     deck::{Deck, fetch},
     error::{Code, Problem, Result},
     question::{
-        holders::balances_wanted,
+        holders::balance_keys,
         parameter::clip,
         progress::Progress,
         search::holding::{ConditionMatch, MatchedTokens},
@@ -100,12 +100,12 @@ fn add(store: &JobStore, deck: &Deck, wish: &AlertBody, progress: &Progress) -> 
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.
 pub(super) fn held(deck: &Deck, snapshot: &Snapshot, wish: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
-    let mut wants = Vec::new();
+    let mut keys = Vec::new();
     if let Some(token) = &wish.token_address {
-        wants.push(Want::Chart(*token));
-        wants.extend(balances_wanted(snapshot, token));
+        keys.push(FetchKey::Chart(*token));
+        keys.extend(balance_keys(snapshot, token));
     }
-    let _here = fetch(snapshot, &wants, progress)?;
+    let _here = fetch(snapshot, &keys, progress)?;
     let wanted = ConditionMatch { condition: wish.condition.clone(), token: wish.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();

@@ -64,7 +64,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     }
     let by_patterns = wants("best_pattern") || wants("recommendedAction");
     let by_indicators = wants("rsi_14") || wants("from_52w_high");
-    if (by_patterns || by_indicators) && snapshot.dataset.shelf("candles").is_some() {
+    if (by_patterns || by_indicators) && snapshot.dataset.in_place("candles").is_some() {
         if_there(require_candles(snapshot, &token))?;
     }
     let candles = snapshot.dataset.candles().of(&token);

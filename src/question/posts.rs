@@ -22,7 +22,7 @@ use crate::{
     dataset::{
         RowsOf,
         address::Address,
-        cache::{LargeTable, Places, PlacesWriter, SortBy, first, rank},
+        cache::{LargeTable, RowSelection, RowSelectionWriter, SortBy, sort_rows, top_rows},
         grid::{Grid, Ordered},
         rows::Post,
     },
@@ -73,7 +73,7 @@ impl Question for TokenPostsQuestion {
             limit: self.limit,
             total: posts.len() as u64,
             posts: posts.part(page_range(self.page, self.limit)),
-            missing: snapshot.dataset.lack("posts").filter(|_| self.explain),
+            missing: snapshot.dataset.absence_reason("posts").filter(|_| self.explain),
         })
     }
 }
@@ -186,7 +186,7 @@ impl Question for PostsQuestion {
         let (places, total) = self.places(snapshot, Some(page.end), progress)?;
         let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).map(PostRow::from).collect();
         let posts = Rows::new(posts, &self.only);
-        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.lack("posts") })
+        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.absence_reason("posts") })
     }
 }
 
@@ -205,7 +205,7 @@ impl Tabular for PostsQuestion {
 
 impl PostsQuestion {
     /// Row indices of the matching posts, in order, and their number. With `wanted`, only that many of the first are guaranteed.
-    pub fn places(&self, snapshot: &Snapshot, wanted: Option<usize>, progress: &Progress) -> Result<(Places, usize)> {
+    pub fn places(&self, snapshot: &Snapshot, wanted: Option<usize>, progress: &Progress) -> Result<(RowSelection, usize)> {
         let (tokens, words): (Vec<&str>, Vec<&str>) =
             self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::asked(word).is_some());
         let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
@@ -221,14 +221,14 @@ impl PostsQuestion {
         {
             let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
             let by = SortBy { ties: &ties, ..SortBy::from(by) };
-            let rows = Places::Run(0..table.height());
-            return Ok((Places::from(first(table, by, &rows, wanted, step)?), table.height()));
+            let rows = RowSelection::Run(0..table.height());
+            return Ok((RowSelection::from(top_rows(table, by, &rows, wanted, step)?), table.height()));
         }
         // Newest first: a token's posts are stored so.
         let found = match tokens.first().and_then(|word| Address::asked(word)) {
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);
-                Matches { posts: dataset.posts_of(&token), start: rows.start, places: Places::Run(rows) }
+                Matches { posts: dataset.posts_of(&token), start: rows.start, places: RowSelection::Run(rows) }
             }
             None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(step)? },
         };
@@ -238,15 +238,17 @@ impl PostsQuestion {
         let ordered = SortBy { ties: &ties, ..SortBy::from(by) };
         let places = match (large, wanted) {
             _ if newest => found.places,
-            (Some(table), Some(wanted)) if wanted <= FIRST_MAX => Places::from(first(table, ordered, &found.places, wanted, step)?),
-            (Some(table), _) => rank(table, ordered, &found.places, step)?,
+            (Some(table), Some(wanted)) if wanted <= FIRST_MAX => {
+                RowSelection::from(top_rows(table, ordered, &found.places, wanted, step)?)
+            }
+            (Some(table), _) => sort_rows(table, ordered, &found.places, step)?,
             (None, _) => self.sorted(&found),
         };
         Ok((places, total))
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
-    fn sorted(&self, found: &Matches<'_>) -> Places {
+    fn sorted(&self, found: &Matches<'_>) -> RowSelection {
         let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
         let mut rows: Vec<(u32, &Post)> =
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
@@ -256,7 +258,7 @@ impl PostsQuestion {
             value => SortKey::of(value),
         };
         put_in_order(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
-        Places::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
+        RowSelection::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
     }
 }
 
@@ -268,7 +270,7 @@ struct Matches<'a> {
     posts: RowsOf<'a, Post>,
     /// Row index of the first candidate.
     start: usize,
-    places: Places,
+    places: RowSelection,
 }
 
 impl Matches<'_> {
@@ -287,7 +289,7 @@ impl Matches<'_> {
 
     fn keep(self, holds: &[u64], large: Option<&LargeTable>) -> Result<Self> {
         let start = self.start;
-        let mut places = PlacesWriter::beside(large);
+        let mut places = RowSelectionWriter::beside(large);
         for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
             places.push(place as u32)?;
         }

@@ -3,7 +3,7 @@
 
 use super::{
     Question,
-    holders::{balances_wanted, require_balances},
+    holders::{balance_keys, require_balances},
     known_token,
     memory::security::InShort,
     parameter::{CONTRACT, EXPLAIN},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     analysis::security::{SecurityInference, facts::called_scam, infer},
-    dataset::{address::Address, shelf::Want},
+    dataset::{address::Address, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -33,8 +33,8 @@ impl Question for SecurityQuestion {
         true
     }
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        balances_wanted(snapshot, &self.contract_address)
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        balance_keys(snapshot, &self.contract_address)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {

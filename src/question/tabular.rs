@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Question, progress::Progress, snapshot::Snapshot};
 use crate::{
-    dataset::{export::RowBatches, shelf::Want},
+    dataset::{export::RowBatches, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -22,10 +22,10 @@ pub trait Tabular: Question {
     /// The rows of the page, or with `whole` all from its beginning; typed by the schema.
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
 
-    /// As `wants`, for the page or the whole list.
-    fn wants_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    /// As `fetch_keys`, for the page or the whole list.
+    fn fetch_keys_of(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
         let _ = whole;
-        self.wants(snapshot)
+        self.fetch_keys(snapshot)
     }
 }
 

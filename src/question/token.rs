@@ -2,7 +2,7 @@
 
 use super::{
     Question,
-    holders::{balances_wanted, lacks_balances, require_balances},
+    holders::{balance_keys, lacks_balances, require_balances},
     known_token,
     parameter::TOKEN,
     progress::Progress,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     analysis::token::{Thresholds, TokenDetail, detail},
-    dataset::{address::Address, shelf::Want},
+    dataset::{address::Address, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -27,11 +27,11 @@ impl Question for TokenQuestion {
     const SUMMARY: &'static str = "Detailed information for a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
-    fn wants(&self, snapshot: &Snapshot) -> Vec<Want> {
-        balances_wanted(snapshot, &self.token_address)
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        balance_keys(snapshot, &self.token_address)
     }
 
-    /// Checks the token's own balances only; `wants` would also collect the holders that are counted apart.
+    /// Checks the token's own balances only; `fetch_keys` would also collect the holders that are counted apart.
     fn waits(&self, snapshot: &Snapshot) -> bool {
         lacks_balances(snapshot, &self.token_address)
     }

@@ -23,7 +23,7 @@ const FILE_MAX: u64 = 1 << 20;
 /// Time limit of a command of the user that prints keys: they may have to confirm it elsewhere.
 const COMMAND_TIME: Duration = Duration::from_mins(1);
 /// Poll interval for its end.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Store builder with the credentials of its source.
 pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &Connector) -> Result<AmazonS3Builder, Fault> {
@@ -195,7 +195,7 @@ fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Some(status),
-            Ok(None) if Instant::now() < until => thread::sleep(LOOK),
+            Ok(None) if Instant::now() < until => thread::sleep(POLL_INTERVAL),
             Ok(None) | Err(_) => {
                 child.kill().ok();
                 child.wait().ok();

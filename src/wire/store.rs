@@ -27,7 +27,7 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
             return Err(Fault::Refused("is not encrypted: name it in `[sources]` of config.toml, or use https://".to_owned()));
         }
         if place.host().is_some_and(is_near) {
-            return Err(Fault::Refused(format!("lies at {}: name it in `[sources]` of config.toml", NEAR)));
+            return Err(Fault::Refused(format!("lies at {NEAR}: name it in `[sources]` of config.toml")));
         }
     }
     if let Some(reason) = source.and_then(Source::fault) {

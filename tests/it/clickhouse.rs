@@ -22,7 +22,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as
 use tokendeck::{
     dataset::{
         Dataset, TableState,
-        load::{LoadError, asks, load_as},
+        load::{LoadError, load_as, origins_to_agree},
         progress::{Cancelled, LoadProgress},
     },
     error::Code,
@@ -268,7 +268,7 @@ fn without_the_engine_the_rows_of_the_last_load_stay_and_say_so() {
         same_candles(&first, &later);
         assert_eq!(first.identity, later.identity);
         let table = later.table("candles").unwrap();
-        assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some() && elsewhere.sources == ["warehouse"]));
+        assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some() && elsewhere.sources == ["warehouse"]));
         assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("is what it was at 2")));
         // A partial transfer of new rows is rejected.
         bench.server.shared.down.store(false, Ordering::Release);
@@ -311,7 +311,7 @@ fn no_query_is_sent_before_the_person_agrees() {
         let wire = wire_of(vec![source(&bench.server.url())], consent);
         let dataset = bench.load(&wire, 1_000);
         assert!(reason(&dataset).contains("is not asked"), "{}", reason(&dataset));
-        let open = asks(bench.path(), &wire);
+        let open = origins_to_agree(bench.path(), &wire);
         assert_eq!(open, if consent == Consent::Ask { vec!["clickhouse://warehouse"] } else { Vec::new() });
     }
     // A dataset cannot name a server, only a source from the configuration.

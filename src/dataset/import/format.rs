@@ -327,7 +327,7 @@ impl ImportPlan {
                 take.rule(ours).from = Some(theirs.clone());
             }
             for (name, value) in &options.pick {
-                take.manifest.keep.push((name.clone(), std::iter::once(value.clone()).collect()));
+                take.manifest.filters.push((name.clone(), std::iter::once(value.clone()).collect()));
                 take.left_out = "are not picked";
             }
         }
@@ -381,7 +381,7 @@ impl Take {
 
     /// Keeps the rows whose column has one of the values; `left_out` describes the others.
     pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &'static str) -> Self {
-        self.manifest.keep.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
+        self.manifest.filters.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
         self.left_out = left_out;
         self
     }

@@ -72,7 +72,7 @@ pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest)
         names.extend(column.aliases.iter().chain([&column.name]).map(|name| name.to_lowercase()));
         names.extend(other_names(schema, column).map(|(name, _)| name));
     }
-    let said = manifest.columns.values().filter_map(|column| column.from.as_ref()).chain(manifest.keep.iter().map(|(name, _)| name));
+    let said = manifest.columns.values().filter_map(|column| column.from.as_ref()).chain(manifest.filters.iter().map(|(name, _)| name));
     for name in said {
         // A member of an object is read from the object.
         names.extend(path::heads(name).map(str::to_lowercase));

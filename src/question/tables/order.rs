@@ -13,7 +13,7 @@ use super::columns;
 use crate::{
     dataset::{
         Table,
-        cache::{Extent, Places, PlacesWriter, SortBy, first, rank},
+        cache::{Extent, RowSelection, RowSelectionWriter, SortBy, sort_rows, top_rows},
         candles::Interval,
         cell::{CellValue, in_frame},
         grid::Grid,
@@ -66,9 +66,9 @@ impl RowQuery {
     }
 
     /// Row indices that match the filter, in table order.
-    pub(super) fn kept(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<Places> {
+    pub(super) fn kept(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<RowSelection> {
         if self.filter.is_empty() {
-            return Ok(Places::Run(0..grid.height()));
+            return Ok(RowSelection::Run(0..grid.height()));
         }
         filtered(grid, &self.filter, &self.looked_at(table), progress)
     }
@@ -95,25 +95,25 @@ impl RowQuery {
     }
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
-    pub(super) fn ordered(&self, grid: &Grid, kept: Places, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
+    pub(super) fn ordered(&self, grid: &Grid, kept: RowSelection, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
         match (grid, self.sort.as_slice()) {
             (_, []) => Ok(OrderedRows::whole(kept)),
             (Grid::Memory(frame), sort) => {
                 // Polars cannot be cancelled midway; the total is unknown.
                 progress.step(0, 0)?;
-                Ok(OrderedRows::whole(Places::from(sorted(frame, self.table, sort, &kept)?)))
+                Ok(OrderedRows::whole(RowSelection::from(sorted(frame, self.table, sort, &kept)?)))
             }
             // The large table is stored in this order.
             (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
-                Ok(OrderedRows::whole(if sort.descending { Places::Backwards(Box::new(kept)) } else { kept }))
+                Ok(OrderedRows::whole(if sort.descending { RowSelection::Reversed(Box::new(kept)) } else { kept }))
             }
             (Grid::Large(table), sort) => {
                 let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
                 let by = SortBy { ties: &ties, ..SortBy::from((sort[0].column, sort[0].descending)) };
                 let step = |done, total| progress.step(done, total);
                 match count.filter(|_| kept.len() > table.sorting().at_once) {
-                    None => rank(table, by, &kept, step).map(OrderedRows::whole),
-                    Some(count) => Ok(OrderedRows { places: Places::from(first(table, by, &kept, count, step)?), of: Some(kept) }),
+                    None => sort_rows(table, by, &kept, step).map(OrderedRows::whole),
+                    Some(count) => Ok(OrderedRows { places: RowSelection::from(top_rows(table, by, &kept, count, step)?), of: Some(kept) }),
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Find for Whole {
 }
 
 /// Sorted row indices; missing values come last either way, and the sort is stable.
-fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[Order], kept: &Places) -> Result<Vec<u32>> {
+fn sorted(frame: &DataFrame, schema: &TableSchema, sort: &[Order], kept: &RowSelection) -> Result<Vec<u32>> {
     let failed = |error: polars::prelude::PolarsError| {
         tracing::warn!("sorting {}: {error}", schema.name);
         Problem::new(Code::Defect, "The rows cannot be sorted so: choose another column.")
@@ -198,10 +198,10 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: &Progress) -> Result<Places> {
+fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: &Progress) -> Result<RowSelection> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
-    let mut places = PlacesWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
+    let mut places = RowSelectionWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
     for stretches in (0..count).step_by(STRETCH).collect::<Vec<_>>().chunks(STRETCHES) {
         let kept: Result<Vec<Vec<u32>>> = stretches
             .par_iter()
@@ -226,7 +226,7 @@ fn kept_of(grid: &Grid, rows: Range<usize>, filter: &Filter, looked_at: &[Filter
         return Vec::new();
     }
     let names: Vec<&str> = looked_at.iter().map(|column| column.name).collect();
-    keep(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, looked_at)
+    keep(&grid.slice(rows.clone(), Some(&names)), &rows, filter, looked_at)
 }
 
 /// The minimum and maximum of a large table's column in these rows (the zone map), where known without reading them.

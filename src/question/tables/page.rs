@@ -6,9 +6,9 @@ use super::{TableQuestion, columns, loaded_table, order::RowQuery, whose::Whose}
 use crate::{
     dataset::{
         Table,
-        cache::Places,
+        cache::RowSelection,
         grid::{Grid, Ordered},
-        shelf::Want,
+        in_place::FetchKey,
     },
     error::{Code, Problem, Result},
     question::{memory::OrderedRows, paging::FIRST_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot},
@@ -28,7 +28,7 @@ pub(super) struct PageRequest<'a> {
     key: String,
     /// For a remote table: the token of the page. `table` then holds the fetched rows: all of the token, or just the page's in table order.
     whose: Option<Whose<'a>>,
-    want: Option<Want>,
+    fetch_key: Option<FetchKey>,
     /// Where the page begins: a row index if rows are filtered while scanning, else the number of rows before it.
     start: usize,
 }
@@ -51,29 +51,29 @@ impl<'a> PageRequest<'a> {
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::read(cursor, snapshot, &key)).transpose()?;
         let Cursor { place, token } = cursor.unwrap_or_default();
-        let whose = table.shelf.as_deref().and_then(|shelf| Whose::of(shelf, table.schema.name, &filter, token));
+        let whose = table.in_place.as_deref().and_then(|in_place| Whose::of(in_place, table.schema.name, &filter, token));
         let wanted = RowQuery { table: table.schema, filter, sort };
-        let want = whose.as_ref().map(|whose| whose.want(&wanted, place, question.limit, whole));
-        let here = whose.as_ref().zip(want.as_ref()).and_then(|(whose, want)| whose.rows(table, want));
+        let fetch_key = whose.as_ref().map(|whose| whose.key(&wanted, place, question.limit, whole));
+        let here = whose.as_ref().zip(fetch_key.as_ref()).and_then(|(whose, key)| whose.rows(table, key));
         let table = here.map_or(Cow::Borrowed(table), Cow::Owned);
         Ok(Self {
             grid: Grid::of(&table),
             table,
-            want,
+            key,
             snapshot,
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
             wanted,
-            key,
+            fetch_key,
             whose,
             start: place,
         })
     }
 
     /// The fetch requests for a page of a remote table.
-    pub(super) fn wants(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    pub(super) fn fetch_keys(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
         // An invalid request is refused when it is answered.
         let asked = PageRequest::read(question, snapshot, whole).ok().filter(|asked| asked.all_at_hand(whole).is_ok());
-        asked.and_then(|asked| asked.want).into_iter().collect()
+        asked.and_then(|asked| asked.fetch_key).into_iter().collect()
     }
 
     /// Errors: rows of several tokens of a remote table are asked for sorted, filtered by another column, or as a `whole`. Its pages come
@@ -81,8 +81,8 @@ impl<'a> PageRequest<'a> {
     fn all_at_hand(&self, whole: bool) -> Result<()> {
         let is_many = self.whose.as_ref().is_some_and(Whose::is_one_of_many);
         let is_plain = || self.wanted.sort.is_empty() && !Whose::reads_rows(&self.wanted.filter);
-        let Some(shelf) = self.whose.as_ref().filter(|_| is_many && (whole || !is_plain())) else { return Ok(()) };
-        Err(Problem::new(Code::SourceUnavailable, shelf.refusal()))
+        let Some(whose) = self.whose.as_ref().filter(|_| is_many && (whole || !is_plain())) else { return Ok(()) };
+        Err(Problem::new(Code::SourceUnavailable, whose.refusal()))
     }
 
     /// Errors: the rows of a remote table are not fetched yet.
@@ -106,7 +106,7 @@ impl<'a> PageRequest<'a> {
 
     fn page_of_rows(&self, limit: u64, progress: &Progress) -> Result<Page> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        if let (Some(whose), Some(Want::Page { .. })) = (&self.whose, &self.want) {
+        if let (Some(whose), Some(FetchKey::Page { .. })) = (&self.whose, &self.fetch_key) {
             let (end, total) = (self.start.saturating_add(limit), whose.count());
             let next = (end < total).then(|| self.cursor(end));
             return Ok(Page { rows: self.rows(OrderedRows::all(self.grid.height()).places, 0..limit), total: Some(total as u64), next });
@@ -117,7 +117,7 @@ impl<'a> PageRequest<'a> {
             rows.truncate(limit);
             // On the first page without a next one, all matches were seen.
             let total = (self.start == 0 && next.is_none()).then_some(rows.len() as u64);
-            return Ok(Page { rows: self.rows(Places::from(rows), 0..limit), total, next });
+            return Ok(Page { rows: self.rows(RowSelection::from(rows), 0..limit), total, next });
         }
         let end = self.start.saturating_add(limit);
         let shown = self.order(end, progress)?;
@@ -169,7 +169,7 @@ impl<'a> PageRequest<'a> {
         Ok(shown)
     }
 
-    fn rows(&self, places: Places, nth: Range<usize>) -> Ordered {
+    fn rows(&self, places: RowSelection, nth: Range<usize>) -> Ordered {
         Ordered { grid: self.grid.clone(), nth, places, columns: self.columns.clone() }.within()
     }
 

@@ -5,7 +5,7 @@ use crate::{
     dataset::{
         Table, TableState,
         address::Address,
-        shelf::{Fetched, Shelf, Want},
+        in_place::{FetchKey, Fetched, InPlaceCache},
     },
     question::{
         filter::{FieldValue, Filter},
@@ -18,7 +18,7 @@ const TOKEN: &str = "token_address";
 
 /// The token of a page.
 pub(super) struct Whose<'a> {
-    shelf: &'a Shelf,
+    in_place: &'a InPlaceCache,
     table: &'static str,
     /// Its index among the table's tokens.
     pub(super) at: usize,
@@ -29,15 +29,15 @@ pub(super) struct Whose<'a> {
 
 impl<'a> Whose<'a> {
     /// The first matching token from index `from` on; `None` without one.
-    pub(super) fn of(shelf: &'a Shelf, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
+    pub(super) fn of(in_place: &'a InPlaceCache, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
         let (of_tokens, _) = filter.split(|column| column == TOKEN);
         let keeps = |at: &usize| {
-            let text = shelf.tokens().get(*at).map(Address::to_string).unwrap_or_default();
+            let text = in_place.tokens().get(*at).map(Address::to_string).unwrap_or_default();
             of_tokens.matches(|_| Some(FieldValue::text(text.clone())))
         };
-        let mut kept = (from..shelf.tokens().len()).filter(keeps);
+        let mut kept = (from..in_place.tokens().len()).filter(keeps);
         let at = kept.next()?;
-        Some(Self { shelf, table, at, after: kept.next(), before: (0..at).any(|at| keeps(&at)) })
+        Some(Self { in_place, table, at, after: kept.next(), before: (0..at).any(|at| keeps(&at)) })
     }
 
     /// Whether the filter has conditions on other columns, for which rows must be read.
@@ -46,26 +46,26 @@ impl<'a> Whose<'a> {
     }
 
     pub(super) fn token(&self) -> Address {
-        self.shelf.tokens().get(self.at).copied().unwrap_or_default()
+        self.in_place.tokens().get(self.at).copied().unwrap_or_default()
     }
 
     /// Number of its rows.
     pub(super) fn count(&self) -> usize {
-        usize::try_from(self.shelf.count(&self.token())).unwrap_or(usize::MAX)
+        usize::try_from(self.in_place.count(&self.token())).unwrap_or(usize::MAX)
     }
 
     /// The fetch request for a page that begins at row `place` of the token.
-    pub(super) fn want(&self, wanted: &RowQuery, place: usize, limit: u64, whole: bool) -> Want {
+    pub(super) fn key(&self, wanted: &RowQuery, place: usize, limit: u64, whole: bool) -> FetchKey {
         let (table, token) = (self.table, self.token());
         if wanted.sort.is_empty() && !Self::reads_rows(&wanted.filter) && !whole {
-            return self.shelf.page(table, token, place as u64, limit);
+            return self.in_place.page(table, token, place as u64, limit);
         }
-        Want::Rows { table, token }
+        FetchKey::Rows { table, token }
     }
 
     /// The fetched rows, as a table of their own; `None` before they are fetched.
-    pub(super) fn rows(&self, whole: &Table, want: &Want) -> Option<Table> {
-        match &*self.shelf.get(want)? {
+    pub(super) fn rows(&self, whole: &Table, key: &FetchKey) -> Option<Table> {
+        match &*self.in_place.get(key)? {
             Fetched::Rows(table, _) => Some((**table).clone()),
             Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(whole.schema) }),
             Fetched::Chart(_) | Fetched::Balances(_) => None,
@@ -84,7 +84,7 @@ impl<'a> Whose<'a> {
 
     /// The error text of rows not fetched yet.
     pub(super) fn not_here(&self) -> String {
-        format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.shelf.source, self.token())
+        format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.in_place.source, self.token())
     }
 
     /// The error text of a request for rows of several tokens at once.
@@ -93,7 +93,7 @@ impl<'a> Whose<'a> {
             "The rows of `{}` stay at `{}` and come token by token: name one, as in where={TOKEN}={}, or take pages in their own order; \
              read = \"bring\" in dataset.toml brings all.",
             self.table,
-            self.shelf.source,
+            self.in_place.source,
             self.token()
         )
     }

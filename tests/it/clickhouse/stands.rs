@@ -70,7 +70,7 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_engine() {
             let later = bench.load(&broken(&bench, *breaks), rows_min);
             let table = later.table("candles").unwrap();
             assert_eq!((table.height(), &table.state), (3_000, &TableState::Loaded), "{name}: {:?}", table.state);
-            assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
+            assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
             let old = table.findings.kept().iter().find(|finding| finding.reason.starts_with("is what it was at 2")).expect(name);
             assert_eq!(old.severity, Severity::Warning);
             for says in [&["`clickhouse://warehouse/market.candles`"], *says].concat() {

@@ -175,7 +175,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
                 named += 1;
             }
             Err(error) => {
-                assert_eq!(error, LoadError::Moved, "{nth}");
+                assert_eq!(error, LoadError::ChangedDuringRead, "{nth}");
                 named += 1;
             }
         }

@@ -34,7 +34,7 @@ fn no_request_is_sent_before_the_person_agrees() {
         let error = bench.load(&wire).unwrap_err().to_string();
         assert!(error.contains("`s3://bucket/t.csv` is not asked"), "{error}");
         assert_eq!((bench.server.requests(), wire.figures()), (0, Traffic::default()));
-        let open = asks(bench.path(), &wire);
+        let open = origins_to_agree(bench.path(), &wire);
         assert_eq!(open.len(), if consent == Consent::Ask { 2 } else { 0 }, "{open:?}");
         let real = bench.path().canonicalize().unwrap();
         for origin in &open {

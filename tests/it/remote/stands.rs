@@ -116,7 +116,7 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
                 let later = bench.load_with(&broken, rows_min, &Silent).unwrap();
                 let table = later.table("candles").unwrap();
                 assert_eq!((table.height(), &table.state), (196, &TableState::Loaded), "{name}: {:?}", table.state);
-                assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
+                assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
                 let told = reasons(&later);
                 let old =
                     told.iter().find(|reason| reason.starts_with("is what it was at 2")).unwrap_or_else(|| panic!("{name}: {told:?}"));

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use polars::prelude::DataFrame;
 
-use super::Reading;
+use super::TableReader;
 use crate::dataset::{
     findings::{Finding, KEPT_PER_REASON, Severity},
     load::{
         bind::{Bound, answers},
-        elsewhere::{self, Elsewhere, Located},
         others, path,
+        remote::{self, Located, RemoteOrigin},
     },
-    order::{self, Dropped},
+    order::{self, DroppedRows},
     repeats::{self, Difference},
     source::locate::LocatedFile,
 };
@@ -20,10 +20,10 @@ use crate::dataset::{
 /// Minimum number of pools for a finding that all of them yield next to nothing.
 const FRACTIONS_MIN: usize = 10;
 
-impl Reading<'_> {
+impl TableReader<'_> {
     /// Adds findings about duplicate keys of a large table, as `finish` does for one in memory: the first of each file are kept, all are
     /// counted.
-    pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[LocatedFile]) {
+    pub(super) fn note_repeats(&mut self, dropped: &DroppedRows, files: &[LocatedFile]) {
         let mut told: HashMap<u32, Finding> = HashMap::new();
         let mut differing = None;
         for (file, row, differs) in dropped.first() {
@@ -74,7 +74,8 @@ impl Reading<'_> {
     pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
         let used: Vec<&str> =
             bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
-        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
+        let filters =
+            |name: &str| self.manifest.filters.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
         let kept = if others::are_kept(self.schema) { others::names(bound, names) } else { Vec::new() };
         for name in names {
             if !used.contains(&name.as_str()) && !filters(name) {
@@ -133,14 +134,14 @@ impl Reading<'_> {
     }
 
     /// Adds notes about remote files: their sources, their age, files that disappeared.
-    pub(super) fn note_elsewhere(&mut self, located: &Located) {
-        let asked = elsewhere::answers(&located.files).map(|answer| answer.source.clone());
-        let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
+    pub(super) fn note_remote(&mut self, located: &Located) {
+        let asked = remote::answers(&located.files).map(|answer| answer.source.clone());
+        let mut sources: Vec<String> = remote::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
         sources.sort();
         sources.dedup();
         let Some(file) = located.files.iter().find(|file| file.object.is_some() || file.answer.is_some()) else { return };
         let file = file.name.clone();
-        for answer in elsewhere::answers(&located.files) {
+        for answer in remote::answers(&located.files) {
             if let Some(as_of) = &answer.as_of {
                 self.note(&answer.name, format!("is read up to {as_of}; what comes later is read at the next load"));
             }
@@ -155,14 +156,14 @@ impl Reading<'_> {
             self.table.findings.add(finding);
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            self.table.findings.add(elsewhere::stale_note(&file, then, &why.to_string()));
+            self.table.findings.add(remote::stale_note(&file, then, &why.to_string()));
         }
-        let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
+        let unmarked = remote::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {
             self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
         }
-        self.table.elsewhere = Some(Elsewhere { sources, as_of: located.as_of, ..Elsewhere::default() });
-        elsewhere::remember(self.context, self.manifest, located);
+        self.table.remote = Some(RemoteOrigin { sources, as_of: located.as_of, ..RemoteOrigin::default() });
+        remote::remember(self.context, self.manifest, located);
     }
 
     /// Marks inexact amounts: as `dataset.toml` says, or because they are stored as floating-point numbers.
