@@ -31,33 +31,33 @@ pub mod rows_by_address;
 pub(crate) mod sample;
 pub mod schema;
 pub mod source;
+mod table;
 mod text_runs;
 pub mod time;
 pub(crate) mod wall_clock;
 pub mod watch;
 pub mod yields;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{collections::HashMap, path::PathBuf};
 
 use polars::prelude::{Column, DataFrame};
 
-pub use self::by_token::RowsOf;
 use self::{
     address::Address,
     by_token::ByToken,
-    cache::LargeTable,
     candles::CandleTable,
     chain::Chain,
-    findings::Findings,
-    in_place::InPlaceCache,
-    invariants::series::Observed,
     rows::{
         ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
         PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
     },
     rows_by_address::RowsByAddress,
-    schema::{TABLES, TableSchema},
+    schema::TABLES,
     time::Time,
+};
+pub use self::{
+    by_token::RowsOf,
+    table::{RemoteOrigin, SourcePosition, Table, TableFile, TableState},
 };
 
 /// One generation of the analyst's data.
@@ -104,66 +104,6 @@ pub struct Dataset {
     gas: Vec<GasRow>,
 }
 
-/// A loaded table, for the generic views (Data view, `/datasets`, exports).
-#[derive(Debug, Clone)]
-pub struct Table {
-    pub schema: &'static TableSchema,
-    /// Schema columns only, in canonical types (see `load`), sorted, without duplicate keys; empty when `state` is not `Loaded`.
-    pub frame: DataFrame,
-    /// Columns of `tokens` outside the schema, each with a type of its own; row by row beside `frame`.
-    pub others: DataFrame,
-    /// Columns that `dataset.toml` declares approximate.
-    pub approximate: Vec<String>,
-    /// The rows of a large table, in the cache; `frame` is empty then.
-    pub large: Option<Arc<LargeTable>>,
-    /// The rows of a table that is queried in place, at an engine; `frame` is empty then.
-    pub in_place: Option<Arc<InPlaceCache>>,
-    pub state: TableState,
-    /// Position in the files of the error that made the table unusable.
-    pub error_position: Option<SourcePosition>,
-    pub sources: Vec<TableFile>,
-    pub findings: Findings,
-    /// Figures of its rows to be cross-checked against other tables.
-    pub observed: Vec<Observed>,
-    /// Origin of the rows of a remote table.
-    pub remote: Option<load::RemoteOrigin>,
-    /// Whether the table is unusable because one of its files was written to during the read.
-    pub changed_during_read: bool,
-    /// Number of rejected rows.
-    pub rows_bad: u64,
-    /// Load time in milliseconds.
-    pub load_ms: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TableState {
-    Loaded,
-    /// No file of that name exists, and `dataset.toml` names none.
-    Absent,
-    /// Present but unusable; the reason, for the user.
-    Unusable(String),
-}
-
-/// A position in the source files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourcePosition {
-    /// Path, relative to the dataset's folder for files inside it.
-    pub file: String,
-    /// 1-based row, counting data rows only; in `dataset.toml` the line.
-    pub row: Option<u64>,
-}
-
-/// A source file of a table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TableFile {
-    /// Path, relative to the dataset's folder for files inside it.
-    pub file: String,
-    pub bytes: u64,
-    pub modified: Option<Time>,
-    /// Rows of the file, including rejected rows and those excluded by `where`.
-    pub rows: u64,
-}
-
 /// A column of `tokens` outside the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnColumn {
@@ -179,43 +119,6 @@ pub struct Token {
     pub row: TokenRow,
     /// Every chain it exists on, first that of the row with the largest market cap.
     pub chains: Vec<Chain>,
-}
-
-impl Table {
-    pub fn absent(schema: &'static TableSchema) -> Self {
-        Self {
-            schema,
-            frame: DataFrame::default(),
-            others: DataFrame::default(),
-            approximate: Vec::new(),
-            large: None,
-            in_place: None,
-            state: TableState::Absent,
-            error_position: None,
-            sources: Vec::new(),
-            findings: Findings::default(),
-            observed: Vec::new(),
-            remote: None,
-            changed_during_read: false,
-            rows_bad: 0,
-            load_ms: 0,
-        }
-    }
-
-    /// Number of rows, whether in memory, in the cache or at an engine.
-    pub fn height(&self) -> usize {
-        let here = || self.large.as_ref().map_or(self.frame.height(), |large| large.height());
-        self.in_place.as_ref().map_or_else(here, |in_place| in_place.rows as usize)
-    }
-
-    pub fn loaded(&self) -> bool {
-        self.state == TableState::Loaded
-    }
-
-    /// The table's first file, for a finding that belongs to no particular file.
-    fn first_file(&self) -> String {
-        self.sources.first().map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
-    }
 }
 
 impl Dataset {

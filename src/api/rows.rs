@@ -30,7 +30,7 @@ use super::{
     reply::{self, Body},
 };
 use crate::{
-    dataset::export::{self, ExportRows, Unwritten, form::ExportFormat},
+    dataset::export::{self, ExportError, ExportRows, writers::ExportFormat},
     deck::fetch,
     error::{Code, Problem, Result},
     question::{
@@ -178,9 +178,9 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, whole: bool, row:
             Body::Rows(written(time, permit, move |sending| {
                 let out = Coding::around(coding, Pieces { sending: sending.clone(), gathered: BytesMut::new() })?;
                 let rows = ExportRows::Batches(tabled.rows);
-                let poured = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sending.is_closed());
+                let written = export::write_to(out, form, &tabled.columns, &rows, &mut |_| !sending.is_closed());
                 deck.check(&snapshot).ok();
-                poured
+                written
             })?)
         };
         let mut reply = Response::new(body);
@@ -226,7 +226,7 @@ impl Sending {
 pub(super) fn written(
     patience: Option<Duration>,
     permit: OwnedSemaphorePermit,
-    write: impl FnOnce(&Sending) -> std::result::Result<(), Unwritten> + Send + 'static,
+    write: impl FnOnce(&Sending) -> std::result::Result<(), ExportError> + Send + 'static,
 ) -> Result<RowStream> {
     let (sender, pieces) = mpsc::channel(PIECES_WAITING);
     let sending = Sending { sender, patience: patience.map(|time| (Handle::current(), time)) };
@@ -234,7 +234,7 @@ pub(super) fn written(
         let _permit = permit;
         match catch_unwind(AssertUnwindSafe(|| write(&sending))) {
             Ok(Ok(())) => sending.send(Piece::End).unwrap_or_default(),
-            Ok(Err(Unwritten::Failed(reason))) if !sending.is_closed() => tracing::warn!("rows broke off: {reason}"),
+            Ok(Err(ExportError::Failed(reason))) if !sending.is_closed() => tracing::warn!("rows broke off: {reason}"),
             // The client has disconnected.
             Ok(Err(_)) => {}
             Err(_) => tracing::error!("rows broke off: a defect of the program"),

@@ -13,7 +13,7 @@ use super::{
     text_runs::pairs,
     time::{DAY_MS, HOUR_MS, Time},
 };
-pub use super::{interval::Interval, invariants::sound};
+pub use super::{interval::Interval, invariants::is_valid_candle};
 
 /// Days of candles prefetched per interval, before its last candle, for a table in place.
 pub const RECENT_DAYS: i64 = 40;
@@ -66,7 +66,7 @@ impl<'a> Candles<'a> {
 
     /// Whether candle `i` is valid: prices finite and above zero, the high and low enclosing the open and close.
     pub fn valid(&self, i: usize) -> bool {
-        sound(self.open[i], self.high[i], self.low[i], self.close[i])
+        is_valid_candle(self.open[i], self.high[i], self.low[i], self.close[i])
     }
 }
 

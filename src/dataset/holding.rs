@@ -71,8 +71,8 @@ pub struct RestAggregates {
     pub squares: f64,
     /// Sum of balance times rank, the smallest having rank 1.
     pub ranked: f64,
-    /// Nakamoto coefficient: fewest holders, without `IndividualHolders::named`, that together have more than half of the unburned tokens; `None` if
-    /// they do not reach it.
+    /// Nakamoto coefficient: fewest holders, without `IndividualHolders::named`, that together have more than half of the unburned tokens;
+    /// `None` if they do not reach it.
     pub nakamoto: Option<u64>,
 }
 
@@ -115,8 +115,8 @@ impl Holding<'_> {
     /// Holder and balance of every individually listed row, largest first, without those in `rest`.
     pub fn rows(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
         let here = if let Self::Rows(rows) = self { Some(rows.balances()) } else { None };
-        let there = self.aggregated().map_or(&[][..], |balances| &balances.rows);
-        here.into_iter().flatten().chain(there.iter().copied())
+        let aggregated = self.aggregated().map_or(&[][..], |balances| &balances.rows);
+        here.into_iter().flatten().chain(aggregated.iter().copied())
     }
 
     /// `rows`, then the watched holders that `rest` includes.
@@ -137,8 +137,8 @@ impl Holding<'_> {
 impl Dataset {
     /// The token's balances, for a question about the token `about`. Those of a table in place must have been fetched before.
     pub fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_> {
-        let there = self.in_place("holders").and_then(|in_place| in_place.balances(token, about));
-        there.map_or_else(|| Holding::Rows(self.holders.of(token)), Holding::Aggregated)
+        let fetched = self.in_place("holders").and_then(|in_place| in_place.balances(token, about));
+        fetched.map_or_else(|| Holding::Rows(self.holders.of(token)), Holding::Aggregated)
     }
 
     /// Number of holders of the token.

@@ -1,5 +1,5 @@
-//! The rows of a table in place (they stay at the engine): the rows prefetched for the market figures, and an LRU cache of those
-//! fetched for questions. A generation is immutable: later fetches must see the same version of the rows. `load::engine` does the fetching.
+//! The rows of a table in place (they stay at the engine): the rows prefetched for the market figures, and an LRU cache of those fetched
+//! for questions. A generation is immutable: later fetches must see the same version of the rows. `load::engine` does the fetching.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -155,7 +155,7 @@ pub(crate) enum Prefetched {
     Holders(HashMap<Address, ListedBalances>),
 }
 
-/// A cache entry: `held` keeps it in the cache, `there` finds it while any question still uses it.
+/// A cache entry: `strong` keeps it in the cache, `weak` finds it while any question still uses it.
 #[derive(Debug)]
 struct Entry {
     strong: Option<Arc<Fetched>>,

@@ -4,13 +4,13 @@
 pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
+mod column_formats;
 mod cross_checks;
 pub(in crate::dataset) mod engine;
 pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
-mod manners;
 pub(in crate::dataset) mod others;
 mod path;
 mod remote;
@@ -34,7 +34,7 @@ use std::{
 use polars::prelude::DataFrame;
 
 pub(crate) use self::blocks::Blocks;
-pub use self::remote::{RemoteOrigin, origins_to_agree};
+pub use self::remote::origins_to_agree;
 use super::{
     Dataset, SourcePosition, Table, TableState,
     address::Address,

@@ -109,8 +109,8 @@ impl Deck {
         }
     }
 
-    /// Loads, and swaps in if `accept` agrees, given the file stamps from before the load. With `again`, changed files are no failure, since
-    /// the caller retries.
+    /// Loads, and swaps in if `accept` agrees, given the file stamps from before the load. With `again`, changed files are no failure,
+    /// since the caller retries.
     fn load_if(
         self: &Arc<Self>,
         again: bool,
@@ -219,7 +219,7 @@ impl Deck {
     }
 
     pub fn load_state(&self) -> LoadState {
-        let asking = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.asking());
+        let asking = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.pending_sources());
         LoadState { asking, ..self.load_lock().clone() }
     }
 

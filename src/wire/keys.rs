@@ -28,7 +28,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Store builder with the credentials of its source.
 pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &Connector) -> Result<AmazonS3Builder, Fault> {
     let Some(source) = source else {
-        let options = ClientOptions::new().with_connect_timeout(connector.patience.connect).with_timeout(connector.patience.silence);
+        let options =
+            ClientOptions::new().with_connect_timeout(connector.timeouts.connect_timeout).with_timeout(connector.timeouts.read_timeout);
         let region = resolve_bucket_region(&place.root, &options).await.map_err(|error| of_unnamed(&place.root, &error))?;
         return Ok(AmazonS3Builder::new().with_skip_signature(true).with_region(region).with_bucket_name(&place.root));
     };

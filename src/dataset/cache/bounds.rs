@@ -1,5 +1,5 @@
 //! Zone map: minimum and maximum of each numeric column in each block of rows, by which top-k search and filters skip blocks. Stored as raw
-//! bits; the column's storage gives their type.
+//! bits; the column's storage type gives their type.
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
 

@@ -223,7 +223,7 @@ impl Sink {
         }
     }
 
-    /// RunStarts the row as null.
+    /// Marks the row as null.
     fn mark_null(&mut self, row: u64) {
         let at = (row / 8) as usize;
         if self.bits.len() <= at {

@@ -44,8 +44,8 @@ struct Edit {
     frame: DataFrame,
 }
 
-/// Builds the table at `location` from `base` and its tail; `report` receives the number of rows dropped as duplicate keys. None where a full
-/// import is needed.
+/// Builds the table at `location` from `base` and its tail; `report` receives the number of rows dropped as duplicate keys. None where a
+/// full import is needed.
 pub(crate) fn grow(
     base: &LargeTable,
     tail: Tail,

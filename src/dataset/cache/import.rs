@@ -215,7 +215,15 @@ impl CacheBuilder {
         let ranks = inverse(&tokens);
         let order: Vec<&str> = self.schema.order.iter().map(|name| named(self.schema, name)).collect();
         let sort = ExternalSort { order: &order, bytes_max: self.options.group_max, folder: &part };
-        let side_by_side = side_by_side(self.schema);
+        let mut out = Output {
+            order: &order,
+            side_by_side: side_by_side(self.schema),
+            columns: &mut columns,
+            run_starts: &mut run_starts,
+            dropped: &dropped,
+            repeats: &repeats,
+            schema: self.schema,
+        };
         let total = self.spill.taken().max(1);
         let progress = RefCell::new(progress);
         let mut done = 0;
@@ -229,27 +237,7 @@ impl CacheBuilder {
                 })
             };
             let bucket_ranks = Ranks::of(&self.spill, bucket, &ranks, &mut self.intervals, &repeats)?;
-            let prepare = |frame| {
-                if check_cancelled().is_err() {
-                    polars_bail!(ComputeError: "no longer wanted");
-                }
-                if !repeats.is_empty() {
-                    dropped.borrow_mut().collect(&frame, frame.column(POSITION)?.u32()?.cont_slice()?);
-                }
-                bucket_ranks.apply(frame)
-            };
-            let mut out = Output {
-                order: &order,
-                side_by_side,
-                columns: &mut columns,
-                run_starts: &mut run_starts,
-                dropped: &dropped,
-                schema: self.schema,
-            };
-            let outcome = sort.each(&self.spill, bucket, &prepare, &mut |frame| {
-                check_cancelled()?;
-                out.put(&frame, &bucket_ranks)
-            });
+            let outcome = out.add_bucket(&sort, &self.spill, bucket, &bucket_ranks, &check_cancelled);
             if cancelled.get() {
                 return Err(CacheBuildError::Cancelled);
             }
@@ -316,10 +304,37 @@ struct Output<'a> {
     columns: &'a mut Columns,
     run_starts: &'a mut RunStarts,
     dropped: &'a RefCell<DroppedRows>,
+    /// Positions of the rows whose key repeats later in the input.
+    repeats: &'a [u32],
     schema: &'static TableSchema,
 }
 
 impl Output<'_> {
+    /// Appends the rows of a bucket in sort order.
+    fn add_bucket(
+        &mut self,
+        sort: &ExternalSort<'_>,
+        spill: &SpillFile,
+        bucket: usize,
+        ranks: &Ranks<'_>,
+        check_cancelled: &dyn Fn() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (dropped, repeats) = (self.dropped, self.repeats);
+        let prepare = |frame: DataFrame| {
+            if check_cancelled().is_err() {
+                polars_bail!(ComputeError: "no longer wanted");
+            }
+            if !repeats.is_empty() {
+                dropped.borrow_mut().collect(&frame, frame.column(POSITION)?.u32()?.cont_slice()?);
+            }
+            ranks.apply(frame)
+        };
+        sort.each(spill, bucket, &prepare, &mut |frame| {
+            check_cancelled()?;
+            self.put(&frame, ranks)
+        })
+    }
+
     fn put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> io::Result<()> {
         self.try_put(frame, ranks).map_err(io::Error::other)
     }

@@ -6,7 +6,7 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::MappedFile};
-use crate::dataset::{TableFile, address::Address, findings::Findings, invariants::series::Observed, time::Time};
+use crate::dataset::{TableFile, address::Address, findings::Findings, invariants::in_order::TokenStatistic, time::Time};
 
 /// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
 pub(super) const PAGE: usize = 4 << 10;
@@ -33,7 +33,8 @@ pub(crate) struct LoadReport {
     pub(crate) sources: Vec<SourceFile>,
     pub(crate) findings: Findings,
     /// Figures to be cross-checked against other tables, at every load.
-    pub(crate) observed: Vec<Observed>,
+    #[serde(rename = "observed")]
+    pub(crate) statistics: Vec<TokenStatistic>,
     /// Columns declared approximate.
     pub(crate) approximate: Vec<String>,
     pub(crate) rows_bad: u64,

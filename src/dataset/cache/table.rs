@@ -201,7 +201,7 @@ impl LargeTable {
         true
     }
 
-    /// RunStarts the table as damaged and removes its index, so that the next load imports it again.
+    /// Marks the table as damaged and removes its index, so that the next load imports it again.
     fn give_up(&self) {
         if !self.damaged.swap(true, Ordering::AcqRel) {
             tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);

@@ -6,7 +6,7 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Seri
 use super::{
     ExistingTable, ImportError, Run, TableReport,
     combine::{EXISTING, IMPORTED, Repeat},
-    place::Finished,
+    publish::Finished,
     quality,
     report::few,
     table::{self, Written},

@@ -135,7 +135,7 @@ pub(super) fn takes_a_while(
     manifest: &TableManifest,
     files: &[LocatedFile],
 ) -> bool {
-    let bytes: u64 = files.iter().filter_map(|file| super::table::stamp(file).ok()).map(|(bytes, _)| bytes).sum();
+    let bytes = super::table::total_bytes(files);
     let large = |location: &EntryLocation| location.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
     cache_location(context, schema, manifest, files).is_some_and(|cached| !cached.location.exists() && large(&cached.location))
 }
@@ -177,11 +177,11 @@ pub(super) fn cache_location(
 fn key_of(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
     if let Some(object) = &file.object {
         let (path, bytes) = (file.path.clone(), object.bytes);
-        return Some(KeyFile { path, bytes, modified: 0, ends: identity::mark(object), lines: bytes });
+        return Some(KeyFile { path, bytes, modified: 0, ends: identity::of_object(object), lines: bytes });
     }
     if let Some(answer) = &file.answer {
         let (path, bytes) = (file.path.clone(), answer.bytes());
-        return Some(KeyFile { path, bytes, modified: 0, ends: identity::answered(answer), lines: bytes });
+        return Some(KeyFile { path, bytes, modified: 0, ends: identity::of_answer(answer), lines: bytes });
     }
     let meta = std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
     let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());

@@ -18,14 +18,14 @@ use serde::{Deserialize, Serialize};
 use super::{LoadContext, bind::bind, engine, row_filter, table::TableLoadError};
 use crate::{
     dataset::{
-        Dataset, Table,
+        Dataset, RemoteOrigin,
         findings::{Finding, Severity},
         manifest::{Manifest, TableManifest},
         progress::LoadProgress,
         schema::TableSchema,
         source::{
+            downloads::{self, ObjectParts, name_of},
             format_of,
-            kept::{self, ObjectParts, name_of},
             locate::{self, Answer, GLOB, LocatedFile, MAX_FILES},
             object::{FetchState, PART, RemoteFile},
             partition,
@@ -38,26 +38,6 @@ use crate::{
 
 /// Poll interval for cancellation of a load that waits for bytes.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
-
-/// Origin of a remote table's rows, for the views and the API.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RemoteOrigin {
-    /// Names of its sources.
-    pub sources: Vec<String>,
-    /// Time of the earlier load whose rows are used, as the source could not be reached.
-    pub as_of: Option<Time>,
-    /// Whether the source could not be reached and no rows were kept.
-    pub unreached: bool,
-    /// Whether the table cannot stay in place in its present form.
-    pub refused: bool,
-}
-
-impl Table {
-    /// Time at which its rows were read by an earlier load, if this one could not reach the source.
-    pub fn stale_since(&self) -> Option<Time> {
-        self.remote.as_ref().filter(|_| self.loaded())?.as_of
-    }
-}
 
 impl Dataset {
     /// Message about tables whose rows are from an earlier load; none where all rows are from this one.
@@ -279,7 +259,7 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
 }
 
 fn record_path(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<PathBuf> {
-    let folder = kept::folder(context.cache.folder.as_deref()?);
+    let folder = downloads::folder(context.cache.folder.as_deref()?);
     let rules = format!("{:?}", manifest.filters);
     let asked = match &manifest.engine {
         Some(asked) => Some(format!("{asked:?} of {}", engine::server_of(context, asked)?)),
@@ -329,7 +309,7 @@ pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, loca
         fs::rename(&beside, &record)
     };
     if let Some(cache) = context.cache.folder.as_deref() {
-        kept::evict(cache, context.cache.size_max / 4);
+        downloads::evict(cache, context.cache.size_max / 4);
     }
     if let Err(error) = write() {
         tracing::warn!("what was listed cannot be kept, and is not there once nobody answers: {error}");

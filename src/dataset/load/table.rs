@@ -21,10 +21,10 @@ use super::{
 };
 use crate::{
     dataset::{
-        SourcePosition, Table, TableState,
+        RemoteOrigin, SourcePosition, Table, TableState,
         cache::{CacheBuildError, EntryLocation, FileEnd, LargeTable, LoadReport, SourceFile},
         findings::Findings,
-        manifest::TableManifest,
+        manifest::{EngineTable, TableManifest},
         order,
         progress::Cancelled,
         repeats,
@@ -107,52 +107,26 @@ impl From<String> for TableLoadError {
     }
 }
 
-/// Loads a table; returns it with the hash of the head and tail of each source.
-pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<(Table, Vec<[u8; 32]>), Cancelled> {
+/// A table, with the hash of the head and tail of each of its sources.
+type HashedTable = (Table, Vec<[u8; 32]>);
+
+/// Loads a table.
+pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<HashedTable, Cancelled> {
     let start = Instant::now();
     let plain = TableManifest::default();
     let manifest = context.manifest.tables.get(schema.name).unwrap_or(&plain);
+    if let Some(asked) = manifest.engine.as_ref().filter(|asked| asked.in_place) {
+        return load_in_place(context, schema, manifest, asked, start);
+    }
     let mut table = Table::absent(schema);
     let pulse = Pulse::default();
-    if let Some(asked) = manifest.engine.as_ref().filter(|asked| asked.in_place) {
-        let place = || engine::in_place(context, schema, manifest, asked, &pulse);
-        return match remote::cancellable(context.progress, schema.name, &pulse, place) {
-            Ok((mut table, mark)) => {
-                table.load_ms = start.elapsed().as_millis() as u64;
-                Ok((table, vec![mark]))
-            }
-            Err(error) => {
-                // An answer without it would look as if the token had no figures. Without consent nothing was queried, as for any source.
-                let refused = matches!(error, TableLoadError::Unusable(_)) && remote::is_agreed(context, manifest);
-                if refused {
-                    let sources = vec![asked.source.clone()];
-                    table.remote = Some(remote::RemoteOrigin { sources, refused, ..remote::RemoteOrigin::default() });
-                }
-                unusable(context, table, error).map(|table| (table, Vec::new()))
-            }
-        };
-    }
-    let mut reader = TableReader {
-        context,
-        schema,
-        manifest,
-        table: &mut table,
-        hashes: Vec::new(),
-        ends: Vec::new(),
-        stem: String::new(),
-        grown_from: None,
-        grows: false,
-        done: 0,
-        total: 0,
-        start,
-        pulse: &pulse,
-        offline: None,
-        movements: Vec::new(),
+    let mut reader = TableReader::new(context, schema, manifest, &mut table, start, &pulse);
+    let outcome = if remote::is_remote(manifest) {
+        remote::cancellable(context.progress, schema.name, &pulse, || reader.read_whole())
+    } else {
+        reader.read_whole()
     };
-    let attend = remote::is_remote(manifest);
-    let outcome =
-        if attend { remote::cancellable(context.progress, schema.name, &pulse, || reader.read_whole()) } else { reader.read_whole() };
-    reader.tell_ends();
+    reader.add_end_findings();
     if matches!(outcome, Ok(Some(_))) {
         reader.note_approximate();
     }
@@ -165,6 +139,7 @@ pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> R
         Ok(Some(Content::Large(large))) => {
             table.large = Some(large);
             table.state = TableState::Loaded;
+            // Its load time is that of its import.
             return Ok((table, hashes));
         }
         Ok(None) => {}
@@ -172,6 +147,32 @@ pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> R
     }
     table.load_ms = start.elapsed().as_millis() as u64;
     Ok((table, hashes))
+}
+
+fn load_in_place(
+    context: &LoadContext<'_>,
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    asked: &EngineTable,
+    start: Instant,
+) -> Result<HashedTable, Cancelled> {
+    let pulse = Pulse::default();
+    let query = || engine::in_place(context, schema, manifest, asked, &pulse);
+    match remote::cancellable(context.progress, schema.name, &pulse, query) {
+        Ok((mut table, hash)) => {
+            table.load_ms = start.elapsed().as_millis() as u64;
+            Ok((table, vec![hash]))
+        }
+        Err(error) => {
+            let mut table = Table::absent(schema);
+            // An answer without it would look as if the token had no figures. Without consent nothing was queried, as for any source.
+            let refused = matches!(error, TableLoadError::Unusable(_)) && remote::is_agreed(context, manifest);
+            if refused {
+                table.remote = Some(RemoteOrigin { sources: vec![asked.source.clone()], refused, ..RemoteOrigin::default() });
+            }
+            unusable(context, table, error).map(|table| (table, Vec::new()))
+        }
+    }
 }
 
 /// A canonical frame of the table without rows.
@@ -230,16 +231,56 @@ struct TableReader<'a> {
 }
 
 /// Size and modification time of a file, to detect changes during the read.
-pub(super) fn stamp(file: &LocatedFile) -> Result<(u64, Option<Time>), String> {
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct SizeAndTime {
+    pub(super) bytes: u64,
+    modified: Option<Time>,
+}
+
+pub(super) fn size_and_time(file: &LocatedFile) -> Result<SizeAndTime, String> {
     if let Some(object) = &file.object {
-        return Ok((object.bytes, object.modified.map(Time)));
+        return Ok(SizeAndTime { bytes: object.bytes, modified: object.modified.map(Time) });
     }
     if let Some(answer) = &file.answer {
-        return Ok((answer.bytes(), None));
+        return Ok(SizeAndTime { bytes: answer.bytes(), modified: None });
     }
     let meta = fs::metadata(&file.path).map_err(|error| format!("cannot be read: {error}"))?;
     let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    Ok((meta.len(), since.map(|since| Time(since.as_millis() as i64))))
+    Ok(SizeAndTime { bytes: meta.len(), modified: since.map(|since| Time(since.as_millis() as i64)) })
+}
+
+/// Total size of the files, as far as it is known.
+pub(super) fn total_bytes(files: &[LocatedFile]) -> u64 {
+    files.iter().filter_map(|file| size_and_time(file).ok()).map(|known| known.bytes).sum()
+}
+
+impl<'a> TableReader<'a> {
+    fn new(
+        context: &'a LoadContext<'a>,
+        schema: &'static TableSchema,
+        manifest: &'a TableManifest,
+        table: &'a mut Table,
+        start: Instant,
+        pulse: &'a Pulse,
+    ) -> Self {
+        Self {
+            context,
+            schema,
+            manifest,
+            table,
+            hashes: Vec::new(),
+            ends: Vec::new(),
+            stem: String::new(),
+            grown_from: None,
+            grows: false,
+            done: 0,
+            total: 0,
+            start,
+            pulse,
+            offline: None,
+            movements: Vec::new(),
+        }
+    }
 }
 
 impl TableReader<'_> {
@@ -282,7 +323,7 @@ impl TableReader<'_> {
         if files.is_empty() {
             return Ok(None);
         }
-        self.total = files.iter().filter_map(|file| stamp(file).ok()).map(|(bytes, _)| bytes).sum();
+        self.total = total_bytes(files);
         let cached = gather::cache_location(self.context, self.schema, self.manifest, files);
         self.stem = cached.as_ref().map(|cached| cached.stem.text().to_owned()).unwrap_or_default();
         if let Some(opened) = cached.as_ref().and_then(|cached| cached.location.open(self.schema)) {
@@ -329,7 +370,7 @@ impl TableReader<'_> {
     }
 
     /// Adds the file-level findings, once no file is read any more.
-    fn tell_ends(&mut self) {
+    fn add_end_findings(&mut self) {
         for end in std::mem::take(&mut self.ends) {
             self.table.findings.absorb(&end.notes);
         }
@@ -341,7 +382,7 @@ impl TableReader<'_> {
         self.hashes = report.sources.iter().map(|source| source.ends).collect();
         self.done = self.table.sources.iter().map(|source| source.bytes).sum();
         (self.table.findings, self.table.rows_bad, self.table.load_ms) = (report.findings, report.rows_bad, report.load_ms);
-        (self.table.observed, self.table.approximate) = (report.observed, report.approximate);
+        (self.table.statistics, self.table.approximate) = (report.statistics, report.approximate);
         self.ends = report.ends;
     }
 
@@ -351,7 +392,7 @@ impl TableReader<'_> {
         LoadReport {
             sources: sources.map(|(source, ends)| SourceFile::new(source, *ends)).collect(),
             findings: findings.clone(),
-            observed: self.table.observed.clone(),
+            statistics: self.table.statistics.clone(),
             approximate: self.table.approximate.clone(),
             rows_bad: self.table.rows_bad,
             load_ms: self.start.elapsed().as_millis() as u64,
@@ -407,7 +448,7 @@ impl TableReader<'_> {
             context.progress.step(name, total + share, total + total / 2)
         };
         let large = import.finish(&mut progress, |dropped| {
-            self.note_repeats(dropped, files);
+            self.note_repeats(dropped.first().into_iter(), dropped.counts(), files);
             self.report(files.len(), &self.table.findings)
         })?;
         self.table.load_ms = self.start.elapsed().as_millis() as u64;
@@ -424,18 +465,12 @@ impl TableReader<'_> {
         let whole = frame.clone();
         let (frame, dropped) = guarded("table", || order::without_repeats(self.schema, frame))?;
         let kept = guarded("table", || order::kept_of(self.schema, &whole, &dropped))?;
-        let mut differing = None;
-        for (row, kept) in dropped.into_iter().zip(kept) {
+        let schema = self.schema;
+        let repeats = dropped.into_iter().zip(kept).map(|(row, kept)| {
             let (file, number) = origins.get(row).copied().unwrap_or_default();
-            let differs = repeats::difference(self.schema, &whole, row, kept);
-            let other = differs.is_some();
-            let finding = self.repeat(files, file, number, differs);
-            differing = differing.or_else(|| other.then(|| finding.file.clone()));
-            self.table.findings.add(finding);
-        }
-        if let Some(file) = differing {
-            self.note_movements(&file);
-        }
+            (file, number, repeats::difference(schema, &whole, row, kept))
+        });
+        self.note_repeats(repeats, std::iter::empty(), files);
         Ok(guarded("table", || order::sorted(self.schema.order, frame))?)
     }
 }

@@ -1,5 +1,5 @@
 //! External sort of rows that do not fit into memory: a bucket is partitioned by the first column in which its rows differ, until each part
-//! fits. ExternalSort are in sort order, and equal rows are in one part, in input order.
+//! fits. Parts are in sort order, and equal rows are in one part, in input order.
 
 use std::{
     fs, io,
@@ -80,7 +80,7 @@ impl ExternalSort<'_> {
             return Ok(None);
         };
         sample.sort_unstable();
-        // ExternalSort are planned half full, as a sample gives their sizes roughly.
+        // Parts are planned half full, as a sample gives their sizes roughly.
         let parts = (2 * spill.bytes(bucket) / self.bytes_max.max(1) + 2) as usize;
         let mut bounds: Vec<u64> =
             (1..parts).filter_map(|part| sample.get(part * sample.len() / parts).copied()).filter(|key| *key > low).collect();

@@ -16,7 +16,8 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "dataset",
         "address chain time schema names progress wall_clock findings text_runs manifest coerce interval rows repeats order source \
-         invariants cache holding+in_place+candles by_token newest sample export grid rows_by_address cell origin yields file_names load watch import",
+         invariants cache holding+in_place+candles table by_token newest sample export grid rows_by_address cell origin \
+         yields file_names load watch import",
     ),
     (
         "analysis",

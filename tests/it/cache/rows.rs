@@ -34,7 +34,7 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         let large = cached.table(table).unwrap().large.clone().unwrap();
         let frame = large.slice(0..large.height(), None);
         let all = RowSelection::Run(0..large.height());
-        let ranked = rank(&large, (column, falls), &all, GO_ON).unwrap();
+        let ranked = sort_rows(&large, (column, falls), &all, GO_ON).unwrap();
         let options = polars::prelude::SortOptions { descending: falls, nulls_last: true, maintain_order: true, ..Default::default() };
         let sorted = |frame: &DataFrame| -> Vec<u32> {
             let cells = frame.column(column).unwrap();
@@ -47,14 +47,14 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         let found: Vec<u32> = ranked.iter().map(|place| place as u32).collect();
         assert_eq!(found, expected, "{table}.{column} {falls}");
         for count in [0, 1, 10, 700] {
-            let top = first(&large, (column, falls), &all, count, GO_ON).unwrap();
+            let top = top_rows(&large, (column, falls), &all, count, GO_ON).unwrap();
             assert_eq!(top, expected[..count], "{table}.{column} {falls} {count}");
         }
         // A range that begins and ends inside blocks.
         let rows = 77..large.height() / 2;
         let part = sorted(&frame.slice(77, rows.len()));
         let among = RowSelection::Run(rows);
-        let top = first(&large, (column, falls), &among, 30, GO_ON).unwrap();
+        let top = top_rows(&large, (column, falls), &among, 30, GO_ON).unwrap();
         assert_eq!(top, part[..30].iter().map(|row| row + 77).collect::<Vec<_>>(), "{table}.{column} {falls} in the middle");
     }
 }
@@ -65,9 +65,9 @@ fn the_first_candles_by_interval_are_those_of_the_order_of_all() {
     let large = bench.load().table("candles").unwrap().large.clone().unwrap();
     for among in [RowSelection::Run(0..large.height()), RowSelection::Run(77..large.height() / 2)] {
         for falls in [false, true] {
-            let ranked = rank(&large, ("interval", falls), &among, GO_ON).unwrap();
+            let ranked = sort_rows(&large, ("interval", falls), &among, GO_ON).unwrap();
             let expected: Vec<u32> = ranked.iter().take(200).map(|place| place as u32).collect();
-            let top = first(&large, ("interval", falls), &among, 200, GO_ON).unwrap();
+            let top = top_rows(&large, ("interval", falls), &among, 200, GO_ON).unwrap();
             assert_eq!(top, expected, "{falls}");
         }
     }

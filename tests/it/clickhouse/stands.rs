@@ -113,7 +113,7 @@ fn a_damaged_copy_is_fetched_again() {
     damage();
     let again = bench.load(&bench.wire(), 200_000);
     super::same_candles(&first, &again);
-    assert!(again.table("candles").unwrap().elsewhere.as_ref().unwrap().as_of.is_none());
+    assert!(again.table("candles").unwrap().remote.as_ref().unwrap().as_of.is_none());
     // With the engine unreachable, damaged rows are dropped.
     damage();
     bench.server.shared.down.store(true, Ordering::Release);

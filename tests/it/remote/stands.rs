@@ -145,7 +145,7 @@ fn a_table_never_loaded_says_why_and_no_answer_is_given_from_a_part() {
             assert!(reason.contains(says), "{name}: {reason}");
         }
         // A file known to be no table means that the dataset has no candles; else their existence is unknown.
-        let known = dataset.table("candles").unwrap().elsewhere.as_ref().is_none_or(|elsewhere| !elsewhere.unreached);
+        let known = dataset.table("candles").unwrap().remote.as_ref().is_none_or(|remote| !remote.unreached);
         let statuses: Vec<(u16, bool)> = ["/tokens", "/tokens/UNI", "/tokens/UNI/candles"]
             .iter()
             .map(|path| {

@@ -16,12 +16,12 @@ use super::{
     sum::{Aggregation, holders, market},
 };
 use crate::dataset::{
-    Table, TableFile, TableState,
+    RemoteOrigin, Table, TableFile, TableState,
     candles::HeldCandles,
     findings::{Finding, Severity},
     in_place::{self, InPlaceCache},
     load::{
-        remote::{self, Pulse, RemoteOrigin},
+        remote::{self, Pulse},
         table::{self, TableLoadError},
     },
     manifest::{EngineTable, TableManifest},
@@ -55,7 +55,7 @@ struct LoadedAggregates {
     /// Findings for the user: warnings, such as about excluded rows, and notes.
     warnings: Vec<String>,
     notes: Vec<String>,
-    mark: [u8; 32],
+    hash: [u8; 32],
     /// The candles that market figures need, or the number of holders per token.
     sums: DataFrame,
 }
@@ -82,7 +82,7 @@ pub(in crate::dataset::load) fn in_place(
         }
     };
     let known_here = known.of_table(schema)?;
-    let LoadedAggregates { snapshot, rows, warnings, notes, mark, .. } = known;
+    let LoadedAggregates { snapshot, rows, warnings, notes, hash, .. } = known;
     let file = name_of(asked);
     let mut table = Table::absent(schema);
     table.sources = vec![TableFile { file: file.clone(), bytes: 0, modified: None, rows }];
@@ -97,9 +97,9 @@ pub(in crate::dataset::load) fn in_place(
     for (severity, reason) in told.into_iter().flat_map(|(severity, all)| all.into_iter().map(move |reason| (severity, reason))) {
         table.findings.add(Finding::new(severity, &file, reason));
     }
-    let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, mark);
+    let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, hash);
     table.in_place = Some(Arc::new(InPlaceCache::new(rows, asked.source.clone(), known_here, Box::new(on_demand))));
-    Ok((table, mark))
+    Ok((table, hash))
 }
 
 impl LoadedAggregates {
@@ -133,7 +133,7 @@ impl LoadedAggregates {
         let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
         let source = asking.engine.source();
         let of_server = [&source.url, &source.database, &source.user];
-        let mark = digest([&base, &counted.rows.to_string(), &content.to_string()].into_iter().chain(of_server));
+        let hash = digest([&base, &counted.rows.to_string(), &content.to_string()].into_iter().chain(of_server));
         let stays = format!(
             "its {} rows stay at `{}`: an answer about a token queries them there; {}",
             super::grouped(counted.rows),
@@ -150,7 +150,7 @@ impl LoadedAggregates {
             rows: counted.rows,
             warnings: left_out.into_iter().chain(without_price).collect(),
             notes: counted.notes.into_iter().chain([stays]).collect(),
-            mark,
+            hash,
             sums,
         })
     }
@@ -166,7 +166,7 @@ impl LoadedAggregates {
     }
 }
 
-/// Aggregates over the open_copy table.
+/// Aggregates over the whole table.
 struct Summed {
     sums: DataFrame,
     /// Number of rows that they count.

@@ -19,8 +19,8 @@ use crate::{
         load::{LoadContext, remote::Pulse},
         source::{
             self, ColumnFilter, Layout, RowSource, SourceBatch,
+            downloads::{self, name_of},
             forward::Forward,
-            kept::{self, name_of},
             locate::Answer,
         },
     },
@@ -79,7 +79,7 @@ fn answer_folder(context: &LoadContext<'_>, answer: &Answer) -> Option<PathBuf> 
 
 /// Folder of a copy, named by these texts alone; none without a cache.
 pub(super) fn copy_folder(context: &LoadContext<'_>, texts: &[&str]) -> Option<PathBuf> {
-    Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
+    Some(downloads::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
 }
 
 /// Writes a whole copy.

@@ -94,7 +94,7 @@ impl TableReader<'_> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
-        self.table.observed.retain(|observed| observed.file != file.name);
+        self.table.statistics.retain(|statistic| statistic.file != file.name);
         let from = Some(ReadSoFar { bytes: end.bytes, rows: end.rows });
         Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
     }

@@ -6,13 +6,14 @@ use polars::prelude::DataFrame;
 
 use super::TableReader;
 use crate::dataset::{
+    RemoteOrigin,
     findings::{Finding, KEPT_PER_REASON, Severity},
     load::{
         bind::{Bound, answers},
         others, path,
-        remote::{self, Located, RemoteOrigin},
+        remote::{self, Located},
     },
-    order::{self, DroppedRows},
+    order,
     repeats::{self, Difference},
     source::locate::LocatedFile,
 };
@@ -21,21 +22,28 @@ use crate::dataset::{
 const FRACTIONS_MIN: usize = 10;
 
 impl TableReader<'_> {
-    /// Adds findings about duplicate keys of a large table, as `finish` does for one in memory: the first of each file are kept, all are
-    /// counted.
-    pub(super) fn note_repeats(&mut self, dropped: &DroppedRows, files: &[LocatedFile]) {
-        let mut told: HashMap<u32, Finding> = HashMap::new();
+    /// Adds findings about rows dropped for their duplicate keys: file, row and difference of each. Of a large table these are the first of
+    /// each file; `counts` has the number of all of them.
+    pub(super) fn note_repeats(
+        &mut self,
+        repeats: impl Iterator<Item = (u32, u32, Option<Difference>)>,
+        counts: impl Iterator<Item = (u32, u64)>,
+        files: &[LocatedFile],
+    ) {
+        let mut last_of_file: HashMap<u32, Finding> = HashMap::new();
         let mut differing = None;
-        for (file, row, differs) in dropped.first() {
-            let other = differs.is_some();
-            let finding = self.repeat(files, file, row, differs);
-            differing = differing.or_else(|| other.then(|| finding.file.clone()));
-            told.insert(file, finding.clone());
+        for (file, row, difference) in repeats {
+            let differs = difference.is_some();
+            let finding = self.repeat(files, file, row, difference);
+            if differs && differing.is_none() {
+                differing = Some(finding.file.clone());
+            }
+            last_of_file.insert(file, finding.clone());
             self.table.findings.add(finding);
         }
         // Further ones are counted with the last of them.
-        for (file, count) in dropped.counts() {
-            let Some(Finding { file, column, reason, .. }) = told.get(&file) else { continue };
+        for (file, count) in counts {
+            let Some(Finding { file, column, reason, .. }) = last_of_file.get(&file) else { continue };
             self.table.findings.count_more(file, column.as_deref(), reason, count.saturating_sub(KEPT_PER_REASON));
         }
         if let Some(file) = differing {
@@ -53,10 +61,10 @@ impl TableReader<'_> {
         self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
     }
 
-    /// Finding about a row dropped for its duplicate key; `differs` is the first column in which the kept row differs.
-    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<Difference>) -> Finding {
+    /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
+    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
         let key = self.schema.key.join(", ");
-        let other = differs.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
+        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
         let reason = if self.schema.name == order::FIRST_USABLE {
             format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
         } else {
@@ -64,7 +72,7 @@ impl TableReader<'_> {
         };
         let file = files.get(file as usize).map_or("", |file| &file.name);
         let finding = Finding::new(Severity::Warning, file, reason).at(u64::from(row));
-        match differs {
+        match difference {
             Some((column, shown)) => finding.column(column).value(shown),
             None => finding,
         }
@@ -158,7 +166,7 @@ impl TableReader<'_> {
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
             self.table.findings.add(remote::stale_note(&file, then, &why.to_string()));
         }
-        let unmarked = remote::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
+        let unmarked = remote::objects(&located.files).find(|object| object.version_tag.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {
             self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
         }

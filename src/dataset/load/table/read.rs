@@ -4,12 +4,13 @@ use std::sync::{Arc, atomic::Ordering};
 
 use polars::prelude::DataFrame;
 
-use super::{TableLoadError, TableReader, stamp};
+use super::{SizeAndTime, TableLoadError, TableReader, size_and_time};
 use crate::{
     dataset::{
         SourcePosition, TableFile,
         cache::FileEnd,
         coerce,
+        findings::Findings,
         load::{
             bind::{bind, missing, wanted},
             engine,
@@ -24,7 +25,7 @@ use crate::{
         schema::TableSchema,
         source::{
             self, Layout, MAX_ROWS, RowSource,
-            kept::ObjectParts,
+            downloads::ObjectParts,
             locate::{Answer, LocatedFile},
             object::RemoteFile,
             partition::{self, Partitioned},
@@ -46,6 +47,18 @@ pub(super) enum RowsFrom<'a> {
     Answer(Box<dyn RowSource>),
 }
 
+/// A file that is being read.
+struct OpenFile<'a> {
+    /// Its index among the files of the table.
+    at: u32,
+    file: &'a LocatedFile,
+    before: SizeAndTime,
+    /// Bytes of its complete lines; none unless it is line-based text.
+    lines: Option<u64>,
+    /// Where reading ends, even if lines are appended meanwhile.
+    end: Option<u64>,
+}
+
 impl TableReader<'_> {
     /// Reads the rows of a query like those of a file.
     fn read_answer(
@@ -59,8 +72,8 @@ impl TableReader<'_> {
         let wanted = wanted(self.schema, self.manifest);
         let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
         let engine::QueryRows { rows, outcome: transfer } = opened.map_err(|fault| remote::load_error_of(&file.name, fault))?;
-        let mark = identity::answered(answer);
-        let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&mark), gathered, from);
+        let hash = identity::of_answer(answer);
+        let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&hash), gathered, from);
         if let Some(source) = self.table.sources.get_mut(at as usize) {
             source.bytes = transfer.bytes();
         }
@@ -81,8 +94,8 @@ impl TableReader<'_> {
         }
         let Some(object) = &file.object else { return self.read_from(at, file, RowsFrom::Local, ends, gathered, from) };
         let remote = remote::open(self.context, object, self.pulse, self.offline.as_ref())?;
-        let mark = identity::mark(object);
-        let outcome = self.read_from(at, file, RowsFrom::Object(&remote), Some(&mark), gathered, from);
+        let hash = identity::of_object(object);
+        let outcome = self.read_from(at, file, RowsFrom::Object(&remote), Some(&hash), gathered, from);
         outcome.map_err(|error| {
             remote::fault_of(&file.name, &remote).filter(|_| matches!(error, TableLoadError::Unusable(_))).unwrap_or(error)
         })
@@ -97,24 +110,16 @@ impl TableReader<'_> {
         gathered: &mut Gathered,
         from: &ReadState,
     ) -> Result<(), TableLoadError> {
-        let before = stamp(file)?;
-        let source = TableFile { file: file.name.clone(), bytes: before.0, modified: before.1, rows: 0 };
+        let before = size_and_time(file)?;
+        let source = TableFile { file: file.name.clone(), bytes: before.bytes, modified: before.modified, rows: 0 };
         put(&mut self.table.sources, at, source);
         put(&mut self.hashes, at, [0; 32]);
         self.step(false, self.done)?;
         // Lines appended during the read belong to the next load; so does an incomplete last line, where the file is growing.
-        let lines = if let RowsFrom::Local = rows { source::lines_of(&file.path, before.0) } else { None };
-        let end = (self.context.growing || lines == Some(before.0)).then_some(before.0);
-        let names = self.manifest.headless.then(Vec::new);
-        let layout = Layout { skip: self.manifest.skip, names, end, delimiter: None, from: from.from };
-        let wanted = wanted(self.schema, self.manifest);
-        let source = match rows {
-            RowsFrom::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &file.name, &layout, wanted)?,
-            RowsFrom::Local => source::open_as(&file.path, &layout, wanted)?,
-            RowsFrom::Answer(rows) => rows,
-        };
-        let mut source = Partitioned::over(source, partition::parts(&file.name));
-        source.skip(from.batches)?;
+        let lines = if let RowsFrom::Local = rows { source::lines_of(&file.path, before.bytes) } else { None };
+        let end = (self.context.growing || lines == Some(before.bytes)).then_some(before.bytes);
+        let open = OpenFile { at, file, before, lines, end };
+        let mut source = self.open_source(&open, rows, from)?;
         let mut rows = FileRows {
             findings: std::mem::take(&mut self.table.findings),
             rows_bad: from.file_bad,
@@ -123,60 +128,81 @@ impl TableReader<'_> {
             state: FileState { others: others::are_kept(self.schema), ..from.learnt.clone() },
             ..FileRows::new(self.context, self.schema, self.manifest, &file.name)
         };
-        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.0);
-        if outcome.is_ok() {
-            rows.sum_up();
+        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.bytes);
+        self.table.approximate.extend(rows.approximate());
+        if let Err(error) = outcome {
+            self.table.findings = rows.findings;
+            return Err(error);
         }
+        rows.sum_up();
         let of_rows = std::mem::take(&mut rows.findings);
         let can_grow = end.is_some() && lines.is_some() && (self.grows || gathered.import.is_some());
         let learnt = if can_grow { rows.state.kept() } else { None };
-        self.table.approximate.extend(rows.approximate());
-        let observed = if outcome.is_ok() { rows.conclude() } else { Vec::new() };
+        self.table.statistics.extend(rows.conclude());
         // From here on findings are file-level.
         self.table.findings = std::mem::take(&mut rows.findings);
-        if let Err(error) = outcome {
-            self.table.findings = of_rows;
-            return Err(error);
-        }
-        self.table.observed.extend(observed);
-        let FileRows { rows: count, rows_bad: bad, left_out, frames, numbers, .. } = rows;
         self.note_columns(file, source.columns())?;
-        if left_out > 0 {
-            self.note(&file.name, format!("`where` leaves out {left_out} of {count} rows"));
+        if rows.left_out > 0 {
+            self.note(&file.name, format!("`where` leaves out {} of {} rows", rows.left_out, rows.rows));
         }
         let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
-        // Lines appended meanwhile were not read. A large table takes long, and is accepted as far as it was read.
-        let after = stamp(file)?;
-        let taken = self.context.growing || gathered.import.is_some();
-        let appended = || taken && end.is_some_and(|end| after.0 >= end) && is_text(&file.name);
-        if after != before && !appended() {
-            return Err(TableLoadError::ChangedDuringRead);
-        }
+        self.require_unchanged(&open, gathered)?;
         let notes = std::mem::replace(&mut self.table.findings, of_rows);
-        let bytes = lines.unwrap_or_default();
-        let end = match learnt.zip(identity::beginning(&file.path, bytes).ok()) {
-            Some((learnt, hash)) => FileEnd { notes, bytes, hash, rows: count, rows_bad: bad, left_out, learnt },
-            None => FileEnd { notes, ..FileEnd::default() },
-        };
-        if end.bytes == 0 && self.context.growing && lines.is_some_and(|lines| lines < before.0) {
-            // It lacks an incomplete last line, and the hash of its beginning is unknown: no table can grow from this one.
-            self.stem.clear();
-        }
-        put(&mut self.ends, at, end);
-        self.table.rows_bad += bad;
+        self.record_end(&open, &rows, learnt, notes);
         if let (Some(source), Some(slot)) = (self.table.sources.get_mut(at as usize), self.hashes.get_mut(at as usize)) {
-            (source.rows, *slot) = (count, hash);
+            (source.rows, *slot) = (rows.rows, hash);
         }
-        self.done += before.0;
+        self.done += before.bytes;
         if gathered.import.is_none() {
-            let mut frame = stacked(frames, self.schema)?;
+            let mut frame = stacked(rows.frames, self.schema)?;
             // Appended rows take the interval of the rows before.
             if self.schema.name == "candles" && !self.grows {
                 fill::intervals(&mut frame);
             }
-            gathered.hold(at, frame, numbers)?;
+            gathered.hold(at, frame, rows.numbers)?;
         }
         Ok(())
+    }
+
+    /// Opens the source of the file's rows, at the position from which reading resumes.
+    fn open_source(&self, open: &OpenFile<'_>, rows: RowsFrom<'_>, from: &ReadState) -> Result<Box<dyn RowSource>, TableLoadError> {
+        let names = self.manifest.headless.then(Vec::new);
+        let layout = Layout { skip: self.manifest.skip, names, end: open.end, delimiter: None, from: from.from };
+        let wanted = wanted(self.schema, self.manifest);
+        let source = match rows {
+            RowsFrom::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &open.file.name, &layout, wanted)?,
+            RowsFrom::Local => source::open_as(&open.file.path, &layout, wanted)?,
+            RowsFrom::Answer(rows) => rows,
+        };
+        let mut source = Partitioned::over(source, partition::parts(&open.file.name));
+        source.skip(from.batches)?;
+        Ok(source)
+    }
+
+    /// Errors: the file changed while it was read. Appended lines are no change to a large table, which takes long, nor to a growing one:
+    /// they were not read.
+    fn require_unchanged(&self, open: &OpenFile<'_>, gathered: &Gathered) -> Result<(), TableLoadError> {
+        let after = size_and_time(open.file)?;
+        let may_grow = self.context.growing || gathered.import.is_some();
+        let is_appended = || may_grow && open.end.is_some_and(|end| after.bytes >= end) && is_text(&open.file.name);
+        if after == open.before || is_appended() { Ok(()) } else { Err(TableLoadError::ChangedDuringRead) }
+    }
+
+    /// Records the state at the end of the file, from which reading resumes once lines were appended; `notes` are its file-level findings.
+    fn record_end(&mut self, open: &OpenFile<'_>, rows: &FileRows<'_>, learnt: Option<serde_json::Value>, notes: Findings) {
+        let bytes = open.lines.unwrap_or_default();
+        let end = match learnt.zip(identity::beginning(&open.file.path, bytes).ok()) {
+            Some((learnt, hash)) => {
+                FileEnd { notes, bytes, hash, rows: rows.rows, rows_bad: rows.rows_bad, left_out: rows.left_out, learnt }
+            }
+            None => FileEnd { notes, ..FileEnd::default() },
+        };
+        if end.bytes == 0 && self.context.growing && open.lines.is_some_and(|lines| lines < open.before.bytes) {
+            // It lacks an incomplete last line, and the hash of its beginning is unknown: no table can grow from this one.
+            self.stem.clear();
+        }
+        put(&mut self.ends, open.at, end);
+        self.table.rows_bad += rows.rows_bad;
     }
 
     /// Checks that the file has the columns the table needs, and adds notes about the others.

@@ -34,7 +34,7 @@ use crate::{
         order,
         progress::{Cancelled, LoadProgress},
         schema::TableSchema,
-        source::kept,
+        source::downloads,
     },
     wire::{Fault, Wire},
 };
@@ -49,7 +49,7 @@ pub(super) struct OnDemand {
     snapshot: EngineSnapshot,
     schema: &'static TableSchema,
     /// Hash of the generation's state.
-    mark: String,
+    hash: String,
 }
 
 impl OnDemand {
@@ -58,7 +58,7 @@ impl OnDemand {
         schema: &'static TableSchema,
         wire: Arc<Wire>,
         snapshot: EngineSnapshot,
-        mark: [u8; 32],
+        hash: [u8; 32],
     ) -> Self {
         Self {
             folder: context.folder.to_owned(),
@@ -67,7 +67,7 @@ impl OnDemand {
             wire,
             snapshot,
             schema,
-            mark: const_hex::encode(mark),
+            hash: const_hex::encode(hash),
         }
     }
 
@@ -151,7 +151,7 @@ impl OnDemand {
         let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
         let sql = aggregation.sql(&base);
         let worth = !matches!(aggregation, Aggregation::Page { .. } | Aggregation::RowsVersion(_));
-        let place = copy_folder(context, &[&self.mark, &sql]).filter(|_| worth);
+        let place = copy_folder(context, &[&self.hash, &sql]).filter(|_| worth);
         let here = place.as_deref().and_then(open_copy).and_then(|mut file| {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).ok()?;
@@ -179,7 +179,7 @@ impl OnDemand {
                 tracing::warn!("what was asked of `{}` cannot be kept, and is asked again: {error}", self.schema.name);
             }
             if let Some(cache) = context.cache.folder.as_deref() {
-                kept::evict(cache, context.cache.size_max / 4);
+                downloads::evict(cache, context.cache.size_max / 4);
             }
         }
         Ok(answer)

@@ -40,9 +40,9 @@ impl LoadedAggregates {
 
     pub(super) fn keep(&self, context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) {
         let Some(place) = Self::place(context, schema, manifest) else { return };
-        let Self { snapshot, rows, warnings, notes, mark, sums } = self;
+        let Self { snapshot, rows, warnings, notes, hash, sums } = self;
         let (warnings, notes) = (warnings.clone(), notes.clone());
-        let record = Record { at: wall_clock::now().0, snapshot: snapshot.clone(), rows: *rows, warnings, notes, mark: *mark };
+        let record = Record { at: wall_clock::now().0, snapshot: snapshot.clone(), rows: *rows, warnings, notes, mark: *hash };
         let kept = keep(&place, |out| {
             serde_json::to_writer(&mut *out, &record).map_err(|error| error.to_string())?;
             out.write_all(b"\n").map_err(|error| error.to_string())?;
@@ -59,8 +59,8 @@ impl LoadedAggregates {
         let mut bytes = Vec::new();
         open_copy(&place)?.read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let Record { at, snapshot, rows, warnings, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
+        let Record { at, snapshot, rows, warnings, notes, mark: hash } = serde_json::from_slice(&bytes[..end]).ok()?;
         let sums = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
-        Some((Self { snapshot, rows, warnings, notes, mark, sums }, Time(at)))
+        Some((Self { snapshot, rows, warnings, notes, hash, sums }, Time(at)))
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     dataset::{
         Dataset, Table, TableState,
         address::Address,
-        candles::{CHANGES, HeldCandles, Interval, RECENT_DAYS, sound},
+        candles::{CHANGES, HeldCandles, Interval, RECENT_DAYS, is_valid_candle},
         in_place::{Fetch, FetchError, FetchKey, Fetched, RowsVersion},
         load::table,
         progress::LoadProgress,
@@ -47,7 +47,7 @@ fn local(aggregation: &Aggregation, all: &Series) -> Vec<Row> {
             candles.iter().filter(|candle| !matches!(aggregation, Aggregation::Market) || candle.0 > newest - span).collect();
         let sounds: Vec<(i64, f64, f64)> = there
             .iter()
-            .filter(|(_, [open, high, low, close])| sound(*open, *high, *low, *close))
+            .filter(|(_, [open, high, low, close])| is_valid_candle(*open, *high, *low, *close))
             .map(|(time, prices)| (*time, prices[3], 1.5))
             .collect();
         let first = there.iter().map(|candle| candle.0).min().unwrap_or(newest);

@@ -13,7 +13,7 @@ use crate::dataset::{
 /// Value columns of a candle.
 const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
 
-/// SQL over candles of one token in `base`. `ok` is `candles::sound`; unknown volumes count as nothing.
+/// SQL over candles of one token in `base`. `ok` is `candles::is_valid_candle`; unknown volumes count as nothing.
 pub(super) fn sql(base: &str) -> String {
     let marked = format!(
         "SELECT ms, ts, o, h, l, c, v, hash, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, \

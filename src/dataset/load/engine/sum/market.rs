@@ -196,7 +196,7 @@ pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
 const COUNT: &str = "count";
 const SERIES_CHECKSUM: &str = "mark";
 
-/// RowsVersion of each token's candles, from a frame made by `frame`.
+/// Version of each token's candles, from a frame made by `frame`.
 pub(in super::super) fn versions(frame: &DataFrame) -> Option<HashMap<Address, RowsVersion>> {
     let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
     let number = |name: &str| frame.column(name).ok()?.u64().ok();

@@ -10,8 +10,8 @@ const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 60480
                     concat(toString(intDiv(ms, 86400000)), 'd'), ms % 3600000 = 0, concat(toString(intDiv(ms, 3600000)), 'h'), \
                     ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
 
-/// SQL over rows of one token in `base`: `count` of them, with `from` before and `rows_after` after them. A page nearer to the end is sorted
-/// from there. `listed` and `mark` are number and checksum of all rows, so that pages of two versions are not mixed.
+/// SQL over rows of one token in `base`: `count` of them, with `from` before and `rows_after` after them. A page nearer to the end is
+/// sorted from there. `listed` and `mark` are number and checksum of all rows, so that pages of two versions are not mixed.
 pub(super) fn sql(base: &str, table: &str, [from, count, rows_after]: [u64; 3]) -> String {
     let (rows, order, reversed) = if table == "holders" {
         let all = format!(

@@ -1,5 +1,5 @@
-//! Rules over the rows of one file in order: the steps between candles, the unit of their volume; and per-token statistics that `together`
-//! checks against other tables. The state kept per token is bounded, however many rows it has.
+//! Rules over the rows of one file in order: the steps between candles, the unit of their volume; and per-token statistics that
+//! `across_tables` checks against other tables. The state kept per token is bounded, however many rows it has.
 
 use std::collections::HashMap;
 
@@ -51,15 +51,16 @@ impl SeriesBreach {
 
 /// A statistic of a token's rows, checked once all tables are loaded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct TokenStatistic {
     pub token: String,
     /// The file of the rows.
     pub file: String,
-    pub what: Noted,
+    #[serde(rename = "what")]
+    pub value: StatisticValue,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Noted {
+pub enum StatisticValue {
     /// Median of volume times close.
     Turnover(f64),
     /// The largest value in smallest units, its row, and the number of transfers.
@@ -68,7 +69,7 @@ pub enum Noted {
 
 /// Running state over the rows of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Series {
+pub(crate) struct SeriesChecker {
     index: HashMap<String, usize>,
     all: Vec<TokenCandles>,
     transfers: HashMap<String, (String, u64, u64)>,
@@ -104,7 +105,7 @@ struct Step {
     first: (u64, i64),
 }
 
-impl Series {
+impl SeriesChecker {
     /// Number of series, or of tokens with transfers if there are more.
     pub(crate) fn count(&self) -> usize {
         self.all.len().max(self.transfers.len())
@@ -191,9 +192,9 @@ impl Series {
     }
 
     /// The breaches found, and the statistics for the rules across tables.
-    pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<Observed>) {
+    pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<TokenStatistic>) {
         let mut odd = self.odd;
-        let mut observed = Vec::new();
+        let mut statistics = Vec::new();
         let mut turnovers: HashMap<String, f64> = HashMap::new();
         for one in self.all {
             one.judge(&mut odd);
@@ -204,47 +205,53 @@ impl Series {
             }
         }
         for (token, median) in turnovers {
-            observed.push(Observed { token, file: file.to_owned(), what: Noted::Turnover(median) });
+            statistics.push(TokenStatistic { token, file: file.to_owned(), value: StatisticValue::Turnover(median) });
         }
         for (token, (largest, row, count)) in self.transfers {
-            observed.push(Observed { token, file: file.to_owned(), what: Noted::Transfer { largest, row, count } });
+            statistics.push(TokenStatistic { token, file: file.to_owned(), value: StatisticValue::Transfer { largest, row, count } });
         }
         odd.sort_by(|a, b| (&a.rule, a.row, &a.value).cmp(&(&b.rule, b.row, &b.value)));
-        observed.sort_by(|a, b| a.token.cmp(&b.token));
-        (odd, observed)
+        statistics.sort_by(|a, b| a.token.cmp(&b.token));
+        (odd, statistics)
     }
 }
 
 impl TokenCandles {
     fn times(&mut self, times: &[i64], numbers: &[u32]) {
-        let mut usual = 0;
+        let mut likely = 0;
         for (time, number) in times.iter().zip(numbers) {
             let Some(last) = self.last.replace(*time) else { continue };
-            let step = time - last;
-            match step.signum() {
+            match (time - last).signum() {
                 1 => self.rising += 1,
                 -1 => self.falling += 1,
                 // Duplicate keys have findings of their own.
                 _ => continue,
             }
-            let step = step.abs();
-            if self.longest.as_ref().is_none_or(|longest| step > longest.length) {
-                self.longest = Some(Step { length: step, count: 1, first: ((*number).into(), *time) });
+            let step = Step { length: (time - last).abs(), count: 1, first: ((*number).into(), *time) };
+            if self.longest.as_ref().is_none_or(|longest| step.length > longest.length) {
+                self.longest = Some(step.clone());
             }
-            if let Some(known) = self.steps.get_mut(usual).filter(|known| known.length == step) {
-                known.count += 1;
-            } else if let Some(place) = self.steps.iter().position(|known| known.length == step) {
-                self.steps[place].count += 1;
-                usual = place;
-            } else if self.steps.len() < STEPS_MAX {
-                self.steps.push(Step { length: step, count: 1, first: ((*number).into(), *time) });
-            } else if let Some(longest) =
-                self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step && known.count == 1)
-            {
-                // Breaches are short steps, so a long one is evicted.
-                *longest = Step { length: step, count: 1, first: ((*number).into(), *time) };
-            }
+            likely = self.count_step(step, likely);
         }
+    }
+
+    /// Counts a step, whose length is likely that at index `likely` of `steps`; returns the index that the next one likely has.
+    fn count_step(&mut self, step: Step, likely: usize) -> usize {
+        let is_same = |known: &Step| known.length == step.length;
+        let known = if self.steps.get(likely).is_some_and(is_same) { Some(likely) } else { self.steps.iter().position(is_same) };
+        if let Some(known) = known {
+            self.steps[known].count += 1;
+            return known;
+        }
+        if self.steps.len() < STEPS_MAX {
+            self.steps.push(step);
+        } else if let Some(longest) =
+            self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step.length && known.count == 1)
+        {
+            // Breaches are short steps, so a long one is evicted.
+            *longest = step;
+        }
+        likely
     }
 
     fn beyond(&mut self, volume: &[f64], close: &[f64], numbers: &[u32]) {

@@ -1,6 +1,6 @@
 //! Rules across tables: amounts against supply, turnover against market cap. The token figures come from `tokens`.
 
-use super::series::{Noted, Observed};
+use super::in_order::{StatisticValue, TokenStatistic};
 use crate::dataset::rows::TokenRow;
 
 /// Maximum ratio of the median turnover of a candle to the market cap: rarely does the whole market cap trade in a day.
@@ -22,15 +22,15 @@ fn name(token: &TokenRow) -> String {
 }
 
 /// Checks a statistic of a token's rows against the token's row in `tokens`.
-pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradiction> {
+pub(crate) fn statistic(token: &TokenRow, statistic: &TokenStatistic) -> Option<Contradiction> {
     let name = name(token);
-    match &observed.what {
-        Noted::Turnover(median) => {
+    match &statistic.value {
+        StatisticValue::Turnover(median) => {
             let cap = token.market_cap.or_else(|| Some(token.price? * token.total_supply?)).filter(|cap| *cap > 0.0)?;
             let over = *median > TURNOVER_MAX * cap;
             over.then(|| ("turnover", None, format!("{name}: {median:.3e} USD a candle, market cap {cap:.3e}")))
         }
-        Noted::Transfer { largest, row, count } => {
+        StatisticValue::Transfer { largest, row, count } => {
             let decimals = token.decimals?;
             let largest: f64 = format!("{largest}e-{decimals}").parse().ok()?;
             if let Some(supply) = token.total_supply.filter(|supply| *supply > 0.0)
