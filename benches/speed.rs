@@ -17,7 +17,7 @@ use tokendeck::{
     dataset::{
         Dataset,
         address::Address,
-        cache::{CacheOptions, Places, first, rank},
+        cache::{CacheOptions, RowSelection, sort_rows, top_rows},
         candles::Interval,
         load::{load, load_with},
         progress::Silent,
@@ -279,12 +279,12 @@ fn large(c: &mut Criterion) {
                 .sum::<f64>()
         });
     });
-    let all = Places::Run(0..table.height());
+    let all = RowSelection::Run(0..table.height());
     let go_on = |_, _| Ok::<_, std::io::Error>(());
-    group.bench_function("first page by volume", |b| b.iter(|| first(&table, ("volume", true), &all, 1_000, go_on)));
-    group.bench_function("order by volume", |b| b.iter(|| rank(&table, ("volume", true), &all, go_on)));
+    group.bench_function("first page by volume", |b| b.iter(|| top_rows(&table, ("volume", true), &all, 1_000, go_on)));
+    group.bench_function("order by volume", |b| b.iter(|| sort_rows(&table, ("volume", true), &all, go_on)));
     let end = table.height();
-    group.bench_function("last page", |b| b.iter(|| table.stretch(end - 50..end, None)));
+    group.bench_function("last page", |b| b.iter(|| table.slice(end - 50..end, None)));
     group.finish();
 }
 

@@ -35,7 +35,7 @@ use clap::{Args, Parser, Subcommand};
 
 use self::outcome::Outcome;
 pub use self::{dashboard::OpenMemory, outcome::finish};
-use crate::{config::Config, dataset::cache::keep_large_apart, wire::Consent};
+use crate::{config::Config, dataset::cache::set_mmap_threshold, wire::Consent};
 
 /// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
 ///
@@ -135,7 +135,7 @@ pub fn arguments() -> CommandLine {
 }
 
 pub fn run(arguments: CommandLine) -> Outcome {
-    keep_large_apart();
+    set_mmap_threshold();
     match arguments.command {
         None => dashboard::run(&arguments.dashboard),
         Some(Command::Serve(args)) => serve::run(&args),

@@ -34,7 +34,7 @@ pub const FILE: &str = "config.toml";
 pub const VARIABLE: &str = "TOKENDECK_CONFIG";
 /// Default rate limit of a server reachable from other machines, in requests per second and API key: far above the needs of a person
 /// reading a page, far below the capacity of the machine.
-const RATE_ELSEWHERE: u32 = 100;
+const RATE_OFF_LOOPBACK: u32 = 100;
 
 /// One setting with its documentation.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,7 @@ macro_rules! settings {
         /// All settings, in the order of `config.toml`.
         pub const SETTINGS: &[SettingRow] = &[$($(SettingRow {
             section: $name, key: stringify!($key), default: $default, expect: $expect, meaning: $meaning,
-            accepts: |value, expect| <$kind as field::SettingValue>::field(value, expect, Path::new("")).is_some(),
+            accepts: |value, expect| <$kind as field::SettingValue>::read(value, expect, Path::new("")).is_some(),
         },)*)*];
 
         impl Config {
@@ -237,7 +237,7 @@ impl Api {
     pub fn rate(&self, address: IpAddr) -> Option<u32> {
         match self.rate_per_second {
             0 if address.is_loopback() => None,
-            0 => Some(RATE_ELSEWHERE),
+            0 => Some(RATE_OFF_LOOPBACK),
             rate => Some(rate),
         }
     }
@@ -268,7 +268,7 @@ mod tests {
     fn a_server_that_can_be_reached_from_elsewhere_has_a_rate() {
         let mut api = Config::parse(None, "").expect("defaults are good").api;
         let (near, far) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0]));
-        assert_eq!((api.rate(near), api.rate(far)), (None, Some(RATE_ELSEWHERE)));
+        assert_eq!((api.rate(near), api.rate(far)), (None, Some(RATE_OFF_LOOPBACK)));
         api.rate_per_second = 7;
         assert_eq!((api.rate(near), api.rate(far)), (Some(7), Some(7)));
     }

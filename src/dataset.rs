@@ -9,10 +9,12 @@ pub mod cell;
 pub mod chain;
 mod coerce;
 pub mod export;
+pub mod file_names;
 pub mod findings;
 pub mod grid;
 pub mod holding;
 pub mod import;
+pub mod in_place;
 pub mod interval;
 pub mod invariants;
 pub mod load;
@@ -24,40 +26,38 @@ mod origin;
 pub mod progress;
 mod repeats;
 pub mod rows;
-pub mod runs;
+pub mod rows_by_address;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod schema;
-pub mod shelf;
 pub mod source;
+mod table;
 mod text_runs;
 pub mod time;
 pub(crate) mod wall_clock;
 pub mod watch;
-pub mod within;
 pub mod yields;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use std::{collections::HashMap, path::PathBuf};
 
 use polars::prelude::{Column, DataFrame};
 
-pub use self::by_token::RowsOf;
 use self::{
     address::Address,
     by_token::ByToken,
-    cache::LargeTable,
     candles::CandleTable,
     chain::Chain,
-    findings::Findings,
-    invariants::series::Observed,
     rows::{
         ContractRow, CreationRow, DexRow, FeeTierRow, FromFrame, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
         PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
     },
-    runs::Runs,
-    schema::{TABLES, TableSchema},
-    shelf::Shelf,
+    rows_by_address::RowsByAddress,
+    schema::TABLES,
     time::Time,
+};
+pub use self::{
+    by_token::RowsOf,
+    table::{RemoteOrigin, SourcePosition, Table, TableFile, TableState},
 };
 
 /// One generation of the analyst's data.
@@ -90,78 +90,18 @@ pub struct Dataset {
     fee_tiers: Vec<FeeTierRow>,
     pools: Vec<PoolRow>,
     pool_index: HashMap<Address, Vec<u32>>,
-    transfers: Runs<TransferRow>,
-    pool_events: Runs<PoolEventRow>,
-    contracts: Runs<ContractRow>,
+    transfers: RowsByAddress<TransferRow>,
+    pool_events: RowsByAddress<PoolEventRow>,
+    contracts: RowsByAddress<ContractRow>,
     /// Contracts by deployer.
     creations: Creations,
     created: HashMap<Address, Time>,
-    scams: Runs<ScamRow>,
+    scams: RowsByAddress<ScamRow>,
     locks: ByToken<LockRow>,
     /// Funding transfers by recipient.
     funding: ByToken<FundingRow>,
     yields: Vec<YieldRow>,
     gas: Vec<GasRow>,
-}
-
-/// A loaded table, for the generic views (Data view, `/datasets`, exports).
-#[derive(Debug, Clone)]
-pub struct Table {
-    pub schema: &'static TableSchema,
-    /// Schema columns only, in canonical types (see `load`), sorted, without duplicate keys; empty when `state` is not `Loaded`.
-    pub frame: DataFrame,
-    /// Columns of `tokens` outside the schema, each with a type of its own; row by row beside `frame`.
-    pub others: DataFrame,
-    /// Columns that `dataset.toml` declares approximate.
-    pub approximate: Vec<String>,
-    /// The rows of a large table, in the cache; `frame` is empty then.
-    pub large: Option<Arc<LargeTable>>,
-    /// The rows of a table that is queried in place, at an engine; `frame` is empty then.
-    pub shelf: Option<Arc<Shelf>>,
-    pub state: TableState,
-    /// Position in the files of the error that made the table unusable.
-    pub fault: Option<Spot>,
-    pub sources: Vec<TableFile>,
-    pub findings: Findings,
-    /// Figures of its rows to be cross-checked against other tables.
-    pub observed: Vec<Observed>,
-    /// Origin of the rows of a remote table.
-    pub elsewhere: Option<load::Elsewhere>,
-    /// Whether the table is unusable because one of its files was written to during the read.
-    pub moved: bool,
-    /// Number of rejected rows.
-    pub rows_bad: u64,
-    /// Load time in milliseconds.
-    pub load_ms: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TableState {
-    Loaded,
-    /// No file of that name exists, and `dataset.toml` names none.
-    Absent,
-    /// Present but unusable; the reason, for the user.
-    Unusable(String),
-}
-
-/// A position in the source files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
-    /// Path, relative to the dataset's folder for files inside it.
-    pub file: String,
-    /// 1-based row, counting data rows only; in `dataset.toml` the line.
-    pub row: Option<u64>,
-}
-
-/// A source file of a table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TableFile {
-    /// Path, relative to the dataset's folder for files inside it.
-    pub file: String,
-    pub bytes: u64,
-    pub modified: Option<Time>,
-    /// Rows of the file, including rejected rows and those excluded by `where`.
-    pub rows: u64,
 }
 
 /// A column of `tokens` outside the schema.
@@ -181,43 +121,6 @@ pub struct Token {
     pub chains: Vec<Chain>,
 }
 
-impl Table {
-    pub fn absent(schema: &'static TableSchema) -> Self {
-        Self {
-            schema,
-            frame: DataFrame::default(),
-            others: DataFrame::default(),
-            approximate: Vec::new(),
-            large: None,
-            shelf: None,
-            state: TableState::Absent,
-            fault: None,
-            sources: Vec::new(),
-            findings: Findings::default(),
-            observed: Vec::new(),
-            elsewhere: None,
-            moved: false,
-            rows_bad: 0,
-            load_ms: 0,
-        }
-    }
-
-    /// Number of rows, whether in memory, in the cache or at an engine.
-    pub fn height(&self) -> usize {
-        let here = || self.large.as_ref().map_or(self.frame.height(), |large| large.height());
-        self.shelf.as_ref().map_or_else(here, |shelf| shelf.rows as usize)
-    }
-
-    pub fn loaded(&self) -> bool {
-        self.state == TableState::Loaded
-    }
-
-    /// The table's first file, for a finding that belongs to no particular file.
-    fn first_file(&self) -> String {
-        self.sources.first().map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
-    }
-}
-
 impl Dataset {
     /// Builds the typed access over the loaded `tables`; schema tables missing from the list are absent.
     pub fn new(tables: Vec<Table>) -> Self {
@@ -229,7 +132,7 @@ impl Dataset {
         if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
             let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
             let others = load::others::by_token(&table.frame, &table.others, &addresses);
-            let own = |column: &Column| Some(OwnColumn { name: names::lasting(column.name())?, kind: cell::kind_of(column) });
+            let own = |column: &Column| Some(OwnColumn { name: names::intern(column.name())?, kind: cell::kind_of(column) });
             dataset.own_columns = others.columns().iter().filter_map(own).collect();
             dataset.token_others = others;
         }
@@ -268,8 +171,8 @@ impl Dataset {
     }
 
     /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
-    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> Runs<T> {
-        self.table(name).map_or_else(Runs::default, |table| Runs::new(table, key))
+    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> RowsByAddress<T> {
+        self.table(name).map_or_else(RowsByAddress::default, |table| RowsByAddress::new(table, key))
     }
 
     /// Rows of the table `name` by token, from memory or from the cache.
@@ -333,7 +236,7 @@ impl Dataset {
     }
 
     /// Order of all `posts`, newest first. The first call sorts them: `step` receives (done, total), and its error aborts the sort.
-    pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::Places, E> {
+    pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::RowSelection, E> {
         self.posts_newest.places(&self.posts, step)
     }
 
@@ -384,17 +287,17 @@ impl Dataset {
     }
 
     /// Transfers by token, oldest first, those without a time last.
-    pub fn transfers(&self) -> &Runs<TransferRow> {
+    pub fn transfers(&self) -> &RowsByAddress<TransferRow> {
         &self.transfers
     }
 
     /// Events by pool, oldest first.
-    pub fn pool_events(&self) -> &Runs<PoolEventRow> {
+    pub fn pool_events(&self) -> &RowsByAddress<PoolEventRow> {
         &self.pool_events
     }
 
     /// Contract code by token.
-    pub fn contracts(&self) -> &Runs<ContractRow> {
+    pub fn contracts(&self) -> &RowsByAddress<ContractRow> {
         &self.contracts
     }
 
@@ -409,7 +312,7 @@ impl Dataset {
     }
 
     /// Known scams, by address.
-    pub fn scams(&self) -> &Runs<ScamRow> {
+    pub fn scams(&self) -> &RowsByAddress<ScamRow> {
         &self.scams
     }
 
@@ -434,7 +337,7 @@ impl Dataset {
     /// Whether a table in the cache or at an engine was found damaged since it was loaded: answers from it must not be trusted.
     pub fn is_damaged(&self) -> bool {
         let large = || self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged());
-        large() || self.tables.iter().filter_map(|table| table.shelf.as_ref()).any(|shelf| shelf.is_damaged())
+        large() || self.tables.iter().filter_map(|table| table.in_place.as_ref()).any(|in_place| in_place.is_damaged())
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -442,7 +345,7 @@ impl Dataset {
     }
 
     /// Reason why the dataset has no rows of the table, for the user; none where the table is loaded.
-    pub fn lack(&self, name: &str) -> Option<String> {
+    pub fn absence_reason(&self, name: &str) -> Option<String> {
         match self.table(name).map(|table| &table.state) {
             Some(TableState::Loaded) => None,
             Some(TableState::Unusable(reason)) => Some(format!("The `{name}` table is there and could not be used: {reason}.")),

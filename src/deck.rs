@@ -30,7 +30,7 @@ use self::{
     single_flight::SingleFlight,
 };
 use crate::{
-    dataset::cache::{CacheOptions, give_back},
+    dataset::cache::{CacheOptions, trim_heap},
     error::{Code, Problem, Result},
     question::{
         Find, Question,
@@ -295,7 +295,7 @@ impl Deck {
         if trimmed.elapsed() >= TRIM_INTERVAL {
             *trimmed = Instant::now();
             drop(trimmed);
-            give_back();
+            trim_heap();
         }
     }
 

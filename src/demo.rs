@@ -26,7 +26,7 @@ use self::{
     market::DemoMarket,
     output::{DemoTable, failed, write_text},
 };
-use crate::dataset::{candles::Interval, export::form::ExportFormat};
+use crate::dataset::{candles::Interval, export::writers::ExportFormat};
 
 /// Dataset title. With `synthetic = true` it identifies a demo dataset, which may be overwritten.
 pub const TITLE: &str = "Demo market";

@@ -38,7 +38,7 @@ use serde::Serialize;
 
 use self::{paging::Paging, progress::Progress, request::Request, snapshot::Snapshot};
 use crate::{
-    dataset::{Token, address::Address, shelf::Want},
+    dataset::{Token, address::Address, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -60,15 +60,15 @@ pub trait Question: Request {
     }
 
     /// The rows of remote tables to fetch before answering.
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         let _ = snapshot;
         Vec::new()
     }
 
     /// Whether a fetch is still needed. Called where blocking is not allowed.
     fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
-        let lacks = |key: &Want| snapshot.dataset.shelf(key.table()).is_some_and(|shelf| shelf.lacks(key));
-        snapshot.dataset.stays_anywhere() && self.fetch_keys(snapshot).iter().any(lacks)
+        let lacks = |key: &FetchKey| snapshot.dataset.in_place(key.table()).is_some_and(|in_place| in_place.lacks(key));
+        snapshot.dataset.has_in_place_table() && self.fetch_keys(snapshot).iter().any(lacks)
     }
 
     /// Whether it is slow enough that it must not delay quick questions.

@@ -1,7 +1,7 @@
 //! "Did you mean" suggestions: the known name nearest to a misspelt one. The caller supplies the names, and words the suggestion.
 
 /// Minimum similarity of a probable misspelling.
-const MEANT: f64 = 0.75;
+const LIKENESS_MIN: f64 = 0.75;
 
 /// Similarity of two names in any letter case: their Jaro-Winkler similarity (from 0 to 1), and 1 to 3 more where their optimal string
 /// alignment distance is at most two letters, and one of three.
@@ -24,7 +24,7 @@ pub(crate) fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
 
 /// Whether a similarity is that of a probable misspelling.
 pub(crate) fn is_near(likeness: f64) -> bool {
-    likeness > MEANT
+    likeness > LIKENESS_MIN
 }
 
 fn ranked<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(f64, &'a str)> {

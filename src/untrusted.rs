@@ -12,37 +12,38 @@ use std::{
 static DECODERS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    static HERE: Cell<usize> = const { Cell::new(0) };
+    static DECODING_HERE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Whether this thread is decoding untrusted bytes, so that a panic is caught and becomes a reason in the answer. The program's panic hook
 /// checks this and stays silent then. polars decodes on threads of its own named `polars-…`: those count as decoding while any file is
 /// being decoded.
 pub fn decoding() -> bool {
-    HERE.get() > 0 || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
+    DECODING_HERE.get() > 0
+        || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
 }
 
 /// Counts a decoder while it runs, even if it panics.
-struct Marker;
+struct DecoderMarker;
 
-impl Marker {
+impl DecoderMarker {
     fn new() -> Self {
         DECODERS.fetch_add(1, Ordering::AcqRel);
-        HERE.set(HERE.get() + 1);
+        DECODING_HERE.set(DECODING_HERE.get() + 1);
         Self
     }
 }
 
-impl Drop for Marker {
+impl Drop for DecoderMarker {
     fn drop(&mut self) {
-        HERE.set(HERE.get() - 1);
+        DECODING_HERE.set(DECODING_HERE.get() - 1);
         DECODERS.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// Runs a library's decoder on untrusted bytes; its error or panic becomes an error message.
 pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::prelude::PolarsError>) -> Result<T, String> {
-    let marker = Marker::new();
+    let marker = DecoderMarker::new();
     let outcome = catch_unwind(AssertUnwindSafe(decode));
     drop(marker);
     match outcome {
@@ -55,16 +56,16 @@ pub(crate) fn guarded<T>(what: &str, decode: impl FnOnce() -> Result<T, polars::
 /// Runs `work` on untrusted bytes; `None` when it panicked. State that it changes must be dropped or not be used again.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     /// Marks this thread only: no polars thread works for it.
-    struct Here;
-    impl Drop for Here {
+    struct ThreadMarker;
+    impl Drop for ThreadMarker {
         fn drop(&mut self) {
-            HERE.set(HERE.get() - 1);
+            DECODING_HERE.set(DECODING_HERE.get() - 1);
         }
     }
-    HERE.set(HERE.get() + 1);
-    let here = Here;
+    DECODING_HERE.set(DECODING_HERE.get() + 1);
+    let marker = ThreadMarker;
     let outcome = catch_unwind(AssertUnwindSafe(work));
-    drop(here);
+    drop(marker);
     outcome.ok()
 }
 

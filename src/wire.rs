@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use tokio::{runtime::Runtime, sync::Semaphore};
 
 pub use self::{
-    client::Patience,
+    client::TimeoutsAndRetries,
     fault::Fault,
     fetch::{ByteSink, PartFetch},
     ledger::{Ledger, MemoryLedger},
@@ -42,7 +42,7 @@ pub use self::{
 /// Concurrent requests.
 const REQUESTS_MAX: usize = 6;
 /// Poll interval for cancellation while waiting for an answer.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Bytes received between two writes to the ledger: a killed program may leave this many out.
 const SPEND_EVERY: u64 = 16 << 20;
 
@@ -63,12 +63,12 @@ pub struct WireOptions {
     /// Daily budget in bytes.
     pub budget: u64,
     pub sources: Vec<Source>,
-    pub patience: Patience,
+    pub timeouts: TimeoutsAndRetries,
 }
 
 impl Default for WireOptions {
     fn default() -> Self {
-        Self { consent: Consent::Ask, budget: 200_000_000_000, sources: Vec::new(), patience: Patience::default() }
+        Self { consent: Consent::Ask, budget: 200_000_000_000, sources: Vec::new(), timeouts: TimeoutsAndRetries::default() }
     }
 }
 
@@ -80,7 +80,8 @@ pub struct Object {
     pub source: String,
     pub bytes: u64,
     /// Its ETag, else its modification time; none where the source gives neither.
-    pub mark: Option<String>,
+    #[serde(rename = "mark")]
+    pub version_tag: Option<String>,
     /// Milliseconds since 1970.
     pub modified: Option<i64>,
     /// Whether its URL names a fixed revision, so that requests need no `If-Match`.
@@ -105,8 +106,8 @@ pub struct Wire {
     requests: AtomicU64,
     bytes: AtomicU64,
     /// Bytes written to the ledger.
-    told: AtomicU64,
-    asking: Mutex<Vec<String>>,
+    bytes_in_ledger: AtomicU64,
+    pending: Mutex<Vec<String>>,
 }
 
 impl fmt::Debug for Wire {
@@ -136,8 +137,8 @@ impl Wire {
             places: Arc::new(Semaphore::new(REQUESTS_MAX)),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
-            told: AtomicU64::new(0),
-            asking: Mutex::default(),
+            bytes_in_ledger: AtomicU64::new(0),
+            pending: Mutex::default(),
         })
     }
 
@@ -146,8 +147,8 @@ impl Wire {
     }
 
     /// Names of the sources with pending requests, each once.
-    pub fn asking(&self) -> Vec<String> {
-        let mut names = locked(&self.asking).clone();
+    pub fn pending_sources(&self) -> Vec<String> {
+        let mut names = locked(&self.pending).clone();
         names.sort();
         names.dedup();
         names
@@ -194,14 +195,14 @@ impl Wire {
     }
 
     fn spent(&self) -> u64 {
-        let untold = self.bytes.load(Ordering::Relaxed).saturating_sub(self.told.load(Ordering::Relaxed));
-        self.ledger.spent().saturating_add(untold)
+        let unrecorded = self.bytes.load(Ordering::Relaxed).saturating_sub(self.bytes_in_ledger.load(Ordering::Relaxed));
+        self.ledger.spent().saturating_add(unrecorded)
     }
 
     /// Writes the bytes received to the ledger.
     pub fn settle(&self) {
         let bytes = self.bytes.load(Ordering::Relaxed);
-        let before = self.told.swap(bytes, Ordering::Relaxed);
+        let before = self.bytes_in_ledger.swap(bytes, Ordering::Relaxed);
         if bytes > before {
             self.ledger.spend(bytes - before);
         }
@@ -224,7 +225,7 @@ impl Wire {
         let (sender, answer) = sync_channel(1);
         let task = self.runtime()?.spawn(async move { sender.send(work.await).unwrap_or_default() });
         loop {
-            match answer.recv_timeout(LOOK) {
+            match answer.recv_timeout(POLL_INTERVAL) {
                 Ok(answer) => return answer,
                 Err(RecvTimeoutError::Timeout) if stopped() => {
                     task.abort();
@@ -256,36 +257,36 @@ impl Wire {
         if let Some(store) = locked(&self.stores).get(&key) {
             return Ok(Arc::clone(store));
         }
-        let store = Arc::new(store::open(place, &self.options.sources, &self.options.patience).await?);
+        let store = Arc::new(store::open(place, &self.options.sources, &self.options.timeouts).await?);
         locked(&self.stores).insert(key, Arc::clone(&store));
         Ok(store)
     }
 
     /// Counts a request, and lists its source as pending until the guard is dropped.
-    fn ask(&self, name: &str) -> Asking<'_> {
+    fn ask(&self, name: &str) -> PendingRequest<'_> {
         self.requests.fetch_add(1, Ordering::Relaxed);
-        locked(&self.asking).push(name.to_owned());
-        Asking { wire: self, name: name.to_owned() }
+        locked(&self.pending).push(name.to_owned());
+        PendingRequest { wire: self, name: name.to_owned() }
     }
 
     fn count(&self, bytes: u64) {
         let all = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if all.saturating_sub(self.told.load(Ordering::Relaxed)) >= SPEND_EVERY {
+        if all.saturating_sub(self.bytes_in_ledger.load(Ordering::Relaxed)) >= SPEND_EVERY {
             self.settle();
         }
     }
 }
 
-struct Asking<'a> {
+struct PendingRequest<'a> {
     wire: &'a Wire,
     name: String,
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
-        let mut asking = locked(&self.wire.asking);
-        if let Some(at) = asking.iter().position(|name| *name == self.name) {
-            asking.swap_remove(at);
+        let mut pending = locked(&self.wire.pending);
+        if let Some(at) = pending.iter().position(|name| *name == self.name) {
+            pending.swap_remove(at);
         }
     }
 }

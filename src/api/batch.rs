@@ -23,7 +23,7 @@ use super::{
     rows::{self, RowSender},
 };
 use crate::{
-    dataset::{address::Address, export::Unwritten},
+    dataset::{address::Address, export::ExportError},
     deck::{Deck, cached::CachedAnswer, pending::PendingAnswer},
     error::{Code, Problem, Result},
     question::{
@@ -94,7 +94,7 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 
 /// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
 /// request names it.
-fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSender) -> std::result::Result<(), Unwritten> {
+fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSender) -> std::result::Result<(), ExportError> {
     let mut times: HashMap<Address, usize> = HashMap::new();
     let mut left: Vec<Address> = Vec::new();
     for address in &question.addresses {
@@ -121,14 +121,14 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSend
         let Ok(address) = answers.recv_timeout(CLIENT_CHECK) else {
             // Returning drops the pending answers, which cancels them.
             if sender.is_closed() {
-                return Err(Unwritten::Stopped);
+                return Err(ExportError::Stopped);
             }
             continue;
         };
         let Some(outcome) = asked.remove(&address).and_then(|mut pending| pending.poll_now()) else { continue };
-        let line = line(address, outcome).ok_or(Unwritten::Stopped)?;
+        let line = line(address, outcome).ok_or(ExportError::Stopped)?;
         for _ in 0..times.get(&address).copied().unwrap_or(1) {
-            sender.data(line.clone()).map_err(|_| Unwritten::Stopped)?;
+            sender.data(line.clone()).map_err(|_| ExportError::Stopped)?;
         }
     }
 }

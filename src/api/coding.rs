@@ -21,7 +21,7 @@ use super::{
     reply::{self, Body, Reply},
 };
 use crate::{
-    dataset::export::Unwritten,
+    dataset::export::ExportError,
     error::{Code, Problem},
 };
 
@@ -90,11 +90,11 @@ impl Coding {
     }
 
     /// Returns a writer that compresses into `out` at the fastest level; dropping it writes the coding's trailer.
-    pub(super) fn encoder(coding: Option<Self>, out: impl Write + Send + 'static) -> Result<Box<dyn Write + Send>, Unwritten> {
+    pub(super) fn encoder(coding: Option<Self>, out: impl Write + Send + 'static) -> Result<Box<dyn Write + Send>, ExportError> {
         Ok(match coding {
             None => Box::new(out),
             Some(Self::Zstd) => {
-                let coded = zstd::Encoder::new(out, 1).map_err(|error| Unwritten::Failed(error.to_string()))?;
+                let coded = zstd::Encoder::new(out, 1).map_err(|error| ExportError::Failed(error.to_string()))?;
                 Box::new(coded.auto_finish())
             }
             Some(Self::Brotli) => Box::new(brotli::CompressorWriter::new(out, 32 << 10, 2, 20)),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    dataset::{Dataset, Table, TableFile, findings::FindingCount, time::Time, within::file_in},
+    dataset::{Dataset, Table, TableFile, file_names::file_in, findings::FindingCount, time::Time},
     deck::load::LoadFailure,
     question::snapshot::Snapshot,
 };
@@ -74,10 +74,10 @@ impl Stale {
     pub(super) fn of(failure: LoadFailure) -> Self {
         let folder = &failure.folder;
         let mut reason = without_folder(folder, &failure.reason);
-        let Some(spot) = failure.spot else { return Self { since: failure.since, reason, file: None, row: None } };
-        let file = file_in(folder, &spot.file);
-        reason = reason.replace(&spot.file, &file);
-        Self { since: failure.since, reason, file: Some(file), row: spot.row }
+        let Some(position) = failure.position else { return Self { since: failure.since, reason, file: None, row: None } };
+        let file = file_in(folder, &position.file);
+        reason = reason.replace(&position.file, &file);
+        Self { since: failure.since, reason, file: Some(file), row: position.row }
     }
 }
 
@@ -112,8 +112,8 @@ fn describe_table(dataset: &Dataset, table: &Table) -> DatasetTable {
         rows: table.height() as u64,
         rows_bad: table.rows_bad,
         load_ms: table.load_ms,
-        remote_sources: table.elsewhere.as_ref().map(|elsewhere| elsewhere.sources.clone()).unwrap_or_default(),
-        as_of: table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of),
+        remote_sources: table.remote.as_ref().map(|remote| remote.sources.clone()).unwrap_or_default(),
+        as_of: table.remote.as_ref().and_then(|remote| remote.as_of),
         sources: table.sources.iter().map(source).collect(),
         findings: findings.collect(),
     }
@@ -150,7 +150,7 @@ fn replaced(text: &str, from: &str, to: &str, ends: impl Fn(char) -> bool) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::Spot;
+    use crate::dataset::SourcePosition;
 
     #[test]
     fn files_are_named_relative_to_the_dataset() {
@@ -174,7 +174,7 @@ mod tests {
     fn a_failed_load_names_its_file_relative_to_the_dataset() {
         let failure = |file: &str| LoadFailure {
             reason: format!("the table `labels` can no longer be read: `{file}` is empty"),
-            spot: Some(Spot { file: file.to_owned(), row: Some(7) }),
+            position: Some(SourcePosition { file: file.to_owned(), row: Some(7) }),
             since: Time(0),
             folder: "/data/mine".into(),
         };

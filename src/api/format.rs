@@ -3,7 +3,7 @@
 use hyper::{HeaderMap, header::ACCEPT};
 
 use crate::{
-    dataset::export::form::ExportFormat,
+    dataset::export::writers::ExportFormat,
     error::Result,
     question::parameter::{Arguments, Parameter, ParameterKind, parameter},
 };

@@ -30,7 +30,7 @@ use super::{
     reply::{self, Body},
 };
 use crate::{
-    dataset::export::{self, ExportRows, Unwritten, form::ExportFormat},
+    dataset::export::{self, ExportError, ExportRows, writers::ExportFormat},
     deck::fetch,
     error::{Code, Problem, Result},
     question::{
@@ -178,7 +178,7 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, all: bool, row: &
             Body::Rows(spawn_writer(time, permit, move |sender| {
                 let out = Coding::encoder(coding, ChunkWriter { sender: sender.clone(), buffer: BytesMut::new() })?;
                 let rows = ExportRows::Batches(tabled.rows);
-                let outcome = export::pour(out, form, &tabled.columns, &rows, &mut |_| !sender.is_closed());
+                let outcome = export::write_to(out, form, &tabled.columns, &rows, &mut |_| !sender.is_closed());
                 deck.check_undamaged(&snapshot).ok();
                 outcome
             })?)
@@ -226,7 +226,7 @@ impl RowSender {
 pub(super) fn spawn_writer(
     write_timeout: Option<Duration>,
     permit: OwnedSemaphorePermit,
-    write: impl FnOnce(&RowSender) -> std::result::Result<(), Unwritten> + Send + 'static,
+    write: impl FnOnce(&RowSender) -> std::result::Result<(), ExportError> + Send + 'static,
 ) -> Result<RowStream> {
     let (sender, messages) = mpsc::channel(CHUNKS_BUFFERED);
     let sender = RowSender { sender, write_timeout: write_timeout.map(|time| (Handle::current(), time)) };
@@ -234,7 +234,7 @@ pub(super) fn spawn_writer(
         let _permit = permit;
         match catch_unwind(AssertUnwindSafe(|| write(&sender))) {
             Ok(Ok(())) => sender.send(StreamMessage::End).unwrap_or_default(),
-            Ok(Err(Unwritten::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
+            Ok(Err(ExportError::Failed(reason))) if !sender.is_closed() => tracing::warn!("rows broke off: {reason}"),
             // The client has disconnected.
             Ok(Err(_)) => {}
             Err(_) => tracing::error!("rows broke off: a defect of the program"),

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     dataset::{
         cache::{Entry, list},
-        source::kept,
+        source::downloads,
         time::Time,
     },
     document::format::many,
@@ -56,7 +56,7 @@ fn listed(folder: &Path, entries: &[Entry]) -> String {
     };
     let table = section(&["table", "rows", "MB", "used", "name"], entries.iter().map(row));
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
-    let kept = kept::bytes(folder);
+    let kept = downloads::bytes(folder);
     let kept = if kept == 0 { String::new() } else { format!("; of files elsewhere {} MB more", megabytes(kept)) };
     format!("{table}{} in `{}`: {} MB{kept}\n", tables(entries.len()), folder.display(), megabytes(bytes))
 }
@@ -64,7 +64,7 @@ fn listed(folder: &Path, entries: &[Entry]) -> String {
 fn clear(folder: &Path) -> Outcome {
     let entries = list(folder);
     let (removed, kept): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.remove());
-    let bytes = removed.iter().map(|entry| entry.bytes).sum::<u64>() + kept::clear(folder);
+    let bytes = removed.iter().map(|entry| entry.bytes).sum::<u64>() + downloads::clear(folder);
     let rest = if kept.is_empty() { String::new() } else { format!("; {} being made right now", tables(kept.len())) };
     print(format!("removed {}, {} MB{rest}\n", tables(removed.len()), megabytes(bytes)))
 }

@@ -23,8 +23,8 @@ use crate::dataset::{
     address::Address,
     chain::Chain,
     import::{
-        AmountUnit, BLANKS, Dates, FORMATS, FileReport, ImportError, ImportOptions, ImportReport, Preview, Taken, VolumeUnit, assignment,
-        chain, decimals, import, table_name, token,
+        AmountUnit, Dates, FORMATS, FileReport, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit,
+        assignment, chain, decimals, import, table_name, token,
     },
     progress::{Cancelled, LoadProgress},
 };
@@ -182,7 +182,7 @@ fn try_line(file: &FileReport, into: &Path) -> String {
     let line = words.map(shell_word).collect::<Vec<_>>().join(" ");
     let is_in = |word: &str| file.try_with.iter().any(|said| said.split('=').any(|part| part == word));
     let yours: Vec<String> =
-        BLANKS.iter().filter(|(word, _)| is_in(word)).map(|(word, what)| format!("{word} stands for {what}")).collect();
+        PLACEHOLDERS.iter().filter(|(word, _)| is_in(word)).map(|(word, what)| format!("{word} stands for {what}")).collect();
     let yours = if yours.is_empty() { String::new() } else { format!("   # {}", yours.join(", ")) };
     format!("  try: {line}{yours}")
 }

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     api::{Api, ApiOptions},
     config::{self, Config},
-    dataset::{cache::CacheOptions, load::asks, manifest},
+    dataset::{cache::CacheOptions, load::origins_to_agree, manifest},
     deck::{Deck, DeckEvent, DeckOptions},
     jobs::{JobOptions, Jobs, OfflineJobs},
     state::{Dirs, keys::Keys, remote::Remote},
@@ -141,11 +141,11 @@ pub(super) fn wire(config: &Config) -> Arc<Wire> {
 /// Errors: the folder is missing, or the dataset names remote files without the user's consent.
 pub(super) fn require_data(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<(), Failure> {
     require_folder(folder)?;
-    let asks = wire.map(|wire| asks(folder, wire)).unwrap_or_default();
-    if asks.is_empty() {
+    let origins = wire.map(|wire| origins_to_agree(folder, wire)).unwrap_or_default();
+    if origins.is_empty() {
         return Ok(());
     }
-    let origins = asks.iter().map(|origin| format!("`{origin}`")).collect::<Vec<_>>().join(", ");
+    let origins = origins.iter().map(|origin| format!("`{origin}`")).collect::<Vec<_>>().join(", ");
     Err(Failure::Bad(format!(
         "the dataset `{}` asks for data at {origins}: agree with --remote, or once for good in the dashboard, or with remote.enabled = true \
          in config.toml",

@@ -66,52 +66,52 @@ impl ThemeChoice {
         }
         let named = Self::NAMES.into_iter().find(|name| text.eq_ignore_ascii_case(name));
         let is_file = || Path::new(text).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-        named.map(Self::Named).or_else(|| is_file().then(|| Self::File(place(text, folder))))
+        named.map(Self::Named).or_else(|| is_file().then(|| Self::File(resolve_path(text, folder))))
     }
 }
 
 /// Value type of a setting.
 pub(super) trait SettingValue: Sized {
     /// Parses the value; none where it is not accepted. Relative paths start at `folder`.
-    fn field(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self>;
+    fn read(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self>;
 }
 
 impl SettingValue for bool {
-    fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         value.as_bool()
     }
 }
 
 impl SettingValue for u32 {
-    fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let number = integer(value)?.try_into().ok()?;
         matches!(expect, Expect::Whole(least, most) if (least..=most).contains(&number)).then_some(number)
     }
 }
 
 impl SettingValue for f64 {
-    fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let number = number(value)?;
         matches!(expect, Expect::Number(least, most) if (least..=most).contains(&number)).then_some(number)
     }
 }
 
 impl SettingValue for String {
-    fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         let text = value.as_str()?;
         is_listen_address(text).then(|| text.to_owned())
     }
 }
 
 impl SettingValue for Vec<String> {
-    fn field(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let good = if expect == Expect::Origins { is_origin } else { is_host };
         value.as_array()?.iter().map(|item| item.get_ref().as_str().filter(|text| good(text)).map(str::to_owned)).collect()
     }
 }
 
 impl SettingValue for Consent {
-    fn field(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
         match (value.as_bool(), value.as_str()) {
             (Some(true), _) => Some(Self::Always),
             (Some(false), _) => Some(Self::Never),
@@ -122,25 +122,25 @@ impl SettingValue for Consent {
 }
 
 impl SettingValue for ThemeChoice {
-    fn field(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
         Self::parse(value.as_str()?, folder)
     }
 }
 
 impl SettingValue for PathBuf {
-    fn field(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
-        value.as_str().filter(|text| !text.is_empty() && !text.contains('\0')).map(|text| place(text, folder))
+    fn read(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
+        value.as_str().filter(|text| !text.is_empty() && !text.contains('\0')).map(|text| resolve_path(text, folder))
     }
 }
 
 impl SettingValue for Option<PathBuf> {
-    fn field(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self> {
-        if value.as_str() == Some("") { Some(None) } else { PathBuf::field(value, expect, folder).map(Some) }
+    fn read(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self> {
+        if value.as_str() == Some("") { Some(None) } else { PathBuf::read(value, expect, folder).map(Some) }
     }
 }
 
 /// Resolves a path: `~/` is the home directory, other relative paths start at `folder`.
-fn place(text: &str, folder: &Path) -> PathBuf {
+fn resolve_path(text: &str, folder: &Path) -> PathBuf {
     let home = || std::env::var_os("HOME").filter(|home| !home.is_empty());
     match text.strip_prefix("~/").zip(home()) {
         Some((rest, home)) => Path::new(&home).join(rest),

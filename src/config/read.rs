@@ -33,7 +33,7 @@ impl Given<'_> {
     /// Returns the value given, or else the default.
     pub(super) fn value<T: SettingValue>(&self, section: &str, key: &str) -> T {
         let row = SETTINGS.iter().find(|row| row.section == section && row.key == key).expect("the macro names rows of its own table");
-        let given = self.values.get(&(row.section, row.key)).and_then(|value| T::field(value, row.expect, &self.folder));
+        let given = self.values.get(&(row.section, row.key)).and_then(|value| T::read(value, row.expect, &self.folder));
         given.unwrap_or_else(|| by_default(row))
     }
 }
@@ -41,7 +41,7 @@ impl Given<'_> {
 /// Parses the default. Its paths are relative to the working directory, wherever the file is.
 fn by_default<T: SettingValue>(row: &SettingRow) -> T {
     let value = DeValue::parse(row.default).expect("every default is TOML: the test of the defaults reads them all");
-    T::field(value.get_ref(), row.expect, Path::new("")).expect("every row accepts its default: the test of the defaults reads them all")
+    T::read(value.get_ref(), row.expect, Path::new("")).expect("every row accepts its default: the test of the defaults reads them all")
 }
 
 pub(super) fn read(file: Option<&Path>, text: &str, build: impl Fn(&Given<'_>) -> Config) -> Result<Config, String> {

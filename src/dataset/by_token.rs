@@ -158,7 +158,7 @@ impl<'a> RowsOf<'a, HolderRow> {
 }
 
 fn read<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> Vec<T> {
-    T::rows(&table.stretch(rows, Some(T::COLUMNS)))
+    T::rows(&table.slice(rows, Some(T::COLUMNS)))
 }
 
 fn chunks<T: FromFrame>(table: &LargeTable, rows: Range<usize>) -> impl Iterator<Item = T> {

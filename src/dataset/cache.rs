@@ -1,6 +1,6 @@
 //! Tables larger than memory: each is imported once into the user's cache as a sorted Arrow IPC file, and memory-mapped from then on.
 //!
-//! The import is an external bucket sort. Validated rows are spilled to disk (`order::Spool`), their tokens and intervals
+//! The import is an external bucket sort. Validated rows are spilled to disk (`order::SpillFile`), their tokens and intervals
 //! dictionary-encoded, in buckets by the leading bits of the token's address, so that bucket order is token order. Then each bucket, in
 //! parts that fit into memory, is sorted in schema order, duplicate keys are dropped, and the columns are appended.
 //!
@@ -19,22 +19,22 @@ mod import;
 mod index;
 mod journal;
 mod map;
-mod places;
-mod rank;
+mod row_selection;
+mod sort;
 mod table;
 
 use std::path::PathBuf;
 
-pub(crate) use self::map::{give_back, keep_large_apart};
+pub(crate) use self::map::{set_mmap_threshold, trim_heap};
 pub use self::{
     bounds::Extent,
     entry::{Entry, list},
-    places::{Places, PlacesWriter},
-    rank::{SortBy, first, rank},
+    row_selection::{RowSelection, RowSelectionWriter},
+    sort::{SortBy, sort_rows, top_rows},
     table::LargeTable,
 };
 pub(crate) use self::{
-    entry::{Key, KeyFile, Place},
+    entry::{EntryLocation, Key, KeyFile},
     grow::{Tail, grow},
     import::{CacheBuildError, CacheBuilder},
     index::{FileEnd, LoadReport, SourceFile},
@@ -93,7 +93,7 @@ const LARGE: &[&str] = &["candles", "posts", "holders", "transfers", "pool_event
 
 /// Storage type of a column in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum StorageType {
     Float,
     Integer,
     /// Milliseconds.
@@ -105,7 +105,7 @@ pub(crate) enum Form {
     Text,
 }
 
-impl Form {
+impl StorageType {
     fn of(kind: Kind) -> Option<Self> {
         match kind {
             Kind::Float => Some(Self::Float),
@@ -129,25 +129,25 @@ impl Form {
 }
 
 /// A column of the file with its storage type.
-pub(crate) type Kept = (&'static Column, Form);
+pub(crate) type StoredColumn = (&'static Column, StorageType);
 
 /// Columns in the file of a table that may be large: all except those in the index. None for other tables.
-pub(crate) fn kept(schema: &TableSchema) -> Option<Vec<Kept>> {
+pub(crate) fn stored_columns(schema: &TableSchema) -> Option<Vec<StoredColumn>> {
     if !LARGE.contains(&schema.name) {
         return None;
     }
     let columns = schema.columns.iter().filter(|column| !in_index(schema, column.name));
-    columns.map(|column| Some((column, Form::of(column.kind)?))).collect()
+    columns.map(|column| Some((column, StorageType::of(column.kind)?))).collect()
 }
 
 /// The column that rows are grouped by: the token, or the pool for events.
-pub(crate) fn owner(schema: &TableSchema) -> &'static str {
+pub(crate) fn group_column(schema: &TableSchema) -> &'static str {
     schema.order.first().copied().unwrap_or_default()
 }
 
 /// Whether the column is stored in the index: the token, and the interval of candles.
 pub(crate) fn in_index(schema: &TableSchema, column: &str) -> bool {
-    column == owner(schema) || schema.name == "candles" && column == "interval"
+    column == group_column(schema) || schema.name == "candles" && column == "interval"
 }
 
 #[cfg(test)]
@@ -159,9 +159,9 @@ mod tests {
     fn every_table_that_may_be_large_can_be_kept() {
         for name in LARGE {
             let schema = schema::table(name).expect("a table of the schema");
-            let columns = kept(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
+            let columns = stored_columns(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
             assert!(!columns.is_empty(), "{name}");
-            assert_eq!(schema.column(owner(schema)).map(|column| column.kind), Some(Kind::Address), "{name}");
+            assert_eq!(schema.column(group_column(schema)).map(|column| column.kind), Some(Kind::Address), "{name}");
         }
     }
 }

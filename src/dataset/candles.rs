@@ -9,11 +9,11 @@ use super::{
     Table,
     address::Address,
     cache::LargeTable,
-    shelf::{Fetched, Shelf, Want},
+    in_place::{FetchKey, Fetched, InPlaceCache},
     text_runs::pairs,
     time::{DAY_MS, HOUR_MS, Time},
 };
-pub use super::{interval::Interval, invariants::sound};
+pub use super::{interval::Interval, invariants::is_valid_candle};
 
 /// Days of candles prefetched per interval, before its last candle, for a table in place.
 pub const RECENT_DAYS: i64 = 40;
@@ -66,7 +66,7 @@ impl<'a> Candles<'a> {
 
     /// Whether candle `i` is valid: prices finite and above zero, the high and low enclosing the open and close.
     pub fn valid(&self, i: usize) -> bool {
-        sound(self.open[i], self.high[i], self.low[i], self.close[i])
+        is_valid_candle(self.open[i], self.high[i], self.low[i], self.close[i])
     }
 }
 
@@ -76,7 +76,7 @@ pub enum CandleTable {
     Memory(Box<HeldCandles>),
     Large(Arc<LargeTable>),
     /// A table in place: only each token's last candles and cached charts are here; the other rows stay at their source.
-    InPlace(Arc<Shelf>),
+    InPlace(Arc<InPlaceCache>),
 }
 
 /// One token's candles; fetched ones stay in memory while this value exists.
@@ -128,8 +128,8 @@ impl Default for CandleTable {
 
 impl CandleTable {
     pub fn new(table: &Table) -> Self {
-        if let Some(shelf) = &table.shelf {
-            return Self::InPlace(Arc::clone(shelf));
+        if let Some(in_place) = &table.in_place {
+            return Self::InPlace(Arc::clone(in_place));
         }
         match &table.large {
             Some(large) => Self::Large(Arc::clone(large)),
@@ -139,8 +139,8 @@ impl CandleTable {
 
     /// Returns the token's candles; empty if it has none, or if its table is in place and they were not fetched.
     pub fn of(&self, token: &Address) -> ChartCandles<'_> {
-        if let Self::InPlace(shelf) = self {
-            return shelf.get(&Want::Chart(*token)).map_or_else(ChartCandles::default, ChartCandles::Fetched);
+        if let Self::InPlace(in_place) = self {
+            return in_place.get(&FetchKey::Chart(*token)).map_or_else(ChartCandles::default, ChartCandles::Fetched);
         }
         ChartCandles::Here(self.held(token))
     }
@@ -155,8 +155,8 @@ impl CandleTable {
     pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
         let mut cut = false;
         // Of a table in place, recent candles are prefetched.
-        if let Self::InPlace(shelf) = self {
-            return shelf.recent().map_or_else(Default::default, |recent| recent.recent(token, span));
+        if let Self::InPlace(in_place) = self {
+            return in_place.recent().map_or_else(Default::default, |recent| recent.recent(token, span));
         }
         let recent = self.runs(token).into_iter().map(|(interval, rows)| {
             // Twice the candles that fit in the span, in case some are closer together than their interval.
@@ -190,7 +190,7 @@ impl CandleTable {
         match self {
             Self::Memory(held) => held.index.keys().copied().collect(),
             Self::Large(table) => table.tokens().collect(),
-            Self::InPlace(shelf) => shelf.tokens().to_vec(),
+            Self::InPlace(in_place) => in_place.tokens().to_vec(),
         }
     }
 
@@ -198,7 +198,7 @@ impl CandleTable {
     pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
         let (recent, cut) = self.recent(token, DAY_MS);
         let all = || match self {
-            Self::InPlace(shelf) => shelf.recent().map_or_else(Vec::new, |recent| recent.of(token)),
+            Self::InPlace(in_place) => in_place.recent().map_or_else(Vec::new, |recent| recent.of(token)),
             Self::Memory(_) | Self::Large(_) => self.held(token),
         };
         latest_close(&recent).or_else(|| if cut { latest_close(&all()) } else { None })

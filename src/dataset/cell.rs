@@ -54,7 +54,7 @@ pub fn kind_of(column: &Column) -> Kind {
 pub fn value(grid: &Grid, name: &str, row: usize) -> CellValue {
     match grid {
         Grid::Memory(frame) => in_frame(frame, name, row),
-        Grid::Large(table) => in_frame(&table.stretch(row..row + 1, Some(&[name])), name, 0),
+        Grid::Large(table) => in_frame(&table.slice(row..row + 1, Some(&[name])), name, 0),
     }
 }
 

@@ -5,12 +5,12 @@
 //! Time Datetime(ms, UTC); Date Date; Boolean Boolean.
 
 pub(crate) mod cell;
-pub(crate) mod digits;
+pub(crate) mod date_format;
+pub(crate) mod float_detector;
 pub(crate) mod list;
-pub(crate) mod manner;
+pub(crate) mod notation;
 pub(crate) mod number;
 mod time;
-pub(crate) mod written;
 
 use std::borrow::{Borrow, Cow};
 
@@ -22,7 +22,7 @@ use polars::prelude::{
 pub(crate) use self::number::{raw_amount, smallest_units};
 use self::{
     cell::{RawCell, is_null_word},
-    manner::Manner,
+    notation::Notation,
 };
 use super::{
     chain::Chain,
@@ -57,21 +57,21 @@ pub(crate) struct Bad;
 pub(crate) type Read<T> = Result<Option<T>, Bad>;
 
 /// Coerces the cells to the canonical column `ours`.
-pub(crate) fn coerce(ours: &SchemaColumn, cells: &[RawCell<'_>], rule: &ColumnManifest, manner: Manner) -> Coerced {
-    coerced(ours, cells.iter(), cells.len(), rule, manner)
+pub(crate) fn coerce(ours: &SchemaColumn, cells: &[RawCell<'_>], rule: &ColumnManifest, notation: Notation) -> Coerced {
+    coerced(ours, cells.iter(), cells.len(), rule, notation)
 }
 
 /// As `coerce`, for a text column that needs no preprocessing; avoids a list of its cells.
-pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest, manner: Manner) -> Coerced {
+pub(crate) fn coerce_texts(ours: &SchemaColumn, texts: &StringChunked, rule: &ColumnManifest, notation: Notation) -> Coerced {
     match ours.kind {
-        Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| Spelt::plain(text.trim())))),
+        Kind::Text => texts_alike(ours, texts, |text| Ok((!is_null_word(text)).then(|| CanonicalText::plain(text.trim())))),
         Kind::Address => texts_alike(ours, texts, address),
-        Kind::Chain => texts_alike(ours, texts, |text| chain(&text_cell(text)).map(Spelt::of)),
+        Kind::Chain => texts_alike(ours, texts, |text| chain(&text_cell(text)).map(CanonicalText::of)),
         Kind::Uint256 => texts_alike(ours, texts, |text| {
-            number::uint256_or_approximate(&text_cell(text), manner.decimal, rule.approximate).map(Spelt::of)
+            number::uint256_or_approximate(&text_cell(text), notation.decimal, rule.approximate).map(CanonicalText::of)
         }),
-        Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(Spelt::of)),
-        _ => coerced(ours, texts.iter().map(|text| text.map_or(RawCell::Null, text_cell)), texts.len(), rule, manner),
+        Kind::Hex => texts_alike(ours, texts, |text| cell::hex(&text_cell(text)).map(CanonicalText::of)),
+        _ => coerced(ours, texts.iter().map(|text| text.map_or(RawCell::Null, text_cell)), texts.len(), rule, notation),
     }
 }
 
@@ -80,9 +80,9 @@ fn text_cell(text: &str) -> RawCell<'_> {
 }
 
 /// A text in canonical spelling, and the reason it is odd, if it is.
-struct Spelt<'a>(Cow<'a, str>, Option<&'static str>);
+struct CanonicalText<'a>(Cow<'a, str>, Option<&'static str>);
 
-impl<'a> Spelt<'a> {
+impl<'a> CanonicalText<'a> {
     fn plain(text: impl Into<Cow<'a, str>>) -> Self {
         Self(text.into(), None)
     }
@@ -93,19 +93,19 @@ impl<'a> Spelt<'a> {
 }
 
 /// Maps a text column to a text column run by run: equal consecutive texts are parsed once.
-fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(&'a str) -> Read<Spelt<'a>>) -> Coerced {
+fn texts_alike<'a>(ours: &SchemaColumn, texts: &'a StringChunked, read: impl Fn(&'a str) -> Read<CanonicalText<'a>>) -> Coerced {
     let (mut issues, mut oddities) = (Vec::new(), Vec::new());
     let column = rewritten(PlSmallStr::from_static(ours.name), texts, |rows, text| {
         let text = text?;
-        let Ok(spelt) = read(text) else {
+        let Ok(canonical) = read(text) else {
             issues.extend(rows.map(|row| issue(row, &text_cell(text), None)));
             return None;
         };
-        let Spelt(spelt, odd) = spelt?;
+        let CanonicalText(canonical, odd) = canonical?;
         if odd.is_some() {
             oddities.extend(rows.map(|row| issue(row, &text_cell(text), odd)));
         }
-        Some(spelt)
+        Some(canonical)
     });
     issues.extend(oddities);
     Coerced { column, issues }
@@ -116,7 +116,7 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
     cells: impl Iterator<Item = C>,
     height: usize,
     rule: &ColumnManifest,
-    manner: Manner,
+    notation: Notation,
 ) -> Coerced {
     let name = PlSmallStr::from_static(ours.name);
     let (mut issues, mut odd) = (Vec::new(), Vec::new());
@@ -129,20 +129,20 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
         }
         Kind::Chain => texts(name, cells, height, &mut issues, chain),
         Kind::Uint256 => {
-            texts(name, cells, height, &mut issues, |cell| number::uint256_or_approximate(cell, manner.decimal, rule.approximate))
+            texts(name, cells, height, &mut issues, |cell| number::uint256_or_approximate(cell, notation.decimal, rule.approximate))
         }
         Kind::Hex => texts(name, cells, height, &mut issues, cell::hex),
         Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, split)),
         Kind::Addresses => lists(name, cells, height, &mut issues, checked(&mut odd, |cell| list::addresses(cell, split))),
-        Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale, manner.decimal)),
-        Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale, manner.decimal)),
+        Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale, notation.decimal)),
+        Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale, notation.decimal)),
         Kind::Boolean => numbers(name, cells, height, &mut issues, cell::boolean),
         Kind::Time => {
-            let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref(), manner.days));
+            let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref(), notation.days));
             cast(&column, &canonical(Kind::Time))
         }
         Kind::Date => {
-            let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref(), manner.days));
+            let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref(), notation.days));
             cast(&column, &canonical(Kind::Date))
         }
     };
@@ -173,13 +173,13 @@ pub(crate) fn measure(cell: &RawCell<'_>, kind: Kind) -> Option<f64> {
 }
 
 /// Parses a number in the given notation; a decimal point where none is known.
-pub(crate) fn plain_float(cell: &RawCell<'_>, manner: Manner) -> Read<f64> {
-    number::float(cell, None, manner.decimal.or(Some(Decimal::Point)))
+pub(crate) fn plain_float(cell: &RawCell<'_>, notation: Notation) -> Read<f64> {
+    number::float(cell, None, notation.decimal.or(Some(Decimal::Point)))
 }
 
 /// Fast path: the column unchanged, where its type is canonical and every value is within bounds. Columns it declines give the same result
 /// through `coerce`, only slower.
-pub(crate) fn as_it_is(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest) -> Option<Column> {
+pub(crate) fn if_canonical(ours: &SchemaColumn, raw: &Column, rule: &ColumnManifest) -> Option<Column> {
     if raw.dtype() != &canonical(ours.kind) || rule.scale.is_some() || rule.item.is_some() || !rule.values.is_empty() {
         return None;
     }
@@ -320,12 +320,12 @@ fn lists<'a, C: Borrow<RawCell<'a>>>(
 }
 
 /// Parses an address; borrows the text if it is already in lower case.
-fn address(text: &str) -> Read<Spelt<'_>> {
+fn address(text: &str) -> Read<CanonicalText<'_>> {
     let read = cell::address(&text_cell(text))?;
     Ok(read.map(|(address, broken)| {
         let text = text.trim();
         let lower = text.starts_with("0x") && text.bytes().all(|byte| !byte.is_ascii_uppercase());
-        Spelt(if lower { text.into() } else { address.to_string().into() }, broken.then_some(CHECKSUM))
+        CanonicalText(if lower { text.into() } else { address.to_string().into() }, broken.then_some(CHECKSUM))
     }))
 }
 

@@ -1,8 +1,8 @@
 //! Exports a table to a file: CSV, JSON, NDJSON or Parquet by file extension, in chunks, so that the row count is unlimited. The write is
-//! atomic, and an existing file is replaced only on request. The encoding of rows is in `form`.
+//! atomic, and an existing file is replaced only on request. The encoding of rows is in `writers`.
 
 mod cells;
-pub mod form;
+pub mod writers;
 
 use std::{
     fs::File,
@@ -15,7 +15,7 @@ use polars::prelude::DataFrame;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use self::form::{ExportFormat, RowChunk, typed};
+use self::writers::{ExportFormat, RowChunk, typed};
 
 /// Chunks between syncs to disk, so that the final sync does not have to write everything.
 const CHUNKS_SYNCED: u64 = 128;
@@ -39,7 +39,7 @@ pub trait RowBatches: Send {
 
 /// Why no file was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unwritten {
+pub enum ExportError {
     /// The export was cancelled.
     Stopped,
     /// The reason, worded for the user.
@@ -60,7 +60,7 @@ impl ExportRows {
     /// Every cell as a JSON value.
     #[cfg(test)]
     pub(crate) fn values(&self, columns: usize) -> Vec<Vec<Value>> {
-        let all = self.stretch(0..self.count()).expect("rows that can be had");
+        let all = self.chunk(0..self.count()).expect("rows that can be had");
         let cells = all.cells(columns);
         let cell = |row: usize, cells: &cells::Cells<'_>| {
             let mut text = Vec::new();
@@ -70,7 +70,7 @@ impl ExportRows {
         (0..self.count()).map(|row| cells.iter().map(|cells| cell(row, cells)).collect()).collect()
     }
 
-    fn stretch(&self, rows: Range<usize>) -> Result<RowChunk<'_>, String> {
+    fn chunk(&self, rows: Range<usize>) -> Result<RowChunk<'_>, String> {
         match self {
             Self::Values(all) => Ok(RowChunk::Values(&all[rows])),
             Self::Batches(batches) => batches.frame(rows).map(RowChunk::Frame),
@@ -89,9 +89,9 @@ impl RowBatches for DataFrame {
 }
 
 /// Checks whether the file can be written, without writing rows; `write` decides in the end.
-pub fn check(path: &Path, replace: bool) -> Result<(), Unwritten> {
+pub fn check(path: &Path, replace: bool) -> Result<(), ExportError> {
     format_of(path, replace)?;
-    temporary_beside(path).map(drop).map_err(|error| Unwritten::Failed(format!("`{}`: {error}", path.display())))
+    temporary_beside(path).map(drop).map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
 }
 
 /// Whether the path exists, as a file or a folder.
@@ -100,39 +100,39 @@ pub fn is_taken(path: &Path) -> bool {
 }
 
 /// The export format of a file name, by its extension.
-fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, Unwritten> {
+fn format_of(path: &Path, replace: bool) -> Result<ExportFormat, ExportError> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    let Some(form) = ExportFormat::FILES.into_iter().find(|form| form.ending() == ending) else {
-        let endings: Vec<String> = ExportFormat::FILES.iter().map(|form| format!(".{}", form.ending())).collect();
-        return Err(Unwritten::Failed(format!("`{}`: expected a file ending in {}", path.display(), endings.join(", "))));
+    let Some(format) = ExportFormat::FILES.into_iter().find(|format| format.ending() == ending) else {
+        let endings: Vec<String> = ExportFormat::FILES.iter().map(|format| format!(".{}", format.ending())).collect();
+        return Err(ExportError::Failed(format!("`{}`: expected a file ending in {}", path.display(), endings.join(", "))));
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-        return Err(Unwritten::Failed(format!("the folder `{}` does not exist", folder.display())));
+        return Err(ExportError::Failed(format!("the folder `{}` does not exist", folder.display())));
     }
     // Checked early to fail before writing anything large; `publish` decides in the end.
     if is_taken(path) && !(replace && path.is_file()) {
         return Err(exists(path));
     }
-    Ok(form)
+    Ok(format)
 }
 
 /// Writes the rows under `columns` to `path`; an existing file is replaced only if `replace` is set. Returns the row count.
-pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, step: ExportStep<'_>) -> Result<u64, Unwritten> {
-    let form = format_of(path, replace)?;
-    let named = |reason: &dyn std::fmt::Display| Unwritten::Failed(format!("`{}`: {reason}", path.display()));
+pub fn write(path: &Path, columns: &[String], rows: &ExportRows, replace: bool, step: ExportStep<'_>) -> Result<u64, ExportError> {
+    let format = format_of(path, replace)?;
+    let named = |reason: &dyn std::fmt::Display| ExportError::Failed(format!("`{}`: {reason}", path.display()));
     let part = temporary_beside(path).map_err(|error| named(&error))?;
-    let written = fill_file(part.as_file(), form, columns, rows, step).and_then(|()| part.as_file().sync_all().map_err(failed));
-    written.map_err(|unwritten| match unwritten {
-        Unwritten::Failed(reason) => named(&reason),
-        Unwritten::Stopped => Unwritten::Stopped,
+    let written = fill_file(part.as_file(), format, columns, rows, step).and_then(|()| part.as_file().sync_all().map_err(failed));
+    written.map_err(|error| match error {
+        ExportError::Failed(reason) => named(&reason),
+        ExportError::Stopped => ExportError::Stopped,
     })?;
     let count = rows.count() as u64;
     // Last cancellation check, as syncing may have taken a while.
-    if step(count) { publish(part, path, replace).map(|()| count) } else { Err(Unwritten::Stopped) }
+    if step(count) { publish(part, path, replace).map(|()| count) } else { Err(ExportError::Stopped) }
 }
 
 /// Writes the rows to a new, empty file.
-fn fill_file(file: &File, form: ExportFormat, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), Unwritten> {
+fn fill_file(file: &File, format: ExportFormat, columns: &[String], rows: &ExportRows, step: ExportStep<'_>) -> Result<(), ExportError> {
     let out = BufWriter::with_capacity(BUFFER, file.try_clone().map_err(failed)?);
     let (mut chunks, mut full) = (0, None);
     let mut synced = |done: u64| {
@@ -142,57 +142,57 @@ fn fill_file(file: &File, form: ExportFormat, columns: &[String], rows: &ExportR
         }
         full.is_none() && step(done)
     };
-    let poured = pour(out, form, columns, rows, &mut synced);
-    full.map_or(poured, |error| Err(failed(error)))
+    let written = write_to(out, format, columns, rows, &mut synced);
+    full.map_or(written, |error| Err(failed(error)))
 }
 
 /// Writes all rows to `out`, in chunks.
-pub fn pour<W: Write + Send + 'static>(
+pub fn write_to<W: Write + Send + 'static>(
     out: W,
-    form: ExportFormat,
+    format: ExportFormat,
     columns: &[String],
     rows: &ExportRows,
     step: ExportStep<'_>,
-) -> Result<(), Unwritten> {
+) -> Result<(), ExportError> {
     // Column types of JSON values are inferred from all rows.
     let whole;
     let rows = match rows {
-        ExportRows::Values(values) if form.is_typed() => {
+        ExportRows::Values(values) if format.is_typed() => {
             whole = ExportRows::Batches(Box::new(typed(columns, values).map_err(failed)?));
             &whole
         }
         rows => rows,
     };
-    let mut sink = form.over(out, columns).map_err(Unwritten::Failed)?;
+    let mut sink = format.over(out, columns).map_err(ExportError::Failed)?;
     // A table without rows still has column types.
-    sink.rows(&rows.stretch(0..0).map_err(Unwritten::Failed)?).map_err(Unwritten::Failed)?;
-    for start in (0..rows.count()).step_by(form.stretch()) {
+    sink.rows(&rows.chunk(0..0).map_err(ExportError::Failed)?).map_err(ExportError::Failed)?;
+    for start in (0..rows.count()).step_by(format.chunk_rows()) {
         if !step(start as u64) {
-            return Err(Unwritten::Stopped);
+            return Err(ExportError::Stopped);
         }
-        let chunk = rows.stretch(start..(start + form.stretch()).min(rows.count())).map_err(Unwritten::Failed)?;
-        sink.rows(&chunk).map_err(Unwritten::Failed)?;
+        let chunk = rows.chunk(start..(start + format.chunk_rows()).min(rows.count())).map_err(ExportError::Failed)?;
+        sink.rows(&chunk).map_err(ExportError::Failed)?;
     }
-    sink.finish().map_err(Unwritten::Failed)
+    sink.finish().map_err(ExportError::Failed)
 }
 
 /// Each row as a JSON object.
 pub fn objects(frame: &DataFrame) -> impl Iterator<Item = String> {
-    let names: Vec<String> = frame.get_column_names().iter().map(|name| form::member(name)).collect();
+    let names: Vec<String> = frame.get_column_names().iter().map(|name| writers::member(name)).collect();
     let cells = cells::of(frame);
     (0..frame.height()).map(move |row| {
         let mut text = Vec::new();
-        form::object(&names, &cells, row, &mut text);
+        writers::object(&names, &cells, row, &mut text);
         String::from_utf8(text).unwrap_or_default()
     })
 }
 
-fn failed(error: impl std::fmt::Display) -> Unwritten {
-    Unwritten::Failed(error.to_string())
+fn failed(error: impl std::fmt::Display) -> ExportError {
+    ExportError::Failed(error.to_string())
 }
 
-fn exists(path: &Path) -> Unwritten {
-    Unwritten::Failed(format!("`{}` exists already: choose another name", path.display()))
+fn exists(path: &Path) -> ExportError {
+    ExportError::Failed(format!("`{}` exists already: choose another name", path.display()))
 }
 
 /// A temporary file in the same folder, deleted unless it is renamed.
@@ -206,7 +206,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Renames the finished `part` to `path`, unless that exists and must not be replaced.
-fn publish(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), Unwritten> {
+fn publish(part: NamedTempFile, path: &Path, replace: bool) -> Result<(), ExportError> {
     let placed = if replace { part.persist(path) } else { part.persist_noclobber(path) };
     placed.map(drop).map_err(|error| match error.error.kind() {
         ErrorKind::AlreadyExists => exists(path),
@@ -223,13 +223,13 @@ mod tests {
     use polars::prelude::{Column, NamedFrom, Series};
 
     use super::{
-        form::{CHUNK_ROWS, GROUP},
+        writers::{CHUNK_ROWS, GROUP},
         *,
     };
 
     const GO_ON: fn(u64) -> bool = |_| true;
 
-    fn go(path: &Path, columns: &[&str], rows: &ExportRows) -> Result<u64, Unwritten> {
+    fn go(path: &Path, columns: &[&str], rows: &ExportRows) -> Result<u64, ExportError> {
         let columns: Vec<String> = columns.iter().map(|&column| column.to_owned()).collect();
         write(path, &columns, rows, false, &mut { GO_ON })
     }
@@ -277,7 +277,7 @@ mod tests {
         let error = go(&folder.path().join("t.xlsx"), &[], &values()).unwrap_err();
         assert_eq!(
             error,
-            Unwritten::Failed(format!(
+            ExportError::Failed(format!(
                 "`{}`: expected a file ending in .csv, .json, .ndjson, .parquet",
                 folder.path().join("t.xlsx").display()
             ))
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn many_rows_are_written_stretch_by_stretch_and_come_back_the_same() {
+    fn many_rows_are_written_in_chunks_and_come_back_the_same() {
         use polars::prelude::{IpcStreamReader, ParquetReader, SerReader};
         let folder = tempfile::tempdir().unwrap();
         let rows = ExportRows::Batches(Box::new(Numbers(GROUP + CHUNK_ROWS + 5)));
@@ -298,7 +298,7 @@ mod tests {
         let parquet = ParquetReader::new(File::open(path("parquet")).unwrap()).finish().unwrap();
         assert!(parquet.equals_missing(&whole));
         let stream = File::create(path("arrow")).unwrap();
-        assert_eq!(pour(stream, ExportFormat::Arrow, &[], &rows, &mut { GO_ON }), Ok(()));
+        assert_eq!(write_to(stream, ExportFormat::Arrow, &[], &rows, &mut { GO_ON }), Ok(()));
         let arrow = IpcStreamReader::new(File::open(path("arrow")).unwrap()).finish().unwrap();
         assert!(arrow.equals_missing(&whole));
         let text = fs::read_to_string(path("csv")).unwrap();
@@ -334,20 +334,24 @@ mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let columns = ["text".to_owned(), "number".to_owned()];
-        for form in ExportFormat::FILES {
-            let ending = form.ending();
+        for format in ExportFormat::FILES {
+            let ending = format.ending();
             let path = folder.path().join(format!("t.{ending}"));
             // At the start, midway, and after the last row but before the rename.
             for stop_at in [0, CHUNK_ROWS as u64, 2 * CHUNK_ROWS as u64] {
                 let rows = ExportRows::Batches(Box::new(Numbers(2 * CHUNK_ROWS)));
-                assert_eq!(write(&path, &columns, &rows, false, &mut |done| done < stop_at), Err(Unwritten::Stopped), "{ending} {stop_at}");
+                assert_eq!(
+                    write(&path, &columns, &rows, false, &mut |done| done < stop_at),
+                    Err(ExportError::Stopped),
+                    "{ending} {stop_at}"
+                );
             }
             let damaged = write(&path, &columns, &ExportRows::Batches(Box::new(Broken)), false, &mut |_| true);
-            assert_eq!(damaged, Err(Unwritten::Failed(format!("`{}`: the table is damaged", path.display()))));
+            assert_eq!(damaged, Err(ExportError::Failed(format!("`{}`: the table is damaged", path.display()))));
             if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
                 let rows = ExportRows::Batches(Box::new(Numbers(CHUNK_ROWS)));
-                let outcome = fill_file(&full, form, &columns, &rows, &mut |_| true);
-                assert!(matches!(&outcome, Err(Unwritten::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
+                let outcome = fill_file(&full, format, &columns, &rows, &mut |_| true);
+                assert!(matches!(&outcome, Err(ExportError::Failed(reason)) if reason.contains("No space left")), "{ending}: {outcome:?}");
             }
         }
         assert_eq!(names(folder.path()), 0);
@@ -358,16 +362,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
         fs::write(&path, "mine").unwrap();
-        let expected = Unwritten::Failed(format!("`{}` exists already: choose another name", path.display()));
+        let expected = ExportError::Failed(format!("`{}` exists already: choose another name", path.display()));
         assert_eq!(go(&path, &["symbol"], &values()), Err(expected.clone()));
         assert_eq!(publish(temporary_beside(&path).unwrap(), &path, false), Err(expected), "even if it came while the table was written");
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
         assert_eq!(names(folder.path()), 1);
         let away = folder.path().join("away");
         let error = go(&away.join("t.csv"), &[], &values()).unwrap_err();
-        assert_eq!(error, Unwritten::Failed(format!("the folder `{}` does not exist", away.display())));
+        assert_eq!(error, ExportError::Failed(format!("the folder `{}` does not exist", away.display())));
         // A file as the parent folder fails, as a folder without write permission does.
         let error = go(&path.join("t.csv"), &[], &values()).unwrap_err();
-        assert!(matches!(&error, Unwritten::Failed(reason) if reason.contains("Not a directory")), "{error:?}");
+        assert!(matches!(&error, ExportError::Failed(reason) if reason.contains("Not a directory")), "{error:?}");
     }
 }

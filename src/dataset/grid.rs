@@ -6,7 +6,7 @@ use polars::prelude::{DataFrame, IdxCa, NamedFrom};
 
 use super::{
     Table,
-    cache::{LargeTable, Places},
+    cache::{LargeTable, RowSelection},
     export::RowBatches,
 };
 
@@ -42,9 +42,9 @@ impl Grid {
     }
 
     /// A range of rows, with some columns or all.
-    pub fn stretch(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+    pub fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         match self {
-            Self::Large(table) => table.stretch(rows, columns),
+            Self::Large(table) => table.slice(rows, columns),
             Self::Memory(frame) => {
                 let part = frame.slice(rows.start as i64, rows.len());
                 match columns {
@@ -56,10 +56,10 @@ impl Grid {
     }
 
     /// The rows of a range of `places`, in that order.
-    pub fn at(&self, places: &Places, nth: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+    pub fn at(&self, places: &RowSelection, nth: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         let nth = nth.start.min(places.len())..nth.end.min(places.len());
-        if let Places::Run(rows) = places {
-            return self.stretch(rows.start + nth.start..rows.start + nth.end, columns);
+        if let RowSelection::Run(rows) = places {
+            return self.slice(rows.start + nth.start..rows.start + nth.end, columns);
         }
         let rows: Vec<u32> = nth.filter_map(|nth| places.get(nth)).map(|place| place as u32).collect();
         match self {
@@ -81,7 +81,7 @@ impl Grid {
 #[derive(Debug)]
 pub struct Ordered {
     pub grid: Grid,
-    pub places: Places,
+    pub places: RowSelection,
     /// Range within `places`.
     pub nth: Range<usize>,
     pub columns: Vec<&'static str>,
@@ -89,7 +89,7 @@ pub struct Ordered {
 
 impl Ordered {
     /// All of `places`.
-    pub fn new(grid: Grid, places: Places, columns: Vec<&'static str>) -> Self {
+    pub fn new(grid: Grid, places: RowSelection, columns: Vec<&'static str>) -> Self {
         Self { grid, nth: 0..places.len(), places, columns }
     }
 

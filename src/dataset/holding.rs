@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Dataset, RowsOf, address::Address, rows::HolderRow, shelf::Fetched};
+use super::{Dataset, RowsOf, address::Address, in_place::Fetched, rows::HolderRow};
 
 /// Holder counts of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -15,12 +15,12 @@ pub struct ListedBalances {
     /// Rows with a balance above zero.
     pub held: u64,
     /// Checksum of the rows.
-    pub mark: u64,
+    pub checksum: u64,
 }
 
 /// Holders that an engine reports individually when it aggregates balances.
 #[derive(Debug, Clone, Default)]
-pub struct Apart {
+pub struct IndividualHolders {
     /// Reported row by row and left out of the aggregates.
     pub named: Vec<Address>,
     /// The subset of `named` whose tokens are burned.
@@ -32,15 +32,15 @@ pub struct Apart {
 }
 
 /// All values are equal, so that it does not take part in cache keys: it follows from the token in question.
-impl PartialEq for Apart {
+impl PartialEq for IndividualHolders {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Apart {}
+impl Eq for IndividualHolders {}
 
-impl Hash for Apart {
+impl Hash for IndividualHolders {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
@@ -49,57 +49,57 @@ impl Hash for Apart {
 pub struct Balances {
     /// Number of rows of the token.
     pub listed: u64,
-    /// The largest balances and those of `Apart::named`, in table order.
+    /// The largest balances and those of `IndividualHolders::named`, in table order.
     pub rows: Vec<(Address, Option<f64>)>,
-    /// Those of `Apart::watched` that `rest` includes.
-    pub behind: Vec<(Address, f64)>,
-    pub rest: Rest,
+    /// Those of `IndividualHolders::watched` that `rest` includes.
+    pub watched_in_rest: Vec<(Address, f64)>,
+    pub rest: RestAggregates,
 }
 
 impl Balances {
     pub(super) fn bytes(&self) -> u64 {
-        (size_of_val(self.rows.as_slice()) + size_of_val(self.behind.as_slice())) as u64
+        (size_of_val(self.rows.as_slice()) + size_of_val(self.watched_in_rest.as_slice())) as u64
     }
 }
 
 /// Aggregates of the balances above zero that are not listed row by row: none exceeds a listed one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Rest {
+pub struct RestAggregates {
     pub count: u64,
     pub sum: f64,
     /// Sum of squares.
     pub squares: f64,
     /// Sum of balance times rank, the smallest having rank 1.
     pub ranked: f64,
-    /// Nakamoto coefficient: fewest holders, without `Apart::named`, that together have more than half of the unburned tokens; `None` if
-    /// they do not reach it.
-    pub majority: Option<u64>,
+    /// Nakamoto coefficient: fewest holders, without `IndividualHolders::named`, that together have more than half of the unburned tokens;
+    /// `None` if they do not reach it.
+    pub nakamoto: Option<u64>,
 }
 
 /// A token's balances: in memory, or aggregated by an engine.
 #[derive(Debug)]
 pub enum Holding<'a> {
-    Here(RowsOf<'a, HolderRow>),
+    Rows(RowsOf<'a, HolderRow>),
     /// Holds a `Fetched::Balances`.
-    There(Arc<Fetched>),
+    Aggregated(Arc<Fetched>),
 }
 
 impl Holding<'_> {
-    fn there(&self) -> Option<&Balances> {
+    fn aggregated(&self) -> Option<&Balances> {
         match self {
-            Self::There(fetched) => match &**fetched {
+            Self::Aggregated(fetched) => match &**fetched {
                 Fetched::Balances(balances) => Some(balances),
                 _ => None,
             },
-            Self::Here(_) => None,
+            Self::Rows(_) => None,
         }
     }
 
     /// Number of rows of the token.
     pub fn listed(&self) -> u64 {
         match self {
-            Self::Here(rows) => rows.len() as u64,
-            Self::There(_) => self.there().map_or(0, |balances| balances.listed),
+            Self::Rows(rows) => rows.len() as u64,
+            Self::Aggregated(_) => self.aggregated().map_or(0, |balances| balances.listed),
         }
     }
 
@@ -114,43 +114,43 @@ impl Holding<'_> {
 
     /// Holder and balance of every individually listed row, largest first, without those in `rest`.
     pub fn rows(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
-        let here = if let Self::Here(rows) = self { Some(rows.balances()) } else { None };
-        let there = self.there().map_or(&[][..], |balances| &balances.rows);
-        here.into_iter().flatten().chain(there.iter().copied())
+        let here = if let Self::Rows(rows) = self { Some(rows.balances()) } else { None };
+        let aggregated = self.aggregated().map_or(&[][..], |balances| &balances.rows);
+        here.into_iter().flatten().chain(aggregated.iter().copied())
     }
 
     /// `rows`, then the watched holders that `rest` includes.
     pub fn known(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
-        self.rows().chain(self.behind().iter().map(|(holder, balance)| (*holder, Some(*balance))))
+        self.rows().chain(self.watched_in_rest().iter().map(|(holder, balance)| (*holder, Some(*balance))))
     }
 
     /// Balances of the watched holders that `rest` includes.
-    pub fn behind(&self) -> &[(Address, f64)] {
-        self.there().map_or(&[], |balances| &balances.behind)
+    pub fn watched_in_rest(&self) -> &[(Address, f64)] {
+        self.aggregated().map_or(&[], |balances| &balances.watched_in_rest)
     }
 
-    pub fn rest(&self) -> Rest {
-        self.there().map_or_else(Rest::default, |balances| balances.rest)
+    pub fn rest(&self) -> RestAggregates {
+        self.aggregated().map_or_else(RestAggregates::default, |balances| balances.rest)
     }
 }
 
 impl Dataset {
     /// The token's balances, for a question about the token `about`. Those of a table in place must have been fetched before.
     pub fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_> {
-        let there = self.shelf("holders").and_then(|shelf| shelf.balances(token, about));
-        there.map_or_else(|| Holding::Here(self.holders.of(token)), Holding::There)
+        let fetched = self.in_place("holders").and_then(|in_place| in_place.balances(token, about));
+        fetched.map_or_else(|| Holding::Rows(self.holders.of(token)), Holding::Aggregated)
     }
 
     /// Number of holders of the token.
     pub fn holders_listed(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).len() as u64;
-        self.shelf("holders").map_or_else(here, |shelf| shelf.listed(token).unwrap_or_default().rows)
+        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).unwrap_or_default().rows)
     }
 
     /// Number of holders of the token with a balance above zero.
     pub fn holders_held(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count() as u64;
-        self.shelf("holders").map_or_else(here, |shelf| shelf.listed(token).unwrap_or_default().held)
+        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).unwrap_or_default().held)
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
     fn a_list_without_its_empty_balances_is_not_whole() {
         for (listed, whole) in [(1, true), (2, false)] {
             let balances = Balances { listed, rows: vec![(Address([1; 20]), Some(1.0))], ..Balances::default() };
-            assert_eq!(Holding::There(Arc::new(Fetched::Balances(balances))).is_whole(), whole, "{listed}");
+            assert_eq!(Holding::Aggregated(Arc::new(Fetched::Balances(balances))).is_whole(), whole, "{listed}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `import`: brings files in any known layout into the dataset's own tables. The type and format of a file are detected from its content
 //! (`sniff`, `format`); its rows are read as by the loader (`file`, `take`), spilled to disk per table (`spool`), merged with the existing
-//! rows (`combine`, `table`), and put in place by rename once everything is written (`place`).
+//! rows (`combine`, `table`), and put in place by rename once everything is written (`publish`).
 
 mod archive;
 mod candles;
@@ -17,7 +17,7 @@ mod notation;
 mod options;
 mod outline;
 mod pair;
-mod place;
+mod publish;
 mod quality;
 mod refusal;
 mod report;
@@ -25,11 +25,11 @@ mod rows;
 mod sheet;
 mod sniff;
 mod spool;
+mod staging;
 mod table;
 mod take;
 mod tokens;
 mod workbook;
-mod workplace;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -37,20 +37,20 @@ use std::{
 };
 
 use self::{
-    combine::FIRST_NEW, evidence::when::TimeStyle, place::place, refusal::Refusal, sniff::Sniffed, spool::TableSpool, table::ExistingTable,
-    take::NotTaken, tokens::KnownTokens, workplace::Workplace,
+    combine::FIRST_NEW, evidence::when::TimeStyle, publish::publish, refusal::Refusal, sniff::Sniffed, spool::TableSpool,
+    staging::StagingFolder, table::ExistingTable, take::NotTaken, tokens::KnownTokens,
 };
 pub use self::{
     format::{FORMATS, FormatRow, formats_table},
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
-    refusal::BLANKS,
-    report::{FileReport, Guess, ImportReport, Preview, TableReport, Taken},
+    refusal::PLACEHOLDERS,
+    report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
 };
 use super::{
     address::Address,
     cache::CacheOptions,
     chain::Chain,
-    invariants::series::Observed,
+    invariants::in_order::TokenStatistic,
     load::{self, Blocks, LoadContext, LoadError},
     manifest::{FILE, Manifest},
     order,
@@ -92,7 +92,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
     refusal::contradictory(options)?;
     let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
     let manifest = Manifest::parse(&text).map_err(|error| format!("{FILE}, {error}"))?;
-    let workplace = if options.dry_run { Workplace::elsewhere()? } else { Workplace::in_dataset(into)? };
+    let staging = if options.dry_run { StagingFolder::temporary()? } else { StagingFolder::in_dataset(into)? };
     let (cache, options, mut refused_late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
         let context = LoadContext {
@@ -107,7 +107,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
             tokens: HashSet::new(),
             snapshot: None,
         };
-        let mut run = Run::new(options, &workplace.folder, context, refused_late);
+        let mut run = Run::new(options, &staging.folder, context, refused_late);
         run.read_existing_tokens()?;
         run.files(files)?;
         run.missing_tokens()?;
@@ -121,7 +121,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
         refused_late = run.refused_late;
     };
     if !options.dry_run {
-        place(into, &text, &finished)?;
+        publish(into, &text, &finished)?;
     }
     Ok(report)
 }
@@ -151,7 +151,7 @@ struct Run<'a> {
     /// Provenance of rows, by source number and table.
     origins: Vec<(u32, &'static str, Origin)>,
     /// By number of the source, what is to be judged beside the others.
-    observed: Vec<(u32, Observed)>,
+    observed: Vec<(u32, TokenStatistic)>,
 }
 
 impl<'a> Run<'a> {
@@ -263,7 +263,7 @@ impl From<LoadError> for ImportError {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Cancelled => Self::Cancelled,
-            LoadError::Moved => Self::Failed(error.to_string()),
+            LoadError::ChangedDuringRead => Self::Failed(error.to_string()),
             LoadError::Unusable(unusable) => Self::Failed(unusable.reason),
         }
     }

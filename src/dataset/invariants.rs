@@ -1,10 +1,10 @@
 //! The data rules, which hold for any source: one table, each rule with its name, its sentence and the columns it needs. Pure: canonical
 //! columns in, breaches out. The loader adds file and row; `import` refuses a file with many breaches.
 //!
-//! Three kinds of rules: per row (`judge` here), over the rows of one file in order (`series`), and across tables (`together`).
+//! Three kinds of rules: per row (`judge` here), over the rows of one file in order (`in_order`), and across tables (`across_tables`).
 
-pub mod series;
-pub(crate) mod together;
+pub(crate) mod across_tables;
+pub mod in_order;
 
 use polars::prelude::{BooleanChunked, ChunkSet, Column, DataType, IntoColumn, NewChunkedArray, PlSmallStr};
 
@@ -59,7 +59,7 @@ enum Test {
     High,
     /// A time at which blockchains existed.
     Era,
-    /// Over several rows, by `series`, or across tables, by `together`.
+    /// Over several rows, by `in_order`, or across tables, by `across_tables`.
     SeveralRows,
 }
 
@@ -245,14 +245,14 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
 
 /// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
 #[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
-pub fn sound(open: f64, high: f64, low: f64, close: f64) -> bool {
+pub fn is_valid_candle(open: f64, high: f64, low: f64, close: f64) -> bool {
     // A comparison with NaN is false, so these six cover NaN and infinity as well.
     (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
 }
 
 /// The first rule that a candle breaks. Analyses treat a candle as valid if it breaks none.
 pub fn candle(open: f64, high: f64, low: f64, close: f64) -> Option<&'static Rule> {
-    if sound(open, high, low, close) {
+    if is_valid_candle(open, high, low, close) {
         return None;
     }
     let test = if [open, high, low, close].iter().any(|price| *price <= 0.0) {
@@ -271,7 +271,7 @@ fn candles(columns: &[Column]) -> Vec<Breach> {
         return Vec::new();
     };
     if let (Ok(open), Ok(high), Ok(low), Ok(close)) = (open.cont_slice(), high.cont_slice(), low.cont_slice(), close.cont_slice())
-        && open.iter().zip(high).zip(low).zip(close).fold(true, |all, (((o, h), l), c)| all & sound(*o, *h, *l, *c))
+        && open.iter().zip(high).zip(low).zip(close).fold(true, |all, (((o, h), l), c)| all & is_valid_candle(*o, *h, *l, *c))
     {
         return Vec::new();
     }

@@ -4,17 +4,17 @@
 pub(in crate::dataset) mod bind;
 pub(in crate::dataset) mod blocks;
 mod column;
+mod column_formats;
 mod cross_checks;
-mod elsewhere;
 pub(in crate::dataset) mod engine;
 pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
-mod keep;
-mod manners;
 pub(in crate::dataset) mod others;
 mod path;
+mod remote;
+mod row_filter;
 mod table;
 pub(in crate::dataset) mod units;
 
@@ -34,11 +34,11 @@ use std::{
 use polars::prelude::DataFrame;
 
 pub(crate) use self::blocks::Blocks;
-pub use self::elsewhere::{Elsewhere, asks};
+pub use self::remote::origins_to_agree;
 use super::{
-    Dataset, Spot, Table, TableState,
+    Dataset, SourcePosition, Table, TableState,
     address::Address,
-    cache::{CacheOptions, give_back},
+    cache::{CacheOptions, trim_heap},
     manifest::{self, Manifest},
     progress::{Cancelled, LoadProgress},
     schema::{TABLES, TableSchema},
@@ -51,7 +51,7 @@ pub enum LoadError {
     /// The load was cancelled.
     Cancelled,
     /// Files were written to during the load: it has to be repeated.
-    Moved,
+    ChangedDuringRead,
     Unusable(Unusable),
 }
 
@@ -61,12 +61,12 @@ pub struct Unusable {
     /// One line for the user: the problem and its remedy.
     pub reason: String,
     /// File and row, if the error has a single position.
-    pub spot: Option<Spot>,
+    pub position: Option<SourcePosition>,
 }
 
 impl LoadError {
-    pub fn unusable(reason: impl Into<String>, spot: Option<Spot>) -> Self {
-        Self::Unusable(Unusable { reason: reason.into(), spot })
+    pub fn unusable(reason: impl Into<String>, position: Option<SourcePosition>) -> Self {
+        Self::Unusable(Unusable { reason: reason.into(), position })
     }
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cancelled => f.write_str("loading was cancelled"),
-            Self::Moved => f.write_str("the files changed while they were read: load again once they are complete"),
+            Self::ChangedDuringRead => f.write_str("the files changed while they were read: load again once they are complete"),
             Self::Unusable(unusable) => f.write_str(&unusable.reason),
         }
     }
@@ -193,10 +193,10 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Loaded, LoadEr
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
             Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {hint}; {DEMO}"), None))
         }
-        TableState::Unusable(_) if tokens.0.moved => Err(LoadError::Moved),
+        TableState::Unusable(_) if tokens.0.changed_during_read => Err(LoadError::ChangedDuringRead),
         TableState::Unusable(reason) => {
             let reason = format!("the `tokens` table of `{folder}` is unusable: {reason}; {DEMO}");
-            Err(LoadError::unusable(reason, tokens.0.fault))
+            Err(LoadError::unusable(reason, tokens.0.error_position))
         }
     }
 }
@@ -217,7 +217,7 @@ fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> 
             let (table, hashes) = table::load(context, schema)?;
             // Freed memory stays in the heap of this thread, where no other thread can use it.
             if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= GIVE_BACK_FROM {
-                give_back();
+                trim_heap();
             }
             loaded.push((table, hashes));
         }
@@ -248,7 +248,7 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Loaded>) 
 }
 
 fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {
-    LoadError::unusable(reason, Some(Spot { file: manifest::FILE.to_owned(), row }))
+    LoadError::unusable(reason, Some(SourcePosition { file: manifest::FILE.to_owned(), row }))
 }
 
 /// Returns the text of `dataset.toml`; empty without one.

@@ -45,7 +45,7 @@ pub struct TableManifest {
     /// Constants by schema column.
     pub set: HashMap<&'static str, String>,
     /// The `where` conditions, by schema column or by column of the file.
-    pub keep: Vec<(String, Keep)>,
+    pub filters: Vec<(String, RowFilter)>,
     /// Text files have no header: columns go by number.
     pub headless: bool,
     /// Lines of text files to skip before the header, or before the first row.
@@ -74,7 +74,7 @@ pub enum Relation {
 
 /// A filter condition.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Keep {
+pub enum RowFilter {
     /// Is one of the values.
     OneOf(Vec<String>),
     /// From `min` to `max`, both included.
@@ -83,7 +83,7 @@ pub enum Keep {
     Tokens,
 }
 
-impl FromIterator<String> for Keep {
+impl FromIterator<String> for RowFilter {
     fn from_iter<I: IntoIterator<Item = String>>(values: I) -> Self {
         Self::OneOf(values.into_iter().collect())
     }
@@ -158,7 +158,7 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
             }
             "where" => {
                 for kept in member.table()? {
-                    table.keep.push((kept.key.to_owned(), read_keep(&kept)?));
+                    table.filters.push((kept.key.to_owned(), read_row_filter(&kept)?));
                 }
             }
             "header" => table.headless = !member.boolean()?,
@@ -197,19 +197,19 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
 /// Upper limit of `skip`.
 const MAX_SKIP: i64 = 10_000;
 
-fn read_keep(member: &TomlEntry<'_>) -> Result<Keep, TomlError> {
-    let DeValue::Table(_) = member.value else { return member.scalars().map(Keep::OneOf) };
+fn read_row_filter(member: &TomlEntry<'_>) -> Result<RowFilter, TomlError> {
+    let DeValue::Table(_) = member.value else { return member.scalars().map(RowFilter::OneOf) };
     let (mut min, mut max) = (None, None);
     for bound in member.table()? {
         match bound.key {
             "min" => min = Some(bound.scalar()?),
             "max" => max = Some(bound.scalar()?),
-            "in" if bound.text()? == "tokens" => return Ok(Keep::Tokens),
+            "in" if bound.text()? == "tokens" => return Ok(RowFilter::Tokens),
             "in" => return Err(bound.wrong("must be \"tokens\"; values stand in a list: [\"1d\", \"1h\"]")),
             _ => return Err(bound.unknown("key", &["min", "max", "in"])),
         }
     }
-    Ok(Keep::Between { min, max })
+    Ok(RowFilter::Between { min, max })
 }
 
 #[cfg(test)]
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(candles.path.len(), 2);
         assert_eq!(candles.columns["timestamp"].from.as_deref(), Some("ts"));
         assert_eq!(candles.columns["timestamp"].format.as_deref(), Some("%m/%d/%Y"));
-        assert_eq!(candles.keep, [("interval".to_owned(), ["1d".to_owned(), "1h".to_owned()].into_iter().collect())]);
+        assert_eq!(candles.filters, [("interval".to_owned(), ["1d".to_owned(), "1h".to_owned()].into_iter().collect())]);
         let fee = &manifest.tables["fee_tiers"].columns["fee"];
         assert_eq!((fee.scale, fee.split.as_deref(), fee.explode), (Some(1e-6), Some(";"), true));
         assert_eq!(manifest.tables["fee_tiers"].set["chain"], "1");
@@ -270,8 +270,8 @@ mod tests {
         let value = &transfers.columns["value"];
         assert_eq!((value.unit, value.approximate, value.decimal), (Some(Unit::Whole), true, Some(Decimal::Comma)));
         assert_eq!(value.values["n/a"], "");
-        assert_eq!(transfers.keep[0].1, Keep::Between { min: Some("2024-01-01".to_owned()), max: None });
-        assert_eq!(transfers.keep[1].1, Keep::Tokens);
+        assert_eq!(transfers.filters[0].1, RowFilter::Between { min: Some("2024-01-01".to_owned()), max: None });
+        assert_eq!(transfers.filters[1].1, RowFilter::Tokens);
         let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
         let from = Relation::Table("social.posts".to_owned());
         assert_eq!(asked.tables["posts"].engine, Some(EngineTable { source: "warehouse".to_owned(), from, last: true, in_place: false }));

@@ -14,7 +14,7 @@ const BYTES_MAX: usize = 200;
 static KEPT: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
 
 /// Returns the interned name; `None` if it is too long or the interner is full.
-pub fn lasting(name: &str) -> Option<&'static str> {
+pub fn intern(name: &str) -> Option<&'static str> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
     if let Some(known) = kept.get(name) {
@@ -34,8 +34,8 @@ mod tests {
 
     #[test]
     fn a_name_is_interned_once_unless_it_is_empty_or_too_long() {
-        let (first, again) = (lasting("my rating"), lasting(&["my", "rating"].join(" ")));
+        let (first, again) = (intern("my rating"), intern(&["my", "rating"].join(" ")));
         assert!(first.zip(again).is_some_and(|(first, again)| std::ptr::eq(first, again)));
-        assert_eq!((lasting(""), lasting(&"x".repeat(201))), (None, None));
+        assert_eq!((intern(""), intern(&"x".repeat(201))), (None, None));
     }
 }

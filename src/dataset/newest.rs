@@ -7,13 +7,13 @@ use std::{
 
 use super::{
     by_token::ByToken,
-    cache::{Places, SortBy, rank},
+    cache::{RowSelection, SortBy, sort_rows},
     rows::Post,
 };
 
 /// Positions of the posts, newest first, ties by id.
 #[derive(Debug, Default)]
-pub(super) struct Newest(Mutex<Option<Places>>);
+pub(super) struct Newest(Mutex<Option<RowSelection>>);
 
 impl Newest {
     /// Returns the order. The first call sorts: `step` receives (done, total), and its error aborts the sort; the next call starts over.
@@ -21,7 +21,7 @@ impl Newest {
         &self,
         posts: &ByToken<Post>,
         step: impl FnMut(u64, u64) -> Result<(), E>,
-    ) -> Result<Places, E> {
+    ) -> Result<RowSelection, E> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(places) = &*made {
             return Ok(places.clone());
@@ -32,7 +32,7 @@ impl Newest {
     }
 }
 
-fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<Places, E> {
+fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<RowSelection, E> {
     match posts {
         ByToken::Memory { rows, .. } => {
             let mut order: Vec<u32> = (0..rows.len() as u32).collect();
@@ -40,11 +40,11 @@ fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -
                 let (a, b) = (&rows[a as usize], &rows[b as usize]);
                 b.published_at.cmp(&a.published_at).then_with(|| a.post_id.cmp(&b.post_id))
             });
-            Ok(Places::from(order))
+            Ok(RowSelection::from(order))
         }
         ByToken::Large(table) => {
             let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
-            rank(table, by, &Places::Run(0..table.height()), step)
+            sort_rows(table, by, &RowSelection::Run(0..table.height()), step)
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Sorting rows, and dropping duplicate keys: here for rows in memory; `parts` is the external sort of rows that do not fit into memory, in
-//! buckets of a `spool` file.
+//! Sorting rows, and dropping duplicate keys: here for rows in memory; `external_sort` is that of rows that do not fit into memory, in
+//! buckets of a `spill` file.
 
 mod compare;
+mod external_sort;
 mod keys;
-mod parts;
 mod repeats;
-mod spool;
+mod spill;
 
 use std::{collections::HashMap, ops::Range};
 
@@ -14,10 +14,10 @@ use rayon::slice::ParallelSliceMut;
 
 use self::compare::SortColumns;
 pub(crate) use self::{
-    keys::{hashes, keyless, rising, rising_bytes, rising_whole},
-    parts::Parts,
-    repeats::{Dropped, KeySpool, kept_of, side_by_side},
-    spool::{Spool, rows_at, whole},
+    external_sort::ExternalSort,
+    keys::{hashes, keyless, order_key_bytes, order_key_f64, order_key_i64},
+    repeats::{DroppedRows, KeySpillFile, kept_of, side_by_side},
+    spill::{SpillFile, rows_at, whole},
 };
 use super::{
     rows::{FromFrame, YieldRow},

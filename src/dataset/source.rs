@@ -2,10 +2,10 @@
 //! knows the schema or the meaning of a cell.
 
 mod csv;
+pub(crate) mod downloads;
 pub(crate) mod forward;
 mod ipc;
 mod json;
-pub(crate) mod kept;
 pub(crate) mod locate;
 mod ndjson;
 pub(crate) mod object;
@@ -13,7 +13,7 @@ mod parquet;
 pub(crate) mod partition;
 pub(crate) mod read_at;
 mod records;
-mod sane;
+mod size_limits;
 mod text;
 mod windows;
 

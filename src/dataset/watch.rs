@@ -41,6 +41,13 @@ pub struct FileStamps {
     files: Vec<(PathBuf, Option<Stamp>)>,
 }
 
+/// Hashes of the heads and tails of files, which tell whether a file that grew was appended to or rewritten.
+#[derive(Debug, Clone, Default)]
+pub struct Ends(HashMap<PathBuf, [u8; 32]>);
+
+/// Maximum number of files with known ends; with more none counts as appended to.
+const ENDS_MAX: usize = 256;
+
 impl FileStamps {
     /// Stamps of the dataset in `folder`: `dataset.toml` and every file that a table is read from.
     pub fn of(folder: &Path) -> Self {
@@ -77,16 +84,7 @@ impl FileStamps {
         let there: HashSet<&Path> = self.files.iter().filter(|(_, stamp)| stamp.is_some()).map(|(path, _)| &**path).collect();
         before.files.iter().any(|(path, stamp)| stamp.is_some() && !there.contains(&**path))
     }
-}
 
-/// Hashes of the heads and tails of files, which tell whether a file that grew was appended to or rewritten.
-#[derive(Debug, Clone, Default)]
-pub struct Ends(HashMap<PathBuf, [u8; 32]>);
-
-/// Maximum number of files with known ends; with more none counts as appended to.
-const ENDS_MAX: usize = 256;
-
-impl FileStamps {
     pub fn ends(&self) -> Ends {
         let there: Vec<_> = self.files.iter().filter_map(|(path, stamp)| Some((path, (*stamp)?))).collect();
         if there.len() > ENDS_MAX {

@@ -6,8 +6,8 @@ use polars::prelude::DataFrame;
 
 use crate::{
     dataset::{
+        in_place::{FetchError, FetchKey, Fetched},
         progress::{Cancelled, LoadProgress},
-        shelf::{Fetched, Unfetched, Want},
     },
     error::{Code, Problem, Result},
     question::{Find, progress::Progress, snapshot::Snapshot},
@@ -23,14 +23,14 @@ impl LoadProgress for Asker<'_> {
 }
 
 /// Fetches the requested rows of remote tables that are not cached. The cache keeps them at least while the result lives.
-pub fn fetch(snapshot: &Snapshot, wants: &[Want], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
+pub fn fetch(snapshot: &Snapshot, wants: &[FetchKey], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
     let mut rows = Vec::new();
     for want in wants {
-        let Some(shelf) = snapshot.dataset.shelf(want.table()) else { continue };
-        let fetched = shelf.fetch(want, &Asker(progress)).map_err(|why| match why {
-            Unfetched::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
-            Unfetched::Unavailable(reason) => {
-                let (table, token, source) = (want.table(), want.token(), &shelf.source);
+        let Some(in_place) = snapshot.dataset.in_place(want.table()) else { continue };
+        let fetched = in_place.fetch(want, &Asker(progress)).map_err(|why| match why {
+            FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
+            FetchError::Unavailable(reason) => {
+                let (table, token, source) = (want.table(), want.token(), &in_place.source);
                 Problem::new(Code::SourceUnavailable, format!("The {table} of `{token}` cannot be had from `{source}`: {reason}."))
             }
         })?;
@@ -57,17 +57,17 @@ impl Find for TableSlice {
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found> {
         let failed = |reason: String| Problem::new(Code::Defect, format!("The rows cannot be had: {reason}."));
-        let Some(shelf) = snapshot.dataset.shelf(self.table) else { return Err(failed("they are here".to_owned())) };
-        let all = |rows: Range<u64>| shelf.pages(self.table, rows).take(PAGES_MAX + 1).collect::<Vec<Want>>();
-        let (mut start, mut wants) = (self.rows.start, all(self.rows.clone()));
-        if wants.len() > PAGES_MAX {
-            (start, wants) = (self.first, all(self.first..self.rows.end));
-            wants.truncate(PAGES_MAX);
+        let Some(in_place) = snapshot.dataset.in_place(self.table) else { return Err(failed("they are here".to_owned())) };
+        let all = |rows: Range<u64>| in_place.pages(self.table, rows).take(PAGES_MAX + 1).collect::<Vec<FetchKey>>();
+        let (mut start, mut keys) = (self.rows.start, all(self.rows.clone()));
+        if keys.len() > PAGES_MAX {
+            (start, keys) = (self.first, all(self.first..self.rows.end));
+            keys.truncate(PAGES_MAX);
         }
         let mut rows: Option<DataFrame> = None;
-        for (done, want) in wants.iter().enumerate() {
-            progress.step(done as u64, wants.len() as u64)?;
-            for fetched in fetch(snapshot, std::slice::from_ref(want), progress)? {
+        for (done, key) in keys.iter().enumerate() {
+            progress.step(done as u64, keys.len() as u64)?;
+            for fetched in fetch(snapshot, std::slice::from_ref(key), progress)? {
                 let Fetched::Page(page) = &*fetched else { continue };
                 match &mut rows {
                     Some(rows) => _ = rows.vstack_mut(page).map_err(|error| failed(error.to_string()))?,

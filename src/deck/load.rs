@@ -10,8 +10,8 @@ use std::{
 use super::{Deck, DeckEvent};
 use crate::{
     dataset::{
-        Dataset, Spot, TableState, cache,
-        load::{LoadError, asks, load_as},
+        Dataset, SourcePosition, TableState, cache,
+        load::{LoadError, load_as, origins_to_agree},
         progress::{Cancelled, LoadProgress},
         time::Time,
         wall_clock::now,
@@ -62,7 +62,7 @@ pub struct LoadFailure {
     /// One line for the user.
     pub reason: String,
     /// Location in the files, if there is a single one.
-    pub spot: Option<Spot>,
+    pub position: Option<SourcePosition>,
     /// Time of the first failure since the last successful load.
     pub since: Time,
     /// The dataset folder.
@@ -98,7 +98,7 @@ impl Deck {
     /// be read.
     pub(super) fn reload(self: &Arc<Self>, growing: bool) -> Reload {
         match self.load_because(LoadCause::FileChange { growing }) {
-            Err(LoadError::Moved) => Reload::FilesChanged,
+            Err(LoadError::ChangedDuringRead) => Reload::FilesChanged,
             _ => Reload::Done,
         }
     }
@@ -116,7 +116,7 @@ impl Deck {
                 self.check_reloaded(&dataset)?;
                 let now = FileStamps::of(&self.folder());
                 if now != stamps && !(growing && now.appends_to(&stamps, &ends)) {
-                    return Err(LoadError::Moved);
+                    return Err(LoadError::ChangedDuringRead);
                 }
             }
             Ok(self.swap(self.next_generation(), dataset))
@@ -124,9 +124,9 @@ impl Deck {
         .unwrap_or_else(|_| Err(LoadError::unusable("loading met a defect of the program", None)));
         let took = if growing { start.elapsed() } else { Duration::ZERO };
         // No failure, since the caller retries.
-        let retried = cause != LoadCause::Request && matches!(&outcome, Err(LoadError::Moved));
+        let retried = cause != LoadCause::Request && matches!(&outcome, Err(LoadError::ChangedDuringRead));
         self.end_load(folder, outcome.as_ref().err(), retried, took);
-        cache::give_back();
+        cache::trim_heap();
         match &outcome {
             Err(_) if retried => {}
             Ok(snapshot) => self.notify(DeckEvent::Reloaded(snapshot.generation)),
@@ -150,7 +150,7 @@ impl Deck {
     }
 
     fn end_load(&self, folder: PathBuf, error: Option<&LoadError>, retried: bool, took: Duration) {
-        let unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| asks(&folder, wire));
+        let unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
         let mut state = self.load_lock();
         state.running = false;
         state.unconsented = unconsented;
@@ -162,7 +162,7 @@ impl Deck {
         let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
         state.failure = error.map(|error| LoadFailure {
             reason: error.to_string(),
-            spot: if let LoadError::Unusable(unusable) = error { unusable.spot.clone() } else { None },
+            position: if let LoadError::Unusable(unusable) = error { unusable.position.clone() } else { None },
             since: before.map_or(ended, |before| before.since),
             folder,
         });
@@ -175,10 +175,10 @@ impl Deck {
         let was_readable = |name: &str| current.as_ref().is_some_and(|snapshot| snapshot.dataset.has(name));
         for table in &dataset.tables {
             match &table.state {
-                TableState::Unusable(_) if table.moved => return Err(LoadError::Moved),
+                TableState::Unusable(_) if table.changed_during_read => return Err(LoadError::ChangedDuringRead),
                 TableState::Unusable(reason) if was_readable(table.schema.name) => {
                     let reason = format!("the table `{}` can no longer be read: {reason}", table.schema.name);
-                    return Err(LoadError::unusable(reason, table.fault.clone()));
+                    return Err(LoadError::unusable(reason, table.error_position.clone()));
                 }
                 _ => {}
             }
@@ -236,7 +236,7 @@ impl Deck {
     }
 
     pub fn load_state(&self) -> LoadState {
-        let contacting = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.asking());
+        let contacting = self.options.wire.as_ref().map_or_else(Vec::new, |wire| wire.pending_sources());
         LoadState { contacting, ..self.load_lock().clone() }
     }
 

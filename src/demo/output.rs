@@ -11,7 +11,7 @@ use polars::prelude::{AnyValue, Column, DataFrame, DataType, NamedFrom, Series, 
 use super::{DemoFile, DemoProgress};
 use crate::dataset::{
     address::Address,
-    export::form::{CHUNK_ROWS, ExportFormat, RowChunk, TableSink},
+    export::writers::{CHUNK_ROWS, ExportFormat, RowChunk, TableSink},
     schema::{self, Kind},
     time::{Day, Time},
 };

@@ -12,7 +12,7 @@ use super::{
     store::{JobStore, NewAlert},
 };
 use crate::{
-    dataset::{address::Address, shelf::Want, wall_clock::now},
+    dataset::{address::Address, in_place::FetchKey, wall_clock::now},
     deck::{Deck, fetch},
     error::{Code, Problem, Result},
     question::{
@@ -102,7 +102,7 @@ fn add(store: &JobStore, deck: &Deck, request: &AlertBody, progress: &Progress) 
 pub(super) fn matched_tokens(deck: &Deck, snapshot: &Snapshot, request: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
     let mut keys = Vec::new();
     if let Some(token) = &request.token_address {
-        keys.push(Want::Chart(*token));
+        keys.push(FetchKey::Chart(*token));
         keys.extend(balance_fetch_keys(snapshot, token));
     }
     let _fetched = fetch(snapshot, &keys, progress)?;

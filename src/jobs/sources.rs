@@ -45,7 +45,7 @@ impl Sources {
     pub fn of(dataset: &Dataset) -> Self {
         let loaded = dataset.tables.iter().filter(|table| table.state == TableState::Loaded && !NOT_READ.contains(&table.schema.name));
         let tables = loaded.map(|table| {
-            let elsewhere = table.elsewhere.as_ref();
+            let remote = table.remote.as_ref();
             SourceTable {
                 name: table.schema.name.to_owned(),
                 files: table
@@ -59,8 +59,8 @@ impl Sources {
                     })
                     .collect(),
                 more: table.sources.len().saturating_sub(FILES_MAX) as u64,
-                elsewhere: elsewhere.map_or_else(Vec::new, |elsewhere| elsewhere.sources.clone()),
-                unreached_since: elsewhere.and_then(|elsewhere| elsewhere.as_of).map(|time| time.0),
+                elsewhere: remote.map_or_else(Vec::new, |remote| remote.sources.clone()),
+                unreached_since: remote.and_then(|remote| remote.as_of).map(|time| time.0),
             }
         });
         Self {

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     analysis::{security::SecurityInference, token::TokenDetail},
-    dataset::{address::Address, shelf::Want, time::Time},
+    dataset::{address::Address, in_place::FetchKey, time::Time},
     error::{Code, Problem, ProblemBody, Result},
 };
 
@@ -125,7 +125,7 @@ impl Question for TokenBatchQuestion {
     const SUMMARY: &'static str = "Detailed information for many tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
     }
 
@@ -144,8 +144,8 @@ impl Question for CandleBatchQuestion {
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
-        self.addresses.iter().copied().map(Want::Chart).collect()
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        self.addresses.iter().copied().map(FetchKey::Chart).collect()
     }
 
     /// Slow when it covers the candles of a whole market.
@@ -182,7 +182,7 @@ impl Question for SecurityBatchQuestion {
     const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
     }
 

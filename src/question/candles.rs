@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     analysis::frames,
-    dataset::{address::Address, shelf::Want, time::Time},
+    dataset::{address::Address, in_place::FetchKey, time::Time},
     error::Result,
 };
 
@@ -72,8 +72,8 @@ impl Question for CandlesQuestion {
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
-        vec![Want::Chart(self.token_address)]
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        vec![FetchKey::Chart(self.token_address)]
     }
 
     fn paging(&self, answer: &TokenCandles) -> Option<Paging> {

@@ -16,7 +16,7 @@ use crate::{
         compare::{Points, correlation, points, side_by_side},
         frames,
     },
-    dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
+    dataset::{address::Address, candles::Interval, in_place::FetchKey, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -87,8 +87,8 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
-        self.addresses.iter().copied().map(Want::Chart).collect()
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        self.addresses.iter().copied().map(FetchKey::Chart).collect()
     }
 
     fn heavy(&self) -> bool {

@@ -39,7 +39,7 @@ impl Question for DexListQuestion {
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
         known_token(snapshot, &self.contract_address)?;
-        let missing = snapshot.dataset.lack("pools").filter(|_| self.explain);
+        let missing = snapshot.dataset.absence_reason("pools").filter(|_| self.explain);
         let mut listed = list(&snapshot.dataset, &self.contract_address);
         if !self.explain {
             listed.dexes.iter_mut().for_each(|dex| dex.liquidity = None);
@@ -130,7 +130,7 @@ impl Question for AllDexesQuestion {
         filter_and_sort(&mut rows, &self.filter, &self.sort, DexEntry::field);
         let total = rows.len() as u64;
         let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
-        Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.lack("dexes") })
+        Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.absence_reason("dexes") })
     }
 }
 

@@ -64,7 +64,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     }
     let by_patterns = is_named("best_pattern") || is_named("recommendedAction");
     let by_indicators = is_named("rsi_14") || is_named("from_52w_high");
-    if (by_patterns || by_indicators) && snapshot.dataset.shelf("candles").is_some() {
+    if (by_patterns || by_indicators) && snapshot.dataset.in_place("candles").is_some() {
         none_without_data(require_candles(snapshot, &token))?;
     }
     let candles = snapshot.dataset.candles().of(&token);

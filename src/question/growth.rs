@@ -82,7 +82,7 @@ impl Question for GrowthQuestion {
         });
         ranked.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
         let tokens = ranked.into_iter().map(|(token, growth)| self.entry(token, growth)).collect();
-        let missing = snapshot.dataset.lack("holder_counts").filter(|_| self.explain);
+        let missing = snapshot.dataset.absence_reason("holder_counts").filter(|_| self.explain);
         Ok(HoldersGrowth { limit: self.limit, tokens, missing })
     }
 }

@@ -25,8 +25,8 @@ use crate::{
         Dataset, RowsOf,
         address::Address,
         export::RowBatches,
+        in_place::{FetchKey, InPlaceCache},
         rows::{HolderCountRow, HolderRow},
-        shelf::{Shelf, Want},
         time::Day,
     },
     error::{Code, Problem, Result},
@@ -80,7 +80,7 @@ impl Question for HoldersQuestion {
         Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
     }
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         self.table_fetch_keys(snapshot, false)
     }
 
@@ -98,7 +98,7 @@ impl Question for HoldersQuestion {
             limit: self.limit,
             total: total as u64,
             holders: Rows::new(holders.collect(), &self.only),
-            missing: dataset.lack("holders"),
+            missing: dataset.absence_reason("holders"),
         })
     }
 }
@@ -131,25 +131,25 @@ impl HoldersQuestion {
 
     /// The page of an unfiltered, unsorted request.
     fn plain_page(&self, dataset: &Dataset) -> Result<Vec<HolderRow>> {
-        let Some(shelf) = dataset.shelf("holders") else {
+        let Some(in_place) = dataset.in_place("holders") else {
             return Ok(dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)));
         };
-        match self.remote_page(shelf) {
+        match self.remote_page(in_place) {
             None => Ok(Vec::new()),
-            Some(page) => shelf.get(&page).map(|page| page.holders()).ok_or_else(|| not_fetched(shelf, &self.token_address)),
+            Some(page) => in_place.get(&page).map(|page| page.holders()).ok_or_else(|| not_fetched(in_place, &self.token_address)),
         }
     }
 
     /// The fetch request for a page of a remote table; `None` past the end.
-    fn remote_page(&self, shelf: &Shelf) -> Option<Want> {
+    fn remote_page(&self, in_place: &InPlaceCache) -> Option<FetchKey> {
         let from = page_range(self.page, self.limit).start as u64;
-        (from < shelf.count(&self.token_address)).then(|| shelf.page("holders", self.token_address, from, self.limit))
+        (from < in_place.count(&self.token_address)).then(|| in_place.page("holders", self.token_address, from, self.limit))
     }
 
     /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or not fetched yet.
     fn remote_rows(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
-        let Some(shelf) = dataset.shelf("holders") else { return Ok(None) };
-        let listed = shelf.listed(&self.token_address).unwrap_or_default().rows;
+        let Some(in_place) = dataset.in_place("holders") else { return Ok(None) };
+        let listed = in_place.listed(&self.token_address).unwrap_or_default().rows;
         if listed == 0 {
             return Ok(Some(Vec::new()));
         }
@@ -157,12 +157,12 @@ impl HoldersQuestion {
             let detail = format!(
                 "The {listed} holders of `{}` stay at `{}`: pages in their own order come from there; to filter and to sort them, and to have all \
                  at once, there may be {FETCHED_MAX}, or say read = \"bring\" in dataset.toml.",
-                self.token_address, shelf.source
+                self.token_address, in_place.source
             );
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
-        let rows = shelf.get(&Want::Rows { table: "holders", token: self.token_address });
-        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_fetched(shelf, &self.token_address))
+        let rows = in_place.get(&FetchKey::Rows { table: "holders", token: self.token_address });
+        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_fetched(in_place, &self.token_address))
     }
 
     /// The first page, unfiltered.
@@ -182,7 +182,7 @@ impl Tabular for HoldersQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
         let mut matching = self.matching_rows(dataset, progress)?;
-        let stays = dataset.shelf("holders").is_some();
+        let stays = dataset.in_place("holders").is_some();
         if matching.is_none() && stays {
             matching = if whole { self.remote_rows(dataset)? } else { Some(self.plain_page(dataset)?) };
         }
@@ -195,13 +195,13 @@ impl Tabular for HoldersQuestion {
         Ok(Tabled::frames(Box::new(holders), &members))
     }
 
-    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
-        let Some(shelf) = snapshot.dataset.shelf("holders") else { return Vec::new() };
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
+        let Some(in_place) = snapshot.dataset.in_place("holders") else { return Vec::new() };
         if self.is_plain() && !whole {
-            return self.remote_page(shelf).into_iter().collect();
+            return self.remote_page(in_place).into_iter().collect();
         }
-        let few = shelf.listed(&self.token_address).is_some_and(|listed| listed.rows <= FETCHED_MAX);
-        few.then_some(Want::Rows { table: "holders", token: self.token_address }).into_iter().collect()
+        let few = in_place.listed(&self.token_address).is_some_and(|listed| listed.rows <= FETCHED_MAX);
+        few.then_some(FetchKey::Rows { table: "holders", token: self.token_address }).into_iter().collect()
     }
 }
 
@@ -209,26 +209,26 @@ impl Tabular for HoldersQuestion {
 const FETCHED_MAX: u64 = 100_000;
 
 /// The fetch requests for the remote balances that analyses of the token need.
-pub fn balance_fetch_keys(snapshot: &Snapshot, token: &Address) -> Vec<Want> {
+pub fn balance_fetch_keys(snapshot: &Snapshot, token: &Address) -> Vec<FetchKey> {
     snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token))
 }
 
 /// Whether the token's own balances are remote and not fetched yet.
 pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
-    snapshot.dataset.shelf("holders").is_some_and(|shelf| shelf.lacks(&Want::balances(*token, *token)))
+    snapshot.dataset.in_place("holders").is_some_and(|in_place| in_place.lacks(&FetchKey::balances(*token, *token)))
 }
 
 /// Errors: balances that the token needs are remote and not fetched yet.
 pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
-    let Some(shelf) = snapshot.dataset.shelf("holders") else { return Ok(()) };
-    if balance_fetch_keys(snapshot, token).iter().any(|want| shelf.lacks(want)) { Err(not_fetched(shelf, token)) } else { Ok(()) }
+    let Some(in_place) = snapshot.dataset.in_place("holders") else { return Ok(()) };
+    if balance_fetch_keys(snapshot, token).iter().any(|want| in_place.lacks(want)) { Err(not_fetched(in_place, token)) } else { Ok(()) }
 }
 
-fn not_fetched(shelf: &Shelf, token: &Address) -> Problem {
+fn not_fetched(in_place: &InPlaceCache, token: &Address) -> Problem {
     let detail = format!(
         "The holders of `{token}` stay at `{}` and are not here: ask for the token itself, at /tokens/{token}, or say read = \"bring\" in \
          dataset.toml.",
-        shelf.source
+        in_place.source
     );
     Problem::new(Code::SourceUnavailable, detail)
 }
@@ -346,7 +346,7 @@ impl Question for HolderCountsQuestion {
             limit: self.limit,
             total: rows.len() as u64,
             holder_counts: Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only),
-            missing: snapshot.dataset.lack("holder_counts"),
+            missing: snapshot.dataset.absence_reason("holder_counts"),
         })
     }
 }

@@ -22,7 +22,7 @@ use crate::{
         frames::{self, CandleVec},
         indicators::Indicator,
     },
-    dataset::{address::Address, shelf::Want, time::Time},
+    dataset::{address::Address, in_place::FetchKey, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -80,8 +80,8 @@ impl Question for IndicatorsQuestion {
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
-        vec![Want::Chart(self.contract_address)]
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        vec![FetchKey::Chart(self.contract_address)]
     }
 
     fn paging(&self, answer: &TokenIndicators) -> Option<Paging> {

@@ -16,7 +16,7 @@ use crate::{
         frames,
         patterns::{PatternsAnswer, patterns},
     },
-    dataset::{address::Address, shelf::Want},
+    dataset::{address::Address, in_place::FetchKey},
     error::Result,
 };
 
@@ -67,8 +67,8 @@ impl Question for PatternsQuestion {
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
-        vec![Want::Chart(self.contract_address)]
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        vec![FetchKey::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {

@@ -22,7 +22,7 @@ use crate::{
     dataset::{
         Dataset, RowsOf,
         address::Address,
-        cache::{LargeTable, Places, PlacesWriter, SortBy, first, rank},
+        cache::{self, LargeTable, RowSelection, RowSelectionWriter, SortBy, top_rows},
         grid::{Grid, Ordered},
         rows::Post,
     },
@@ -73,7 +73,7 @@ impl Question for TokenPostsQuestion {
             limit: self.limit,
             total: posts.len() as u64,
             posts: posts.part(page_range(self.page, self.limit)),
-            missing: snapshot.dataset.lack("posts").filter(|_| self.explain),
+            missing: snapshot.dataset.absence_reason("posts").filter(|_| self.explain),
         })
     }
 }
@@ -186,7 +186,7 @@ impl Question for PostsQuestion {
         let (places, total) = self.places(snapshot, Some(page.end), progress)?;
         let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).map(PostRow::from).collect();
         let posts = Rows::new(posts, &self.only);
-        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.lack("posts") })
+        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.absence_reason("posts") })
     }
 }
 
@@ -205,7 +205,7 @@ impl Tabular for PostsQuestion {
 
 impl PostsQuestion {
     /// Row indices of the matching posts, in order, and their number. With `count`, only that many of the first are guaranteed.
-    pub fn places(&self, snapshot: &Snapshot, count: Option<usize>, progress: &Progress) -> Result<(Places, usize)> {
+    pub fn places(&self, snapshot: &Snapshot, count: Option<usize>, progress: &Progress) -> Result<(RowSelection, usize)> {
         let dataset = &snapshot.dataset;
         let step = |done, total| progress.step(done, total);
         let large = dataset.table("posts").and_then(|table| table.large.as_deref());
@@ -221,16 +221,16 @@ impl PostsQuestion {
         {
             let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
             let by = SortBy { ties: &ties, ..SortBy::from(by) };
-            let rows = Places::Run(0..table.height());
-            return Ok((Places::from(first(table, by, &rows, count, step)?), table.height()));
+            let rows = RowSelection::Run(0..table.height());
+            return Ok((RowSelection::from(top_rows(table, by, &rows, count, step)?), table.height()));
         }
         let found = self.matches(dataset, large, progress)?;
         let total = found.places.len();
         let by = SortBy { ties: &ties, ..SortBy::from(by) };
         let places = match (large, top_count) {
             _ if is_newest_first => found.places,
-            (Some(table), Some(count)) => Places::from(first(table, by, &found.places, count, step)?),
-            (Some(table), None) => rank(table, by, &found.places, step)?,
+            (Some(table), Some(count)) => RowSelection::from(top_rows(table, by, &found.places, count, step)?),
+            (Some(table), None) => cache::sort_rows(table, by, &found.places, step)?,
             (None, _) => self.sorted(&found),
         };
         Ok((places, total))
@@ -245,7 +245,7 @@ impl PostsQuestion {
             // A token's posts are stored newest first.
             Some(token) => {
                 let rows = dataset.post_rows_of(&token);
-                Matches { posts: dataset.posts_of(&token), start: rows.start, places: Places::Run(rows) }
+                Matches { posts: dataset.posts_of(&token), start: rows.start, places: RowSelection::Run(rows) }
             }
             None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(|done, total| progress.step(done, total))? },
         };
@@ -254,7 +254,7 @@ impl PostsQuestion {
     }
 
     /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
-    fn sorted(&self, found: &Matches<'_>) -> Places {
+    fn sorted(&self, found: &Matches<'_>) -> RowSelection {
         let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
         let mut rows: Vec<(u32, &Post)> =
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
@@ -264,7 +264,7 @@ impl PostsQuestion {
             value => SortKey::of(value),
         };
         sort_rows(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
-        Places::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
+        RowSelection::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
     }
 }
 
@@ -276,7 +276,7 @@ struct Matches<'a> {
     posts: RowsOf<'a, Post>,
     /// Row index of the first candidate.
     start: usize,
-    places: Places,
+    places: RowSelection,
 }
 
 impl Matches<'_> {
@@ -295,7 +295,7 @@ impl Matches<'_> {
 
     fn keep(self, holds: &[u64], large: Option<&LargeTable>) -> Result<Self> {
         let start = self.start;
-        let mut places = PlacesWriter::beside(large);
+        let mut places = RowSelectionWriter::beside(large);
         for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
             places.push(place as u32)?;
         }

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     analysis::{market::TokenSummary, numeric::descending},
-    dataset::{address::Address, chain::Chain, shelf::Want},
+    dataset::{address::Address, chain::Chain, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -83,15 +83,15 @@ impl Question for SearchQuestion {
     }
 
     /// Candles and balances for the page's tokens, where its figures need them. Sorting all tokens by such a figure is refused.
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         let named = |fields: &[&str]| self.answered_fields().iter().any(|field| fields.contains(field));
         let (charts, security) = (named(CHARTED), named(INFERRED));
-        if !snapshot.dataset.stays_anywhere() || self.limit > FETCHED_MAX || !(charts || security) {
+        if !snapshot.dataset.has_in_place_table() || self.limit > FETCHED_MAX || !(charts || security) {
             return Vec::new();
         }
         let found = self.found(snapshot, &Progress::default()).unwrap_or_default();
         let tokens = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.token_address);
-        let chart = |token: Address| charts.then_some(Want::Chart(token));
+        let chart = |token: Address| charts.then_some(FetchKey::Chart(token));
         let balances = |token: Address| if security { balance_fetch_keys(snapshot, &token) } else { Vec::new() };
         tokens.flat_map(|token| chart(token).into_iter().chain(balances(token))).collect()
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     analysis::security::{SecurityInference, facts::scam_report, infer},
-    dataset::{address::Address, shelf::Want},
+    dataset::{address::Address, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -33,7 +33,7 @@ impl Question for SecurityQuestion {
         true
     }
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         balance_fetch_keys(snapshot, &self.contract_address)
     }
 

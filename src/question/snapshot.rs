@@ -71,18 +71,18 @@ impl Snapshot {
 
     /// Errors: one of the tables is unreachable or refused at its source, or still loading.
     pub fn require(&self, tables: &[&str]) -> Result<()> {
-        let unreached = |table: &&Table| table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.unreached);
+        let unreached = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.unreached);
         let unreached = self.dataset.tables.iter().filter(unreached).find(|table| tables.contains(&table.schema.name));
         if let Some(table) = unreached {
-            let sources = table.elsewhere.iter().flat_map(|elsewhere| &elsewhere.sources).map(|name| format!("`{name}`"));
+            let sources = table.remote.iter().flat_map(|remote| &remote.sources).map(|name| format!("`{name}`"));
             let sources = sources.collect::<Vec<_>>().join(", ");
             let detail =
                 format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
-        let refused = |table: &&Table| table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.refused);
+        let refused = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.refused);
         let refused = self.dataset.tables.iter().filter(refused).find(|table| tables.contains(&table.schema.name));
-        if let Some((table, lack)) = refused.and_then(|table| Some((table, self.dataset.lack(table.schema.name)?))) {
+        if let Some((table, lack)) = refused.and_then(|table| Some((table, self.dataset.absence_reason(table.schema.name)?))) {
             let detail = format!("{lack} Correct [tables.{}] in dataset.toml, or the table there, and load again.", table.schema.name);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }

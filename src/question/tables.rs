@@ -23,7 +23,7 @@ use super::{
     tabular::{Tabled, Tabular},
 };
 use crate::{
-    dataset::{Table, export, schema::TABLES, shelf::Want},
+    dataset::{Table, export, in_place::FetchKey, schema::TABLES},
     error::{Code, Problem, Result},
     spelling::nearest,
 };
@@ -154,7 +154,7 @@ impl Question for TableQuestion {
         self.conditions.is_some() || self.sort.is_some()
     }
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         PageRequest::fetch_keys(self, snapshot, false)
     }
 
@@ -172,7 +172,7 @@ impl Question for TableQuestion {
 }
 
 impl Tabular for TableQuestion {
-    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
         PageRequest::fetch_keys(self, snapshot, whole)
     }
 
@@ -186,7 +186,7 @@ impl Tabular for TableQuestion {
 
 /// The reason why rows of a remote table cannot be shown one by one.
 pub fn remote_refusal(table: &Table) -> Option<String> {
-    let source = &table.shelf.as_ref()?.source;
+    let source = &table.in_place.as_ref()?.source;
     Some(format!(
         "The rows of `{}` stay at `{source}`: those of a token are in the chart and at /tables/{0}?where=token_address=ADDRESS; \
          read = \"bring\" in dataset.toml brings all.",
@@ -209,7 +209,7 @@ fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
         return Err(Problem::new(Code::TableNotFound, detail));
     };
     snapshot.require(&[table.schema.name])?;
-    match dataset.lack(table.schema.name) {
+    match dataset.absence_reason(table.schema.name) {
         None => Ok(table),
         Some(lack) => Err(Problem::new(Code::TableNotFound, lack)),
     }

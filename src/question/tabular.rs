@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Question, progress::Progress, snapshot::Snapshot};
 use crate::{
-    dataset::{export::RowBatches, shelf::Want},
+    dataset::{export::RowBatches, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -23,7 +23,7 @@ pub trait Tabular: Question {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
 
     /// As `fetch_keys`, for the page or the whole list.
-    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
         let _ = whole;
         self.fetch_keys(snapshot)
     }

@@ -9,7 +9,7 @@ use crate::{
     dataset::{
         address::Address,
         candles::{ChartCandles, Interval},
-        shelf::Want,
+        in_place::FetchKey,
     },
     error::{Code, Problem, Result},
 };
@@ -36,17 +36,18 @@ pub(super) fn candles_of<'a>(snapshot: &'a Snapshot, token: &Address) -> Result<
 
 /// Errors: the token has no candles, or they are remote and not fetched yet.
 pub(super) fn require_candles(snapshot: &Snapshot, token: &Address) -> Result<()> {
-    if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| shelf.lacks(&Want::Chart(*token))) {
+    if let Some(in_place) = snapshot.dataset.in_place("candles").filter(|in_place| in_place.lacks(&FetchKey::Chart(*token))) {
         let detail = format!(
             "The candles of `{token}` stay at `{}` and are not here: ask for them first, at /tokens/{token}/candles, or say read = \"bring\" \
              in dataset.toml.",
-            shelf.source
+            in_place.source
         );
         return Err(Problem::new(Code::SourceUnavailable, detail));
     }
     if !snapshot.dataset.candles().of(token).is_empty() {
         return Ok(());
     }
-    let detail = snapshot.dataset.lack("candles").unwrap_or_else(|| format!("The loaded datasets hold no candles of token `{token}`."));
+    let detail =
+        snapshot.dataset.absence_reason("candles").unwrap_or_else(|| format!("The loaded datasets hold no candles of token `{token}`."));
     Err(Problem::new(Code::NoCandles, detail))
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     analysis::token::{Thresholds, TokenDetail, detail},
-    dataset::{address::Address, shelf::Want},
+    dataset::{address::Address, in_place::FetchKey},
     error::{Code, Problem, Result},
 };
 
@@ -27,7 +27,7 @@ impl Question for TokenQuestion {
     const SUMMARY: &'static str = "Detailed information for a token.";
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders"];
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<Want> {
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
         balance_fetch_keys(snapshot, &self.token_address)
     }
 

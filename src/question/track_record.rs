@@ -25,7 +25,7 @@ use crate::{
             returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
         },
     },
-    dataset::{address::Address, candles::Interval, shelf::Want, time::Time},
+    dataset::{address::Address, candles::Interval, in_place::FetchKey, time::Time},
     error::{Code, Problem, Result},
 };
 
@@ -74,8 +74,8 @@ impl Question for TrackRecordQuestion {
         true
     }
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
-        vec![Want::Chart(self.contract_address)]
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        vec![FetchKey::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
@@ -126,9 +126,11 @@ impl TrackRecordQuestion {
     /// The replays of every token. Errors: some are still missing; the text has the progress.
     fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<ReplayedToken>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
-        if let Some(shelf) = snapshot.dataset.shelf("candles").filter(|shelf| tokens().any(|token| shelf.lacks(&Want::Chart(token)))) {
+        if let Some(in_place) =
+            snapshot.dataset.in_place("candles").filter(|in_place| tokens().any(|token| in_place.lacks(&FetchKey::Chart(token))))
+        {
             let detail =
-                format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", shelf.source);
+                format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", in_place.source);
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
         let missing: Vec<Address> = tokens().filter(|token| snapshot.track_records.get(*token, self.timeframe).is_none()).collect();

@@ -13,7 +13,7 @@ use crate::{
         frames,
         trendlines::{TrendlineAnswer, trendlines},
     },
-    dataset::{address::Address, shelf::Want},
+    dataset::{address::Address, in_place::FetchKey},
     error::Result,
 };
 
@@ -43,8 +43,8 @@ impl Question for TrendlineQuestion {
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<Want> {
-        vec![Want::Chart(self.contract_address)]
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        vec![FetchKey::Chart(self.contract_address)]
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {

@@ -28,9 +28,9 @@ const KEY_CHARS_MAX: usize = 256;
 /// A shorter key causes a warning.
 const KEY_CHARS_WEAK: usize = 32;
 /// A shorter key is refused on addresses that other machines can reach.
-const KEY_CHARS_ELSEWHERE: usize = 16;
+const KEY_CHARS_OFF_LOOPBACK: usize = 16;
 /// Milliseconds for which a change of the file may go unnoticed while valid keys are sent.
-const LOOK_MS: u64 = 200;
+const CHECK_INTERVAL_MS: u64 = 200;
 /// A file modified this recently may change again without its modification time changing.
 const YOUNG: Duration = Duration::from_millis(50);
 const HEADER: &str = "# API keys of tokendeck: on each line a key, then when it was made. Keep this file to yourself (mode 0600).\n";
@@ -82,10 +82,10 @@ impl fmt::Debug for ApiKey {
 /// The valid API keys.
 pub struct Keys {
     source: KeySource,
-    held: RwLock<Held>,
+    held: RwLock<LoadedKeys>,
     started: Instant,
     /// Time of the last check of the file, in milliseconds after `started`.
-    looked: AtomicU64,
+    checked: AtomicU64,
     /// Held while the file is read, so that it is read once.
     reading: Mutex<()>,
 }
@@ -94,7 +94,7 @@ pub struct Keys {
 type Sha = [u64; 4];
 
 #[derive(Default)]
-struct Held {
+struct LoadedKeys {
     keys: Vec<ApiKey>,
     digests: Vec<Sha>,
     /// Stamp of the file when it was read; `None` when it must be read again.
@@ -159,7 +159,7 @@ impl Keys {
         let keys = Self::holding(KeySource::State(path.clone()), Vec::new());
         // Two first starts at once must not create two keys, the second overwriting the first.
         exclusively(state_dir, || {
-            let held = if path.exists() { read(&path, &keys.source)? } else { Held::default() };
+            let held = if path.exists() { read(&path, &keys.source)? } else { LoadedKeys::default() };
             if held.keys.is_empty() { append(&path, &generate()?) } else { Ok(()) }
         })?;
         keys.hold(read(&path, &keys.source)?);
@@ -180,7 +180,7 @@ impl Keys {
         // No key is longer, so a longer header is wrong without hashing the rest.
         let digest = sha(&header[..header.len().min(KEY_CHARS_MAX + 1)]);
         let now = self.started.elapsed().as_millis() as u64;
-        if now.saturating_sub(self.looked.load(Ordering::Relaxed)) >= LOOK_MS {
+        if now.saturating_sub(self.checked.load(Ordering::Relaxed)) >= CHECK_INTERVAL_MS {
             self.look();
         }
         // A key created a moment ago must be accepted, so a miss checks the file before it is final.
@@ -208,10 +208,10 @@ impl Keys {
     /// Reason why these keys are too weak for an address that other machines can reach; `None` where they are strong enough.
     pub fn refused_on(&self, address: IpAddr) -> Option<String> {
         let shortest = self.held().keys.iter().map(|key| key.secret.len()).min()?;
-        (!address.is_loopback() && shortest < KEY_CHARS_ELSEWHERE).then(|| {
+        (!address.is_loopback() && shortest < KEY_CHARS_OFF_LOOPBACK).then(|| {
             format!(
                 "{address} can be reached from other machines, and a key of {shortest} characters can be guessed: \
-                 use keys of {KEY_CHARS_ELSEWHERE} or more characters there (`tokendeck key new` makes one), or listen on 127.0.0.1"
+                 use keys of {KEY_CHARS_OFF_LOOPBACK} or more characters there (`tokendeck key new` makes one), or listen on 127.0.0.1"
             )
         })
     }
@@ -223,7 +223,7 @@ impl Keys {
             None => {
                 let mut keys = self.list();
                 keys.push(key.clone());
-                self.hold(Held::of(keys));
+                self.hold(LoadedKeys::of(keys));
             }
             Some(path) => {
                 exclusively(folder(path), || {
@@ -250,7 +250,7 @@ impl Keys {
             let mut keys = self.list();
             let key = find(&keys)?;
             keys.retain(|known| *known != key);
-            self.hold(Held::of(keys));
+            self.hold(LoadedKeys::of(keys));
             return Ok(key);
         };
         let key = exclusively(folder(path), || {
@@ -265,14 +265,20 @@ impl Keys {
     }
 
     fn holding(source: KeySource, keys: Vec<ApiKey>) -> Self {
-        Self { source, held: RwLock::new(Held::of(keys)), started: Instant::now(), looked: AtomicU64::new(0), reading: Mutex::new(()) }
+        Self {
+            source,
+            held: RwLock::new(LoadedKeys::of(keys)),
+            started: Instant::now(),
+            checked: AtomicU64::new(0),
+            reading: Mutex::new(()),
+        }
     }
 
-    fn held(&self) -> std::sync::RwLockReadGuard<'_, Held> {
+    fn held(&self) -> std::sync::RwLockReadGuard<'_, LoadedKeys> {
         self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hold(&self, held: Held) {
+    fn hold(&self, held: LoadedKeys) {
         *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
     }
 
@@ -301,13 +307,13 @@ impl Keys {
     /// Reads the file again if it changed; returns whether it was read. A missing or unreadable file leaves no valid key.
     fn look(&self) -> bool {
         let (KeySource::Configured(path) | KeySource::State(path)) = &self.source else { return false };
-        self.looked.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
+        self.checked.store(self.started.elapsed().as_millis() as u64, Ordering::Relaxed);
         let now = Stamp::of(path);
         if now.is_some() && now == self.held().stamp {
             return false;
         }
         let _one = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = read(path, &self.source).unwrap_or_else(|reason| Held { warnings: vec![reason], ..Held::default() });
+        let held = read(path, &self.source).unwrap_or_else(|reason| LoadedKeys { warnings: vec![reason], ..LoadedKeys::default() });
         let warned = self.held().warnings == held.warnings;
         if !warned {
             held.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
@@ -317,7 +323,7 @@ impl Keys {
     }
 }
 
-impl Held {
+impl LoadedKeys {
     fn of(keys: Vec<ApiKey>) -> Self {
         Self { digests: keys.iter().map(|key| sha(key.secret.as_bytes())).collect(), keys, ..Self::default() }
     }
@@ -340,7 +346,7 @@ impl Stamp {
 }
 
 /// Reads a file of keys: one per line, anything after it is a remark.
-fn read(path: &Path, source: &KeySource) -> Result<Held, String> {
+fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, String> {
     // Taken before the content is read: a change in between shows at the next check.
     let stamp = Stamp::of(path).filter(Stamp::settled);
     let text = read_text(path, FILE_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
@@ -365,7 +371,7 @@ fn read(path: &Path, source: &KeySource) -> Result<Held, String> {
             keys.push(ApiKey::new(secret, words.next()));
         }
     }
-    Ok(Held { stamp, warnings, ..Held::of(keys) })
+    Ok(LoadedKeys { stamp, warnings, ..LoadedKeys::of(keys) })
 }
 
 /// Warning about the file's mode, if other users may read it.

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     analysis::indicators::Indicator,
-    dataset::{address::Address, export::form::ExportFormat},
+    dataset::{address::Address, export::writers::ExportFormat},
     jobs::AlertBody,
 };
 

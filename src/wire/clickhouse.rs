@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 pub use self::stream::{Stream, StreamEnd};
 use super::{
     Fault, Wire,
-    client::{Connector, Patience},
+    client::{Connector, TimeoutsAndRetries},
     keys, locked,
     source::{Source, SourceKind},
 };
@@ -61,6 +61,30 @@ pub struct ServerFacts {
 }
 
 impl ServerFacts {
+    /// From rows of a name and a value: the settings, and the version.
+    fn read(rows: Vec<Vec<Option<String>>>) -> Self {
+        let mut facts = Self { version: (0, 0), settings: Vec::new(), writes: true };
+        let mut settings_are_fixed = false;
+        for row in rows {
+            let [Some(name), Some(value)] = &row[..] else { continue };
+            if name == "version" {
+                let mut numbers = value.split('.').map(|number| number.parse().unwrap_or(0));
+                facts.version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+                continue;
+            }
+            if name == "readonly" {
+                facts.writes = value == "0";
+                settings_are_fixed = value == "1";
+            }
+            facts.settings.push(name.clone());
+        }
+        // For a user who may change no setting each one is refused.
+        if settings_are_fixed {
+            facts.settings.clear();
+        }
+        facts
+    }
+
     /// Whether it sends rows as an Arrow stream.
     pub fn has_arrow(&self) -> bool {
         self.version >= (20, 8)
@@ -119,14 +143,14 @@ impl Wire {
         if let Some(reason) = source.fault() {
             return Err(Fault::Refused(format!("belongs to a source that {reason}")));
         }
-        let held = Arc::new(Server::new(source.clone(), &self.options.patience)?);
+        let held = Arc::new(Server::new(source.clone(), &self.options.timeouts)?);
         engines.insert(name.to_owned(), Arc::clone(&held));
         Ok(Engine { wire: Arc::clone(self), held })
     }
 }
 
 impl Server {
-    fn new(source: Source, patience: &Patience) -> Result<Self, Fault> {
+    fn new(source: Source, timeouts: &TimeoutsAndRetries) -> Result<Self, Fault> {
         let url = Url::parse(&source.url).map_err(|_| Fault::Refused("has no `url` that can be asked".to_owned()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in [("x-clickhouse-user", Some(source.user.clone())), ("x-clickhouse-key", keys::password(&source)?)] {
@@ -136,8 +160,8 @@ impl Server {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        let patience = Patience { silence: source.timeout(), ..patience.clone() };
-        let connector = Connector { patience, named: true, plain: url.scheme() == "http", headers };
+        let timeouts = TimeoutsAndRetries { read_timeout: source.timeout(), ..timeouts.clone() };
+        let connector = Connector { timeouts, named: true, plain: url.scheme() == "http", headers };
         // A redirect must not send the password elsewhere.
         let client = connector.builder().redirect(redirect::Policy::none()).build();
         let client = client.map_err(|error| codes::of_request(&source.name, &error))?;
@@ -198,25 +222,7 @@ impl Engine {
         }
         let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
         let sql = format!("SELECT name, value FROM system.settings WHERE name IN ({names}) UNION ALL SELECT 'version', version()");
-        let rows = self.text(&sql, &[], stopped)?;
-        let mut known = ServerFacts { version: (0, 0), settings: Vec::new(), writes: true };
-        let mut fixed = false;
-        for row in rows {
-            let [Some(name), Some(value)] = &row[..] else { continue };
-            if name == "version" {
-                let mut numbers = value.split('.').map(|number| number.parse().unwrap_or(0));
-                known.version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-                continue;
-            }
-            if name == "readonly" {
-                (known.writes, fixed) = (value == "0", value == "1");
-            }
-            known.settings.push(name.clone());
-        }
-        // For a user who may change no setting each one is refused.
-        if fixed {
-            known.settings.clear();
-        }
+        let known = ServerFacts::read(self.text(&sql, &[], stopped)?);
         drop(self.held.known.set(known.clone()));
         Ok(known)
     }
@@ -248,10 +254,10 @@ impl Engine {
                     outcome => return outcome,
                 };
                 tries += 1;
-                if tries > wire.options.patience.retries {
+                if tries > wire.options.timeouts.retries {
                     return Err(fault);
                 }
-                tokio::time::sleep(wire.options.patience.pause * 2u32.pow(tries.min(4) as u32)).await;
+                tokio::time::sleep(wire.options.timeouts.backoff * 2u32.pow(tries.min(4) as u32)).await;
                 *locked(&now) = new_id()?;
             }
         });

@@ -16,40 +16,40 @@ use reqwest::{
 };
 
 use super::{
-    fault::{NEAR, NO_PARTS},
-    place::{is_near, is_public},
+    fault::{NO_PARTS, PRIVATE_ADDRESS},
+    place::{is_private_host, is_public},
 };
 
 const REDIRECTS_MAX: usize = 5;
 
 /// Timeouts and retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patience {
-    pub connect: Duration,
+pub struct TimeoutsAndRetries {
+    pub connect_timeout: Duration,
     /// Maximum time between two parts of a response.
-    pub silence: Duration,
+    pub read_timeout: Duration,
     pub retries: usize,
     /// Backoff before the first retry; it grows with each.
-    pub pause: Duration,
-    pub pause_max: Duration,
+    pub backoff: Duration,
+    pub backoff_max: Duration,
 }
 
-impl Default for Patience {
+impl Default for TimeoutsAndRetries {
     fn default() -> Self {
         Self {
-            connect: Duration::from_secs(5),
-            silence: Duration::from_secs(15),
+            connect_timeout: Duration::from_secs(5),
+            read_timeout: Duration::from_secs(15),
             retries: 4,
-            pause: Duration::from_millis(200),
-            pause_max: Duration::from_secs(5),
+            backoff: Duration::from_millis(200),
+            backoff_max: Duration::from_secs(5),
         }
     }
 }
 
-impl Patience {
+impl TimeoutsAndRetries {
     pub(super) fn retry(&self) -> RetryConfig {
         let mut config = RetryConfig { max_retries: self.retries, retry_timeout: Duration::from_secs(90), ..RetryConfig::default() };
-        (config.backoff.init_backoff, config.backoff.max_backoff) = (self.pause, self.pause_max);
+        (config.backoff.init_backoff, config.backoff.max_backoff) = (self.backoff, self.backoff_max);
         config
     }
 }
@@ -57,7 +57,7 @@ impl Patience {
 /// Builds clients, also for stores.
 #[derive(Clone)]
 pub(super) struct Connector {
-    pub(super) patience: Patience,
+    pub(super) timeouts: TimeoutsAndRetries,
     /// Whether the user configured the source: it may be in their own network.
     pub(super) named: bool,
     /// Whether requests are unencrypted: to this machine only, unless the user says otherwise.
@@ -93,7 +93,7 @@ impl HttpService for Checked {
             .0
             .call(request)
             .await
-            .map_err(|error| if is_nobody(&error) { HttpError::new(HttpErrorKind::Unknown, error) } else { error })?;
+            .map_err(|error| if is_unreachable(&error) { HttpError::new(HttpErrorKind::Unknown, error) } else { error })?;
         let Some((start, end)) = asked.filter(|_| answer.status().is_success()) else { return Ok(answer) };
         let given = answer.headers().get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
         let given = given.and_then(|range| bounds(range.split_once('/')?.0));
@@ -109,12 +109,12 @@ impl HttpService for Checked {
 
 /// Whether the server is unreachable: no DNS name, no route, connection refused. Retries within seconds do not help, and the user waits for
 /// the rows of the last load meanwhile.
-fn is_nobody(error: &HttpError) -> bool {
+fn is_unreachable(error: &HttpError) -> bool {
     let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = source {
         let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
-        let nobody = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NetworkUnreachable, io::ErrorKind::HostUnreachable];
-        if kind.is_some_and(|kind| nobody.contains(&kind)) || error.to_string() == "dns error" {
+        let unreachable = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NetworkUnreachable, io::ErrorKind::HostUnreachable];
+        if kind.is_some_and(|kind| unreachable.contains(&kind)) || error.to_string() == "dns error" {
             return true;
         }
         source = error.source();
@@ -141,17 +141,17 @@ impl Connector {
             }
             // An encrypted request stays encrypted, and a public server must not redirect into the user's network.
             let encrypted = plain || attempt.url().scheme() == "https";
-            let near = !named && attempt.url().host_str().is_none_or(is_near);
-            match (encrypted, near) {
+            let is_private = !named && attempt.url().host_str().is_none_or(is_private_host);
+            match (encrypted, is_private) {
                 (true, false) => attempt.follow(),
-                (_, true) => attempt.error(io::Error::other(NEAR)),
+                (_, true) => attempt.error(io::Error::other(PRIVATE_ADDRESS)),
                 (false, _) => attempt.error(io::Error::other("it leads to a place that is not encrypted")),
             }
         });
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("tokendeck/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.patience.connect)
-            .read_timeout(self.patience.silence)
+            .connect_timeout(self.timeouts.connect_timeout)
+            .read_timeout(self.timeouts.read_timeout)
             .default_headers(self.headers.clone())
             .http1_only()
             .redirect(policy);
@@ -189,7 +189,7 @@ impl Resolve for PublicOnly {
                 return Ok(all);
             }
             if !found.is_empty() && found.iter().all(|address| !is_public(address.ip())) {
-                return Err(io::Error::other(NEAR).into());
+                return Err(io::Error::other(PRIVATE_ADDRESS).into());
             }
             let public: Addrs = Box::new(found.into_iter().filter(|address| is_public(address.ip())));
             Ok(public)
@@ -216,6 +216,6 @@ mod tests {
         assert!(resolver.resolve("localhost".parse().expect("a name")).await.is_ok_and(|found| found.count() > 0));
         let stranger = PublicOnly { proxies: Vec::new() };
         let refused = stranger.resolve("localhost".parse().expect("a name")).await;
-        assert!(refused.is_err_and(|error| error.to_string().contains(NEAR)));
+        assert!(refused.is_err_and(|error| error.to_string().contains(PRIVATE_ADDRESS)));
     }
 }

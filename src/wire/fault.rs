@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use object_store::client::{HttpError, HttpErrorKind};
 
 /// Error text for an address that a dataset may not name.
-pub(super) const NEAR: &str = "an address of this machine or its network";
+pub(super) const PRIVATE_ADDRESS: &str = "an address of this machine or its network";
 /// Error text for a server that sends files whole, without range support.
 pub(super) const NO_PARTS: &str = "non-partial response";
 
@@ -127,8 +127,8 @@ impl AskedStore {
         if says("certificate") {
             return unavailable(UNTRUSTED);
         }
-        if says(NEAR) {
-            return Fault::Refused(format!("is at {NEAR}: name it in `[sources]` of config.toml"));
+        if says(PRIVATE_ADDRESS) {
+            return Fault::Refused(format!("is at {PRIVATE_ADDRESS}: name it in `[sources]` of config.toml"));
         }
         // A redirect without a location has no status here.
         let away = says("redirect without LOCATION").then_some(301);

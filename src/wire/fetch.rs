@@ -27,7 +27,7 @@ impl Drop for PartFetch {
 }
 
 /// The ETag, else the modification time. Azure lists its ETags without the quotation marks that they have elsewhere.
-fn mark(meta: &ObjectMeta) -> Option<String> {
+fn version_tag(meta: &ObjectMeta) -> Option<String> {
     let quoted = |tag: &String| if tag.ends_with('"') { tag.clone() } else { format!("\"{tag}\"") };
     meta.e_tag.as_ref().map(quoted).or_else(|| dated(meta))
 }
@@ -41,12 +41,13 @@ fn dated(meta: &ObjectMeta) -> Option<String> {
 /// Whether a response is of the object that was listed. Some servers list no ETags and respond with one: there the modification time
 /// decides.
 fn is_same(meta: &ObjectMeta, object: &Object) -> bool {
-    meta.size == object.bytes && (object.pinned || mark(meta) == object.mark || (object.mark.is_some() && dated(meta) == object.mark))
+    meta.size == object.bytes
+        && (object.pinned || version_tag(meta) == object.version_tag || (object.version_tag.is_some() && dated(meta) == object.version_tag))
 }
 
 /// ETag for `If-Match`, where it is no weak one.
 fn condition(object: &Object) -> Option<String> {
-    object.mark.clone().filter(|mark| mark.starts_with('"') && !object.pinned)
+    object.version_tag.clone().filter(|tag| tag.starts_with('"') && !object.pinned)
 }
 
 impl UrlPattern {
@@ -68,7 +69,7 @@ impl Wire {
             url,
             source: held.asked.name.clone(),
             bytes: meta.size,
-            mark: mark(meta),
+            version_tag: version_tag(meta),
             modified: (meta.last_modified.timestamp() > 0).then(|| meta.last_modified.timestamp_millis()),
             pinned: false,
         };
@@ -125,7 +126,7 @@ impl Wire {
             if tries > 1 {
                 return Err(fault);
             }
-            tokio::time::sleep(self.options.patience.pause.min(Duration::from_secs(1))).await;
+            tokio::time::sleep(self.options.timeouts.backoff.min(Duration::from_secs(1))).await;
         }
     }
 
@@ -180,15 +181,15 @@ mod tests {
             version: None,
         };
         let meta = |tag| at(0, tag);
-        let listed = mark(&meta(Some("0x8D1")));
-        assert_eq!(listed, mark(&meta(Some("\"0x8D1\""))));
-        assert_eq!(mark(&meta(Some("W/\"0x8D1\""))).as_deref(), Some("W/\"0x8D1\""));
-        assert_eq!(mark(&meta(None)), None);
+        let listed = version_tag(&meta(Some("0x8D1")));
+        assert_eq!(listed, version_tag(&meta(Some("\"0x8D1\""))));
+        assert_eq!(version_tag(&meta(Some("W/\"0x8D1\""))).as_deref(), Some("W/\"0x8D1\""));
+        assert_eq!(version_tag(&meta(None)), None);
         let object = |meta: &ObjectMeta| Object {
             url: String::new(),
             source: String::new(),
             bytes: 1,
-            mark: mark(meta),
+            version_tag: version_tag(meta),
             modified: None,
             pinned: false,
         };

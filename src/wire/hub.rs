@@ -26,7 +26,7 @@ struct Revision {
 
 /// URL of the object at the revision that was listed.
 pub(super) fn place(place: &UrlPattern, object: &Object) -> Result<UrlPattern, Fault> {
-    let revision = object.mark.as_deref().and_then(|mark| mark.split_once(' ')).map(|(revision, _)| revision);
+    let revision = object.version_tag.as_deref().and_then(|tag| tag.split_once(' ')).map(|(revision, _)| revision);
     let revision = revision.ok_or(Fault::Changed)?;
     let root = HUB.trim_start_matches("https://").to_owned();
     let path: Vec<String> = place.path.split('/').map(escaped).collect();
@@ -49,7 +49,7 @@ impl Wire {
             401 | 403 | 404 => Fault::Unavailable("is not there, or is not open to everybody".to_owned()),
             status => Fault::Unavailable(format!("is answered with {status}")),
         };
-        let connector = Connector { patience: self.options.patience.clone(), named: false, plain: false, headers: <_>::default() };
+        let connector = Connector { timeouts: self.options.timeouts.clone(), named: false, plain: false, headers: <_>::default() };
         let client = connector.client().map_err(unreachable)?;
         let _asking = self.ask(&place.root);
         let get = async |url: String| -> Result<(Option<String>, Vec<u8>), Fault> {
@@ -77,7 +77,7 @@ impl Wire {
                 url: place.url(&line.path),
                 source: place.root.clone(),
                 bytes: line.size,
-                mark: Some(format!("{} {}", revision.sha, line.oid)),
+                version_tag: Some(format!("{} {}", revision.sha, line.oid)),
                 modified: None,
                 pinned: true,
             }));
@@ -109,7 +109,8 @@ mod tests {
     #[test]
     fn a_file_is_fetched_at_the_revision_that_was_listed() {
         let url = "hf://datasets/me/set/a b/x=1.parquet";
-        let object = Object { url: url.into(), source: "me".into(), bytes: 1, mark: Some("abc 12".into()), modified: None, pinned: true };
+        let object =
+            Object { url: url.into(), source: "me".into(), bytes: 1, version_tag: Some("abc 12".into()), modified: None, pinned: true };
         let served = place(&UrlPattern::parse(url).expect("a URL"), &object).expect("a place");
         assert_eq!(served.url(&served.path), "https://huggingface.co/datasets/me/set/resolve/abc/a%20b/x=1.parquet");
         assert_eq!(next_page("<https://a/b?c=1>; rel=\"next\", <x>; rel=\"last\"").as_deref(), Some("https://a/b?c=1"));

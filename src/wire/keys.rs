@@ -23,12 +23,13 @@ const FILE_MAX: u64 = 1 << 20;
 /// Time limit of a command of the user that prints keys: they may have to confirm it elsewhere.
 const COMMAND_TIME: Duration = Duration::from_mins(1);
 /// Poll interval for its end.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Store builder with the credentials of its source.
 pub(super) async fn s3(place: &UrlPattern, source: Option<&Source>, connector: &Connector) -> Result<AmazonS3Builder, Fault> {
     let Some(source) = source else {
-        let options = ClientOptions::new().with_connect_timeout(connector.patience.connect).with_timeout(connector.patience.silence);
+        let options =
+            ClientOptions::new().with_connect_timeout(connector.timeouts.connect_timeout).with_timeout(connector.timeouts.read_timeout);
         let region = resolve_bucket_region(&place.root, &options).await.map_err(|error| of_unnamed(&place.root, &error))?;
         return Ok(AmazonS3Builder::new().with_skip_signature(true).with_region(region).with_bucket_name(&place.root));
     };
@@ -195,7 +196,7 @@ fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Some(status),
-            Ok(None) if Instant::now() < until => thread::sleep(LOOK),
+            Ok(None) if Instant::now() < until => thread::sleep(POLL_INTERVAL),
             Ok(None) | Err(_) => {
                 child.kill().ok();
                 child.wait().ok();

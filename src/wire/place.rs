@@ -119,7 +119,7 @@ impl UrlPattern {
 }
 
 /// Whether the host is this machine or in a private network, judging by its name.
-pub(super) fn is_near(host: &str) -> bool {
+pub(super) fn is_private_host(host: &str) -> bool {
     let host = host.trim_end_matches('.').trim_start_matches('[').trim_end_matches(']');
     let named = |name: &str| host.eq_ignore_ascii_case(name) || host.to_ascii_lowercase().ends_with(&format!(".{name}"));
     // Numbers in any notation that systems read as an address: 127.1, 0x7f000001, 2130706433.
@@ -218,11 +218,11 @@ mod tests {
         let private = "localhost LOCALHOST. a.localhost nas nas.local metadata.google.internal 127.0.0.1 127.1 10.0.0.1 192.168.1.1 \
              172.16.0.1 169.254.169.254 100.64.0.1 0.0.0.0 ::1 [::1] fe80::1 fc00::1 2130706433 0x7f000001 ::ffff:10.0.0.1 \
              64:ff9b::a00:1 2002:7f00:1:: 255.255.255.255 198.18.0.1 224.0.0.1";
-        for near in private.split(' ') {
-            assert!(is_near(near), "{near}");
+        for host in private.split(' ') {
+            assert!(is_private_host(host), "{host}");
         }
         for far in ["example.org", "1.1.1.1", "2606:4700::1111", "localhost.example.org", "8.8.8.8", "a.b.c"] {
-            assert!(!is_near(far), "{far}");
+            assert!(!is_private_host(far), "{far}");
         }
     }
 }

@@ -6,10 +6,10 @@ use object_store::{ClientOptions, ObjectStore, azure, gcp, http::HttpBuilder};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 use super::{
-    client::{Connector, Patience},
-    fault::{AccessKind, AskedStore, Fault, NEAR},
+    client::{Connector, TimeoutsAndRetries},
+    fault::{AccessKind, AskedStore, Fault, PRIVATE_ADDRESS},
     keys,
-    place::{Scheme, UrlPattern, is_near},
+    place::{Scheme, UrlPattern, is_private_host},
     source::{Source, SourceKind},
 };
 
@@ -20,14 +20,14 @@ pub(super) struct Store {
 }
 
 /// Opens the store of a place; the hub is accessed by `hub`.
-pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Patience) -> Result<Store, Fault> {
+pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &TimeoutsAndRetries) -> Result<Store, Fault> {
     let source = sources.iter().find(|source| source.has(place));
     if source.is_none() {
         if place.scheme == Scheme::Http {
             return Err(Fault::Refused("is not encrypted: name it in `[sources]` of config.toml, or use https://".to_owned()));
         }
-        if place.host().is_some_and(is_near) {
-            return Err(Fault::Refused(format!("is at {NEAR}: name it in `[sources]` of config.toml")));
+        if place.host().is_some_and(is_private_host) {
+            return Err(Fault::Refused(format!("is at {PRIVATE_ADDRESS}: name it in `[sources]` of config.toml")));
         }
     }
     if let Some(reason) = source.and_then(Source::fault) {
@@ -44,14 +44,14 @@ pub(super) async fn open(place: &UrlPattern, sources: &[Source], patience: &Pati
     }
     let address = source.map_or("", |source| if source.kind == SourceKind::Https { &source.url } else { &source.endpoint });
     let plain = address.to_ascii_lowercase().starts_with("http://");
-    let connector = Connector { patience: patience.clone(), named: source.is_some(), plain, headers };
+    let connector = Connector { timeouts: timeouts.clone(), named: source.is_some(), plain, headers };
     let options = ClientOptions::new().with_allow_http(plain);
     let asked = asked(place, source);
     let odd = |error: object_store::Error| asked.fault(&error);
     // Each kind of store has its own builder type, with the same settings.
     macro_rules! built {
         ($builder:expr) => {{
-            let builder = $builder.with_http_connector(connector).with_client_options(options).with_retry(patience.retry());
+            let builder = $builder.with_http_connector(connector).with_client_options(options).with_retry(timeouts.retry());
             Arc::new(builder.build().map_err(odd)?)
         }};
     }

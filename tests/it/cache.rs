@@ -193,7 +193,7 @@ fn assert_same(plain: &Dataset, cached: &Dataset, when: &str) {
 }
 
 fn assert_same_rows(plain: &Table, large: &LargeTable, when: &str) {
-    let (name, frame) = (plain.schema.name, large.stretch(0..large.height(), None));
+    let (name, frame) = (plain.schema.name, large.slice(0..large.height(), None));
     assert_eq!(frame.dtypes(), plain.frame.dtypes(), "{name} {when}");
     for column in plain.schema.columns {
         let (x, y) = (plain.frame.column(column.name).unwrap(), frame.column(column.name).unwrap());
@@ -363,7 +363,7 @@ fn mended(bench: &Bench, when: &str) {
     let dataset = bench.load();
     for table in &dataset.tables {
         if let Some(large) = &table.large {
-            let frame = large.stretch(0..large.height(), None);
+            let frame = large.slice(0..large.height(), None);
             if !large.is_damaged() {
                 assert!(frame.equals_missing(&bench.plain.table(table.schema.name).unwrap().frame), "{when}");
             }

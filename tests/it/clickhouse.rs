@@ -22,11 +22,11 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as
 use tokendeck::{
     dataset::{
         Dataset, TableState,
-        load::{LoadError, asks, load_as},
+        load::{LoadError, load_as, origins_to_agree},
         progress::{Cancelled, LoadProgress},
     },
     error::Code,
-    wire::{Consent, Patience, Source, SourceKind, Wire, WireOptions},
+    wire::{Consent, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions},
 };
 
 use self::server::{Rows, Server, Trouble};
@@ -40,9 +40,9 @@ const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const TOKENS: &str = "token_address,symbol,name,chain,price\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth,5\n";
 const MANIFEST: &str = "[tables.candles]\nsource = 'warehouse'\ntable = 'market.candles'\ncolumns = { timestamp = 'ts' }\n";
 
-fn patience() -> Patience {
+fn timeouts() -> TimeoutsAndRetries {
     let ms = Duration::from_millis;
-    Patience { connect: ms(500), silence: ms(500), retries: 1, pause: ms(1), pause_max: ms(4) }
+    TimeoutsAndRetries { connect_timeout: ms(500), read_timeout: ms(500), retries: 1, backoff: ms(1), backoff_max: ms(4) }
 }
 
 fn source(url: &str) -> Source {
@@ -50,7 +50,7 @@ fn source(url: &str) -> Source {
 }
 
 fn wire_of(sources: Vec<Source>, consent: Consent) -> Arc<Wire> {
-    wire_with(WireOptions { consent, sources, patience: patience(), ..WireOptions::default() })
+    wire_with(WireOptions { consent, sources, timeouts: timeouts(), ..WireOptions::default() })
 }
 
 /// Hourly candles of one token.
@@ -268,7 +268,7 @@ fn without_the_engine_the_rows_of_the_last_load_stay_and_say_so() {
         same_candles(&first, &later);
         assert_eq!(first.identity, later.identity);
         let table = later.table("candles").unwrap();
-        assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some() && elsewhere.sources == ["warehouse"]));
+        assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some() && remote.sources == ["warehouse"]));
         assert!(table.findings.kept().iter().any(|finding| finding.reason.starts_with("is as of 2")));
         // A partial transfer of new rows is rejected.
         bench.server.shared.down.store(false, Ordering::Release);
@@ -311,7 +311,7 @@ fn no_query_is_sent_before_the_person_agrees() {
         let wire = wire_of(vec![source(&bench.server.url())], consent);
         let dataset = bench.load(&wire, 1_000);
         assert!(reason(&dataset).contains("is not asked"), "{}", reason(&dataset));
-        let open = asks(bench.path(), &wire);
+        let open = origins_to_agree(bench.path(), &wire);
         assert_eq!(open, if consent == Consent::Ask { vec!["clickhouse://warehouse"] } else { Vec::new() });
     }
     // A dataset cannot name a server, only a source from the configuration.
@@ -328,7 +328,7 @@ fn a_query_over_a_limit_is_not_sent() {
     let wire = wire_of(vec![Source { scan_rows_max: 5_999, ..source(&bench.server.url()) }], Consent::Always);
     let dataset = bench.load(&wire, 1_000);
     assert!(reason(&dataset).contains("would read 6,000 rows there, and 5,999 may be"), "{}", reason(&dataset));
-    let options = WireOptions { consent: Consent::Always, sources: vec![source(&bench.server.url())], patience: patience(), budget: 1_000 };
+    let options = WireOptions { consent: Consent::Always, sources: vec![source(&bench.server.url())], timeouts: timeouts(), budget: 1_000 };
     let dataset = bench.load(&wire_with(options), 1_000);
     assert!(reason(&dataset).contains("remote.budget_gb_per_day"), "{}", reason(&dataset));
     assert!(!bench.server.queries().iter().any(|query| query.contains("ArrowStream")));

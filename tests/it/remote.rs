@@ -27,7 +27,7 @@ use tokendeck::{
     },
     deck::{Deck, DeckOptions},
     state::keys::Keys,
-    wire::{Consent, MemoryLedger, Patience, Source, SourceKind, Wire, WireOptions},
+    wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions},
 };
 
 use self::server::Server;
@@ -35,9 +35,9 @@ use self::server::Server;
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 
 /// Timeouts and retries as short as possible.
-fn short() -> Patience {
+fn short() -> TimeoutsAndRetries {
     let ms = Duration::from_millis;
-    Patience { connect: ms(500), silence: ms(60), retries: 2, pause: ms(1), pause_max: ms(4) }
+    TimeoutsAndRetries { connect_timeout: ms(500), read_timeout: ms(60), retries: 2, backoff: ms(1), backoff_max: ms(4) }
 }
 
 /// The server as a bucket, and as a web server.
@@ -56,7 +56,7 @@ fn sources(server: &Server) -> Vec<Source> {
 
 /// The server as configured by the user.
 fn options(server: &Server) -> WireOptions {
-    WireOptions { consent: Consent::Always, sources: sources(server), patience: short(), ..WireOptions::default() }
+    WireOptions { consent: Consent::Always, sources: sources(server), timeouts: short(), ..WireOptions::default() }
 }
 
 /// A client without persisted consent and budget.
@@ -134,7 +134,7 @@ pub(crate) fn same_rows(a: &Table, b: &Table) {
     assert_eq!((a.height(), a.rows_bad), (b.height(), b.rows_bad), "{}: {:?} {:?}", a.schema.name, b.state, b.findings.kept());
     assert!(a.frame.equals_missing(&b.frame) && a.others.equals_missing(&b.others), "{}: {:?}\n{:?}", a.schema.name, a.frame, b.frame);
     if let (Some(a), Some(b)) = (&a.large, &b.large) {
-        let all = |table: &LargeTable| table.stretch(0..table.height(), None);
+        let all = |table: &LargeTable| table.slice(0..table.height(), None);
         assert!(all(a).equals_missing(&all(b)), "{}", a.schema().name);
     }
 }
@@ -229,7 +229,7 @@ fn assert_same(here: &Dataset, there: &Dataset) {
         let name = a.schema.name;
         assert_eq!(told(a), told(b), "{name}");
         same_rows(a, b);
-        assert_eq!(b.elsewhere.is_some(), b.loaded(), "{name}");
+        assert_eq!(b.remote.is_some(), b.loaded(), "{name}");
     }
 }
 

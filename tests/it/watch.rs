@@ -12,7 +12,7 @@ use std::{
 
 use tempfile::TempDir;
 use tokendeck::{
-    dataset::{Spot, address::Address},
+    dataset::{SourcePosition, address::Address},
     deck::{Deck, DeckEvent, DeckOptions, load::Watching},
 };
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
@@ -175,7 +175,7 @@ fn a_failed_load_leaves_the_generation_before() {
         // Not current, so that no alert is checked in it.
         assert!(!desk.deck.is_current(&desk.deck.snapshot().unwrap()), "{name}");
         let stale = desk.deck.stale().unwrap();
-        assert_eq!(stale.spot, Some(Spot { file: name.to_owned(), row }));
+        assert_eq!(stale.position, Some(SourcePosition { file: name.to_owned(), row }));
         assert!(stale.since <= desk.deck.load_state().ended.unwrap());
         assert!(desk.deck.load_state().failure.is_some_and(|failure| failure.reason.contains(says)));
         // Reported once, not repeatedly.
@@ -301,6 +301,6 @@ fn a_file_appended_to_without_pause_is_loaded_up_to_its_last_whole_line() {
         thread::sleep(Duration::from_millis(40));
         let snapshot = desk.deck.snapshot().unwrap();
         let labels = snapshot.dataset.table("labels").unwrap();
-        assert_eq!((labels.rows_bad, labels.moved), (0, false));
+        assert_eq!((labels.rows_bad, labels.changed_during_read), (0, false));
     }
 }

@@ -7,7 +7,7 @@ use polars_arrow_format::ipc::{
     planus::{Builder, WriteAsOffset},
 };
 
-use super::{Form, Kept};
+use super::{StorageType, StoredColumn};
 
 /// Offset of the record batch: the schema has the space before it.
 const BATCH_AT: u64 = 16 << 10;
@@ -26,7 +26,7 @@ pub(super) struct Node {
 }
 
 /// Returns the bytes before the columns.
-pub(super) fn head(columns: &[Kept], rows: u64, body: u64, nodes: &[Node]) -> Result<Vec<u8>, String> {
+pub(super) fn head(columns: &[StoredColumn], rows: u64, body: u64, nodes: &[Node]) -> Result<Vec<u8>, String> {
     let mut head = Vec::with_capacity(BODY_AT as usize);
     head.extend_from_slice(MAGIC);
     head.extend_from_slice(&[0, 0]);
@@ -61,7 +61,7 @@ fn message(head: &mut Vec<u8>, header: MessageHeader, body: u64, end: u64) -> Re
 }
 
 /// Returns the bytes after the columns.
-pub(super) fn tail(columns: &[Kept], body: u64) -> Vec<u8> {
+pub(super) fn tail(columns: &[StoredColumn], body: u64) -> Vec<u8> {
     let block = Block { offset: BATCH_AT as i64, meta_data_length: BATCH_HEADER as i32, body_length: body as i64 };
     let footer = Footer {
         version: MetadataVersion::V5,
@@ -83,11 +83,11 @@ fn flat<T>(root: impl WriteAsOffset<T>) -> Vec<u8> {
     Builder::new().finish(root, None).to_vec()
 }
 
-fn schema(columns: &[Kept]) -> Schema {
-    let field = |(column, form): &Kept| Field {
+fn schema(columns: &[StoredColumn]) -> Schema {
+    let field = |(column, storage): &StoredColumn| Field {
         name: Some(column.name.to_owned()),
         nullable: true,
-        type_: Some(type_of(*form)),
+        type_: Some(type_of(*storage)),
         dictionary: None,
         children: Some(Vec::new()),
         custom_metadata: None,
@@ -95,13 +95,13 @@ fn schema(columns: &[Kept]) -> Schema {
     Schema { endianness: Endianness::Little, fields: Some(columns.iter().map(field).collect()), custom_metadata: None, features: None }
 }
 
-fn type_of(form: Form) -> Type {
-    match form {
-        Form::Float => Type::FloatingPoint(Box::new(FloatingPoint { precision: Precision::Double })),
-        Form::Integer => Type::Int(Box::new(Int { bit_width: 64, is_signed: true })),
-        Form::Time => Type::Timestamp(Box::new(Timestamp { unit: TimeUnit::Millisecond, timezone: Some("UTC".to_owned()) })),
-        Form::Address => Type::FixedSizeBinary(Box::new(FixedSizeBinary { byte_width: 20 })),
-        Form::Hex => Type::LargeBinary(Box::new(LargeBinary {})),
-        Form::Text => Type::LargeUtf8(Box::new(LargeUtf8 {})),
+fn type_of(storage: StorageType) -> Type {
+    match storage {
+        StorageType::Float => Type::FloatingPoint(Box::new(FloatingPoint { precision: Precision::Double })),
+        StorageType::Integer => Type::Int(Box::new(Int { bit_width: 64, is_signed: true })),
+        StorageType::Time => Type::Timestamp(Box::new(Timestamp { unit: TimeUnit::Millisecond, timezone: Some("UTC".to_owned()) })),
+        StorageType::Address => Type::FixedSizeBinary(Box::new(FixedSizeBinary { byte_width: 20 })),
+        StorageType::Hex => Type::LargeBinary(Box::new(LargeBinary {})),
+        StorageType::Text => Type::LargeUtf8(Box::new(LargeUtf8 {})),
     }
 }

@@ -1,12 +1,12 @@
 //! Zone map: minimum and maximum of each numeric column in each block of rows, by which top-k search and filters skip blocks. Stored as raw
-//! bits; the column's form gives their type.
+//! bits; the column's storage type gives their type.
 
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
 
 use super::{
-    Form, Kept,
+    StorageType, StoredColumn,
     columns::Region,
-    index::{PAGE, Survey},
+    index::{PAGE, PageStats},
 };
 
 /// Bytes read at a time.
@@ -33,18 +33,22 @@ pub enum Extent {
     Whole(i64, i64),
 }
 
-/// Whether the zone map covers columns of this form.
-pub(super) fn has_bounds(form: Form) -> bool {
-    matches!(form, Form::Float | Form::Integer | Form::Time)
+/// Whether the zone map covers columns of this storage type.
+pub(super) fn has_bounds(storage: StorageType) -> bool {
+    matches!(storage, StorageType::Float | StorageType::Integer | StorageType::Time)
 }
 
 impl Extent {
-    fn none(form: Form) -> Self {
-        if form == Form::Float { Self::Float(f64::INFINITY, f64::NEG_INFINITY) } else { Self::Whole(i64::MAX, i64::MIN) }
+    fn none(storage: StorageType) -> Self {
+        if storage == StorageType::Float { Self::Float(f64::INFINITY, f64::NEG_INFINITY) } else { Self::Whole(i64::MAX, i64::MIN) }
     }
 
-    fn of_bits(form: Form, [low, high]: [u64; 2]) -> Self {
-        if form == Form::Float { Self::Float(f64::from_bits(low), f64::from_bits(high)) } else { Self::Whole(low as i64, high as i64) }
+    fn of_bits(storage: StorageType, [low, high]: [u64; 2]) -> Self {
+        if storage == StorageType::Float {
+            Self::Float(f64::from_bits(low), f64::from_bits(high))
+        } else {
+            Self::Whole(low as i64, high as i64)
+        }
     }
 
     fn bits(self) -> [u64; 2] {
@@ -64,8 +68,8 @@ impl Extent {
     }
 
     /// Range of cells as stored in the file. A null float is stored as NaN, which is ignored.
-    fn of_cells(form: Form, cells: &[[u8; 8]]) -> Self {
-        let none = Self::none(form);
+    fn of_cells(storage: StorageType, cells: &[[u8; 8]]) -> Self {
+        let none = Self::none(storage);
         match none {
             Self::Float(low, high) => {
                 let floats = cells.iter().map(|cell| f64::from_le_bytes(*cell));
@@ -93,30 +97,36 @@ impl Extent {
 
 impl Bounds<'_> {
     /// Blocks that overlap `rows`: the value range of each, and its share of `rows`.
-    pub(super) fn blocks(self, form: Form, rows: Range<usize>) -> impl Iterator<Item = (Extent, Range<usize>)> {
+    pub(super) fn blocks(self, storage: StorageType, rows: Range<usize>) -> impl Iterator<Item = (Extent, Range<usize>)> {
         let blocks = if rows.is_empty() { 0..0 } else { rows.start / self.rows..rows.end.div_ceil(self.rows) };
         blocks.filter_map(move |block| {
             let bounds = self.bounds.get(block)?;
             let here = block * self.rows..(block + 1) * self.rows;
-            Some((Extent::of_bits(form, *bounds).checked(), here.start.max(rows.start)..here.end.min(rows.end)))
+            Some((Extent::of_bits(storage, *bounds).checked(), here.start.max(rows.start)..here.end.min(rows.end)))
         })
     }
 
     /// Union of the value ranges of the rows' blocks.
-    pub(super) fn extent(self, form: Form, rows: Range<usize>) -> Extent {
-        let blocks = self.blocks(form, rows).map(|(extent, _)| extent).filter(|extent| *extent != Extent::Empty);
-        blocks.fold(Extent::none(form), Extent::union).checked()
+    pub(super) fn extent(self, storage: StorageType, rows: Range<usize>) -> Extent {
+        let blocks = self.blocks(storage, rows).map(|(extent, _)| extent).filter(|extent| *extent != Extent::Empty);
+        blocks.fold(Extent::none(storage), Extent::union).checked()
     }
 }
 
 /// Reads the finished file once: returns a checksum of each page, and the min/max of each block of `block` rows.
-pub(super) fn checksums_and_bounds(path: &Path, kept: &[Kept], regions: &[Region], rows: u64, block: u64) -> io::Result<Survey> {
+pub(super) fn checksums_and_bounds(
+    path: &Path,
+    stored: &[StoredColumn],
+    regions: &[Region],
+    rows: u64,
+    block: u64,
+) -> io::Result<PageStats> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let blocks = rows.div_ceil(block) as usize;
-    let numbers = kept.iter().zip(regions).filter(|((_, form), _)| has_bounds(*form));
-    let mut columns: Vec<(Form, u64, Vec<Extent>)> =
-        numbers.map(|((_, form), region)| (*form, region.values.0, vec![Extent::none(*form); blocks])).collect();
+    let numbers = stored.iter().zip(regions).filter(|((_, storage), _)| has_bounds(*storage));
+    let mut columns: Vec<(StorageType, u64, Vec<Extent>)> =
+        numbers.map(|((_, storage), region)| (*storage, region.values.0, vec![Extent::none(*storage); blocks])).collect();
     let mut checksums = Vec::with_capacity((length as usize).div_ceil(PAGE));
     let mut bytes = vec![0; READ];
     let mut at = 0;
@@ -126,19 +136,19 @@ pub(super) fn checksums_and_bounds(path: &Path, kept: &[Kept], regions: &[Region
         file.read_exact_at(bytes, at)?;
         checksums.extend(bytes.chunks(PAGE).map(crc32fast::hash));
         // Columns and read buffers begin at multiples of a number's width.
-        for (form, values, extents) in &mut columns {
+        for (storage, values, extents) in &mut columns {
             let here = at.max(*values)..(at + take).min(*values + rows * WIDTH);
             let mut row = here.start.saturating_sub(*values) / WIDTH;
             let cells = bytes.get(here.start.saturating_sub(at) as usize..here.end.saturating_sub(at) as usize);
             let mut cells = cells.filter(|_| here.start < here.end).unwrap_or_default().as_chunks::<8>().0;
             while let (Some(extent), false) = (extents.get_mut((row / block) as usize), cells.is_empty()) {
                 let (now, later) = cells.split_at(cells.len().min((block - row % block) as usize));
-                *extent = extent.union(Extent::of_cells(*form, now));
+                *extent = extent.union(Extent::of_cells(*storage, now));
                 (row, cells) = (row + now.len() as u64, later);
             }
         }
         at += take;
     }
     let bounds = columns.into_iter().flat_map(|(.., extents)| extents).map(Extent::bits).collect();
-    Ok(Survey { checksums, bounds })
+    Ok(PageStats { checksums, bounds })
 }

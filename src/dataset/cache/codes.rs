@@ -11,11 +11,11 @@ use std::{
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
-use super::import::{CacheBuildError, FILE, PLACE};
+use super::import::{CacheBuildError, FILE, POSITION};
 use crate::dataset::{
     address::Address,
     interval::Interval,
-    order::{Spool, without},
+    order::{SpillFile, without},
     schema::TableSchema,
     text_runs::{pairs, runs_of},
 };
@@ -40,7 +40,7 @@ impl Codes {
         tokens: &mut TokenDictionary,
         intervals: &mut Vec<i64>,
     ) -> PolarsResult<Self> {
-        let owners = frame.column(super::owner(schema))?.str()?;
+        let owners = frame.column(super::group_column(schema))?.str()?;
         let by_interval = frame.column("interval").ok().filter(|_| super::in_index(schema, "interval"));
         // Run by run, as most tables repeat a token over many consecutive rows.
         let runs: Vec<_> = match by_interval {
@@ -96,7 +96,7 @@ pub(super) struct Ranks<'a> {
 
 impl<'a> Ranks<'a> {
     pub(super) fn of(
-        spool: &Spool,
+        spill: &SpillFile,
         bucket: usize,
         tokens: &'a [u32],
         intervals: &mut Vec<i64>,
@@ -105,7 +105,7 @@ impl<'a> Ranks<'a> {
         let unknown = intervals.iter().position(|interval| *interval == UNKNOWN).map(|number| number as u32);
         let mut times: HashMap<(u32, u32), Vec<i64>> = HashMap::new();
         if let Some(unknown) = unknown {
-            for frame in spool.frames(bucket) {
+            for frame in spill.frames(bucket) {
                 note_times(&frame?, unknown, &mut times)?;
             }
         }
@@ -119,8 +119,8 @@ impl<'a> Ranks<'a> {
     /// Drops the duplicates and replaces the codes of tokens and intervals by ranks.
     pub(super) fn apply(&self, mut frame: DataFrame) -> PolarsResult<DataFrame> {
         if !self.repeats.is_empty() {
-            let places = frame.column(PLACE)?.u32()?.cont_slice()?;
-            let marked: Vec<bool> = places.iter().map(|place| self.repeats.binary_search(place).is_ok()).collect();
+            let positions = frame.column(POSITION)?.u32()?.cont_slice()?;
+            let marked: Vec<bool> = positions.iter().map(|position| self.repeats.binary_search(position).is_ok()).collect();
             if marked.contains(&true) {
                 frame = without(&frame, &marked)?;
                 frame.rechunk_mut();
@@ -143,7 +143,7 @@ impl<'a> Ranks<'a> {
     }
 
     /// Starts of the runs of one token and interval: row, rank of the token, interval. The frame comes from `apply`.
-    pub(super) fn marks(&self, frame: &DataFrame) -> PolarsResult<Vec<(usize, u32, i64)>> {
+    pub(super) fn run_starts(&self, frame: &DataFrame) -> PolarsResult<Vec<(usize, u32, i64)>> {
         let tokens = frame.column(TOKEN)?.u32()?.cont_slice()?;
         let intervals = frame.column(INTERVAL).ok().map(|intervals| intervals.u32()?.cont_slice()).transpose()?;
         let whose = |row: usize| (tokens[row], intervals.map_or(0, |intervals| intervals[row]));

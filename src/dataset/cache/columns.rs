@@ -13,7 +13,7 @@ use polars::prelude::{BinaryChunked, Column, DataFrame, DataType, IntoColumn, Ne
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Form, Kept,
+    StorageType, StoredColumn,
     arrow::{self, BODY_AT, Node},
     table::{LargeTable, Values},
 };
@@ -39,7 +39,7 @@ pub(super) struct Region {
 
 /// A column being written: its region, and bytes not yet flushed to the file.
 struct Sink {
-    form: Form,
+    storage: StorageType,
     region: Region,
     values: Vec<u8>,
     data: Vec<u8>,
@@ -48,7 +48,7 @@ struct Sink {
 
 pub(super) struct Columns {
     file: File,
-    pub(super) kept: Vec<Kept>,
+    pub(super) stored: Vec<StoredColumn>,
     sinks: Vec<Sink>,
     rows: u64,
     end: u64,
@@ -60,7 +60,7 @@ fn aligned(at: u64) -> u64 {
 
 impl Columns {
     /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
-    pub(super) fn create(path: &Path, kept: &[Kept], rows: u64, data: &[u64]) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         let mut end = BODY_AT;
         let mut take = |bytes: u64| {
@@ -68,17 +68,17 @@ impl Columns {
             end - aligned(bytes)
         };
         let mut data = data.iter();
-        let mut sinks = Vec::with_capacity(kept.len());
-        for (column, form) in kept {
+        let mut sinks = Vec::with_capacity(stored.len());
+        for (column, storage) in stored {
             let validity = (take(rows.div_ceil(8)), 0);
-            let (values, data, first) = match form.width() {
+            let (values, data, first) = match storage.width() {
                 Some(width) => ((take(rows * width as u64), 0), (0, 0), Vec::new()),
                 None => ((take((rows + 1) * 8), 0), (take(data.next().copied().unwrap_or_default()), 0), vec![0; 8]),
             };
             let region = Region { name: column.name.to_owned(), nulls: 0, validity, values, data };
-            sinks.push(Sink { form: *form, region, values: first, data: Vec::new(), bits: Vec::new() });
+            sinks.push(Sink { storage: *storage, region, values: first, data: Vec::new(), bits: Vec::new() });
         }
-        Ok(Self { file, kept: kept.to_vec(), sinks, rows: 0, end })
+        Ok(Self { file, stored: stored.to_vec(), sinks, rows: 0, end })
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -88,7 +88,7 @@ impl Columns {
     /// Appends the rows of a single-chunk frame.
     pub(super) fn push(&mut self, frame: &DataFrame) -> io::Result<()> {
         let rows = self.rows;
-        for ((column, _), sink) in self.kept.iter().zip(&mut self.sinks) {
+        for ((column, _), sink) in self.stored.iter().zip(&mut self.sinks) {
             sink.push(frame.column(column.name).map_err(io::Error::other)?, rows).map_err(io::Error::other)?;
             if sink.values.len() >= GATHERED {
                 write(&self.file, &mut sink.region.values, &mut sink.values)?;
@@ -143,9 +143,9 @@ impl Columns {
         }
         let body = self.end - BODY_AT;
         let nodes: Vec<Node> = self.sinks.iter().map(Sink::node).collect();
-        let head = arrow::head(&self.kept, rows, body, &nodes).map_err(io::Error::other)?;
+        let head = arrow::head(&self.stored, rows, body, &nodes).map_err(io::Error::other)?;
         self.file.write_all_at(&head, 0)?;
-        let tail = arrow::tail(&self.kept, body);
+        let tail = arrow::tail(&self.stored, body);
         self.file.write_all_at(&tail, self.end)?;
         if durable {
             self.file.sync_all()?;
@@ -155,18 +155,18 @@ impl Columns {
 }
 
 /// Upper bound of the bytes of a variable-width column's cells.
-pub(super) fn byte_length(form: Form, cells: &StringChunked) -> u64 {
-    let bytes = |text: &str| if form == Form::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
+pub(super) fn byte_length(storage: StorageType, cells: &StringChunked) -> u64 {
+    let bytes = |text: &str| if storage == StorageType::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
     cells.iter().flatten().map(|text| bytes(text) as u64).sum()
 }
 
 /// Encodes addresses and hex as bytes, half the size of their text; other cells are unchanged.
-pub(super) fn as_bytes(form: Form, cells: &Column) -> PolarsResult<Column> {
+pub(super) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Column> {
     let texts = cells.str()?.iter();
-    let bytes: Vec<Option<Vec<u8>>> = match form {
-        Form::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
-        Form::Hex => texts.map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default())).collect(),
-        Form::Float | Form::Integer | Form::Time | Form::Text => return Ok(cells.clone()),
+    let bytes: Vec<Option<Vec<u8>>> = match storage {
+        StorageType::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
+        StorageType::Hex => texts.map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default())).collect(),
+        StorageType::Float | StorageType::Integer | StorageType::Time | StorageType::Text => return Ok(cells.clone()),
     };
     Ok(BinaryChunked::from_iter_options(cells.name().clone(), bytes.into_iter()).into_column())
 }
@@ -187,24 +187,26 @@ fn append(file: &File, buffer: &mut (u64, u64), bytes: &[u8]) -> io::Result<()> 
 impl Sink {
     /// Appends cells, starting at row `first`. A null float is stored as NaN, so that values can be read without the bitmap.
     fn push(&mut self, cells: &Column, first: u64) -> PolarsResult<()> {
-        match self.form {
-            Form::Address if cells.dtype() == &DataType::Binary => {
+        match self.storage {
+            StorageType::Address if cells.dtype() == &DataType::Binary => {
                 cells.binary()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(&Address::default().0)));
             }
-            Form::Float => match cells.f64()?.cont_slice() {
+            StorageType::Float => match cells.f64()?.cont_slice() {
                 Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
                 Err(_) => cells.f64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
             },
-            Form::Integer | Form::Time => {
+            StorageType::Integer | StorageType::Time => {
                 let cells = cells.to_physical_repr();
                 match cells.i64()?.cont_slice() {
                     Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
                     Err(_) => cells.i64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or_default().to_le_bytes())),
                 }
             }
-            Form::Address => cells.str()?.iter().for_each(|cell| self.values.extend(cell.and_then(Address::parse).unwrap_or_default().0)),
-            Form::Hex => self.push_data(cells.binary()?.iter()),
-            Form::Text => self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes))),
+            StorageType::Address => {
+                cells.str()?.iter().for_each(|cell| self.values.extend(cell.and_then(Address::parse).unwrap_or_default().0));
+            }
+            StorageType::Hex => self.push_data(cells.binary()?.iter()),
+            StorageType::Text => self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes))),
         }
         if cells.null_count() > 0 {
             (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark_null(row));
@@ -234,7 +236,7 @@ impl Sink {
     fn node(&self) -> Node {
         let place = |(at, length): (u64, u64)| (at.saturating_sub(BODY_AT), length);
         let mut buffers = vec![place(self.region.validity), place(self.region.values)];
-        if self.form.width().is_none() {
+        if self.storage.width().is_none() {
             buffers.push(place(self.region.data));
         }
         Node { nulls: self.region.nulls, buffers }

@@ -29,7 +29,7 @@ const VERSION: u32 = 5;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// Poll interval while waiting for another program's lock; each poll checks for cancellation.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A source file in the cache key: path, length, modification time in nanoseconds, hash of head and tail, length of the part that is read.
 pub(crate) struct KeyFile {
@@ -90,7 +90,7 @@ impl Key {
 
 /// Canonical text of the table's section of `dataset.toml`: equal for equal meaning.
 fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
-    let mut text = format!("{:?} {:?} {} {}", manifest.path, manifest.keep, manifest.headless, manifest.skip);
+    let mut text = format!("{:?} {:?} {} {}", manifest.path, manifest.filters, manifest.headless, manifest.skip);
     for column in schema.columns {
         if let Some(constant) = manifest.set.get(column.name) {
             text.push_str(&format!(" {}={constant:?}", column.name));
@@ -107,13 +107,13 @@ fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
 
 /// Location of one table in the cache.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct EntryLocation {
     tables: PathBuf,
     name: String,
     sorting: SortLimits,
 }
 
-impl Place {
+impl EntryLocation {
     /// Location in the cache folder, which is created if missing.
     pub(crate) fn new(cache: &Path, key: &Key, sorting: SortLimits) -> io::Result<Self> {
         let tables = cache.join("tables");
@@ -123,7 +123,7 @@ impl Place {
     }
 
     /// Finds the entry that covers the most source bytes, among those with `stem` whose report `fits`; returns table, report and name.
-    pub(crate) fn like(
+    pub(crate) fn find_base(
         &self,
         schema: &'static TableSchema,
         stem: &Key,
@@ -137,10 +137,10 @@ impl Place {
                 continue;
             }
             let Ok(index) = Index::open(&folder.join(INDEX)) else { continue };
-            let about = &index.about;
-            let bytes = read(&about.report);
+            let metadata = &index.metadata;
+            let bytes = read(&metadata.report);
             let more = best.as_ref().is_none_or(|best| best.0 < bytes);
-            if about.table == schema.name && about.report.stem == stem.0 && more && fits(&about.report) {
+            if metadata.table == schema.name && metadata.report.stem == stem.0 && more && fits(&metadata.report) {
                 best = Some((bytes, folder, name));
             }
         }
@@ -189,7 +189,7 @@ impl Place {
     }
 
     /// Whether the table is present, intact or not.
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         self.folder().is_dir()
     }
 
@@ -203,8 +203,8 @@ impl Place {
         self.part().is_dir()
     }
 
-    /// Waits for the lock that a program holds while it builds this table; an error of `wanted` ends the wait.
-    pub(crate) fn lock(&self, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<io::Result<File>, Cancelled> {
+    /// Waits for the lock that a program holds while it builds this table; an error of `check_cancelled` ends the wait.
+    pub(crate) fn lock(&self, check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<io::Result<File>, Cancelled> {
         let file = match open_lock(&self.tables, &self.name) {
             Ok(file) => file,
             Err(error) => return Ok(Err(error)),
@@ -213,8 +213,8 @@ impl Place {
             match file.try_lock() {
                 Ok(()) => return Ok(Ok(file)),
                 Err(TryLockError::WouldBlock) => {
-                    wanted()?;
-                    std::thread::sleep(LOOK);
+                    check_cancelled()?;
+                    std::thread::sleep(POLL_INTERVAL);
                 }
                 Err(TryLockError::Error(error)) => return Ok(Err(error)),
             }
@@ -295,7 +295,7 @@ pub fn list(cache: &Path) -> Vec<Entry> {
         let part = name.ends_with(PART);
         let index = Index::open(&folder.join(INDEX)).ok();
         let used = fs::metadata(if part { folder.clone() } else { folder.join(INDEX) }).and_then(|meta| meta.modified()).ok();
-        let (table, rows) = index.map_or((String::new(), 0), |index| (index.about.table, index.about.rows));
+        let (table, rows) = index.map_or((String::new(), 0), |index| (index.metadata.table, index.metadata.rows));
         entries.push(Entry { name: name.trim_end_matches(PART).to_owned(), table, rows, bytes: size(&folder), used, part, folder });
     }
     entries.sort_by(|a, b| (&a.table, &a.name).cmp(&(&b.table, &b.name)));

@@ -13,13 +13,13 @@ impl LargeTable {
     fn gathered(&self, name: &'static str, rows: &[u32]) -> Option<Column> {
         let places = rows.iter().map(|&row| row as usize);
         let label = PlSmallStr::from_static(name);
-        if name == super::owner(self.schema()) {
+        if name == super::group_column(self.schema()) {
             return Some(texts(label, rows.len(), places.map(|row| self.token_at(row).map(|token| token.to_string()))));
         }
         if super::in_index(self.schema(), name) {
             return Some(texts(label, rows.len(), places.map(|row| self.interval_at(row).map(|interval| interval.to_string()))));
         }
         let cells = self.cells(name)?;
-        decoded(name, cells.form, rows.len(), places.map(|row| cells.bytes(row)))
+        decoded(name, cells.storage, rows.len(), places.map(|row| cells.bytes(row)))
     }
 }

@@ -7,12 +7,12 @@ use std::{collections::HashSet, fs, ops::Range, path::Path};
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{
-    CacheOptions, Form, Kept,
+    CacheOptions, StorageType, StoredColumn,
     columns::{Columns, as_bytes, byte_length},
-    entry::{Place, remove},
+    entry::{EntryLocation, remove},
     import::{CacheBuildError, WrittenRows},
-    index::{LoadReport, Marks},
-    kept,
+    index::{LoadReport, RunStarts},
+    stored_columns,
     table::{LargeTable, ROWS},
 };
 use crate::dataset::{
@@ -44,42 +44,42 @@ struct Edit {
     frame: DataFrame,
 }
 
-/// Builds the table at `place` from `base` and its tail; `report` receives the number of rows dropped as duplicate keys. None where a full
-/// import is needed.
+/// Builds the table at `location` from `base` and its tail; `report` receives the number of rows dropped as duplicate keys. None where a
+/// full import is needed.
 pub(crate) fn grow(
     base: &LargeTable,
     tail: Tail,
-    place: &Place,
+    location: &EntryLocation,
     options: &CacheOptions,
-    wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
+    check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
     report: impl FnOnce(u64) -> LoadReport,
 ) -> Result<Option<LargeTable>, CacheBuildError> {
     let schema = base.schema();
-    let Some(columns) = kept(schema) else { return Ok(None) };
+    let Some(columns) = stored_columns(schema) else { return Ok(None) };
     let Some((edits, repeated)) = edits(base, tail, schema, &columns)? else { return Ok(None) };
-    let part = place.part();
+    let part = location.part();
     let made = part.join("made");
     remove(&part);
     fs::create_dir_all(&made)?;
     let report = report(repeated);
     let grown_from = report.grown_from.clone();
-    let Some(written) = write(base, edits, &columns, &made, wanted, report)? else {
+    let Some(written) = write(base, edits, &columns, &made, check_cancelled, report)? else {
         remove(&part);
         return Ok(None);
     };
     // Not durable: a growing table is replaced soon, and data lost in a crash is detected by the checksums.
-    let table = written.publish(place, &made, options.block_rows, false)?;
+    let table = written.publish(location, &made, options.block_rows, false)?;
     // The base may still be open in a program; the table that the base grew from is no longer needed.
     if let Some(before) = base.grown_from().filter(|before| Some(*before) != grown_from.as_deref()) {
-        place.drop_beside(before);
+        location.drop_beside(before);
     }
     Ok(Some(table))
 }
 
 /// Edits in row order, and the number of rows dropped as duplicate keys. None where a full import is needed.
-fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &[Kept]) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
+fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &[StoredColumn]) -> PolarsResult<Option<(Vec<Edit>, u64)>> {
     let Tail { frame, is_last } = tail;
-    let (owner, by_interval) = (super::owner(schema), super::in_index(schema, "interval"));
+    let (owner, by_interval) = (super::group_column(schema), super::in_index(schema, "interval"));
     let Some((time, descending)) = time_column(schema) else { return Ok(None) };
     let frame = if by_interval { with_intervals(base, frame, owner)? } else { Some(frame) };
     let Some(frame) = frame.filter(|frame| frame.column(time).is_ok_and(|times| times.null_count() == 0)) else { return Ok(None) };
@@ -91,7 +91,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
         let new = frame.slice(rows.start as i64, rows.len());
         let run = rows_of_run(base, &token, interval, by_interval);
         let Some(window) = window(base, run, &new, time, descending)? else { return Ok(None) };
-        let mut both = base.stretch(window.clone(), None);
+        let mut both = base.slice(window.clone(), None);
         both.vstack_mut(&new)?;
         both.rechunk_mut();
         let (both, dropped) = without_repeats(schema, both)?;
@@ -119,7 +119,7 @@ fn edits(base: &LargeTable, tail: Tail, schema: &'static TableSchema, columns: &
 
 /// The first sort column after token and interval, if it is a time, and whether it is descending.
 fn time_column(schema: &TableSchema) -> Option<(&'static str, bool)> {
-    let owned = |column: &&&str| **column == super::owner(schema) || super::in_index(schema, column);
+    let owned = |column: &&&str| **column == super::group_column(schema) || super::in_index(schema, column);
     let first = schema.order.iter().find(|column| !owned(column))?;
     let (name, descending) = first.strip_prefix('-').map_or((*first, false), |name| (name, true));
     let column = schema.columns.iter().find(|column| column.name == name)?;
@@ -213,15 +213,22 @@ fn partition(count: usize, holds: impl Fn(usize) -> bool) -> usize {
 
 /// Rows of the table outside the edits that have the key of a new row. They are of the same token as the new row, even where the token is
 /// not part of the key.
-fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, columns: &[Kept], edits: &[Edit]) -> PolarsResult<Vec<usize>> {
+fn replaced_rows(
+    base: &LargeTable,
+    new: &DataFrame,
+    schema: &TableSchema,
+    columns: &[StoredColumn],
+    edits: &[Edit],
+) -> PolarsResult<Vec<usize>> {
     // The most selective column of the key: an id, or a hash.
-    let id = schema.key.iter().find_map(|name| columns.iter().find(|(column, form)| column.name == *name && form.width().is_none()));
-    let Some((column, form)) = id else { return Ok(Vec::new()) };
+    let id = schema.key.iter().find_map(|name| columns.iter().find(|(column, storage)| column.name == *name && storage.width().is_none()));
+    let Some((column, storage)) = id else { return Ok(Vec::new()) };
     let keyed = {
         let keyless = keyless(schema, new)?;
         without(new, &keyless)?
     };
-    let cells = if *form == Form::Hex { as_bytes(*form, keyed.column(column.name)?)? } else { keyed.column(column.name)?.clone() };
+    let cells =
+        if *storage == StorageType::Hex { as_bytes(*storage, keyed.column(column.name)?)? } else { keyed.column(column.name)?.clone() };
     let ids: HashSet<Vec<u8>> = match cells.binary() {
         Ok(cells) => cells.iter().flatten().map(<[u8]>::to_vec).collect(),
         Err(_) => cells.str()?.iter().flatten().map(|text| text.as_bytes().to_vec()).collect(),
@@ -238,7 +245,7 @@ fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, colum
     // Rows whose whole key equals that of a new row are replaced by it.
     let mut again = Vec::new();
     for row in alike {
-        let mut both = base.stretch(row..row + 1, None);
+        let mut both = base.slice(row..row + 1, None);
         both.vstack_mut(&keyed)?;
         both.rechunk_mut();
         let (_, dropped) = without_repeats(schema, both)?;
@@ -253,46 +260,46 @@ fn replaced_rows(base: &LargeTable, new: &DataFrame, schema: &TableSchema, colum
 fn write(
     base: &LargeTable,
     edits: Vec<Edit>,
-    columns: &[Kept],
+    columns: &[StoredColumn],
     made: &Path,
-    wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
+    check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
     report: LoadReport,
 ) -> Result<Option<WrittenRows>, CacheBuildError> {
     let new_rows: usize = edits.iter().map(|edit| edit.frame.height()).sum();
     let rows_max = (base.height() + new_rows) as u64;
     let mut lengths = base.text_bytes();
     for edit in &edits {
-        let texts = columns.iter().filter(|(_, form)| form.width().is_none());
-        for (length, (column, form)) in lengths.iter_mut().zip(texts) {
-            *length += byte_length(*form, edit.frame.column(column.name)?.str()?);
+        let texts = columns.iter().filter(|(_, storage)| storage.width().is_none());
+        for (length, (column, storage)) in lengths.iter_mut().zip(texts) {
+            *length += byte_length(*storage, edit.frame.column(column.name)?.str()?);
         }
     }
     let mut out = Output {
         base,
         columns: Columns::create(&made.join(ROWS), columns, rows_max, &lengths)?,
-        marks: Marks::default(),
+        run_starts: RunStarts::default(),
         tokens: Vec::new(),
         last: None,
     };
     let mut at = 0;
     for edit in edits {
-        let Some(()) = out.copy(at..edit.rows.start, wanted)? else { return Ok(None) };
+        let Some(()) = out.copy(at..edit.rows.start, check_cancelled)? else { return Ok(None) };
         at = edit.rows.end;
         if edit.frame.height() > 0 {
             out.mark(edit.token, edit.interval, 0);
             out.columns.push(&encoded(edit.frame, columns)?)?;
         }
     }
-    let Some(()) = out.copy(at..base.height(), wanted)? else { return Ok(None) };
-    let Output { columns, marks, tokens, .. } = out;
-    Ok(Some(WrittenRows { schema: base.schema(), columns, marks, tokens, report }))
+    let Some(()) = out.copy(at..base.height(), check_cancelled)? else { return Ok(None) };
+    let Output { columns, run_starts, tokens, .. } = out;
+    Ok(Some(WrittenRows { schema: base.schema(), columns, run_starts, tokens, report }))
 }
 
 /// Encodes the cells for writing.
-fn encoded(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
+fn encoded(mut frame: DataFrame, columns: &[StoredColumn]) -> PolarsResult<DataFrame> {
     frame.rechunk_mut();
-    let hex = columns.iter().filter(|(_, form)| *form == Form::Hex);
-    let packed: PolarsResult<Vec<Column>> = hex.map(|(column, form)| as_bytes(*form, frame.column(column.name)?)).collect();
+    let hex = columns.iter().filter(|(_, storage)| *storage == StorageType::Hex);
+    let packed: PolarsResult<Vec<Column>> = hex.map(|(column, storage)| as_bytes(*storage, frame.column(column.name)?)).collect();
     for column in packed? {
         frame.with_column(column)?;
     }
@@ -303,19 +310,23 @@ fn encoded(mut frame: DataFrame, columns: &[Kept]) -> PolarsResult<DataFrame> {
 struct Output<'a> {
     base: &'a LargeTable,
     columns: Columns,
-    marks: Marks,
+    run_starts: RunStarts,
     tokens: Vec<Address>,
     last: Option<(Address, i64)>,
 }
 
 impl Output<'_> {
-    fn copy(&mut self, rows: Range<usize>, wanted: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<Option<()>, CacheBuildError> {
+    fn copy(
+        &mut self,
+        rows: Range<usize>,
+        check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
+    ) -> Result<Option<()>, CacheBuildError> {
         let base = self.base;
         let mut start = rows.start;
         while start < rows.end {
-            wanted()?;
+            check_cancelled()?;
             let some = start..(start + COPIED).min(rows.end);
-            for (token, interval, row) in base.marks_in(some.clone()) {
+            for (token, interval, row) in base.run_starts_in(some.clone()) {
                 self.mark(token, interval, row - some.start);
             }
             if self.columns.copy(base, some.clone())?.is_none() {
@@ -333,7 +344,7 @@ impl Output<'_> {
                 self.tokens.push(token);
             }
             self.last = Some((token, interval));
-            self.marks.row(self.tokens.len() as u32 - 1, interval, self.columns.rows() + further as u64);
+            self.run_starts.row(self.tokens.len() as u32 - 1, interval, self.columns.rows() + further as u64);
         }
     }
 }

@@ -12,18 +12,18 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series, po
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    CacheOptions, Form, Kept, bounds,
+    CacheOptions, StorageType, StoredColumn, bounds,
     codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, TokenDictionary, inverse},
     columns::{Columns, as_bytes, byte_length},
-    entry::{Place, remove},
-    index::{self, About, LoadReport, Marks},
+    entry::{EntryLocation, remove},
+    index::{self, LoadReport, RunStarts, TableMetadata},
     journal::Journal,
-    kept,
+    stored_columns,
     table::{INDEX, LargeTable, ROWS},
 };
 use crate::dataset::{
     address::Address,
-    order::{Dropped, KeySpool, Parts, Spool, repeated_next, side_by_side, without},
+    order::{DroppedRows, ExternalSort, KeySpillFile, SpillFile, repeated_next, side_by_side, without},
     progress::Cancelled,
     repeats,
     schema::TableSchema,
@@ -32,7 +32,7 @@ use crate::dataset::{
 /// Helper columns: a row's file, its number in that file, and its number over all files.
 pub(super) const FILE: &str = " file";
 const ROW: &str = " row";
-pub(super) const PLACE: &str = " place";
+pub(super) const POSITION: &str = " place";
 
 /// Reason why an import did not finish.
 #[derive(Debug)]
@@ -64,12 +64,12 @@ impl From<polars::prelude::PolarsError> for CacheBuildError {
 
 pub(crate) struct CacheBuilder {
     options: CacheOptions,
-    place: Place,
+    location: EntryLocation,
     _lock: File,
     schema: &'static TableSchema,
-    columns: Vec<Kept>,
-    spool: Spool,
-    keys: Option<KeySpool>,
+    columns: Vec<StoredColumn>,
+    spill: SpillFile,
+    keys: Option<KeySpillFile>,
     tokens: TokenDictionary,
     intervals: Vec<i64>,
     rows: u32,
@@ -80,36 +80,36 @@ pub(crate) struct CacheBuilder {
 impl CacheBuilder {
     /// Starts an import, or resumes one at its last checkpoint; then the state of the sources recorded there is returned too.
     pub(crate) fn begin<S: DeserializeOwned>(
-        place: &Place,
+        location: &EntryLocation,
         lock: &File,
         schema: &'static TableSchema,
         options: &CacheOptions,
     ) -> Result<(Self, Option<S>), CacheBuildError> {
-        let folder = place.part();
+        let folder = location.part();
         if let Some(journal) = Journal::<S>::read(&folder)
-            && let Ok(import) = Self::over(place, lock, schema, options, Some(&journal))
+            && let Ok(import) = Self::over(location, lock, schema, options, Some(&journal))
         {
             return Ok((import, Some(journal.state)));
         }
         remove(&folder);
         fs::create_dir_all(&folder)?;
-        Ok((Self::over::<S>(place, lock, schema, options, None)?, None))
+        Ok((Self::over::<S>(location, lock, schema, options, None)?, None))
     }
 
     fn over<S>(
-        place: &Place,
+        location: &EntryLocation,
         lock: &File,
         schema: &'static TableSchema,
         options: &CacheOptions,
         journal: Option<&Journal<S>>,
     ) -> Result<Self, CacheBuildError> {
-        let folder = place.part();
-        let columns = kept(schema).ok_or_else(|| CacheBuildError::Failed("the table is not one that may be large".to_owned()))?;
-        let spool = match journal {
-            Some(journal) => Spool::reopen(&folder.join("spool"), BUCKETS, journal.spool)?,
-            None => Spool::create(&folder.join("spool"), BUCKETS)?,
+        let folder = location.part();
+        let columns = stored_columns(schema).ok_or_else(|| CacheBuildError::Failed("the table is not one that may be large".to_owned()))?;
+        let spill = match journal {
+            Some(journal) => SpillFile::reopen(&folder.join("spool"), BUCKETS, journal.spool)?,
+            None => SpillFile::create(&folder.join("spool"), BUCKETS)?,
         };
-        let others = columns.iter().filter(|(_, form)| form.width().is_none()).count();
+        let others = columns.iter().filter(|(_, storage)| storage.width().is_none()).count();
         let lengths = journal.map_or_else(|| vec![0; others], |journal| journal.lengths.clone());
         if lengths.len() != others {
             return Err(CacheBuildError::Damaged);
@@ -117,16 +117,16 @@ impl CacheBuilder {
         Ok(Self {
             tokens: TokenDictionary::open(&folder.join("tokens"), journal.map_or(0, |journal| journal.tokens))?,
             options: options.clone(),
-            place: place.clone(),
+            location: location.clone(),
             _lock: lock.try_clone()?,
             schema,
             columns,
-            keys: KeySpool::open(&folder.join("keys"), schema, journal.map(|journal| journal.keys))?,
+            keys: KeySpillFile::open(&folder.join("keys"), schema, journal.map(|journal| journal.keys))?,
             intervals: journal.map(|journal| journal.intervals.clone()).unwrap_or_default(),
             rows: journal.map_or(0, |journal| journal.rows),
             lengths,
-            journaled: spool.taken(),
-            spool,
+            journaled: spill.taken(),
+            spill,
         })
     }
 
@@ -145,47 +145,54 @@ impl CacheBuilder {
         let mut columns = vec![
             Series::new(FILE.into(), vec![file; numbers.len()]).into_column(),
             Series::new(ROW.into(), numbers).into_column(),
-            Series::new(PLACE.into(), (self.rows..self.rows + height).collect::<Vec<_>>()).into_column(),
+            Series::new(POSITION.into(), (self.rows..self.rows + height).collect::<Vec<_>>()).into_column(),
         ];
         let mut lengths = self.lengths.iter_mut();
-        for (column, form) in &self.columns {
+        for (column, storage) in &self.columns {
             let cells = frame.column(column.name)?;
-            if form.width().is_none()
+            if storage.width().is_none()
                 && let Some(length) = lengths.next()
             {
-                *length += byte_length(*form, cells.str()?);
+                *length += byte_length(*storage, cells.str()?);
             }
             // Sort columns are compared as text.
             let ordered = self.schema.order.iter().any(|name| name.trim_start_matches('-') == column.name);
-            let packs = !ordered && matches!(form, Form::Address | Form::Hex);
-            columns.push(if packs { as_bytes(*form, cells)? } else { cells.clone() });
+            let packs = !ordered && matches!(storage, StorageType::Address | StorageType::Hex);
+            columns.push(if packs { as_bytes(*storage, cells)? } else { cells.clone() });
         }
         columns.extend(codes.columns);
-        self.spool.add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
+        self.spill.add(DataFrame::new(frame.height(), columns)?, &codes.buckets)?;
         self.rows += height;
         Ok(())
     }
 
     /// Whether enough rows were added since the last checkpoint for a new one.
     pub(crate) fn is_due(&self) -> bool {
-        self.spool.taken() >= self.journaled + self.options.journal_every
+        self.spill.taken() >= self.journaled + self.options.journal_every
     }
 
     /// Flushes the buffers and writes a checkpoint; `state` is the position in the sources.
     pub(crate) fn note<S: Serialize>(&mut self, state: S) -> Result<(), CacheBuildError> {
-        let spool = self.spool.flush()?;
-        let keys = self.keys.as_mut().map(KeySpool::flush).transpose()?.unwrap_or_default();
+        let spill = self.spill.flush()?;
+        let keys = self.keys.as_mut().map(KeySpillFile::flush).transpose()?.unwrap_or_default();
         let tokens = self.tokens.write()?;
-        let journal =
-            Journal { spool, keys, tokens, intervals: self.intervals.clone(), rows: self.rows, lengths: self.lengths.clone(), state };
-        journal.write(&self.place.part())?;
-        self.journaled = spool;
+        let journal = Journal {
+            spool: spill,
+            keys,
+            tokens,
+            intervals: self.intervals.clone(),
+            rows: self.rows,
+            lengths: self.lengths.clone(),
+            state,
+        };
+        journal.write(&self.location.part())?;
+        self.journaled = spill;
         Ok(())
     }
 
     /// Aborts the import and removes its files.
     pub(crate) fn abandon(self) {
-        remove(&self.place.part());
+        remove(&self.location.part());
     }
 
     /// Sorts the spilled rows into the table. `progress` receives (done, total) bytes; `report` builds the load report once the dropped
@@ -193,55 +200,49 @@ impl CacheBuilder {
     pub(crate) fn finish(
         mut self,
         progress: &mut dyn FnMut(u64, u64) -> Result<(), Cancelled>,
-        report: impl FnOnce(&Dropped) -> LoadReport,
+        report: impl FnOnce(&DroppedRows) -> LoadReport,
     ) -> Result<LargeTable, CacheBuildError> {
-        self.spool.flush()?;
-        let mut dropped = Dropped::default();
+        self.spill.flush()?;
+        let mut dropped = DroppedRows::default();
         let repeats = self.keys.as_mut().map(|keys| keys.repeats(&mut dropped)).transpose()?.unwrap_or_default();
         let dropped = RefCell::new(dropped);
-        let part = self.place.part();
+        let part = self.location.part();
         let made = part.join("made");
         fs::create_dir_all(&made)?;
         let mut columns = Columns::create(&made.join(ROWS), &self.columns, self.rows.into(), &self.lengths)?;
-        let mut marks = Marks::default();
+        let mut run_starts = RunStarts::default();
         let tokens = self.tokens.in_order();
         let ranks = inverse(&tokens);
         let order: Vec<&str> = self.schema.order.iter().map(|name| named(self.schema, name)).collect();
-        let parts = Parts { order: &order, bytes_max: self.options.group_max, folder: &part };
-        let side_by_side = side_by_side(self.schema);
-        let total = self.spool.taken().max(1);
+        let sort = ExternalSort { order: &order, bytes_max: self.options.group_max, folder: &part };
+        let mut out = Output {
+            order: &order,
+            side_by_side: side_by_side(self.schema),
+            columns: &mut columns,
+            run_starts: &mut run_starts,
+            dropped: &dropped,
+            repeats: &repeats,
+            schema: self.schema,
+        };
+        let total = self.spill.taken().max(1);
         let progress = RefCell::new(progress);
         let mut done = 0;
         for bucket in 0..BUCKETS {
             let cancelled = Cell::new(false);
-            let wanted = || {
+            let check_cancelled = || {
                 let step = (progress.borrow_mut())(done, total);
                 step.map_err(|Cancelled| {
                     cancelled.set(true);
                     io::Error::other("no longer wanted")
                 })
             };
-            let bucket_ranks = Ranks::of(&self.spool, bucket, &ranks, &mut self.intervals, &repeats)?;
-            let prepare = |frame| {
-                if wanted().is_err() {
-                    polars_bail!(ComputeError: "no longer wanted");
-                }
-                if !repeats.is_empty() {
-                    dropped.borrow_mut().meet(&frame, frame.column(PLACE)?.u32()?.cont_slice()?);
-                }
-                bucket_ranks.apply(frame)
-            };
-            let mut out =
-                Output { order: &order, side_by_side, columns: &mut columns, marks: &mut marks, dropped: &dropped, schema: self.schema };
-            let outcome = parts.each(&self.spool, bucket, &prepare, &mut |frame| {
-                wanted()?;
-                out.put(&frame, &bucket_ranks)
-            });
+            let bucket_ranks = Ranks::of(&self.spill, bucket, &ranks, &mut self.intervals, &repeats)?;
+            let outcome = out.add_bucket(&sort, &self.spill, bucket, &bucket_ranks, &check_cancelled);
             if cancelled.get() {
                 return Err(CacheBuildError::Cancelled);
             }
             outcome?;
-            done += self.spool.bytes(bucket);
+            done += self.spill.bytes(bucket);
         }
         (progress.borrow_mut())(total, total)?;
         let mut dropped = dropped.into_inner();
@@ -250,8 +251,8 @@ impl CacheBuilder {
             Some(self.tokens.address(number).to_string())
         });
         let tokens = tokens.iter().map(|number| self.tokens.address(*number)).collect();
-        let written = WrittenRows { schema: self.schema, columns, marks, tokens, report: report(&dropped) };
-        written.publish(&self.place, &made, self.options.block_rows, true)
+        let written = WrittenRows { schema: self.schema, columns, run_starts, tokens, report: report(&dropped) };
+        written.publish(&self.location, &made, self.options.block_rows, true)
     }
 }
 
@@ -259,7 +260,7 @@ impl CacheBuilder {
 pub(super) struct WrittenRows {
     pub(super) schema: &'static TableSchema,
     pub(super) columns: Columns,
-    pub(super) marks: Marks,
+    pub(super) run_starts: RunStarts,
     /// By rank.
     pub(super) tokens: Vec<Address>,
     pub(super) report: LoadReport,
@@ -268,22 +269,28 @@ pub(super) struct WrittenRows {
 impl WrittenRows {
     /// Finishes the file of rows in the folder `made`, writes the index beside it, and moves both to their place in the cache. `durable`:
     /// see `Columns::finish`.
-    pub(super) fn publish(self, place: &Place, made: &Path, block_rows: u64, durable: bool) -> Result<LargeTable, CacheBuildError> {
-        let (rows, kept, block) = (self.columns.rows(), self.columns.kept.clone(), block_rows.max(1));
+    pub(super) fn publish(
+        self,
+        location: &EntryLocation,
+        made: &Path,
+        block_rows: u64,
+        durable: bool,
+    ) -> Result<LargeTable, CacheBuildError> {
+        let (rows, stored, block) = (self.columns.rows(), self.columns.stored.clone(), block_rows.max(1));
         let (regions, bytes) = self.columns.finish(durable)?;
-        let survey = bounds::checksums_and_bounds(&made.join(ROWS), &kept, &regions, rows, block)?;
-        let about = About { table: self.schema.name.to_owned(), rows, regions, block, bytes, report: self.report };
-        index::write(&made.join(INDEX), &about, &self.marks, &survey, &self.tokens).map_err(CacheBuildError::Failed)?;
-        let folder = place.keep(made)?;
-        remove(&place.part());
-        place.read(&folder, self.schema).map(|(table, _)| table).map_err(CacheBuildError::Failed)
+        let stats = bounds::checksums_and_bounds(&made.join(ROWS), &stored, &regions, rows, block)?;
+        let metadata = TableMetadata { table: self.schema.name.to_owned(), rows, regions, block, bytes, report: self.report };
+        index::write(&made.join(INDEX), &metadata, &self.run_starts, &stats, &self.tokens).map_err(CacheBuildError::Failed)?;
+        let folder = location.keep(made)?;
+        remove(&location.part());
+        location.read(&folder, self.schema).map(|(table, _)| table).map_err(CacheBuildError::Failed)
     }
 }
 
 /// Name of a sort column in the spilled frames.
 fn named(schema: &TableSchema, column: &'static str) -> &'static str {
     match column {
-        _ if column == super::owner(schema) => TOKEN,
+        _ if column == super::group_column(schema) => TOKEN,
         _ if super::in_index(schema, column) => INTERVAL,
         _ => column,
     }
@@ -295,12 +302,39 @@ struct Output<'a> {
     /// Whether rows with equal keys are adjacent once sorted: then only the last is kept.
     side_by_side: bool,
     columns: &'a mut Columns,
-    marks: &'a mut Marks,
-    dropped: &'a RefCell<Dropped>,
+    run_starts: &'a mut RunStarts,
+    dropped: &'a RefCell<DroppedRows>,
+    /// Positions of the rows whose key repeats later in the input.
+    repeats: &'a [u32],
     schema: &'static TableSchema,
 }
 
 impl Output<'_> {
+    /// Appends the rows of a bucket in sort order.
+    fn add_bucket(
+        &mut self,
+        sort: &ExternalSort<'_>,
+        spill: &SpillFile,
+        bucket: usize,
+        ranks: &Ranks<'_>,
+        check_cancelled: &dyn Fn() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (dropped, repeats) = (self.dropped, self.repeats);
+        let prepare = |frame: DataFrame| {
+            if check_cancelled().is_err() {
+                polars_bail!(ComputeError: "no longer wanted");
+            }
+            if !repeats.is_empty() {
+                dropped.borrow_mut().collect(&frame, frame.column(POSITION)?.u32()?.cont_slice()?);
+            }
+            ranks.apply(frame)
+        };
+        sort.each(spill, bucket, &prepare, &mut |frame| {
+            check_cancelled()?;
+            self.put(&frame, ranks)
+        })
+    }
+
     fn put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> io::Result<()> {
         self.try_put(frame, ranks).map_err(io::Error::other)
     }
@@ -308,8 +342,8 @@ impl Output<'_> {
     fn try_put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> PolarsResult<()> {
         let kept = if self.side_by_side { self.last_of_each_key(frame)? } else { None };
         let frame = kept.as_ref().unwrap_or(frame);
-        for (row, token, interval) in ranks.marks(frame)? {
-            self.marks.row(token, interval, self.columns.rows() + row as u64);
+        for (row, token, interval) in ranks.run_starts(frame)? {
+            self.run_starts.row(token, interval, self.columns.rows() + row as u64);
         }
         self.columns.push(frame).map_err(Into::into)
     }
@@ -321,15 +355,15 @@ impl Output<'_> {
             return Ok(None);
         }
         let number = |name: &str| frame.column(name)?.u32()?.cont_slice();
-        let (places, files, rows) = (number(PLACE)?, number(FILE)?, number(ROW)?);
+        let (positions, files, rows) = (number(POSITION)?, number(FILE)?, number(ROW)?);
         let mut dropped = self.dropped.borrow_mut();
         // Backwards, so that the kept row is known when its duplicates are recorded.
         let mut last = repeated.len();
         for row in (0..repeated.len()).rev() {
             if !repeated[row] {
                 last = row;
-            } else if dropped.add(places[row], files[row], rows[row]) {
-                dropped.differs(places[row], repeats::difference(self.schema, frame, row, last));
+            } else if let Some(first) = dropped.add(positions[row], files[row], rows[row]) {
+                first.difference = repeats::difference(self.schema, frame, row, last);
             }
         }
         let mut kept = without(frame, &repeated)?;

@@ -5,8 +5,8 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::Map};
-use crate::dataset::{TableFile, address::Address, findings::Findings, invariants::series::Observed, time::Time};
+use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::MappedFile};
+use crate::dataset::{TableFile, address::Address, findings::Findings, invariants::in_order::TokenStatistic, time::Time};
 
 /// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
 pub(super) const PAGE: usize = 4 << 10;
@@ -16,7 +16,7 @@ const WORDS: usize = 6;
 
 /// Table-level metadata of the index.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct About {
+pub(super) struct TableMetadata {
     pub(super) table: String,
     pub(super) rows: u64,
     pub(super) regions: Vec<Region>,
@@ -33,7 +33,8 @@ pub(crate) struct LoadReport {
     pub(crate) sources: Vec<SourceFile>,
     pub(crate) findings: Findings,
     /// Figures to be cross-checked against other tables, at every load.
-    pub(crate) observed: Vec<Observed>,
+    #[serde(rename = "observed")]
+    pub(crate) statistics: Vec<TokenStatistic>,
     /// Columns declared approximate.
     pub(crate) approximate: Vec<String>,
     pub(crate) rows_bad: u64,
@@ -99,14 +100,14 @@ impl SourceFile {
 
 /// First row of every token and interval, recorded as the rows are written.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct RunStarts {
     /// Rank of the token, first row.
     tokens: Vec<(u32, u64)>,
     /// Interval, first row.
     runs: Vec<(i64, u64)>,
 }
 
-impl Marks {
+impl RunStarts {
     /// Records the token and interval of `row`, the next to be written.
     pub(super) fn row(&mut self, rank: u32, interval: i64, row: u64) {
         let new = self.tokens.last().is_none_or(|last| last.0 != rank);
@@ -121,7 +122,7 @@ impl Marks {
 
 /// Checksums and zone map of the finished file.
 #[derive(Debug, Default)]
-pub(super) struct Survey {
+pub(super) struct PageStats {
     /// One per page.
     pub(super) checksums: Vec<u32>,
     /// Min/max of each block, for one numeric column after the other.
@@ -129,24 +130,30 @@ pub(super) struct Survey {
 }
 
 /// Writes the index; `addresses` maps ranks to tokens.
-pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, addresses: &[Address]) -> Result<(), String> {
-    let mut about_text = serde_json::to_vec(about).map_err(|error| error.to_string())?;
-    about_text.resize(about_text.len().next_multiple_of(8), b' ');
-    let (tokens, runs) = (marks.tokens.len(), marks.runs.len());
+pub(super) fn write(
+    path: &Path,
+    metadata: &TableMetadata,
+    starts: &RunStarts,
+    stats: &PageStats,
+    addresses: &[Address],
+) -> Result<(), String> {
+    let mut metadata_text = serde_json::to_vec(metadata).map_err(|error| error.to_string())?;
+    metadata_text.resize(metadata_text.len().next_multiple_of(8), b' ');
+    let (tokens, runs) = (starts.tokens.len(), starts.runs.len());
     let mut bytes: Vec<u8> = Vec::new();
-    for word in [MAGIC, about_text.len() as u64, tokens as u64, runs as u64, survey.checksums.len() as u64, survey.bounds.len() as u64] {
+    for word in [MAGIC, metadata_text.len() as u64, tokens as u64, runs as u64, stats.checksums.len() as u64, stats.bounds.len() as u64] {
         bytes.extend_from_slice(&word.to_le_bytes());
     }
-    bytes.extend_from_slice(&about_text);
-    let starts = marks.tokens.iter().map(|token| token.1).chain([about.rows]);
-    let run_starts = marks.runs.iter().map(|run| run.1).chain([about.rows]);
-    starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
-    marks.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
-    survey.bounds.as_flattened().iter().for_each(|bound| bytes.extend_from_slice(&bound.to_le_bytes()));
-    for page in &survey.checksums {
+    bytes.extend_from_slice(&metadata_text);
+    let token_starts = starts.tokens.iter().map(|token| token.1).chain([metadata.rows]);
+    let run_starts = starts.runs.iter().map(|run| run.1).chain([metadata.rows]);
+    token_starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
+    starts.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
+    stats.bounds.as_flattened().iter().for_each(|bound| bytes.extend_from_slice(&bound.to_le_bytes()));
+    for page in &stats.checksums {
         bytes.extend_from_slice(&page.to_le_bytes());
     }
-    for token in &marks.tokens {
+    for token in &starts.tokens {
         bytes.extend_from_slice(&addresses.get(token.0 as usize).copied().unwrap_or_default().0);
     }
     let sum = crc32fast::hash(&bytes);
@@ -158,8 +165,8 @@ pub(super) fn write(path: &Path, about: &About, marks: &Marks, survey: &Survey, 
 /// The index of a table, mapped and verified.
 #[derive(Debug)]
 pub(super) struct Index {
-    map: Map,
-    pub(super) about: About,
+    map: MappedFile,
+    pub(super) metadata: TableMetadata,
     starts: Range<usize>,
     run_starts: Range<usize>,
     intervals: Range<usize>,
@@ -170,7 +177,7 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let map = Map::open(path).map_err(|error| error.to_string())?;
+        let map = MappedFile::open(path).map_err(|error| error.to_string())?;
         let bytes = map.bytes();
         let damaged = || "the index is damaged".to_owned();
         let (body, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
@@ -180,7 +187,7 @@ impl Index {
         let word = |nth: usize| body.get(nth * 8..).and_then(|rest| rest.first_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
         let count = |nth: usize| word(nth).and_then(|word| usize::try_from(word).ok()).filter(|count| *count <= body.len());
         let counts = (count(1), count(2), count(3), count(4), count(5));
-        let (Some(MAGIC), (Some(about), Some(tokens), Some(runs), Some(checksums), Some(bounds))) = (word(0), counts) else {
+        let (Some(MAGIC), (Some(metadata), Some(tokens), Some(runs), Some(checksums), Some(bounds))) = (word(0), counts) else {
             return Err(damaged());
         };
         let mut at = WORDS * 8;
@@ -188,15 +195,15 @@ impl Index {
             at += length;
             at - length..at
         };
-        let about = section(about);
+        let metadata = section(metadata);
         let (starts, run_starts, intervals) = (section((tokens + 1) * 8), section((runs + 1) * 8), section(runs * 8));
         let (bounds, checksums, tokens) = (section(bounds * 16), section(checksums * 4), section(tokens * 20));
         if tokens.end != body.len() {
             return Err(damaged());
         }
-        let about = serde_json::from_slice(&body[about]).map_err(|error| error.to_string())?;
-        let index = Self { map, about, starts, run_starts, intervals, bounds, checksums, tokens };
-        let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.about.rows);
+        let metadata = serde_json::from_slice(&body[metadata]).map_err(|error| error.to_string())?;
+        let index = Self { map, metadata, starts, run_starts, intervals, bounds, checksums, tokens };
+        let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.metadata.rows);
         if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
     }
 
@@ -220,8 +227,8 @@ impl Index {
 
     /// Zone map of the `nth` numeric column.
     pub(super) fn bounds(&self, nth: usize) -> Option<Bounds<'_>> {
-        let rows = usize::try_from(self.about.block).ok().filter(|rows| *rows > 0)?;
-        let blocks = (self.about.rows as usize).div_ceil(rows);
+        let rows = usize::try_from(self.metadata.block).ok().filter(|rows| *rows > 0)?;
+        let blocks = (self.metadata.rows as usize).div_ceil(rows);
         let bounds = self.numbers::<[u64; 2]>(&self.bounds).get(nth * blocks..(nth + 1) * blocks)?;
         Some(Bounds { rows, bounds })
     }

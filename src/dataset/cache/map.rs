@@ -1,5 +1,5 @@
 //! Memory mapping of cache files, and returning freed memory to the system: the only place that needs `unsafe`.
-#![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `Map::open`")]
+#![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `MappedFile::open`")]
 
 mod truncated;
 
@@ -10,13 +10,13 @@ use memmap2::Mmap;
 use self::truncated::Watch;
 
 #[derive(Debug)]
-pub(super) struct Map {
+pub(super) struct MappedFile {
     // Dropped before the map, so that memory mapped later at its address is not mistaken for it.
     watch: Watch,
     map: Mmap,
 }
 
-impl Map {
+impl MappedFile {
     /// Maps the whole file. For files of the cache only: they are complete before they get their final name, are never written or truncated
     /// after that, and are removed by unlinking, which leaves a mapping intact.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
@@ -44,20 +44,20 @@ impl Map {
 
 /// Size in bytes from which an allocation is mapped on its own, and returned to the system as soon as it is freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const APART: libc::c_int = 4 << 20;
+const MMAP_THRESHOLD: libc::c_int = 4 << 20;
 
 /// Keeps large allocations out of the heap from now on. glibc moves them into it once the first was freed, where one in use holds back the
 /// free memory behind it: an import would keep a third more than it needs.
-pub(crate) fn keep_large_apart() {
+pub(crate) fn set_mmap_threshold() {
     // SAFETY: it sets a parameter of the allocator, which any thread may do at any time.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, APART);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     }
 }
 
 /// Returns freed heap memory to the system. Reading a dataset takes several times the memory that it keeps.
-pub(crate) fn give_back() {
+pub(crate) fn trim_heap() {
     // SAFETY: it may be called at any time from any thread, and touches no memory that is in use.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     unsafe {

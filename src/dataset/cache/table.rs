@@ -10,12 +10,12 @@ use std::{
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
 
 use super::{
-    Form, Kept, SortLimits,
+    SortLimits, StorageType, StoredColumn,
     bounds::{Bounds, Extent, has_bounds},
     columns::Region,
     index::{Index, LoadReport, PAGE},
-    kept,
-    map::Map,
+    map::MappedFile,
+    stored_columns,
 };
 use crate::dataset::{
     address::Address,
@@ -32,9 +32,9 @@ pub(super) const INDEX: &str = "index";
 #[derive(Debug)]
 pub struct LargeTable {
     schema: &'static TableSchema,
-    columns: Vec<Kept>,
+    columns: Vec<StoredColumn>,
     index: Index,
-    map: Map,
+    map: MappedFile,
     /// Bitmap of the pages whose checksum was verified.
     verified: Vec<AtomicU64>,
     damaged: AtomicBool,
@@ -47,17 +47,17 @@ impl LargeTable {
     /// Opens the table in `folder`. Verifies the checksum of the index, the length of the file of rows, and its header and footer.
     pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, LoadReport), String> {
         let mut index = Index::open(&folder.join(INDEX))?;
-        let map = Map::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
-        let columns = kept(schema).ok_or("the table is not one that may be large")?;
+        let map = MappedFile::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
+        let columns = stored_columns(schema).ok_or("the table is not one that may be large")?;
         let names = columns.iter().map(|(column, _)| column.name);
         let checksums = map.bytes().len().div_ceil(PAGE);
-        if index.about.table != schema.name || index.about.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
+        if index.metadata.table != schema.name || index.metadata.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
             return Err("the file has the wrong length".to_owned());
         }
-        if !names.eq(index.about.regions.iter().map(|region| region.name.as_str())) {
+        if !names.eq(index.metadata.regions.iter().map(|region| region.name.as_str())) {
             return Err("the file has other columns than it should have".to_owned());
         }
-        let report = std::mem::take(&mut index.about.report);
+        let report = std::mem::take(&mut index.metadata.report);
         let grown_from = report.grown_from.clone();
         let verified = (0..checksums.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
@@ -69,7 +69,7 @@ impl LargeTable {
     }
 
     pub fn height(&self) -> usize {
-        self.index.about.rows as usize
+        self.index.metadata.rows as usize
     }
 
     pub fn schema(&self) -> &'static TableSchema {
@@ -102,31 +102,31 @@ impl LargeTable {
 
     /// Numbers of a column as stored, NaN for a null. None where there is no such column or it is damaged.
     pub fn floats(&self, column: &str, rows: Range<usize>) -> Option<&[f64]> {
-        let region = self.region(column, |form| form == Form::Float)?;
+        let region = self.region(column, |storage| storage == StorageType::Float)?;
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
     }
 
     /// Addresses of a column as stored, zero for a null.
     pub fn addresses(&self, column: &str, rows: Range<usize>) -> Option<&[[u8; 20]]> {
-        let region = self.region(column, |form| form == Form::Address)?;
+        let region = self.region(column, |storage| storage == StorageType::Address)?;
         self.part(region.values, rows.start * 20..rows.end * 20).map(|bytes| bytes.as_chunks().0)
     }
 
     /// Integers or times of a column as stored, 0 for a null.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
-        let region = self.region(column, |form| matches!(form, Form::Integer | Form::Time))?;
+        let region = self.region(column, |storage| matches!(storage, StorageType::Integer | StorageType::Time))?;
         self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
     }
 
     /// Value range of a numeric column over the rows, as far as the zone map tells; none for a column without one.
     pub fn extent(&self, column: &str, rows: Range<usize>) -> Option<Extent> {
-        self.bounds(column).map(|(form, bounds)| bounds.extent(form, rows))
+        self.bounds(column).map(|(storage, bounds)| bounds.extent(storage, rows))
     }
 
     /// Zone map of a numeric column.
-    pub(super) fn bounds(&self, column: &str) -> Option<(Form, Bounds<'_>)> {
-        let at = self.columns.iter().position(|(kept, form)| kept.name == column && has_bounds(*form))?;
-        let nth = self.columns[..at].iter().filter(|(_, form)| has_bounds(*form)).count();
+    pub(super) fn bounds(&self, column: &str) -> Option<(StorageType, Bounds<'_>)> {
+        let at = self.columns.iter().position(|(kept, storage)| kept.name == column && has_bounds(*storage))?;
+        let nth = self.columns[..at].iter().filter(|(_, storage)| has_bounds(*storage)).count();
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
 
@@ -143,7 +143,7 @@ impl LargeTable {
     /// Cell-by-cell access to a column; none for a column stored in the index.
     pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
-        Some(CellsOf { table: self, region: self.index.about.regions.get(at)?, form: self.columns[at].1 })
+        Some(CellsOf { table: self, region: self.index.metadata.regions.get(at)?, storage: self.columns[at].1 })
     }
 
     /// The token of a row.
@@ -166,9 +166,9 @@ impl LargeTable {
         self.index.intervals_in(rows).map(|(interval, rows)| (Interval(interval), rows))
     }
 
-    fn region(&self, column: &str, right: impl Fn(Form) -> bool) -> Option<&Region> {
-        let at = self.columns.iter().position(|(kept, form)| kept.name == column && right(*form))?;
-        self.index.about.regions.get(at)
+    fn region(&self, column: &str, right: impl Fn(StorageType) -> bool) -> Option<&Region> {
+        let at = self.columns.iter().position(|(kept, storage)| kept.name == column && right(*storage))?;
+        self.index.metadata.regions.get(at)
     }
 
     /// Part of a buffer, by the byte range from its start.
@@ -191,8 +191,8 @@ impl LargeTable {
                 continue;
             }
             let start = page * PAGE;
-            let stretch = self.map.bytes().get(start..(start + PAGE).min(self.map.bytes().len())).unwrap_or_default();
-            if self.index.checksums().get(page) != Some(&crc32fast::hash(stretch)) {
+            let bytes = self.map.bytes().get(start..(start + PAGE).min(self.map.bytes().len())).unwrap_or_default();
+            if self.index.checksums().get(page) != Some(&crc32fast::hash(bytes)) {
                 self.give_up();
                 return false;
             }
@@ -210,7 +210,7 @@ impl LargeTable {
     }
 
     /// Rows as a canonical frame, with these columns or all. Damaged columns are null.
-    pub fn stretch(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+    pub fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
         let rows = rows.start.min(self.height())..rows.end.min(self.height());
         self.frame(rows.len(), columns, |name| self.column(name, rows.clone()))
     }
@@ -230,17 +230,17 @@ impl LargeTable {
             return Some(self.index_column(name, rows));
         }
         let at = self.columns.iter().position(|(column, _)| column.name == name)?;
-        let valid = self.validity(self.index.about.regions.get(at)?, rows.clone())?;
-        let (form, height) = (self.columns[at].1, rows.len());
+        let valid = self.validity(self.index.metadata.regions.get(at)?, rows.clone())?;
+        let (storage, height) = (self.columns[at].1, rows.len());
         match self.raw(at, rows)?.values {
             Values::Fixed { width, bytes } => {
                 let cells = bytes.chunks_exact(width).zip(valid);
-                decoded(name, form, height, cells.map(|(bytes, valid)| valid.then_some(bytes)))
+                decoded(name, storage, height, cells.map(|(bytes, valid)| valid.then_some(bytes)))
             }
             Values::Texts { ends, data } if ends.is_sorted() => {
                 let first = *ends.first()? as usize;
                 let cell = |(ends, valid): (&[u64], bool)| valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?;
-                decoded(name, form, height, ends.windows(2).zip(valid).map(cell))
+                decoded(name, storage, height, ends.windows(2).zip(valid).map(cell))
             }
             Values::Texts { .. } => None,
         }
@@ -253,14 +253,14 @@ impl LargeTable {
 
     /// Bytes of each variable-width column.
     pub(super) fn text_bytes(&self) -> Vec<u64> {
-        let regions = self.columns.iter().zip(&self.index.about.regions);
-        regions.filter(|((_, form), _)| form.width().is_none()).map(|(_, region)| region.data.1).collect()
+        let regions = self.columns.iter().zip(&self.index.metadata.regions);
+        regions.filter(|((_, storage), _)| storage.width().is_none()).map(|(_, region)| region.data.1).collect()
     }
 
     /// Undecoded rows of the `nth` stored column; none where they are damaged.
     pub(super) fn raw(&self, nth: usize, rows: Range<usize>) -> Option<Raw<'_>> {
-        let (form, region) = (self.columns.get(nth)?.1, self.index.about.regions.get(nth)?);
-        let values = if let Some(width) = form.width() {
+        let (storage, region) = (self.columns.get(nth)?.1, self.index.metadata.regions.get(nth)?);
+        let values = if let Some(width) = storage.width() {
             Values::Fixed { width, bytes: self.part(region.values, rows.start * width..rows.end * width)? }
         } else {
             let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
@@ -275,7 +275,7 @@ impl LargeTable {
     }
 
     /// Starts of the runs of one token and interval that overlap the rows: token, interval, row.
-    pub(super) fn marks_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
+    pub(super) fn run_starts_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
         let tokens = self.index.tokens_in(rows);
         tokens.flat_map(|(token, rows)| self.index.intervals_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
     }
@@ -290,7 +290,7 @@ impl LargeTable {
     fn index_column(&self, name: &'static str, rows: Range<usize>) -> Column {
         let mut column = Texts::with_capacity(rows.len());
         let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
-        if name == super::owner(self.schema) {
+        if name == super::group_column(self.schema) {
             self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
         } else {
             self.index.intervals_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
@@ -323,7 +323,7 @@ pub(super) enum Values<'a> {
 pub(super) struct CellsOf<'a> {
     table: &'a LargeTable,
     region: &'a Region,
-    pub(super) form: Form,
+    pub(super) storage: StorageType,
 }
 
 impl<'a> CellsOf<'a> {
@@ -333,7 +333,7 @@ impl<'a> CellsOf<'a> {
         if nulls && self.table.part(self.region.validity, row / 8..row / 8 + 1)?[0] >> (row % 8) & 1 == 0 {
             return None;
         }
-        if let Some(width) = self.form.width() {
+        if let Some(width) = self.storage.width() {
             return self.table.part(self.region.values, row * width..(row + 1) * width);
         }
         let ends = self.table.part(self.region.values, row * 8..(row + 2) * 8)?.as_chunks::<8>().0;
@@ -343,22 +343,27 @@ impl<'a> CellsOf<'a> {
 }
 
 /// Decodes stored cells to a canonical column.
-pub(super) fn decoded<'a>(name: &'static str, form: Form, height: usize, cells: impl Iterator<Item = Option<&'a [u8]>>) -> Option<Column> {
+pub(super) fn decoded<'a>(
+    name: &'static str,
+    storage: StorageType,
+    height: usize,
+    cells: impl Iterator<Item = Option<&'a [u8]>>,
+) -> Option<Column> {
     let label = PlSmallStr::from_static(name);
     let number = |bytes: &[u8]| bytes.first_chunk().copied();
-    Some(match form {
-        Form::Float => {
+    Some(match storage {
+        StorageType::Float => {
             let numbers = cells.map(|cell| cell.and_then(number).map(f64::from_le_bytes));
             Series::new(label, numbers.collect::<Vec<_>>()).into_column()
         }
-        Form::Integer | Form::Time => {
+        StorageType::Integer | StorageType::Time => {
             let numbers = cells.map(|cell| cell.and_then(number).map(i64::from_le_bytes));
             let column = Series::new(label, numbers.collect::<Vec<_>>()).into_column();
-            if form == Form::Time { column.cast(&coerce::canonical(Kind::Time)).ok()? } else { column }
+            if storage == StorageType::Time { column.cast(&coerce::canonical(Kind::Time)).ok()? } else { column }
         }
-        Form::Address => texts(label, height, cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string()))),
-        Form::Hex => texts(label, height, cells.map(|cell| cell.map(const_hex::encode_prefixed))),
-        Form::Text => texts(label, height, cells.map(|cell| cell.map(String::from_utf8_lossy))),
+        StorageType::Address => texts(label, height, cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string()))),
+        StorageType::Hex => texts(label, height, cells.map(|cell| cell.map(const_hex::encode_prefixed))),
+        StorageType::Text => texts(label, height, cells.map(|cell| cell.map(String::from_utf8_lossy))),
     })
 }
 

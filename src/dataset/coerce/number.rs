@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ruint::aliases::U256;
 
-use super::{Bad, Read, cell::RawCell, manner::plain};
+use super::{Bad, Read, cell::RawCell, notation::plain};
 use crate::dataset::manifest::Decimal;
 
 /// 2^53, up to which an f64 holds every integer.

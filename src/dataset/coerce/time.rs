@@ -6,7 +6,7 @@ use super::{
     super::time::{DAY_MS, MINUTE_MS, Time},
     Bad, Read,
     cell::RawCell,
-    manner::excel_day,
+    notation::excel_day,
 };
 
 /// Near-ISO 8601 variants, in UTC: seconds omitted, slashes for dashes.

@@ -46,7 +46,7 @@ impl Fix {
 
     /// `None` if its numbers are plain already.
     pub(super) fn number(sheet: &Sheet, at: usize, style: NumberStyle) -> Option<Self> {
-        style.decorated.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style) })
+        style.needs_rewrite.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style) })
     }
 
     /// Rewrites each cell that the function returns a text for.

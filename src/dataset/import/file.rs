@@ -94,7 +94,7 @@ impl Run<'_> {
         mapped_columns(sniffed, &self.options.map)?;
         let mut plan = match &self.options.table {
             Some(table) => format::mapped::open(&file, table)?,
-            None => format.plan(&file)?.with_said(&file)?,
+            None => format.plan(&file)?.with_options(&file)?,
         };
         if self.options.chain.is_none() && plan.chain.is_none() {
             plan.chain = sniffed.sheet.as_ref().and_then(named_chain);
@@ -129,7 +129,7 @@ impl Run<'_> {
         self.open(take.table)?;
         let schema = &TABLES[table_index(take.table)];
         let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
-        let bound = report::guesses(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
+        let bound = report::column_sources(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
         let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
         file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
         let Some(spool) = self.spools.get_mut(&table_index(take.table)) else { return Ok(()) };

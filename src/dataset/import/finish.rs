@@ -6,7 +6,7 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Seri
 use super::{
     ExistingTable, ImportError, Run, TableReport,
     combine::{EXISTING, IMPORTED, Repeat},
-    place::Finished,
+    publish::Finished,
     quality,
     report::few,
     table::{self, Written},
@@ -18,7 +18,7 @@ use crate::{
         chain::Chain,
         coerce,
         findings::{Finding, Severity},
-        invariants::{named, together},
+        invariants::{across_tables, named},
         origin::{self, Origin},
         schema::{self, TABLES},
     },
@@ -147,7 +147,7 @@ impl Run<'_> {
     /// Candles that are missing between two of the files that are taken.
     pub(super) fn tell_gaps(&mut self) {
         let taken = self.observed.iter().filter(|(source, _)| !self.refused.contains(source)).map(|(_, observed)| observed);
-        let gaps = together::gaps(taken, |token| self.tokens.symbol(&Address::parse(token)?));
+        let gaps = across_tables::gaps(taken, |token| self.tokens.symbol(&Address::parse(token)?));
         self.report
             .notes
             .extend(gaps.iter().map(|gap| format!("warning: {} ({}): {}", gap.what, gap.tokens(), named("gap_between_files").sentence)));

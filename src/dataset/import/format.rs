@@ -85,7 +85,7 @@ pub(super) struct ImportPlan {
 }
 
 /// Stands in for a column name where the file has no such column.
-pub(super) const NOTHING: &str = " none";
+pub(super) const NO_COLUMN: &str = " none";
 
 /// Rows for one table.
 pub(super) struct Take {
@@ -282,8 +282,8 @@ impl ImportPlan {
 
     pub(super) fn about(mut self, token: TokenMatch) -> Self {
         self.says.insert(0, format!("token {}, {}", token.told(), token.says));
-        if token.pack > 1.0 {
-            self.says.push(format!("its prices are for {} of the token: divided by it, and volumes multiplied", token.pack));
+        if token.multiplier > 1.0 {
+            self.says.push(format!("its prices are for {} of the token: divided by it, and volumes multiplied", token.multiplier));
         }
         self.token = Some(token);
         self
@@ -306,7 +306,7 @@ impl ImportPlan {
 
     /// Applies the user's `--set`, `--map` and `--pick`, which override the detected columns. Candles have applied `--map` and `--pick`
     /// already, as theirs are checked against the rows.
-    pub(super) fn with_said(mut self, file: &FileToImport<'_>) -> Result<Self, Refusal> {
+    pub(super) fn with_options(mut self, file: &FileToImport<'_>) -> Result<Self, Refusal> {
         let options = file.options;
         if self.takes.iter().any(|take| take.table != "candles") {
             one_list(file)?;
@@ -327,7 +327,7 @@ impl ImportPlan {
                 take.rule(ours).from = Some(theirs.clone());
             }
             for (name, value) in &options.pick {
-                take.manifest.keep.push((name.clone(), std::iter::once(value.clone()).collect()));
+                take.manifest.filters.push((name.clone(), std::iter::once(value.clone()).collect()));
                 take.left_out = "are not picked";
             }
         }
@@ -356,7 +356,7 @@ impl Take {
     /// Maps columns of the file to schema columns.
     pub(super) fn columns(mut self, columns: &[(&'static str, &str)]) -> Self {
         for (ours, theirs) in columns {
-            if *theirs == NOTHING {
+            if *theirs == NO_COLUMN {
                 self = self.without(ours);
             } else {
                 self.rule(ours).from = Some((*theirs).to_owned());
@@ -381,7 +381,7 @@ impl Take {
 
     /// Keeps the rows whose column has one of the values; `left_out` describes the others.
     pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &'static str) -> Self {
-        self.manifest.keep.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
+        self.manifest.filters.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
         self.left_out = left_out;
         self
     }
@@ -394,12 +394,12 @@ impl Take {
 
     /// Assigns the token to all rows; prices per thousand tokens become prices per token.
     pub(super) fn of(mut self, token: &TokenMatch) -> Self {
-        if token.pack > 1.0 {
+        if token.multiplier > 1.0 {
             for column in ["open", "high", "low", "close"] {
-                self.rule(column).scale = Some(1.0 / token.pack);
+                self.rule(column).scale = Some(1.0 / token.multiplier);
             }
             let scale = self.manifest.columns.get("volume").and_then(|rule| rule.scale).unwrap_or(1.0);
-            self.rule("volume").scale = Some(scale * token.pack);
+            self.rule("volume").scale = Some(scale * token.multiplier);
         }
         self.of_address(token.address)
     }

@@ -14,7 +14,7 @@ pub(super) fn style(sheet: &Sheet, columns: &[usize]) -> Option<NumberStyle> {
         return Some(style);
     }
     Some(match shown_elsewhere(sheet, columns) {
-        Some(Decimal::Comma) => NumberStyle { comma: true, decorated: true },
+        Some(Decimal::Comma) => NumberStyle { comma: true, needs_rewrite: true },
         Some(Decimal::Point) => NumberStyle { comma: false, ..style },
         None => style,
     })
@@ -25,7 +25,7 @@ pub(super) fn style_beside(sheet: &Sheet, columns: &[usize], comma: bool) -> Opt
     let style = style(sheet, columns)?;
     let written = || sheet.is_text() || cells(sheet, columns).any(|cell| cell.contains(','));
     let as_beside = comma && !style.comma && is_open(sheet, columns) && written();
-    Some(if as_beside { NumberStyle { comma: true, decorated: true } } else { style })
+    Some(if as_beside { NumberStyle { comma: true, needs_rewrite: true } } else { style })
 }
 
 /// The note on columns in a semicolon-delimited file in which every point could be a thousands separator.

@@ -27,7 +27,7 @@ const EXCHANGES: &str = "\
     POLONIEX BINANCE KRAKEN COINBASE BITSTAMP BITFINEX GEMINI BYBIT OKX OKEX KUCOIN HUOBI HTX GATE GATEIO MEXC BITGET BITTREX UPBIT \
     BITHUMB DERIBIT BITMEX BITMART LBANK YAHOO COINGECKO COINMARKETCAP CRYPTOCOMPARE CCXT FREQTRADE UNISWAP";
 /// Multiplier prefixes: exchanges trade some tokens by the thousand or more.
-const PACKS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
+const MULTIPLIERS: &[(&str, f64)] = &[("1000000", 1e6), ("10000", 1e4), ("1000", 1e3), ("1M", 1e6)];
 
 /// A trading pair: the base asset and its quote currency.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,10 +160,10 @@ pub(super) fn pair(text: &str, known: impl Fn(&str) -> bool) -> Option<TradingPa
 }
 
 /// Splits a multiplier off a symbol: `1000PEPE` and `SHIB1000` are thousands.
-pub(super) fn unpacked(base: &str) -> Option<(&str, f64)> {
-    PACKS.iter().find_map(|(pack, count)| {
-        let rest = base.strip_prefix(pack).or_else(|| base.strip_suffix(pack))?;
-        rest.starts_with(|c: char| c.is_ascii_alphabetic()).then_some((rest, *count))
+pub(super) fn without_multiplier(base: &str) -> Option<(&str, f64)> {
+    MULTIPLIERS.iter().find_map(|(prefix, multiplier)| {
+        let rest = base.strip_prefix(prefix).or_else(|| base.strip_suffix(prefix))?;
+        rest.starts_with(|c: char| c.is_ascii_alphabetic()).then_some((rest, *multiplier))
     })
 }
 
@@ -197,9 +197,9 @@ mod tests {
             let found = pair(name, |word| word == "WBTC");
             assert_eq!(found.as_ref().map(|pair| (pair.base.as_str(), pair.quote.as_str())), expected, "{name}");
         }
-        assert_eq!(unpacked("1000PEPE"), Some(("PEPE", 1e3)));
-        assert_eq!(unpacked("SHIB1000"), Some(("SHIB", 1e3)));
-        assert_eq!((unpacked("1000"), unpacked("UNI"), unpacked("1INCH")), (None, None, None));
+        assert_eq!(without_multiplier("1000PEPE"), Some(("PEPE", 1e3)));
+        assert_eq!(without_multiplier("SHIB1000"), Some(("SHIB", 1e3)));
+        assert_eq!((without_multiplier("1000"), without_multiplier("UNI"), without_multiplier("1INCH")), (None, None, None));
     }
 
     #[test]

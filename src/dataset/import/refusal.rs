@@ -19,7 +19,7 @@ pub(super) const DECIMALS: &str = "DECIMALS";
 pub(super) const DATES: &str = "DATES";
 
 /// The placeholders and their meanings.
-pub const BLANKS: &[(&str, &str)] = &[
+pub const PLACEHOLDERS: &[(&str, &str)] = &[
     (ADDRESS, "the token's contract"),
     (COLUMN, "a column of the file"),
     (OURS, "a column of our table, as `tokendeck schema TABLE` lists them"),
@@ -44,7 +44,7 @@ pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
 
 /// The error for a value that is a placeholder.
 pub(super) fn placeholder(value: &str) -> Option<String> {
-    let (word, what) = BLANKS.iter().find(|(word, _)| *word == value)?;
+    let (word, what) = PLACEHOLDERS.iter().find(|(word, _)| *word == value)?;
     Some(format!("{word} stands for {what}; write that in its place"))
 }
 

@@ -60,14 +60,14 @@ pub struct FileReport {
 #[derive(Debug, Serialize)]
 pub struct Preview {
     pub table: &'static str,
-    pub columns: Vec<Guess>,
+    pub columns: Vec<ColumnSource>,
     /// The first rows, one text per column.
     pub rows: Vec<Vec<String>>,
 }
 
 /// The source of a schema column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Guess {
+pub struct ColumnSource {
     pub column: &'static str,
     /// The file's column, or the constant.
     pub from: String,
@@ -75,27 +75,29 @@ pub struct Guess {
 }
 
 /// The source of each schema column that has one; of the computed column `made`, the columns it is computed from.
-pub(super) fn guesses(
+pub(super) fn column_sources(
     schema: &'static TableSchema,
     manifest: &TableManifest,
     names: &[String],
     (made, worked_out): (&str, &[String]),
-) -> Vec<Guess> {
+) -> Vec<ColumnSource> {
     let bound = bind(schema, manifest, names).unwrap_or_default();
     let guess = |bound: &crate::dataset::load::bind::Bound<'_>| {
         let from = bound.raw.as_ref().or(bound.units.as_ref());
         match (bound.constant, from) {
             (Some(""), _) | (None, None) => None,
-            (Some(constant), _) => Some(Guess { column: bound.column.name, from: constant.to_owned(), why: "said, or beside the table" }),
+            (Some(constant), _) => {
+                Some(ColumnSource { column: bound.column.name, from: constant.to_owned(), why: "said, or beside the table" })
+            }
             (None, Some(from)) if from == made => {
                 let from = worked_out.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                Some(Guess { column: bound.column.name, from, why: "worked out" })
+                Some(ColumnSource { column: bound.column.name, from, why: "worked out" })
             }
             (None, Some(from)) => {
                 let ours = from.eq_ignore_ascii_case(bound.column.name)
                     || bound.column.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(from));
                 let why = if ours { "by its name" } else { "by its name elsewhere and its cells" };
-                Some(Guess { column: bound.column.name, from: format!("`{from}`"), why })
+                Some(ColumnSource { column: bound.column.name, from: format!("`{from}`"), why })
             }
         }
     };
@@ -103,7 +105,7 @@ pub(super) fn guesses(
 }
 
 /// The first rows of a canonical frame, in the mapped columns.
-pub(super) fn first_rows(frame: &DataFrame, columns: &[Guess], most: usize) -> Vec<Vec<String>> {
+pub(super) fn first_rows(frame: &DataFrame, columns: &[ColumnSource], most: usize) -> Vec<Vec<String>> {
     let head = frame.head(Some(most));
     let texts: Vec<Vec<String>> =
         columns.iter().map(|guess| head.column(guess.column).map_or_else(|_| vec![String::new(); head.height()], flat::texts)).collect();

@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use self::{header::NumberedRow, json::Json};
 use super::{
-    evidence::when::{TimeStyle, Unsure},
+    evidence::when::{AmbiguousDate, TimeStyle},
     rows::GeneratedRows,
     sniff::Sniffed,
 };
@@ -144,8 +144,8 @@ impl Sheet {
     }
 
     /// The format of these times: as inferred, else the user's date order.
-    pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
-        TimeStyle::of(cells).or_else(|Unsure| self.dates.map(Some).ok_or(Unsure))
+    pub(super) fn when(&self, cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
+        TimeStyle::of(cells).or_else(|AmbiguousDate| self.dates.map(Some).ok_or(AmbiguousDate))
     }
 
     /// Whether its text is in Windows-1252.

@@ -22,7 +22,7 @@ pub(super) struct TableSpool {
     frames: Vec<DataFrame>,
     bytes: usize,
     limit: usize,
-    buckets: Option<order::Spool>,
+    buckets: Option<order::SpillFile>,
 }
 
 impl TableSpool {
@@ -41,7 +41,7 @@ impl TableSpool {
         let failed = |error| failed(&self.path, &error);
         let spool = match &mut self.buckets {
             Some(spool) => spool,
-            none => none.insert(order::Spool::create(&self.path, BUCKETS).map_err(failed)?),
+            none => none.insert(order::SpillFile::create(&self.path, BUCKETS).map_err(failed)?),
         };
         for frame in self.frames.drain(..) {
             let buckets = guarded("table", || combine::buckets(self.schema, &frame, BUCKETS as u128))?;

@@ -140,7 +140,7 @@ fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
     let changes = |column: &&crate::dataset::manifest::ColumnManifest| {
         column.scale.is_some() || column.unit.is_some() || column.item.is_some() || column.explode
     };
-    let what = if !said.keep.is_empty() {
+    let what = if !said.filters.is_empty() {
         Some("where")
     } else if !said.set.is_empty() {
         Some("set")

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use crate::dataset::{
     address::Address,
     findings::{Finding, Findings, Severity},
-    invariants::series::Observed,
+    invariants::in_order::TokenStatistic,
     load::{
         LoadContext,
         bind::bind,
@@ -47,7 +47,7 @@ impl From<Cancelled> for NotTaken {
 }
 
 /// Receives rows with their row numbers in the source.
-type Keep<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
+type RowFilter<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
 
 /// Row counts of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -64,7 +64,7 @@ pub(super) struct RowCounts {
     /// Schema columns whose amounts are floating-point numbers in the file and have lost digits.
     pub approximate: Vec<&'static str>,
     /// What is to be judged beside other files.
-    pub observed: Vec<Observed>,
+    pub observed: Vec<TokenStatistic>,
 }
 
 /// A source to read, and its target table.
@@ -103,7 +103,7 @@ impl Reading<'_> {
         })
     }
 
-    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut Keep<'_>) -> Result<(), NotTaken> {
+    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut RowFilter<'_>) -> Result<(), NotTaken> {
         let mut intervals = HashMap::new();
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;
@@ -126,7 +126,7 @@ impl Reading<'_> {
     pub(super) fn used(&self, columns: &[String]) -> Result<Vec<String>, String> {
         let bound = bind(self.schema, self.manifest, columns)?;
         let used: Vec<&str> = bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().map(String::as_str).collect();
-        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
+        let filters = |name: &str| self.manifest.filters.iter().any(|(kept, _)| kept.eq_ignore_ascii_case(name));
         Ok(columns.iter().filter(|name| used.contains(&name.as_str()) || filters(name)).cloned().collect())
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct TokenMatch {
     /// Its symbol in the file, for the row of a token that is not in `tokens` yet.
     pub symbol: Option<String>,
     /// How many tokens a price is for, usually 1.
-    pub pack: f64,
+    pub multiplier: f64,
     /// Whether a trading pair named the quote currency.
     pub quoted: bool,
     pub by: TokenFoundBy,
@@ -232,7 +232,7 @@ impl KnownTokens {
 
     /// Resolves the token from the file's name and from `content`, a symbol or pair found in the file.
     pub(super) fn find(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
-        let found = |address, symbol, by, says| TokenMatch { address, symbol, pack: 1.0, quoted: false, by, says };
+        let found = |address, symbol, by, says| TokenMatch { address, symbol, multiplier: 1.0, quoted: false, by, says };
         if let Some(address) = pair::address(name) {
             return match hints.token {
                 Some(token) if token != address => {
@@ -305,8 +305,8 @@ impl KnownTokens {
             .into());
         }
         let known = |symbol: &str| self.has_symbol(symbol);
-        let (symbol, pack) = match pair::unpacked(&pair.base) {
-            Some((symbol, pack)) if !known(&pair.base) && (known(symbol) || hints.token.is_some()) => (symbol, pack),
+        let (symbol, multiplier) = match pair::without_multiplier(&pair.base) {
+            Some((symbol, multiplier)) if !known(&pair.base) && (known(symbol) || hints.token.is_some()) => (symbol, multiplier),
             _ => (pair.base.as_str(), 1.0),
         };
         let mut found = self.find(name, Some(symbol), hints)?;
@@ -316,7 +316,7 @@ impl KnownTokens {
         if pair.quote != "USD" {
             found.says.push_str(&format!("; its prices in {} are taken as USD", pair.quote));
         }
-        Ok(TokenMatch { pack, quoted: true, ..found })
+        Ok(TokenMatch { multiplier, quoted: true, ..found })
     }
 }
 
@@ -370,7 +370,7 @@ mod tests {
             as_usd,
             forced: false,
         };
-        let text = |found: Result<TokenMatch, Refusal>| found.map(|found| (found.address.to_string(), found.pack));
+        let text = |found: Result<TokenMatch, Refusal>| found.map(|found| (found.address.to_string(), found.multiplier));
         for (name, content, token, expected) in [
             ("UNIUSDT-1d.csv", None, None, Ok((uni.as_str(), 1.0))),
             ("1000PEPEUSDT.csv", None, None, Ok((pepe.as_str(), 1e3))),
@@ -404,7 +404,7 @@ mod tests {
             ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
         ] {
             match (text(tokens.find_traded(name, content, hints(token, false))), expected) {
-                (Ok((address, pack)), Ok(expected)) => assert_eq!((address.as_str(), pack), expected, "{name}"),
+                (Ok((address, multiplier)), Ok(expected)) => assert_eq!((address.as_str(), multiplier), expected, "{name}"),
                 (Err(refusal), Err(expected)) => assert!(refusal.reason.starts_with(expected), "{name}: {refusal:?}"),
                 (found, _) => panic!("{name}: {found:?}"),
             }

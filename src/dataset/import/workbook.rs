@@ -8,7 +8,7 @@ use calamine::{Data, ExcelDateTime, Reader, open_workbook_auto};
 use chrono::{NaiveDate, NaiveTime};
 
 use crate::{
-    dataset::{coerce::manner::of_excel_day, time::Time},
+    dataset::{coerce::notation::of_excel_day, time::Time},
     untrusted::caught,
 };
 

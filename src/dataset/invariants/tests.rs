@@ -4,7 +4,7 @@ use polars::prelude::{Column, DataFrame, NamedFrom, Series as Numbers};
 
 use super::*;
 use crate::dataset::{
-    invariants::series::{Noted, Series},
+    invariants::in_order::{SeriesChecker, StatisticValue},
     rows::TokenRow,
 };
 
@@ -44,7 +44,7 @@ fn a_candle_is_told_by_the_first_rule_it_breaks() {
         (2.0, 3.0, 1.0, 3.5, Some("high_is_highest")),
     ] {
         assert_eq!(candle(open, high, low, close).map(|rule| rule.name), expected, "{open} {high} {low} {close}");
-        assert_eq!(expected.is_none(), sound(open, high, low, close));
+        assert_eq!(expected.is_none(), is_valid_candle(open, high, low, close));
     }
 }
 
@@ -116,7 +116,7 @@ fn candles_frame(interval: Option<&str>, rows: &[(i64, f64)]) -> DataFrame {
 
 fn odd(interval: Option<&str>, rows: &[(i64, f64)]) -> Vec<(String, Option<u64>, u64)> {
     let numbers: Vec<u32> = (1..=rows.len() as u32).collect();
-    let mut series = Series::default();
+    let mut series = SeriesChecker::default();
     series.add("candles", &candles_frame(interval, rows), &numbers);
     series.end("file").0.into_iter().map(|odd| (odd.rule, odd.row, odd.count)).collect()
 }
@@ -178,32 +178,32 @@ fn a_volume_that_changes_between_tokens_and_usd_is_told_where_it_does() {
 
 #[test]
 fn what_is_noted_of_a_token_is_judged_beside_its_figures() {
-    let noted = |what: Noted| series::Observed { token: "0xaa".into(), file: "file".into(), what };
-    let transfer = |largest: &str, count: u64| noted(Noted::Transfer { largest: largest.into(), row: 4, count });
+    let noted = |value: StatisticValue| in_order::TokenStatistic { token: "0xaa".into(), file: "file".into(), value };
+    let transfer = |largest: &str, count: u64| noted(StatisticValue::Transfer { largest: largest.into(), row: 4, count });
     let tokens = "token_address,symbol,name,chain,decimals,price,total_supply\n0x1,A,A,eth,18,2,1000";
     let token = crate::dataset::sample::dataset(&[("tokens", tokens)]).tokens()[0].row.clone();
-    let told = |observed: &series::Observed| together::observed(&token, observed).map(|found| found.0);
-    assert_eq!(told(&noted(Noted::Turnover(30_000.0))), None);
-    assert_eq!(told(&noted(Noted::Turnover(50_000.0))), Some("turnover"));
+    let told = |statistic: &in_order::TokenStatistic| across_tables::statistic(&token, statistic).map(|found| found.0);
+    assert_eq!(told(&noted(StatisticValue::Turnover(30_000.0))), None);
+    assert_eq!(told(&noted(StatisticValue::Turnover(50_000.0))), Some("turnover"));
     assert_eq!(told(&transfer("5000000000000000000", 30)), None);
     assert_eq!(told(&transfer("5000", 30)), Some("transfer_in_smallest_units"));
     assert_eq!(told(&transfer("5000", 3)), None);
     assert_eq!(told(&transfer("2000000000000000000000000", 3)), Some("transfer_within_supply"));
-    assert_eq!(together::balances(&token, 1_000.5), None);
-    assert_eq!(together::balances(&token, 1_002.0).map(|found| found.0), Some("balances_within_supply"));
+    assert_eq!(across_tables::balances(&token, 1_000.5), None);
+    assert_eq!(across_tables::balances(&token, 1_002.0).map(|found| found.0), Some("balances_within_supply"));
     let without = |supply: Option<f64>| TokenRow { total_supply: supply, price: None, ..token.clone() };
-    assert_eq!(together::balances(&without(None), 1e27).map(|found| found.0), Some("balances_in_smallest_units"));
-    assert_eq!(together::balances(&without(None), 4.2e17), None);
-    assert_eq!(together::figures(&without(Some(1e27))).map(|found| found.0), Some("supply_in_smallest_units"));
-    assert_eq!(together::figures(&without(Some(4.2e17))), None);
+    assert_eq!(across_tables::balances(&without(None), 1e27).map(|found| found.0), Some("balances_in_smallest_units"));
+    assert_eq!(across_tables::balances(&without(None), 4.2e17), None);
+    assert_eq!(across_tables::figures(&without(Some(1e27))).map(|found| found.0), Some("supply_in_smallest_units"));
+    assert_eq!(across_tables::figures(&without(Some(4.2e17))), None);
     for (close, told) in [(2.0, false), (3.0, false), (3.1, true), (1.4, false), (1.3, true), (0.0, false), (f64::NAN, false)] {
-        assert_eq!(together::price(&token, close).map(|found| found.0), told.then_some("price_beside_close"), "{close}");
+        assert_eq!(across_tables::price(&token, close).map(|found| found.0), told.then_some("price_beside_close"), "{close}");
     }
-    assert_eq!(together::figures(&TokenRow { market_cap: Some(1_500.0), ..token.clone() }), None);
+    assert_eq!(across_tables::figures(&TokenRow { market_cap: Some(1_500.0), ..token.clone() }), None);
     let six = |supply: f64| TokenRow { decimals: Some(6), market_cap: Some(1_500.0), total_supply: Some(supply), ..token.clone() };
-    assert_eq!((together::figures(&six(1e9)).map(|found| found.0), together::figures(&six(1e7))), (Some("cap_of_supply"), None));
+    assert_eq!((across_tables::figures(&six(1e9)).map(|found| found.0), across_tables::figures(&six(1e7))), (Some("cap_of_supply"), None));
     assert_eq!(
-        together::figures(&TokenRow { market_cap: Some(1_500.0), total_supply: Some(1e21), ..token }).map(|found| found.0),
+        across_tables::figures(&TokenRow { market_cap: Some(1_500.0), total_supply: Some(1e21), ..token }).map(|found| found.0),
         Some("cap_of_supply")
     );
 }

@@ -72,7 +72,7 @@ pub(in crate::dataset) fn wanted(schema: &TableSchema, manifest: &TableManifest)
         names.extend(column.aliases.iter().chain([&column.name]).map(|name| name.to_lowercase()));
         names.extend(other_names(schema, column).map(|(name, _)| name));
     }
-    let said = manifest.columns.values().filter_map(|column| column.from.as_ref()).chain(manifest.keep.iter().map(|(name, _)| name));
+    let said = manifest.columns.values().filter_map(|column| column.from.as_ref()).chain(manifest.filters.iter().map(|(name, _)| name));
     for name in said {
         // A member of an object is read from the object.
         names.extend(path::heads(name).map(str::to_lowercase));
@@ -90,49 +90,62 @@ pub(in crate::dataset) fn bind<'a>(
     // A list of which other columns take one element each can still be bound as a whole.
     let taken: Vec<&str> =
         manifest.columns.values().filter(|column| column.item.is_none()).filter_map(|column| column.from.as_deref()).collect();
-    let bound: Result<Vec<Bound<'a>>, String> = schema
-        .columns
-        .iter()
-        .map(|column| {
-            let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
-            let constant = manifest.set.get(column.name).map(String::as_str);
-            let mut bound = Bound { column, raw: None, units: None, unit: None, constant, rule, item: rule.item, beside: None };
-            if bound.constant.is_some() {
-                return Ok(bound);
-            }
-            let free = |name: &&String| !taken.iter().any(|taken| same(taken, name));
-            let named = rule.from.as_deref().map(|from| claim(column, names.iter().filter(|name| same(name, from)))).transpose()?.flatten();
-            // Else a path into a nested column.
-            let named = named.or_else(|| {
-                let inside = |from: &&str| path::heads(from).skip(1).any(|head| names.iter().any(|name| same(name, head)));
-                rule.from.as_deref().filter(inside).map(str::to_owned)
-            });
-            let first = OURS_FIRST.contains(&schema.name);
-            let ours = || claim(column, names.iter().filter(free).filter(|name| first && same(column.name, name)));
-            let others = || claim(column, names.iter().filter(free).filter(|name| answers(column, name)));
-            let own = || ours().and_then(|found| if found.is_some() { Ok(found) } else { others() });
-            bound.raw = if named.is_some() { named } else { own()? };
-            for (name, unit) in other_names(schema, column) {
-                if bound.units.is_none() && (bound.raw.is_none() || unit == Unit::Raw) {
-                    bound.units = claim(column, names.iter().filter(free).filter(|other| same(other, &name)))?;
-                    bound.unit = bound.units.as_ref().map(|_| unit);
-                }
-            }
-            // Without `unit`, a volume in USD must not be mistaken for one in tokens.
-            if (schema.name, column.name) == ("candles", "volume") && rule.unit.is_none() && bound.raw.is_some() {
-                bound.beside = names.iter().find(|name| BESIDE_DOLLARS.contains(&&*letters(name))).cloned();
-                if bound.beside.is_some() {
-                    (bound.units, bound.unit) = (bound.raw.take(), Some(Unit::Usd));
-                }
-            }
-            if let Some(unit) = other_unit(rule, column).filter(|_| bound.raw.is_some()) {
-                bound.units = bound.raw.take();
-                bound.unit = Some(unit);
-            }
-            Ok(bound)
-        })
-        .collect();
+    let free: Vec<&String> = names.iter().filter(|name| !taken.iter().any(|taken| same(taken, name))).collect();
+    let bound: Result<Vec<Bound<'a>>, String> =
+        schema.columns.iter().map(|column| bind_column(schema, manifest, column, names, &free)).collect();
     bound.map(|bound| with_elements(schema, bound))
+}
+
+/// Binds one column; `free` are the names that `dataset.toml` gives to no column.
+fn bind_column<'a>(
+    schema: &'static TableSchema,
+    manifest: &'a TableManifest,
+    column: &'static Column,
+    names: &[String],
+    free: &[&String],
+) -> Result<Bound<'a>, String> {
+    let rule = manifest.columns.get(column.name).unwrap_or(&PLAIN);
+    let constant = manifest.set.get(column.name).map(String::as_str);
+    let mut bound = Bound { column, raw: None, units: None, unit: None, constant, rule, item: rule.item, beside: None };
+    if bound.constant.is_some() {
+        return Ok(bound);
+    }
+    let named = named_in_manifest(column, rule, names)?;
+    bound.raw = if named.is_some() { named } else { claim_by_name(schema, column, free)? };
+    for (name, unit) in other_names(schema, column) {
+        if bound.units.is_none() && (bound.raw.is_none() || unit == Unit::Raw) {
+            bound.units = claim(column, free.iter().copied().filter(|other| same(other, &name)))?;
+            bound.unit = bound.units.as_ref().map(|_| unit);
+        }
+    }
+    // Without `unit`, a volume in USD must not be mistaken for one in tokens.
+    if (schema.name, column.name) == ("candles", "volume") && rule.unit.is_none() && bound.raw.is_some() {
+        bound.beside = names.iter().find(|name| BESIDE_DOLLARS.contains(&&*letters(name))).cloned();
+        if bound.beside.is_some() {
+            (bound.units, bound.unit) = (bound.raw.take(), Some(Unit::Usd));
+        }
+    }
+    if let Some(unit) = other_unit(rule, column).filter(|_| bound.raw.is_some()) {
+        (bound.units, bound.unit) = (bound.raw.take(), Some(unit));
+    }
+    Ok(bound)
+}
+
+/// The file's column that `dataset.toml` names, or the path into a nested one.
+fn named_in_manifest(column: &Column, rule: &ColumnManifest, names: &[String]) -> Result<Option<String>, String> {
+    let Some(from) = rule.from.as_deref() else { return Ok(None) };
+    let named = claim(column, names.iter().filter(|name| same(name, from)))?;
+    let is_nested = || path::heads(from).skip(1).any(|head| names.iter().any(|name| same(name, head)));
+    Ok(named.or_else(|| is_nested().then(|| from.to_owned())))
+}
+
+/// The file's column with a name of this one.
+fn claim_by_name(schema: &TableSchema, column: &Column, free: &[&String]) -> Result<Option<String>, String> {
+    let is_ours = |name: &&String| OURS_FIRST.contains(&schema.name) && same(column.name, name);
+    match claim(column, free.iter().copied().filter(is_ours))? {
+        None => claim(column, free.iter().copied().filter(|name| answers(column, name))),
+        ours => Ok(ours),
+    }
 }
 
 /// Tables in which the schema's name of a column takes precedence over its aliases: a lake's `address` beside `token_address` is another

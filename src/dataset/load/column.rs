@@ -4,17 +4,17 @@ use polars::prelude::{Column, StringChunked};
 
 use super::{
     bind::Bound,
+    column_formats::{is_number, times_of},
     file::FileRows,
-    manners::{is_number, times_of},
     path,
 };
 use crate::{
     dataset::{
         coerce::{
-            self, Coerced,
+            self, Coerced, Issue,
             cell::{RawCell, cells},
             list,
-            manner::{DecimalSigns, Times},
+            notation::{DecimalSigns, EpochUnits},
         },
         manifest::Decimal,
         schema::Kind,
@@ -58,20 +58,35 @@ impl FileRows<'_> {
             self.state.approximate.insert(bound.column.name.to_owned());
         }
         if matches!(kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() && bound.constant.is_none() {
-            self.state.manners.note_times(bound.column, cells.times(), || cells.first());
+            self.state.formats.note_times(bound.column, cells.times(), || cells.first());
         }
-        let read = |manner| match &cells {
-            Content::Texts(texts) => coerce::coerce_texts(bound.column, texts, bound.rule, manner),
-            Content::Cells(cells) => coerce::coerce(bound.column, cells, bound.rule, manner),
+        let read = |notation| match &cells {
+            Content::Texts(texts) => coerce::coerce_texts(bound.column, texts, bound.rule, notation),
+            Content::Cells(cells) => coerce::coerce(bound.column, cells, bound.rule, notation),
         };
-        let manner = self.state.manners.of(bound);
-        let coerced = read(manner);
-        let signs = |value: &str| value.contains(',') || value.matches('.').count() > 1;
-        let first = self.rows == batch.height as u64;
-        let issue = coerced.issues.iter().find(|issue| issue.odd.is_none() && signs(&issue.value));
-        let unasked = !is_number(kind) || manner.decimal.is_some() || bound.constant.is_some();
-        if unasked || issue.is_none() && !(first && cells.may_be_thousands()) {
+        let notation = self.state.formats.of(bound);
+        let coerced = read(notation);
+        let is_decimal_known = !is_number(kind) || notation.decimal.is_some() || bound.constant.is_some();
+        if is_decimal_known || !self.learn_decimal(batch, bound, others, &cells, &coerced.issues)? {
             return Ok(coerced);
+        }
+        Ok(read(self.state.formats.of(bound)))
+    }
+
+    /// Infers the decimal separator of a column with unparsable cells, or in the first batch with ambiguous points; whether it could be.
+    fn learn_decimal(
+        &mut self,
+        batch: &SourceBatch,
+        bound: &Bound<'_>,
+        others: &[Bound<'_>],
+        cells: &Content<'_>,
+        issues: &[Issue],
+    ) -> Result<bool, String> {
+        let has_separators = |value: &str| value.contains(',') || value.matches('.').count() > 1;
+        let is_first_batch = self.rows == batch.height as u64;
+        let issue = issues.iter().find(|issue| issue.odd.is_none() && has_separators(&issue.value));
+        if issue.is_none() && !(is_first_batch && cells.may_be_thousands()) {
+            return Ok(false);
         }
         let numbers = || others.iter().filter(|other| is_number(other.column.kind) && !std::ptr::eq(other.column, bound.column));
         let all = numbers().fold(DecimalSigns::default(), |all, other| all.and(evidence(batch, other)));
@@ -79,14 +94,13 @@ impl FileRows<'_> {
             Some(issue) => issue.value.clone(),
             // Ambiguous points are thousands separators where another column has decimal commas.
             None if all.decimal() == Some(Decimal::Comma) => numbers().find_map(|other| decimal_comma(batch, other)).unwrap_or_default(),
-            None => return Ok(coerced),
+            None => return Ok(false),
         };
-        let learnt = self.state.manners.learn(bound.column, cells.evidence(), all, &shown, first)?;
-        Ok(if learnt { read(self.state.manners.of(bound)) } else { coerced })
+        self.state.formats.learn(bound.column, cells.evidence(), all, &shown, is_first_batch)
     }
 
     /// Records the digits of amounts that are written as text.
-    pub(super) fn note_digits(&mut self, batch: &SourceBatch, bound: &[Bound<'_>]) {
+    pub(super) fn detect_floats(&mut self, batch: &SourceBatch, bound: &[Bound<'_>]) {
         for one in bound {
             let name = one.column.name;
             if one.column.kind != Kind::Uint256 && (self.schema.name, name) != ("holders", "balance") {
@@ -94,8 +108,8 @@ impl FileRows<'_> {
             }
             let found = one.raw.as_ref().or(one.units.as_ref()).and_then(|name| find(batch, name));
             if let Some(column) = found.filter(|column| column.str().is_ok()) {
-                let digits = self.state.digits.entry(name.to_owned()).or_default();
-                digits.note(&cells(&column.head(Some(digits.wanted()))));
+                let detector = self.state.digits.entry(name.to_owned()).or_default();
+                detector.note(&cells(&column.head(Some(detector.wanted()))));
             }
         }
     }
@@ -108,9 +122,9 @@ enum Content<'a> {
 }
 
 impl Content<'_> {
-    fn times(&self) -> Times {
+    fn times(&self) -> EpochUnits {
         match self {
-            Self::Texts(texts) => texts.iter().flatten().fold(Times::default(), |all, text| all.and(Times::of_text(text))),
+            Self::Texts(texts) => texts.iter().flatten().fold(EpochUnits::default(), |all, text| all.and(EpochUnits::of_text(text))),
             Self::Cells(cells) => times_of(cells.iter()),
         }
     }
@@ -171,9 +185,9 @@ fn find_inside<'b, 'n>(batch: &'b SourceBatch, name: &'n str) -> Option<(&'b Col
 fn whole(batch: &SourceBatch, bound: &Bound<'_>, height: usize, every: bool) -> Option<Column> {
     match (bound.constant, &bound.raw) {
         (None, None) => Some(coerce::empty(bound.column, height)),
-        (None, Some(name)) if every && !bound.rule.explode => {
-            find(batch, name).filter(|column| column.len() == batch.height).and_then(|raw| coerce::as_it_is(bound.column, raw, bound.rule))
-        }
+        (None, Some(name)) if every && !bound.rule.explode => find(batch, name)
+            .filter(|column| column.len() == batch.height)
+            .and_then(|raw| coerce::if_canonical(bound.column, raw, bound.rule)),
         _ => None,
     }
 }

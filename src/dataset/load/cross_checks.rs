@@ -8,8 +8,8 @@ use crate::dataset::{
     chain::Chain,
     findings::{Finding, Severity},
     invariants::{
+        across_tables::{self, Contradiction},
         named,
-        together::{self, Contradiction},
     },
     rows::YieldRow,
 };
@@ -25,35 +25,35 @@ pub(super) fn run(dataset: &mut Dataset) {
     let (mut over_supply, mut without_supply) = (Vec::new(), Vec::new());
     for token in dataset.tokens() {
         let address = token.row.token_address;
-        broken.extend(together::figures(&token.row).map(|found| (None, found)));
+        broken.extend(across_tables::figures(&token.row).map(|found| (None, found)));
         if token.row.price.is_some()
             && let Some((_, close)) = dataset.candles().latest_close(&address)
         {
-            broken.extend(together::price(&token.row, close).map(|found| (None, found)));
+            broken.extend(across_tables::price(&token.row, close).map(|found| (None, found)));
         }
         let Some(supply) = token.row.total_supply else {
             if dataset.holders_listed(&address) > 0 {
                 without_supply.push(address);
                 let held = SumsOfBalances::of(dataset, &address);
-                broken.extend(together::balances(&token.row, held.all).map(|found| (None, found)));
+                broken.extend(across_tables::balances(&token.row, held.all).map(|found| (None, found)));
             }
             continue;
         };
         let held = SumsOfBalances::of(dataset, &address);
-        broken.extend(together::balances(&token.row, held.all).map(|found| (None, found)));
+        broken.extend(across_tables::balances(&token.row, held.all).map(|found| (None, found)));
         let free = supply - held.burned;
         if free > 0.0 && held.largest > free {
             over_supply.push(format!("{address}: {} of {free}", held.largest));
         }
     }
-    for observed in dataset.tables.iter().flat_map(|table| &table.observed) {
-        let token = Address::parse(&observed.token).and_then(|address| dataset.token(&address));
-        let found = token.and_then(|token| together::observed(&token.row, observed));
-        broken.extend(found.map(|found| (Some(observed.file.clone()), found)));
+    for statistic in dataset.tables.iter().flat_map(|table| &table.statistics) {
+        let token = Address::parse(&statistic.token).and_then(|address| dataset.token(&address));
+        let found = token.and_then(|token| across_tables::statistic(&token.row, statistic));
+        broken.extend(found.map(|found| (Some(statistic.file.clone()), found)));
     }
     let mut between_files = Vec::new();
     let symbol = |token: &str| Address::parse(token).and_then(|token| dataset.token(&token)?.row.symbol.clone());
-    for gap in together::gaps(dataset.tables.iter().flat_map(|table| &table.observed), symbol) {
+    for gap in across_tables::gaps(dataset.tables.iter().flat_map(|table| &table.statistics), symbol) {
         between_files.push((gap.files.1.clone(), format!("{}: {}", gap.what, named("gap_between_files").sentence), gap.tokens()));
     }
     if let Some(candles) = dataset.table_mut("candles") {

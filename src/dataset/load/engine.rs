@@ -19,8 +19,8 @@ pub(super) use self::{
 use super::{
     LoadContext,
     bind::{Bound, bind, missing, wanted},
-    elsewhere::{Located, not_agreed, stop_of},
-    table::Stop,
+    remote::{Located, load_error_of, not_agreed},
+    table::TableLoadError,
 };
 use crate::{
     dataset::{
@@ -82,13 +82,14 @@ pub(super) fn locate(
     schema: &'static TableSchema,
     manifest: &TableManifest,
     asked: &EngineTable,
-) -> Result<Located, Stop> {
+) -> Result<Located, TableLoadError> {
     let asking = EngineQuery::new(context, schema, manifest, asked)?;
-    let answer = asking.look()?;
+    let answer = asking.prepare_answer()?;
     let found = LocatedFile::answered(answer.clone());
-    let there = super::gather::place(context, schema, manifest, std::slice::from_ref(&found)).is_some_and(|placed| placed.place.is_there());
+    let there = super::gather::cache_location(context, schema, manifest, std::slice::from_ref(&found))
+        .is_some_and(|cached| cached.location.exists());
     if !there && !rows::is_kept(context, &answer) {
-        asking.engine.afford(answer.bytes()).map_err(|fault| stop_of(&asking.name, fault))?;
+        asking.engine.afford(answer.bytes()).map_err(|fault| load_error_of(&asking.name, fault))?;
         let rows = grouped(answer.rows);
         context.progress.fetching(&format!("`{}`: {rows} rows of `{}`, about {}", schema.name, asked.source, amount(answer.bytes())));
     }
@@ -102,10 +103,12 @@ impl<'a> EngineQuery<'a> {
         schema: &'static TableSchema,
         manifest: &'a TableManifest,
         asked: &'a EngineTable,
-    ) -> Result<Self, Stop> {
+    ) -> Result<Self, TableLoadError> {
         let name = name_of(asked);
-        let refused = |fault: Fault| stop_of(&name, fault);
-        let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{name}` is remote, and only local files are read"))) };
+        let refused = |fault: Fault| load_error_of(&name, fault);
+        let Some(wire) = context.wire else {
+            return Err(TableLoadError::Unusable(format!("`{name}` is remote, and only local files are read")));
+        };
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
         let stopped = || context.progress.step(schema.name, 0, 0).is_err();
@@ -117,8 +120,8 @@ impl<'a> EngineQuery<'a> {
 
 impl<'a> EngineQuery<'a> {
     /// Runs a query with a short result; returns it by row and column.
-    fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Stop> {
-        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| stop_of(&self.name, fault))
+    fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, TableLoadError> {
+        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| load_error_of(&self.name, fault))
     }
 
     fn stopped(&self) -> bool {
@@ -134,7 +137,7 @@ impl<'a> EngineQuery<'a> {
     }
 
     /// Columns of the engine's table, and their binding to the schema.
-    fn columns(&self) -> Result<Columns<'a>, Stop> {
+    fn columns(&self) -> Result<Columns<'a>, TableLoadError> {
         let mut all = match self.context.snapshot {
             Some(snapshot) => snapshot.described.clone(),
             None => self.describe()?,
@@ -143,7 +146,7 @@ impl<'a> EngineQuery<'a> {
         let bound = bind(self.schema, self.manifest, &names)?;
         if self.context.snapshot.is_none() {
             if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
-                return Err(Stop::Unusable(format!("`{}` {reason}", self.name)));
+                return Err(TableLoadError::Unusable(format!("`{}` {reason}", self.name)));
             }
             self.spell(&mut all, &bound)?;
         }
@@ -152,7 +155,7 @@ impl<'a> EngineQuery<'a> {
         Ok(Columns { all, picked, bound })
     }
 
-    fn describe(&self) -> Result<Vec<EngineColumn>, Stop> {
+    fn describe(&self) -> Result<Vec<EngineColumn>, TableLoadError> {
         let what = match &self.asked.from {
             Relation::Table(table) => sql::table(table),
             Relation::Query(_) => self.from(),
@@ -162,7 +165,7 @@ impl<'a> EngineQuery<'a> {
     }
 
     /// Counts the rows; the answer includes the query that reads them.
-    fn look(&self) -> Result<Answer, Stop> {
+    fn prepare_answer(&self) -> Result<Answer, TableLoadError> {
         let columns = self.columns()?;
         let conditions = self.conditions(&columns);
         let counted = self.count(&columns, &conditions)?;
@@ -190,21 +193,21 @@ impl<'a> EngineQuery<'a> {
 
     /// Whether the SQL conditions keep exactly the rows that `where` keeps.
     fn is_exact(&self, columns: &Columns<'_>) -> bool {
-        self.manifest.keep.iter().all(|(name, keep)| match columns.of_condition(name) {
-            (Some(column), ours) => sql::is_exact(keep, column, ours.map(|bound| bound.column.kind)),
+        self.manifest.filters.iter().all(|(name, filter)| match columns.of_condition(name) {
+            (Some(column), ours) => sql::is_exact(filter, column, ours.map(|bound| bound.column.kind)),
             (None, _) => false,
         })
     }
 
     /// `where` in SQL, as far as it can be expressed without losing a row.
     fn conditions(&self, columns: &Columns<'_>) -> Vec<String> {
-        let condition = |(name, keep): &(String, _)| {
+        let condition = |(name, filter): &(String, _)| {
             let (column, ours) = columns.of_condition(name);
             // A column that the loader converts is filtered by the loader.
             let column = column.filter(|_| ours.is_none_or(is_plain))?;
-            sql::condition(keep, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
+            sql::condition(filter, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
         };
-        let said: Vec<String> = self.manifest.keep.iter().filter_map(condition).collect();
+        let said: Vec<String> = self.manifest.filters.iter().filter_map(condition).collect();
         // Where the server does not accept so long a query, all rows come and the loader filters them.
         let takes = || self.engine.known(&|| self.stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
         if self.context.snapshot.is_some() || takes() { said } else { Vec::new() }

@@ -11,16 +11,15 @@ use super::{
     LoadContext,
     bind::{Bound, bind},
     column::{every_row, gather, gather_named},
-    fill,
-    manners::{Manners, is_number},
-    others, units,
+    column_formats::{ColumnFormats, is_number},
+    fill, others, units,
 };
 use crate::dataset::{
-    coerce::{Coerced, cell::RawCell, digits::Digits, list, written::Formats},
+    coerce::{Coerced, cell::RawCell, date_format::DateFormatGuess, float_detector::FloatDetector, list},
     findings::{Finding, Findings, Severity},
     invariants::{
         self,
-        series::{Observed, Series},
+        in_order::{SeriesChecker, TokenStatistic},
     },
     manifest::{TableManifest, Unit},
     schema::{self, Kind, Need, TableSchema},
@@ -46,8 +45,8 @@ pub(in crate::dataset) struct FileRows<'a> {
     pub unread: BTreeMap<&'static str, (u64, u64)>,
     /// State learnt while the file is read.
     pub state: FileState,
-    /// Formats of unparsable times, by column.
-    pub written: BTreeMap<&'static str, Formats>,
+    /// Guessed formats of unparsable times, by column.
+    pub date_formats: BTreeMap<&'static str, DateFormatGuess>,
     /// Row number in the file of each row of `frames`.
     pub numbers: Vec<u32>,
     pub frames: Vec<DataFrame>,
@@ -66,9 +65,10 @@ pub(in crate::dataset) struct Unread {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FileState {
     /// Statistics of the kept rows, in their order.
-    pub series: Series,
+    pub series: SeriesChecker,
     /// Number and time formats of its columns.
-    pub manners: Manners,
+    #[serde(rename = "manners")]
+    pub formats: ColumnFormats,
     /// Number of transfers that got their time from `blocks`.
     pub timed: u64,
     /// Whether columns outside the schema are kept.
@@ -77,7 +77,7 @@ pub(crate) struct FileState {
     pub approximate: BTreeSet<String>,
     /// Digit statistics of amounts written as text, by column.
     #[serde(default)]
-    pub digits: BTreeMap<String, Digits>,
+    pub digits: BTreeMap<String, FloatDetector>,
 }
 
 /// Maximum number of series in a file whose state is stored with a cached table.
@@ -139,7 +139,7 @@ impl<'a> FileRows<'a> {
             broken: 0,
             unread: BTreeMap::new(),
             state: FileState::default(),
-            written: BTreeMap::new(),
+            date_formats: BTreeMap::new(),
             numbers: Vec::new(),
             frames: Vec::new(),
         }
@@ -170,7 +170,7 @@ impl FileRows<'_> {
         if self.rows == batch.height as u64 {
             self.note_units(&bound);
         }
-        self.note_digits(&batch, &bound);
+        self.detect_floats(&batch, &bound);
         let mut rows = self.kept_rows(&batch, &bound)?;
         let exploded = self.explode(&batch, &bound, &mut rows)?;
         let every = every_row(&rows, batch.height);
@@ -250,14 +250,14 @@ impl FileRows<'_> {
     }
 
     /// Ends the file: adds findings about the order of its rows. Returns figures to be cross-checked against other tables.
-    pub(in crate::dataset) fn end(&mut self) -> Vec<Observed> {
+    pub(in crate::dataset) fn end(&mut self) -> Vec<TokenStatistic> {
         self.sum_up();
         self.conclude()
     }
 
     /// Schema columns whose amounts went through floating point, by their type or by the look of their digits.
     pub(in crate::dataset) fn approximate(&self) -> BTreeSet<String> {
-        let told = self.state.digits.iter().filter(|(_, digits)| digits.are_floats()).map(|(name, _)| name.clone());
+        let told = self.state.digits.iter().filter(|(_, detector)| detector.are_floats()).map(|(name, _)| name.clone());
         self.state.approximate.iter().cloned().chain(told).collect()
     }
 
@@ -280,20 +280,20 @@ impl FileRows<'_> {
             let all = format!("empty in all {rows} rows, and expected {} in every one; they are rejected", column.kind.expectation());
             self.findings.tell_once(self.file, column.name, &reason_if_empty(column), rows, all);
         }
-        for (name, written) in &self.written {
-            if let (Some(column), Some(advice)) = (self.schema.column(name), written.advice(self.schema.name)) {
+        for (name, guess) in &self.date_formats {
+            if let (Some(column), Some(advice)) = (self.schema.column(name), guess.advice(self.schema.name)) {
                 let outcome = if column.need == Need::Cell { "their rows are rejected" } else { "their cells are left empty" };
                 let all = format!("{advice}; until then {outcome}");
-                self.findings.tell_once(self.file, name, &reason_if_bad(column, column.kind.expectation()), written.count(), all);
+                self.findings.tell_once(self.file, name, &reason_if_bad(column, column.kind.expectation()), guess.count(), all);
             }
         }
     }
 
     /// Adds findings about the file as a whole.
-    pub(super) fn conclude(&mut self) -> Vec<Observed> {
-        let (broken, observed) = told(std::mem::take(&mut self.state), self.file, &mut self.findings);
+    pub(super) fn conclude(&mut self) -> Vec<TokenStatistic> {
+        let (broken, statistics) = told(std::mem::take(&mut self.state), self.file, &mut self.findings);
         self.broken += broken;
-        observed
+        statistics
     }
 
     /// Appends the rows that are not rejected.
@@ -396,7 +396,7 @@ impl FileRows<'_> {
                 None => format!("{}{}", column.kind.expectation(), nested(&issue.value)),
             };
             if matches!(column.kind, Kind::Time | Kind::Date) && bound.rule.format.is_none() {
-                self.written.entry(column.name).or_default().note(&issue.value);
+                self.date_formats.entry(column.name).or_default().note(&issue.value);
             }
             self.finding(severity, number, Some(column.name), Some(issue.value), reason_if_bad(column, &expected));
         }
@@ -414,15 +414,15 @@ impl FileRows<'_> {
 
 /// Adds findings about a file's formats and about anomalies in the order of its rows; returns the number of such rows, and figures to be
 /// cross-checked against other tables.
-fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Observed>) {
-    for (column, reason) in state.manners.told() {
+fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<TokenStatistic>) {
+    for (column, reason) in state.formats.descriptions() {
         findings.add(Finding::new(Severity::Note, file, reason).column(&column));
     }
     if state.timed > 0 {
         let reason = format!("{} rows without a time have that of their block, from `blocks`", state.timed);
         findings.add(Finding::new(Severity::Note, file, reason).column("timestamp"));
     }
-    let (odd, observed) = state.series.end(file);
+    let (odd, statistics) = state.series.end(file);
     let mut broken = 0;
     for odd in odd {
         let (column, reason) = (odd.rule().column(), odd.rule().reason());
@@ -430,5 +430,5 @@ fn told(state: FileState, file: &str, findings: &mut Findings) -> (u64, Vec<Obse
         findings.count_more(file, Some(column), &reason, odd.count.saturating_sub(1));
         broken += odd.count;
     }
-    (broken, observed)
+    (broken, statistics)
 }

@@ -3,10 +3,10 @@
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::{LoadContext, file::FileState, identity, others, table::Stop};
+use super::{LoadContext, file::FileState, identity, others, table::TableLoadError};
 use crate::{
     dataset::{
-        cache::{CacheBuildError, CacheBuilder, CacheOptions, Key, KeyFile, LargeTable, LoadReport, Place},
+        cache::{CacheBuildError, CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport},
         manifest::TableManifest,
         progress::Cancelled,
         schema::TableSchema,
@@ -21,13 +21,13 @@ pub(super) struct Gathered {
     /// File and row number of each row.
     pub origins: Vec<(u32, u32)>,
     pub import: Option<CacheBuilder>,
-    pub place: Option<Place>,
+    pub location: Option<EntryLocation>,
     options: CacheOptions,
 }
 
 impl Gathered {
-    pub(super) fn new(place: Option<Place>, options: &CacheOptions) -> Self {
-        Self { held: None, origins: Vec::new(), import: None, place, options: options.clone() }
+    pub(super) fn new(location: Option<EntryLocation>, options: &CacheOptions) -> Self {
+        Self { held: None, origins: Vec::new(), import: None, location, options: options.clone() }
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -41,15 +41,15 @@ impl Gathered {
         at: u32,
         frames: &mut Vec<DataFrame>,
         numbers: &mut Vec<u32>,
-        wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
-    ) -> Result<(), Stop> {
+        check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
+    ) -> Result<(), TableLoadError> {
         if self.import.is_none() {
             let rows = (self.origins.len() + numbers.len()) as u64;
-            let Some(place) = self.place.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
-            if self.begin(&place, schema, wanted)?.is_some() {
+            let Some(location) = self.location.clone().filter(|_| rows >= self.options.rows_min.max(1)) else { return Ok(()) };
+            if self.begin(&location, schema, check_cancelled)?.is_some() {
                 // Another program began the import meanwhile and was interrupted: it restarts.
                 self.import.take().into_iter().for_each(CacheBuilder::abandon);
-                self.begin(&place, schema, wanted)?;
+                self.begin(&location, schema, check_cancelled)?;
             }
             if let (Some(import), Some(held)) = (&mut self.import, self.held.take()) {
                 let origins = std::mem::take(&mut self.origins);
@@ -75,15 +75,15 @@ impl Gathered {
     /// Begins the import, or resumes an interrupted one; stops if another program has built the table meanwhile.
     pub(super) fn begin(
         &mut self,
-        place: &Place,
+        location: &EntryLocation,
         schema: &'static TableSchema,
-        wanted: &mut dyn FnMut() -> Result<(), Cancelled>,
-    ) -> Result<Option<ReadState>, Stop> {
-        let lock = place.lock(wanted).map_err(|Cancelled| Stop::Cancelled)?.map_err(CacheBuildError::from)?;
-        if let Some((table, report)) = place.open(schema) {
-            return Err(Stop::Ready(Box::new((table, report))));
+        check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
+    ) -> Result<Option<ReadState>, TableLoadError> {
+        let lock = location.lock(check_cancelled).map_err(|Cancelled| TableLoadError::Cancelled)?.map_err(CacheBuildError::from)?;
+        if let Some((table, report)) = location.open(schema) {
+            return Err(TableLoadError::Ready(Box::new((table, report))));
         }
-        let (import, state) = CacheBuilder::begin(place, &lock, schema, &self.options)?;
+        let (import, state) = CacheBuilder::begin(location, &lock, schema, &self.options)?;
         self.import = Some(import);
         Ok(state)
     }
@@ -135,28 +135,28 @@ pub(super) fn takes_a_while(
     manifest: &TableManifest,
     files: &[LocatedFile],
 ) -> bool {
-    let bytes: u64 = files.iter().filter_map(|file| super::table::stamp(file).ok()).map(|(bytes, _)| bytes).sum();
-    let large = |place: &Place| place.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
-    place(context, schema, manifest, files).is_some_and(|placed| !placed.place.is_there() && large(&placed.place))
+    let bytes = super::table::total_bytes(files);
+    let large = |location: &EntryLocation| location.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
+    cache_location(context, schema, manifest, files).is_some_and(|cached| !cached.location.exists() && large(&cached.location))
 }
 
 /// Location of a table in the cache.
-pub(super) struct Placed {
-    pub(super) place: Place,
+pub(super) struct CacheLocation {
+    pub(super) location: EntryLocation,
     /// Its cache key without its files.
     pub(super) stem: Key,
     pub(super) files: Vec<KeyFile>,
 }
 
 /// Location of the table in the cache, if it may be large and there is a cache.
-pub(super) fn place(
+pub(super) fn cache_location(
     context: &LoadContext<'_>,
     schema: &'static TableSchema,
     manifest: &TableManifest,
     files: &[LocatedFile],
-) -> Option<Placed> {
+) -> Option<CacheLocation> {
     let cache = context.cache.folder.as_deref()?;
-    crate::dataset::cache::kept(schema)?;
+    crate::dataset::cache::stored_columns(schema)?;
     let keys: Option<Vec<KeyFile>> = files.iter().map(|file| key_of(file, context.growing)).collect();
     let keys = keys?;
     // A row takes a byte at least, except in repetitive columns, which fit into memory as well.
@@ -164,8 +164,8 @@ pub(super) fn place(
         return None;
     }
     let key = |files: &[KeyFile]| Key::of(schema, manifest, &context.decimals, &context.blocks.files, files);
-    match Place::new(cache, &key(&keys), context.cache.sorting) {
-        Ok(place) => Some(Placed { place, stem: key(&[]), files: keys }),
+    match EntryLocation::new(cache, &key(&keys), context.cache.sorting) {
+        Ok(location) => Some(CacheLocation { location, stem: key(&[]), files: keys }),
         Err(error) => {
             tracing::warn!("the cache `{}` cannot be used, so `{}` is read into memory: {error}", cache.display(), schema.name);
             None
@@ -177,11 +177,11 @@ pub(super) fn place(
 fn key_of(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
     if let Some(object) = &file.object {
         let (path, bytes) = (file.path.clone(), object.bytes);
-        return Some(KeyFile { path, bytes, modified: 0, ends: identity::mark(object), lines: bytes });
+        return Some(KeyFile { path, bytes, modified: 0, ends: identity::of_object(object), lines: bytes });
     }
     if let Some(answer) = &file.answer {
         let (path, bytes) = (file.path.clone(), answer.bytes());
-        return Some(KeyFile { path, bytes, modified: 0, ends: identity::answered(answer), lines: bytes });
+        return Some(KeyFile { path, bytes, modified: 0, ends: identity::of_answer(answer), lines: bytes });
     }
     let meta = std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
     let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());

@@ -20,12 +20,12 @@ const END: u64 = 64 << 10;
 const TIP: u64 = 4 << 10;
 
 /// Like `ends`, for a remote file: the hash of its ETag.
-pub(crate) fn mark(object: &Object) -> [u8; 32] {
-    Sha256::digest(object.mark.as_deref().unwrap_or_default().as_bytes()).into()
+pub(crate) fn of_object(object: &Object) -> [u8; 32] {
+    Sha256::digest(object.version_tag.as_deref().unwrap_or_default().as_bytes()).into()
 }
 
 /// Like `ends`, for the rows of a query: the hash of their count and checksum.
-pub(crate) fn answered(answer: &Answer) -> [u8; 32] {
+pub(crate) fn of_answer(answer: &Answer) -> [u8; 32] {
     Sha256::digest(answer.mark.as_bytes()).into()
 }
 

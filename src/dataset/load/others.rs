@@ -8,7 +8,7 @@ use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series
 use super::{bind::Bound, column::gather_named, path};
 use crate::{
     dataset::{
-        coerce::{self, cell::is_null_word, manner::Manner},
+        coerce::{self, cell::is_null_word, notation::Notation},
         manifest::ColumnManifest,
         schema::{Column as SchemaColumn, Kind, Need, TableSchema},
         source::SourceBatch,
@@ -98,7 +98,7 @@ fn typed(column: &Column) -> Column {
     let times: &[Kind] = if plain { &[] } else { &[Kind::Boolean, Kind::Time] };
     for kind in numbers.iter().chain(times) {
         let ours = SchemaColumn { name: "", kind: *kind, need: Need::Optional, meaning: "", aliases: &[] };
-        let read = coerce::coerce_texts(&ours, texts, &ColumnManifest::default(), Manner::default());
+        let read = coerce::coerce_texts(&ours, texts, &ColumnManifest::default(), Notation::default());
         if read.issues.is_empty() && read.column.null_count() == texts.null_count() {
             return read.column;
         }

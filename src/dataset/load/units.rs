@@ -5,7 +5,7 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 use super::{LoadContext, bind::Bound};
 use crate::dataset::{
     address::Address,
-    coerce::{cell::RawCell, manner::Manner, plain_float, raw_amount, smallest_units},
+    coerce::{cell::RawCell, notation::Notation, plain_float, raw_amount, smallest_units},
     manifest::{Unit, columns::power_of_ten},
     schema::TableSchema,
 };
@@ -34,7 +34,7 @@ pub(super) fn converted(
     let decimals = Decimals::of(context, schema, columns);
     let mut issues = Vec::new();
     let mut tell = |row: usize, reason: &'static str| issues.push((row, cells[row].shown(), reason));
-    let manner = Manner { decimal: bound.rule.decimal, days: false };
+    let notation = Notation { decimal: bound.rule.decimal, days: false };
     let filled = if column.dtype() == &DataType::String {
         let given: Vec<Option<String>> =
             column.str().map_or_else(|_| Vec::new(), |texts| texts.iter().map(|text| text.map(str::to_owned)).collect());
@@ -47,7 +47,7 @@ pub(super) fn converted(
                 tell(row, NO_DECIMALS);
                 return None;
             };
-            smallest_units(cell, decimals, manner.decimal, bound.rule.approximate).unwrap_or_else(|_| {
+            smallest_units(cell, decimals, notation.decimal, bound.rule.approximate).unwrap_or_else(|_| {
                 tell(row, NOT_WHOLE);
                 None
             })
@@ -60,8 +60,8 @@ pub(super) fn converted(
                 return given.get(row).copied().flatten();
             }
             let read = match bound.unit {
-                Some(Unit::Usd) => priced(columns, row, cell, manner),
-                Some(Unit::Token) => worth(columns, row, cell, manner),
+                Some(Unit::Usd) => priced(columns, row, cell, notation),
+                Some(Unit::Token) => worth(columns, row, cell, notation),
                 _ => match decimals.get(row) {
                     Some(decimals) => raw_amount(cell, decimals).map_err(|_| NOT_RAW),
                     None => Err(NO_DECIMALS),
@@ -104,15 +104,15 @@ fn float(columns: &[Column], name: &str, row: usize) -> Option<f64> {
 }
 
 /// Converts a volume in USD to tokens, by the candle's typical price: the mean of high, low and close.
-fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, manner: Manner) -> Result<Option<f64>, &'static str> {
-    let Some(usd) = plain_float(cell, manner).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
+fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation) -> Result<Option<f64>, &'static str> {
+    let Some(usd) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
     let prices: Option<Vec<f64>> = ["high", "low", "close"].iter().map(|name| float(columns, name, row)).collect();
     let typical = prices.map(|prices| prices.iter().sum::<f64>() / 3.0).filter(|price| *price > 0.0 && price.is_finite());
     typical.map(|price| Some(usd / price)).ok_or(NO_PRICE)
 }
 
 /// Converts an amount of the row's token to USD, by its price.
-fn worth(columns: &[Column], row: usize, cell: &RawCell<'_>, manner: Manner) -> Result<Option<f64>, &'static str> {
-    let Some(amount) = plain_float(cell, manner).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
+fn worth(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation) -> Result<Option<f64>, &'static str> {
+    let Some(amount) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
     float(columns, "price", row).filter(|price| *price > 0.0).map(|price| Some(amount * price)).ok_or(NO_PRICE)
 }

@@ -83,18 +83,18 @@ pub(super) fn list_texts(column: &Column) -> Vec<Option<String>> {
 }
 
 /// Bits of a number that compare like the numbers; both zeros are equal.
-pub(crate) fn rising(number: f64) -> u64 {
+pub(crate) fn order_key_f64(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
-/// Like `rising`, for an integer.
-pub(crate) fn rising_whole(number: i64) -> u64 {
+/// Like `order_key_f64`, for an integer.
+pub(crate) fn order_key_i64(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
 /// The first eight bytes as a number, which compares like the text as far as they go.
-pub(crate) fn rising_bytes(bytes: &[u8]) -> u64 {
+pub(crate) fn order_key_bytes(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     first.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = *byte);
     u64::from_be_bytes(first)
@@ -104,12 +104,12 @@ pub(crate) fn rising_bytes(bytes: &[u8]) -> u64 {
 /// direction.
 pub(super) fn order_keys(frame: &DataFrame, column: &str) -> PolarsResult<Vec<u64>> {
     let (name, falls) = column.strip_prefix('-').map_or((column, false), |name| (name, true));
-    let turned = |rising: Option<u64>| rising.map_or(u64::MAX, |rising| if falls { !rising } else { rising });
+    let turned = |key: Option<u64>| key.map_or(u64::MAX, |key| if falls { !key } else { key });
     let column = frame.column(name)?;
     Ok(match column.dtype() {
-        DataType::Float64 => column.f64()?.iter().map(|number| turned(number.map(rising))).collect(),
-        DataType::String => column.str()?.iter().map(|text| turned(text.map(|text| rising_bytes(text.as_bytes())))).collect(),
-        _ => column.to_physical_repr().cast(&DataType::Int64)?.i64()?.iter().map(|number| turned(number.map(rising_whole))).collect(),
+        DataType::Float64 => column.f64()?.iter().map(|number| turned(number.map(order_key_f64))).collect(),
+        DataType::String => column.str()?.iter().map(|text| turned(text.map(|text| order_key_bytes(text.as_bytes())))).collect(),
+        _ => column.to_physical_repr().cast(&DataType::Int64)?.i64()?.iter().map(|number| turned(number.map(order_key_i64))).collect(),
     })
 }
 
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn numbers_keep_their_order_as_bits() {
         let numbers = [f64::NEG_INFINITY, -2.0, -1e-9, 0.0, 1e-9, 3.0, f64::INFINITY];
-        assert!(numbers.windows(2).all(|pair| rising(pair[0]) < rising(pair[1])));
-        assert_eq!(rising(-0.0), rising(0.0));
-        assert!([i64::MIN, -1, 0, 7].windows(2).all(|pair| rising_whole(pair[0]) < rising_whole(pair[1])));
+        assert!(numbers.windows(2).all(|pair| order_key_f64(pair[0]) < order_key_f64(pair[1])));
+        assert_eq!(order_key_f64(-0.0), order_key_f64(0.0));
+        assert!([i64::MIN, -1, 0, 7].windows(2).all(|pair| order_key_i64(pair[0]) < order_key_i64(pair[1])));
     }
 }

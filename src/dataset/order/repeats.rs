@@ -2,7 +2,7 @@
 //! holding all of them.
 
 use std::{
-    collections::{BTreeMap, BinaryHeap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     io,
     path::Path,
 };
@@ -11,7 +11,7 @@ use polars::prelude::{DataFrame, IdxCa, IdxSize, IntoColumn, NamedFrom, PolarsRe
 
 use super::{
     keys::{hashes, keyless},
-    spool::Spool,
+    spill::SpillFile,
 };
 use crate::dataset::{
     findings::KEPT_PER_REASON,
@@ -23,47 +23,53 @@ const BUCKETS: usize = 64;
 
 /// Dropped rows: their number per file, and the first ones.
 #[derive(Debug, Default)]
-pub(crate) struct Dropped {
-    counts: BTreeMap<u32, u64>,
-    /// Per file a max-heap of (position, row): the latest is on top.
-    first: BTreeMap<u32, BinaryHeap<(u32, u32)>>,
-    /// For the first ones: the position of the row kept instead of each.
-    kept: HashMap<u32, u32>,
+pub(crate) struct DroppedRows {
+    files: BTreeMap<u32, DroppedOfFile>,
     /// The dropped rows and those kept instead, by position, until they are compared.
     rows: HashMap<u32, DataFrame>,
-    /// By position of the dropped row.
-    differences: HashMap<u32, Difference>,
 }
 
-impl Dropped {
-    /// Records a dropped row; returns whether a finding is kept of it, as far as is known.
-    pub(crate) fn add(&mut self, place: u32, file: u32, row: u32) -> bool {
-        *self.counts.entry(file).or_default() += 1;
-        let first = self.first.entry(file).or_default();
-        first.push((place, row));
-        let beyond = if first.len() as u64 > KEPT_PER_REASON { first.pop() } else { None };
-        if let Some((beyond, _)) = beyond {
-            self.differences.remove(&beyond);
-            self.kept.remove(&beyond);
+/// Dropped rows of one file.
+#[derive(Debug, Default)]
+struct DroppedOfFile {
+    count: u64,
+    /// The first ones, by position in the input.
+    first: BTreeMap<u32, DroppedRow>,
+}
+
+/// A dropped row of which a finding is kept.
+#[derive(Debug)]
+pub(crate) struct DroppedRow {
+    /// Number in its file.
+    row: u32,
+    /// Position of the row kept instead, until the two are compared.
+    kept: Option<u32>,
+    pub(crate) difference: Option<Difference>,
+}
+
+impl DroppedRows {
+    /// Records a dropped row; returns it if a finding is kept of it, as far as is known.
+    pub(crate) fn add(&mut self, position: u32, file: u32, row: u32) -> Option<&mut DroppedRow> {
+        let of_file = self.files.entry(file).or_default();
+        of_file.count += 1;
+        of_file.first.insert(position, DroppedRow { row, kept: None, difference: None });
+        if of_file.first.len() as u64 > KEPT_PER_REASON {
+            of_file.first.pop_last();
         }
-        beyond.is_none_or(|(beyond, _)| beyond != place)
+        of_file.first.get_mut(&position)
     }
 
-    /// Records the difference between the row at a position and the one kept instead.
-    pub(crate) fn differs(&mut self, place: u32, difference: Option<Difference>) {
-        self.differences.extend(difference.map(|difference| (place, difference)));
-    }
-
-    /// Collects the rows of a frame that findings will compare; `places` are their positions in the input.
-    pub(crate) fn meet(&mut self, frame: &DataFrame, places: &[u32]) {
-        if self.kept.is_empty() {
+    /// Collects the rows of a frame that findings will compare; `positions` are theirs in the input.
+    pub(crate) fn collect(&mut self, frame: &DataFrame, positions: &[u32]) {
+        let first = self.files.values().flat_map(|of_file| &of_file.first);
+        let wanted: HashSet<u32> = first.filter_map(|(position, dropped)| Some([*position, dropped.kept?])).flatten().collect();
+        if wanted.is_empty() {
             return;
         }
-        let wanted: HashSet<u32> = self.kept.iter().flat_map(|(row, kept)| [*row, *kept]).collect();
-        for (row, place) in places.iter().enumerate().filter(|(_, place)| wanted.contains(place)) {
+        for (row, position) in positions.iter().enumerate().filter(|(_, position)| wanted.contains(position)) {
             // `take`, as a slice would keep the whole frame in memory.
             if let Ok(own) = frame.take(&IdxCa::from_vec("row".into(), vec![row as IdxSize])) {
-                self.rows.insert(*place, own);
+                self.rows.insert(*position, own);
             }
         }
     }
@@ -71,29 +77,29 @@ impl Dropped {
     /// Compares the collected rows. `owner` gives the token of a row, which is no column of it.
     pub(crate) fn compare(&mut self, schema: &TableSchema, owner: impl Fn(&DataFrame) -> Option<String>) {
         let whose = schema.order.first().copied().filter(|whose| !schema.key.contains(whose));
-        for (row, kept) in std::mem::take(&mut self.kept) {
-            let (Some(a), Some(b)) = (self.rows.get(&row), self.rows.get(&kept)) else { continue };
+        for (position, dropped) in self.files.values_mut().flat_map(|of_file| &mut of_file.first) {
+            let Some(kept) = dropped.kept.take() else { continue };
+            let (Some(a), Some(b)) = (self.rows.get(position), self.rows.get(&kept)) else { continue };
             let others = whose.zip(owner(a).zip(owner(b))).filter(|(_, (a, b))| a != b);
             let difference = others.map(|(whose, (a, b))| (whose, format!("{a}, then {b}")));
-            let difference = difference.or_else(|| repeats::between(schema, (a, 0), (b, 0)));
-            self.differences.extend(difference.map(|difference| (row, difference)));
+            dropped.difference = difference.or_else(|| repeats::between(schema, (a, 0), (b, 0)));
         }
         self.rows.clear();
     }
 
     /// File, row and difference of those with a finding, in input order.
     pub(crate) fn first(&self) -> Vec<(u32, u32, Option<Difference>)> {
-        let mut all: Vec<(u32, u32, u32)> = Vec::new();
-        for (file, first) in &self.first {
-            all.extend(first.iter().map(|(place, row)| (*place, *file, *row)));
+        let mut all: Vec<(u32, u32, &DroppedRow)> = Vec::new();
+        for (file, of_file) in &self.files {
+            all.extend(of_file.first.iter().map(|(position, dropped)| (*position, *file, dropped)));
         }
-        all.sort_unstable();
-        all.into_iter().map(|(place, file, row)| (file, row, self.differences.get(&place).cloned())).collect()
+        all.sort_unstable_by_key(|(position, ..)| *position);
+        all.into_iter().map(|(_, file, dropped)| (file, dropped.row, dropped.difference.clone())).collect()
     }
 
     /// Number of dropped rows per file.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.counts.iter().map(|(file, count)| (*file, *count))
+        self.files.iter().map(|(file, of_file)| (*file, of_file.count))
     }
 }
 
@@ -118,27 +124,27 @@ pub(crate) fn side_by_side(schema: &TableSchema) -> bool {
 }
 
 /// Spill file of the keys of the rows so far.
-pub(crate) struct KeySpool {
-    spool: Spool,
+pub(crate) struct KeySpillFile {
+    spill: SpillFile,
     schema: &'static TableSchema,
 }
 
-impl KeySpool {
+impl KeySpillFile {
     /// Creates the file, or reopens the first `resume` bytes that an earlier run left; none for a table without a key, or whose duplicates
     /// are adjacent once sorted.
     pub(crate) fn open(path: &Path, schema: &'static TableSchema, resume: Option<u64>) -> io::Result<Option<Self>> {
         if schema.key.is_empty() || side_by_side(schema) {
             return Ok(None);
         }
-        let spool = match resume {
-            Some(length) => Spool::reopen(path, BUCKETS, length)?,
-            None => Spool::create(path, BUCKETS)?,
+        let spill = match resume {
+            Some(length) => SpillFile::reopen(path, BUCKETS, length)?,
+            None => SpillFile::create(path, BUCKETS)?,
         };
-        Ok(Some(Self { spool, schema }))
+        Ok(Some(Self { spill, schema }))
     }
 
-    /// Adds the keys of some rows of a file, the first of which is at `place` in the input.
-    pub(crate) fn add(&mut self, frame: &DataFrame, place: u32, file: u32, numbers: &[u32]) -> io::Result<()> {
+    /// Adds the keys of some rows of a file, the first of which is at `position` in the input.
+    pub(crate) fn add(&mut self, frame: &DataFrame, position: u32, file: u32, numbers: &[u32]) -> io::Result<()> {
         let failed = io::Error::other;
         let hashes = hashes(frame, self.schema.key).map_err(failed)?;
         let keyless = keyless(self.schema, frame).map_err(failed)?;
@@ -148,40 +154,40 @@ impl KeySpool {
         let columns = [
             Series::new("low".into(), keyed.iter().map(|row| hashes[*row] as u64).collect::<Vec<_>>()),
             Series::new("high".into(), high),
-            Series::new("place".into(), keyed.iter().map(|row| place + *row as u32).collect::<Vec<_>>()),
+            Series::new("place".into(), keyed.iter().map(|row| position + *row as u32).collect::<Vec<_>>()),
             Series::new("file".into(), vec![file; keyed.len()]),
             Series::new("row".into(), keyed.iter().map(|row| numbers[*row]).collect::<Vec<_>>()),
         ];
         let frame = DataFrame::new(keyed.len(), columns.into_iter().map(IntoColumn::into_column).collect()).map_err(failed)?;
-        self.spool.add(frame, &buckets)
+        self.spill.add(frame, &buckets)
     }
 
     /// Flushes the buffer; returns the length of the file.
     pub(crate) fn flush(&mut self) -> io::Result<u64> {
-        self.spool.flush()
+        self.spill.flush()
     }
 
     /// Positions of all but the last row of each key, in order.
-    pub(crate) fn repeats(&mut self, dropped: &mut Dropped) -> io::Result<Vec<u32>> {
+    pub(crate) fn repeats(&mut self, dropped: &mut DroppedRows) -> io::Result<Vec<u32>> {
         self.flush()?;
-        let mut places = Vec::new();
+        let mut positions = Vec::new();
         for bucket in 0..BUCKETS {
-            let Some(frame) = self.spool.whole(bucket)? else { continue };
+            let Some(frame) = self.spill.whole(bucket)? else { continue };
             let mut rows = rows(&frame).map_err(io::Error::other)?;
             drop(frame);
             rows.sort_unstable();
             for same in rows.chunk_by(|a, b| a.0 == b.0) {
                 let Some(((_, kept, ..), others)) = same.split_last() else { continue };
-                for &(_, place, file, row) in others {
-                    if dropped.add(place, file, row) {
-                        dropped.kept.insert(place, *kept);
+                for &(_, position, file, row) in others {
+                    if let Some(first) = dropped.add(position, file, row) {
+                        first.kept = Some(*kept);
                     }
-                    places.push(place);
+                    positions.push(position);
                 }
             }
         }
-        places.sort_unstable();
-        Ok(places)
+        positions.sort_unstable();
+        Ok(positions)
     }
 }
 
@@ -189,6 +195,6 @@ impl KeySpool {
 fn rows(frame: &DataFrame) -> PolarsResult<Vec<(u128, u32, u32, u32)>> {
     let long = |name: &str| frame.column(name)?.u64()?.cont_slice();
     let short = |name: &str| frame.column(name)?.u32()?.cont_slice();
-    let (low, high, place, file, row) = (long("low")?, long("high")?, short("place")?, short("file")?, short("row")?);
-    Ok((0..frame.height()).map(|i| (u128::from(high[i]) << 64 | u128::from(low[i]), place[i], file[i], row[i])).collect())
+    let (low, high, position, file, row) = (long("low")?, long("high")?, short("place")?, short("file")?, short("row")?);
+    Ok((0..frame.height()).map(|i| (u128::from(high[i]) << 64 | u128::from(low[i]), position[i], file[i], row[i])).collect())
 }

@@ -18,7 +18,7 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, read_at::ReadAt, sane};
+use super::{BATCH_ROWS, ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, read_at::ReadAt, size_limits};
 use crate::untrusted::guarded;
 
 /// Bytes of read-ahead.
@@ -64,7 +64,7 @@ struct Message {
 
 impl Messages {
     fn read(&self, bytes: std::ops::Range<u64>) -> PolarsResult<Vec<u8>> {
-        polars_ensure!(bytes.start <= bytes.end && bytes.end <= self.bytes, ComputeError: sane::DAMAGED);
+        polars_ensure!(bytes.start <= bytes.end && bytes.end <= self.bytes, ComputeError: size_limits::DAMAGED);
         let mut read = vec![0; usize::try_from(bytes.end - bytes.start).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?];
         self.file.read_exact_at(&mut read, bytes.start)?;
         Ok(read)
@@ -82,15 +82,17 @@ impl Messages {
             Ok(-1) => number()?,
             first => first?,
         };
-        let Ok(length) = u64::try_from(length) else { polars_bail!(ComputeError: sane::DAMAGED) };
+        let Ok(length) = u64::try_from(length) else { polars_bail!(ComputeError: size_limits::DAMAGED) };
         if length == 0 {
             return Ok(None);
         }
         let body = at.saturating_add(length);
         let text = self.read(at..body)?;
-        let Ok(size) = u64::try_from(MessageRef::read_as_root(&text)?.body_length()?) else { polars_bail!(ComputeError: sane::DAMAGED) };
+        let Ok(size) = u64::try_from(MessageRef::read_as_root(&text)?.body_length()?) else {
+            polars_bail!(ComputeError: size_limits::DAMAGED)
+        };
         let end = body.checked_add(size).filter(|end| *end <= self.bytes);
-        let Some(end) = end else { polars_bail!(ComputeError: sane::DAMAGED) };
+        let Some(end) = end else { polars_bail!(ComputeError: size_limits::DAMAGED) };
         Ok(Some(Message { text, body: body..end }))
     }
 
@@ -152,7 +154,7 @@ impl IpcRows {
     fn decode(&mut self, message: &Message) -> PolarsResult<()> {
         let text = MessageRef::read_as_root(&message.text)?;
         let body = self.messages.read(message.body.clone())?;
-        sane::ipc_batch(&text, &body)?;
+        size_limits::ipc_batch(&text, &body)?;
         // The default validates every offset and text.
         let (mut body, mut scratch, checked) = (Cursor::new(body), Vec::new(), <_>::default());
         match text.header()? {

@@ -75,7 +75,7 @@ impl LocatedFile {
         Self { path: PathBuf::from(&answer.name), name: answer.name.clone(), object: None, answer: Some(Arc::new(answer)) }
     }
 
-    pub(crate) fn elsewhere(object: Object) -> Self {
+    pub(crate) fn remote(object: Object) -> Self {
         Self { path: PathBuf::from(&object.url), name: object.url.clone(), object: Some(object), answer: None }
     }
 }

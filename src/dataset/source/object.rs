@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::{kept::ObjectParts, read_at::ReadAt};
+use super::{downloads::ObjectParts, read_at::ReadAt};
 use crate::wire::{ByteSink, Fault, Object, PartFetch, Wire};
 
 /// Maximum bytes of a range request.

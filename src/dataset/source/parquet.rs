@@ -12,7 +12,7 @@ use polars_parquet::read::{
 use super::{
     ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns,
     read_at::{InOrder, ReadAt},
-    sane,
+    size_limits,
 };
 use crate::untrusted::guarded;
 
@@ -43,7 +43,7 @@ impl ParquetRows {
         let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
         let (metadata, schema) = guarded("Parquet", || {
             let metadata = read_metadata(&mut InOrder::at_places(Arc::clone(&file))?)?;
-            sane::parquet(bytes, &metadata)?;
+            size_limits::parquet(bytes, &metadata)?;
             let schema = infer_schema(&metadata)?;
             Ok((metadata, schema))
         })?;
@@ -105,7 +105,7 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
         let range = column.byte_range();
         let mut chunk = vec![0; (range.end - range.start) as usize];
         file.read_exact_at(&mut chunk, range.start)?;
-        let chunk = sane::parquet_column(chunk, column)?;
+        let chunk = size_limits::parquet_column(chunk, column)?;
         parts.push(BasicDecompressor::new(PageReader::new(Cursor::new(chunk), column, Vec::new(), usize::MAX), Vec::new()));
         types.push(&column.descriptor().descriptor.primitive_type);
     }

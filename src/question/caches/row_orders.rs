@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::dataset::cache::Places;
+use crate::dataset::cache::RowSelection;
 
 /// Maximum number of cached orders; each holds at most a million row indices in memory.
 const ORDERS_MAX: usize = 4;
@@ -13,23 +13,23 @@ const ORDERS_MAX: usize = 4;
 /// The rows of a query, in order.
 #[derive(Debug, Clone, Default)]
 pub struct OrderedRows {
-    pub places: Places,
+    pub places: RowSelection,
     /// All matching rows, unsorted, where `places` holds only the first of the sorted ones.
-    pub unsorted: Option<Places>,
+    pub unsorted: Option<RowSelection>,
 }
 
 impl OrderedRows {
     pub fn all(height: usize) -> Self {
-        Self::complete(Places::Run(0..height))
+        Self::complete(RowSelection::Run(0..height))
     }
 
-    pub(in crate::question) fn complete(places: Places) -> Self {
+    pub(in crate::question) fn complete(places: RowSelection) -> Self {
         Self { places, unsorted: None }
     }
 
     /// Number of rows in the complete order.
     pub fn total(&self) -> usize {
-        self.unsorted.as_ref().map_or(self.places.len(), Places::len)
+        self.unsorted.as_ref().map_or(self.places.len(), RowSelection::len)
     }
 }
 

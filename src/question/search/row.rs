@@ -79,7 +79,7 @@ pub const OWN: &str = "own_";
 pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
     let named = |own: &OwnColumn| {
         let taken = filter::column(own.name, TokenSummary::COLUMNS).is_some() || ["starred", "star", "watchlist"].contains(&own.name);
-        let name = if taken { names::lasting(&format!("{OWN}{}", own.name))? } else { own.name };
+        let name = if taken { names::intern(&format!("{OWN}{}", own.name))? } else { own.name };
         // A name with a blank or an operator in it cannot be used in a filter, but in a header.
         Some(filter::of_kind(name, own.kind, &[]))
     };

@@ -20,7 +20,7 @@ use crate::{
     analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer},
     dataset::{
         Table,
-        cache::Places,
+        cache::RowSelection,
         cell::{CellValue, in_frame},
         grid::Grid,
         schema::Kind,
@@ -218,7 +218,7 @@ impl Question for DescribeQuestion {
 /// Reads one column of the selected rows.
 struct ColumnReader<'a> {
     grid: &'a Grid,
-    places: &'a Places,
+    places: &'a RowSelection,
     column: &'a str,
     progress: &'a Progress,
 }

@@ -24,7 +24,7 @@ pub fn of(table: &Table) -> Vec<Column> {
     let new = table.others.columns().iter().filter(|column| table.schema.column(column.name()).is_none());
     let theirs = new.filter_map(|column| {
         let meaning = "a column of the file that is not ours";
-        Some(Column { name: names::lasting(column.name())?, kind: kind_of(column), need: Need::Optional, meaning, aliases: &[] })
+        Some(Column { name: names::intern(column.name())?, kind: kind_of(column), need: Need::Optional, meaning, aliases: &[] })
     });
     ours.chain(theirs).collect()
 }

@@ -13,7 +13,7 @@ use super::columns;
 use crate::{
     dataset::{
         Table,
-        cache::{Extent, Places, PlacesWriter, SortBy, first, rank},
+        cache::{Extent, RowSelection, RowSelectionWriter, SortBy, sort_rows, top_rows},
         candles::Interval,
         cell::{CellValue, in_frame},
         grid::Grid,
@@ -66,9 +66,9 @@ impl RowQuery {
     }
 
     /// Row indices that match the filter, in table order.
-    pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<Places> {
+    pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<RowSelection> {
         if self.filter.is_empty() {
-            return Ok(Places::Run(0..grid.height()));
+            return Ok(RowSelection::Run(0..grid.height()));
         }
         filtered(grid, &self.filter, &self.columns_read(table), progress)
     }
@@ -96,27 +96,28 @@ impl RowQuery {
     }
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
-    pub(super) fn sorted(&self, grid: &Grid, matching: Places, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
+    pub(super) fn sorted(&self, grid: &Grid, matching: RowSelection, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
         match (grid, self.sort.as_slice()) {
             (_, []) => Ok(OrderedRows::complete(matching)),
             (Grid::Memory(frame), sort) => {
                 // Polars cannot be cancelled midway; the total is unknown.
                 progress.step(0, 0)?;
-                Ok(OrderedRows::complete(Places::from(sorted_rows(frame, self.table, sort, &matching)?)))
+                Ok(OrderedRows::complete(RowSelection::from(sorted_rows(frame, self.table, sort, &matching)?)))
             }
             // The large table is stored in this order.
             (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
-                Ok(OrderedRows::complete(if sort.descending { Places::Backwards(Box::new(matching)) } else { matching }))
+                Ok(OrderedRows::complete(if sort.descending { RowSelection::Reversed(Box::new(matching)) } else { matching }))
             }
             (Grid::Large(table), sort) => {
                 let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
                 let by = SortBy { ties: &ties, ..SortBy::from((sort[0].column, sort[0].descending)) };
                 let step = |done, total| progress.step(done, total);
                 match count.filter(|_| matching.len() > table.sorting().at_once) {
-                    None => rank(table, by, &matching, step).map(OrderedRows::complete),
-                    Some(count) => {
-                        Ok(OrderedRows { places: Places::from(first(table, by, &matching, count, step)?), unsorted: Some(matching) })
-                    }
+                    None => sort_rows(table, by, &matching, step).map(OrderedRows::complete),
+                    Some(count) => Ok(OrderedRows {
+                        places: RowSelection::from(top_rows(table, by, &matching, count, step)?),
+                        unsorted: Some(matching),
+                    }),
                 }
             }
         }
@@ -148,7 +149,7 @@ impl Find for CompleteOrder {
 }
 
 /// Sorted row indices; missing values come last either way, and the sort is stable.
-fn sorted_rows(frame: &DataFrame, schema: &TableSchema, sort: &[Order], matching: &Places) -> Result<Vec<u32>> {
+fn sorted_rows(frame: &DataFrame, schema: &TableSchema, sort: &[Order], matching: &RowSelection) -> Result<Vec<u32>> {
     let failed = |error: polars::prelude::PolarsError| {
         tracing::warn!("sorting {}: {error}", schema.name);
         Problem::new(Code::Defect, "The rows cannot be sorted so: choose another column.")
@@ -201,10 +202,10 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<Places> {
+fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<RowSelection> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
-    let mut places = PlacesWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
+    let mut places = RowSelectionWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
     for chunks in (0..count).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(BATCH_CHUNKS) {
         let matching: Result<Vec<Vec<u32>>> = chunks
             .par_iter()
@@ -229,7 +230,7 @@ fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_r
         return Vec::new();
     }
     let names: Vec<&str> = columns_read.iter().map(|column| column.name).collect();
-    matching_in_frame(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, columns_read)
+    matching_in_frame(&grid.slice(rows.clone(), Some(&names)), &rows, filter, columns_read)
 }
 
 /// The minimum and maximum of a large table's column in these rows (the zone map), where known without reading them.

@@ -6,9 +6,9 @@ use super::{TableQuestion, columns, loaded_table, order::RowQuery, token_page::T
 use crate::{
     dataset::{
         Table,
-        cache::Places,
+        cache::RowSelection,
         grid::{Grid, Ordered},
-        shelf::Want,
+        in_place::FetchKey,
     },
     error::{Code, Problem, Result},
     question::{caches::OrderedRows, paging::TOP_ROWS_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot},
@@ -28,7 +28,7 @@ pub(super) struct PageRequest<'a> {
     key: String,
     /// For a remote table: the token of the page. `table` then holds the fetched rows: all of the token, or just the page's in table order.
     token_page: Option<TokenPage<'a>>,
-    fetch_key: Option<Want>,
+    fetch_key: Option<FetchKey>,
     /// Where the page begins: the row index in the table for `RowSource::Scan`, else the number of matching rows before it.
     start: usize,
 }
@@ -61,7 +61,8 @@ impl<'a> PageRequest<'a> {
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::decode(cursor, snapshot, &key)).transpose()?;
         let Cursor { start, token } = cursor.unwrap_or_default();
-        let token_page = table.shelf.as_deref().and_then(|shelf| TokenPage::first_matching(shelf, table.schema.name, &filter, token));
+        let token_page =
+            table.in_place.as_deref().and_then(|in_place| TokenPage::first_matching(in_place, table.schema.name, &filter, token));
         let query = RowQuery { table: table.schema, filter, sort };
         let fetch_key = token_page.as_ref().map(|token_page| token_page.fetch_key(&query, start, question.limit, whole));
         let fetched = token_page.as_ref().zip(fetch_key.as_ref()).and_then(|(token_page, key)| token_page.fetched_rows(table, key));
@@ -80,7 +81,7 @@ impl<'a> PageRequest<'a> {
     }
 
     /// The fetch requests for a page of a remote table.
-    pub(super) fn fetch_keys(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<Want> {
+    pub(super) fn fetch_keys(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
         // An invalid request is refused when it is answered.
         let request = PageRequest::read(question, snapshot, whole).ok().filter(|request| request.require_single_token(whole).is_ok());
         request.and_then(|request| request.fetch_key).into_iter().collect()
@@ -125,7 +126,7 @@ impl<'a> PageRequest<'a> {
     fn row_source(&self) -> RowSource {
         let is_large = matches!(self.grid, Grid::Large(_));
         match (&self.token_page, &self.fetch_key) {
-            (Some(token_page), Some(Want::Page { .. })) => RowSource::FetchedPage { total: token_page.count() },
+            (Some(token_page), Some(FetchKey::Page { .. })) => RowSource::FetchedPage { total: token_page.count() },
             _ if is_large && !self.query.filter.is_empty() && self.query.sort.is_empty() => RowSource::Scan,
             _ => RowSource::Order,
         }
@@ -143,7 +144,7 @@ impl<'a> PageRequest<'a> {
         rows.truncate(limit);
         // On the first page without a next one, all matches were seen.
         let total = (self.start == 0 && next.is_none()).then_some(rows.len() as u64);
-        Ok(Page { rows: self.rows(Places::from(rows), 0..limit), total, next })
+        Ok(Page { rows: self.rows(RowSelection::from(rows), 0..limit), total, next })
     }
 
     fn ordered_page(&self, limit: usize, progress: &Progress) -> Result<Page> {
@@ -186,7 +187,7 @@ impl<'a> PageRequest<'a> {
         Ok(order)
     }
 
-    fn rows(&self, places: Places, nth: Range<usize>) -> Ordered {
+    fn rows(&self, places: RowSelection, nth: Range<usize>) -> Ordered {
         Ordered { grid: self.grid.clone(), nth, places, columns: self.columns.clone() }.within()
     }
 
@@ -198,7 +199,7 @@ impl<'a> PageRequest<'a> {
 }
 
 /// Number of these ascending row indices below `row`.
-fn rows_before(places: &Places, count: usize, row: usize) -> usize {
+fn rows_before(places: &RowSelection, count: usize, row: usize) -> usize {
     let mut range = 0..count;
     while !range.is_empty() {
         let middle = range.start + range.len() / 2;

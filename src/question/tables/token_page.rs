@@ -5,7 +5,7 @@ use crate::{
     dataset::{
         Table, TableState,
         address::Address,
-        shelf::{Fetched, Shelf, Want},
+        in_place::{FetchKey, Fetched, InPlaceCache},
     },
     question::{
         filter::{FieldValue, Filter},
@@ -18,7 +18,7 @@ const TOKEN: &str = "token_address";
 
 /// The token of a page.
 pub(super) struct TokenPage<'a> {
-    shelf: &'a Shelf,
+    in_place: &'a InPlaceCache,
     table: &'static str,
     /// Its index among the table's tokens.
     pub(super) token_index: usize,
@@ -30,16 +30,16 @@ pub(super) struct TokenPage<'a> {
 
 impl<'a> TokenPage<'a> {
     /// The first token from index `from` on that matches the filter; `None` without one.
-    pub(super) fn first_matching(shelf: &'a Shelf, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
+    pub(super) fn first_matching(in_place: &'a InPlaceCache, table: &'static str, filter: &Filter, from: usize) -> Option<Self> {
         let (token_conditions, _) = filter.split(|column| column == TOKEN);
         let matches = |index: &usize| {
-            let text = shelf.tokens().get(*index).map(Address::to_string).unwrap_or_default();
+            let text = in_place.tokens().get(*index).map(Address::to_string).unwrap_or_default();
             token_conditions.matches(|_| Some(FieldValue::text(text.clone())))
         };
-        let mut matching = (from..shelf.tokens().len()).filter(matches);
+        let mut matching = (from..in_place.tokens().len()).filter(matches);
         let token_index = matching.next()?;
         let has_previous = (0..token_index).any(|index| matches(&index));
-        Some(Self { shelf, table, token_index, next_token: matching.next(), has_previous })
+        Some(Self { in_place, table, token_index, next_token: matching.next(), has_previous })
     }
 
     /// Whether the filter has conditions on other columns, for which rows must be read.
@@ -48,26 +48,26 @@ impl<'a> TokenPage<'a> {
     }
 
     pub(super) fn token(&self) -> Address {
-        self.shelf.tokens().get(self.token_index).copied().unwrap_or_default()
+        self.in_place.tokens().get(self.token_index).copied().unwrap_or_default()
     }
 
     /// Number of its rows.
     pub(super) fn count(&self) -> usize {
-        usize::try_from(self.shelf.count(&self.token())).unwrap_or(usize::MAX)
+        usize::try_from(self.in_place.count(&self.token())).unwrap_or(usize::MAX)
     }
 
     /// The fetch request for a page that begins at row `start` of the token.
-    pub(super) fn fetch_key(&self, query: &RowQuery, start: usize, limit: u64, whole: bool) -> Want {
+    pub(super) fn fetch_key(&self, query: &RowQuery, start: usize, limit: u64, whole: bool) -> FetchKey {
         let (table, token) = (self.table, self.token());
         if query.sort.is_empty() && !Self::has_row_conditions(&query.filter) && !whole {
-            return self.shelf.page(table, token, start as u64, limit);
+            return self.in_place.page(table, token, start as u64, limit);
         }
-        Want::Rows { table, token }
+        FetchKey::Rows { table, token }
     }
 
     /// The fetched rows, as a table of their own; `None` before they are fetched.
-    pub(super) fn fetched_rows(&self, remote: &Table, key: &Want) -> Option<Table> {
-        match &*self.shelf.get(key)? {
+    pub(super) fn fetched_rows(&self, remote: &Table, key: &FetchKey) -> Option<Table> {
+        match &*self.in_place.get(key)? {
             Fetched::Rows(table, _) => Some((**table).clone()),
             Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(remote.schema) }),
             Fetched::Chart(_) | Fetched::Balances(_) => None,
@@ -81,7 +81,7 @@ impl<'a> TokenPage<'a> {
 
     /// The error text of rows not fetched yet.
     pub(super) fn not_fetched(&self) -> String {
-        format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.shelf.source, self.token())
+        format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.in_place.source, self.token())
     }
 
     /// The error text of a request for rows of several tokens at once.
@@ -90,7 +90,7 @@ impl<'a> TokenPage<'a> {
             "The rows of `{}` stay at `{}` and come token by token: name one, as in where={TOKEN}={}, or take pages in their own order; \
              read = \"bring\" in dataset.toml brings all.",
             self.table,
-            self.shelf.source,
+            self.in_place.source,
             self.token()
         )
     }

@@ -13,7 +13,7 @@ use tui_input::Input;
 
 use super::App;
 use crate::{
-    dataset::export::{self, Unwritten, form::ExportFormat},
+    dataset::export::{self, ExportError, writers::ExportFormat},
     deck::DeckEvent,
     demo,
     tui::{
@@ -120,7 +120,7 @@ impl App {
         let path = expand(file);
         let again = if !replace && path.is_file() {
             ExportRetry::Taken
-        } else if let Err(Unwritten::Failed(reason)) = export::check(&path, replace) {
+        } else if let Err(ExportError::Failed(reason)) = export::check(&path, replace) {
             ExportRetry::Refused(reason)
         } else {
             return self.export_to(path, replace);

@@ -12,7 +12,7 @@ use std::{
 
 use super::App;
 use crate::{
-    dataset::export::{self, Unwritten},
+    dataset::export::{self, ExportError},
     error::{Code, Problem},
     tui::{
         format::{self, many},
@@ -82,9 +82,9 @@ impl App {
         let writing = Arc::new(AtomicBool::new(false));
         let (begun, to) = (Arc::clone(&writing), path.clone());
         let task = BackgroundTask::start(&self.wake, move |progress| {
-            let refused = |unwritten| match unwritten {
-                Unwritten::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
-                Unwritten::Failed(reason) => Problem::new(Code::Defect, reason),
+            let refused = |error| match error {
+                ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
+                ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
             };
             export::check(&to, replace).map_err(refused)?;
             let rows = (table.rows)(progress)?;
@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        dataset::export::{ExportRows, RowBatches, form::ExportFormat},
+        dataset::export::{ExportRows, RowBatches, writers::ExportFormat},
         tui::{
             app::bench::Bench,
             event::Event,

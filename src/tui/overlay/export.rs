@@ -6,7 +6,7 @@ use tui_input::Input;
 
 use super::{Command, Dialog, OverlayOutcome, TypedLine, floating};
 use crate::{
-    dataset::export::form::ExportFormat,
+    dataset::export::writers::ExportFormat,
     tui::{
         format::many,
         theme::{Role, Theme},

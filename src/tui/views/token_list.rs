@@ -135,7 +135,7 @@ pub(super) trait TokenList: View {
 pub(super) fn own_fields<L: Fields>(dataset: &Dataset) -> Vec<Field<L>> {
     let taken = |name: &str| filter::column(name, &L::filter_columns()).is_some() || L::FIELDS.iter().any(|field| field.column.key == name);
     let field = |FilterColumn { name, kind, .. }| {
-        let name = if taken(name) { names::lasting(&format!("{OWN}{name}"))? } else { name };
+        let name = if taken(name) { names::intern(&format!("{OWN}{name}"))? } else { name };
         let figure = matches!(kind, ColumnKind::Number | ColumnKind::Duration);
         let width = (text::width(name) as u16).clamp(6, 16);
         let field = if figure {

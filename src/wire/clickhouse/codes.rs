@@ -12,57 +12,56 @@ const SHOWN: usize = 240;
 
 /// Kind of failure of a query.
 #[derive(Clone, Copy, PartialEq)]
-enum Why {
-    /// Temporary: it may work later.
-    Now,
-    /// Permanent.
-    Never,
-    /// Permanent, and the server's own message is shown.
-    Told,
+enum FaultKind {
+    /// It may work later.
+    Temporary,
+    Permanent,
+    /// The server's own message is shown.
+    PermanentWithMessage,
 }
 
 /// Error codes with our messages, in which `{source}` is the name of the source.
-const CODES: &[(u32, Why, &str)] = &[
-    (60, Why::Told, "is not there"),
-    (81, Why::Told, "is in a database that does not exist"),
-    (47, Why::Told, "has no such column"),
-    (62, Why::Told, "is asked with a query that is not understood"),
-    (46, Why::Told, "is asked with a function that the server does not have"),
-    (43, Why::Told, "is asked with a function that does not take such values"),
-    (53, Why::Told, "is asked with values of types that do not fit"),
-    (181, Why::Told, "has `final = true`, and its kind of table has no last state of a row"),
-    (1, Why::Told, "has `final = true`, which its kind of table does not do"),
-    (192, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-    (193, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-    (194, Why::Never, "needs a password: see `password_env` in [sources.{source}] of config.toml"),
-    (195, Why::Never, "is not given to this machine: its address is not among those the user may come from"),
-    (516, Why::Never, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-    (497, Why::Never, "may not be read by this user"),
-    (291, Why::Never, "is in a database that this user may not read"),
-    (164, Why::Never, "is not given: the user may only read, and this needs more"),
-    (452, Why::Never, "is not given: a limit of the user may not be changed, and the query needs another"),
-    (115, Why::Never, "is asked with a setting that the server does not have"),
-    (73, Why::Never, "is not given: the server has no format that is understood here"),
-    (288, Why::Never, "is spread over servers that refuse a query inside a query: say GLOBAL IN or GLOBAL JOIN in it"),
+const CODES: &[(u32, FaultKind, &str)] = &[
+    (60, FaultKind::PermanentWithMessage, "is not there"),
+    (81, FaultKind::PermanentWithMessage, "is in a database that does not exist"),
+    (47, FaultKind::PermanentWithMessage, "has no such column"),
+    (62, FaultKind::PermanentWithMessage, "is asked with a query that is not understood"),
+    (46, FaultKind::PermanentWithMessage, "is asked with a function that the server does not have"),
+    (43, FaultKind::PermanentWithMessage, "is asked with a function that does not take such values"),
+    (53, FaultKind::PermanentWithMessage, "is asked with values of types that do not fit"),
+    (181, FaultKind::PermanentWithMessage, "has `final = true`, and its kind of table has no last state of a row"),
+    (1, FaultKind::PermanentWithMessage, "has `final = true`, which its kind of table does not do"),
+    (192, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (193, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (194, FaultKind::Permanent, "needs a password: see `password_env` in [sources.{source}] of config.toml"),
+    (195, FaultKind::Permanent, "is not given to this machine: its address is not among those the user may come from"),
+    (516, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (497, FaultKind::Permanent, "may not be read by this user"),
+    (291, FaultKind::Permanent, "is in a database that this user may not read"),
+    (164, FaultKind::Permanent, "is not given: the user may only read, and this needs more"),
+    (452, FaultKind::Permanent, "is not given: a limit of the user may not be changed, and the query needs another"),
+    (115, FaultKind::Permanent, "is asked with a setting that the server does not have"),
+    (73, FaultKind::Permanent, "is not given: the server has no format that is understood here"),
+    (288, FaultKind::Permanent, "is spread over servers that refuse a query inside a query: say GLOBAL IN or GLOBAL JOIN in it"),
     (
         158,
-        Why::Never,
+        FaultKind::Permanent,
         "would read more rows than may be read: see `scan_rows_max` in [sources.{source}] of config.toml, or the limits of the user",
     ),
-    (307, Why::Never, "would read more bytes than the server lets this user read"),
-    (396, Why::Now, "gives more rows than it had counted: load again"),
-    (241, Why::Now, "needs more memory than the server has for it"),
-    (159, Why::Now, "took longer than the server may work on it: see `timeout_seconds` in [sources.{source}] of config.toml"),
-    (160, Why::Now, "would take longer than the server may work on it"),
-    (201, Why::Now, "is not given now: the user's quota is used up"),
-    (202, Why::Now, "is not given now: the server works on too many queries already"),
-    (209, Why::Now, "is not given now: one of the servers it is spread over does not answer in time"),
-    (210, Why::Now, "is not given now: one of the servers it is spread over cannot be reached"),
-    (279, Why::Now, "is not given now: one of the servers it is spread over cannot be reached"),
-    (32, Why::Now, "is not given now: one of the servers it is spread over broke off"),
-    (394, Why::Now, "is not given: somebody ended the query"),
-    (236, Why::Now, "is not given now: the server is being shut down"),
-    (242, Why::Now, "is not given now: the table is in read-only mode"),
+    (307, FaultKind::Permanent, "would read more bytes than the server lets this user read"),
+    (396, FaultKind::Temporary, "gives more rows than it had counted: load again"),
+    (241, FaultKind::Temporary, "needs more memory than the server has for it"),
+    (159, FaultKind::Temporary, "took longer than the server may work on it: see `timeout_seconds` in [sources.{source}] of config.toml"),
+    (160, FaultKind::Temporary, "would take longer than the server may work on it"),
+    (201, FaultKind::Temporary, "is not given now: the user's quota is used up"),
+    (202, FaultKind::Temporary, "is not given now: the server works on too many queries already"),
+    (209, FaultKind::Temporary, "is not given now: one of the servers it is spread over does not answer in time"),
+    (210, FaultKind::Temporary, "is not given now: one of the servers it is spread over cannot be reached"),
+    (279, FaultKind::Temporary, "is not given now: one of the servers it is spread over cannot be reached"),
+    (32, FaultKind::Temporary, "is not given now: one of the servers it is spread over broke off"),
+    (394, FaultKind::Temporary, "is not given: somebody ended the query"),
+    (236, FaultKind::Temporary, "is not given now: the server is being shut down"),
+    (242, FaultKind::Temporary, "is not given now: the table is in read-only mode"),
 ];
 
 const CUT: &str = "was cut off";
@@ -102,11 +101,11 @@ pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str
             }
         });
     };
-    let known = CODES.iter().find(|(known, ..)| *known == code).map(|(_, why, words)| (why, words.replace("{source}", source)));
+    let known = CODES.iter().find(|(known, ..)| *known == code).map(|(_, kind, words)| (kind, words.replace("{source}", source)));
     match known {
-        Some((Why::Now, words)) => Fault::Unavailable(format!("{words} (code {code})")),
-        Some((Why::Never, words)) => Fault::Refused(format!("{words} (code {code})")),
-        Some((Why::Told, words)) => Fault::Refused(format!("{words} (code {code}): {}", shown(text))),
+        Some((FaultKind::Temporary, words)) => Fault::Unavailable(format!("{words} (code {code})")),
+        Some((FaultKind::Permanent, words)) => Fault::Refused(format!("{words} (code {code})")),
+        Some((FaultKind::PermanentWithMessage, words)) => Fault::Refused(format!("{words} (code {code}): {}", shown(text))),
         None => Fault::Unavailable(format!("is not given: the server failed with code {code}")),
     }
 }

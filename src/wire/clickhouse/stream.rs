@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{Engine, codes, new_id};
-use crate::wire::{Fault, LOOK, SPEND_EVERY, locked};
+use crate::wire::{Fault, POLL_INTERVAL, SPEND_EVERY, locked};
 
 /// Chunks buffered ahead of the reader.
 const AHEAD: usize = 8;
@@ -25,7 +25,7 @@ pub struct Stream {
     now: Bytes,
     /// Whether the body has arrived in full, or nothing more will come.
     ended: bool,
-    said: Arc<StreamEnd>,
+    outcome: Arc<StreamEnd>,
 }
 
 /// Outcome of a stream, for the caller that handed it to a reader.
@@ -44,7 +44,7 @@ impl StreamEnd {
     }
 
     /// Error message in the last bytes. Rows may contain such a text, so this is only for a malformed response.
-    pub fn last_words(&self) -> Option<Fault> {
+    pub fn error_in_tail(&self) -> Option<Fault> {
         let tail = locked(&self.tail);
         let text = String::from_utf8_lossy(&tail);
         codes::in_text(&text).map(|code| codes::of_answer(&self.source, 200, Some(code), &text))
@@ -73,7 +73,7 @@ impl Stream {
         let (id, (sender, parts)) = (new_id()?, mpsc::channel(AHEAD));
         let (wire, held, query) = (Arc::clone(&engine.wire), Arc::clone(&engine.held), id.clone());
         let work = async move {
-            let outcome = async {
+            let sent = async {
                 let _place = held.places.acquire().await;
                 let _asking = wire.ask(&held.source.name);
                 let mut response = held.post(&query, sql, &pairs).await?;
@@ -91,18 +91,18 @@ impl Stream {
                 }
                 Ok(())
             };
-            if let Err(fault) = outcome.await {
+            if let Err(fault) = sent.await {
                 drop(sender.send(Err(fault)).await);
             }
         };
-        let said = Arc::new(StreamEnd { source: engine.source().name.clone(), ..StreamEnd::default() });
+        let outcome = Arc::new(StreamEnd { source: engine.source().name.clone(), ..StreamEnd::default() });
         let task = engine.wire.runtime()?.spawn(work).abort_handle();
-        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, said })
+        Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, outcome })
     }
 
     /// Outcome of the stream; filled in once it has ended.
-    pub fn said(&self) -> Arc<StreamEnd> {
-        Arc::clone(&self.said)
+    pub fn outcome(&self) -> Arc<StreamEnd> {
+        Arc::clone(&self.outcome)
     }
 
     fn end(&mut self, fault: Option<Fault>) -> io::Result<usize> {
@@ -111,16 +111,16 @@ impl Stream {
             return Ok(0);
         };
         // A server that fails midway writes its error before it breaks off.
-        let fault = if fault == Fault::Stopped { fault } else { self.said.last_words().unwrap_or(fault) };
+        let fault = if fault == Fault::Stopped { fault } else { self.outcome.error_in_tail().unwrap_or(fault) };
         let error = io::Error::other(fault.to_string());
-        self.said.fault.set(fault).ok();
+        self.outcome.fault.set(fault).ok();
         Err(error)
     }
 }
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(fault) = self.said.fault.get() {
+        if let Some(fault) = self.outcome.fault.get() {
             return Err(io::Error::other(fault.to_string()));
         }
         while self.now.is_empty() && !self.ended {
@@ -130,7 +130,7 @@ impl Read for Stream {
                 Err(mpsc::error::TryRecvError::Empty) => {
                     let runtime = self.engine.wire.runtime().map_err(|fault| io::Error::other(fault.to_string()))?.handle().clone();
                     let parts = &mut self.parts;
-                    runtime.block_on(async { tokio::time::timeout(LOOK.max(Duration::from_millis(1)), parts.recv()).await }).ok()
+                    runtime.block_on(async { tokio::time::timeout(POLL_INTERVAL.max(Duration::from_millis(1)), parts.recv()).await }).ok()
                 }
             };
             match part {
@@ -145,7 +145,7 @@ impl Read for Stream {
         }
         let take = self.now.len().min(buffer.len());
         self.now.copy_to_slice(&mut buffer[..take]);
-        self.said.read(&buffer[..take]);
+        self.outcome.read(&buffer[..take]);
         Ok(take)
     }
 }

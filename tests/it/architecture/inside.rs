@@ -6,7 +6,7 @@ use super::{
 };
 
 /// Modules of a part, from the lowest layer up. Those joined by `+` may import each other:
-/// - `holding+shelf+candles`: typed rows of a token, and how they are fetched where they stay at their source;
+/// - `holding+in_place+candles`: typed rows of a token, and how they are fetched where they stay at their source;
 /// - `fields+search`: the tokens' list shows fields, and a condition on a field is judged by the list's rows;
 /// - in the API: a reply may be a stream of rows, and the one table of endpoints names its handlers, some of which read that table;
 /// - `view+list`, `app+chrome`: a view hands its list to the program around it, and the program draws itself;
@@ -16,7 +16,8 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "dataset",
         "address chain time schema names progress wall_clock findings text_runs manifest coerce interval rows repeats order source \
-         invariants cache holding+shelf+candles by_token newest sample export grid runs cell origin yields within load watch import",
+         invariants cache holding+in_place+candles table by_token newest sample export grid rows_by_address cell origin \
+         yields file_names load watch import",
     ),
     (
         "analysis",

@@ -168,7 +168,7 @@ fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
     let last = |deck: &Arc<Deck>| {
         let snapshot = deck.snapshot().unwrap();
         let table = snapshot.dataset.table("transfers").unwrap();
-        assert!(table.large.is_some() && table.loaded() && !table.moved);
+        assert!(table.large.is_some() && table.loaded() && !table.changed_during_read);
         table.sources[0].rows
     };
     wait_until("it is watched", || deck.load_state().watching != Watching::Off);

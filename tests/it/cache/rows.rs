@@ -3,7 +3,7 @@
 use std::fs;
 
 use polars::prelude::{Column, DataFrame, IpcReader, SerReader, StringChunked};
-use tokendeck::dataset::cache::{Extent, Places, first, rank};
+use tokendeck::dataset::cache::{Extent, RowSelection, sort_rows, top_rows};
 
 use super::{TABLES, bench};
 
@@ -32,9 +32,9 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
     ];
     for (table, column, falls) in sorts {
         let large = cached.table(table).unwrap().large.clone().unwrap();
-        let frame = large.stretch(0..large.height(), None);
-        let all = Places::Run(0..large.height());
-        let ranked = rank(&large, (column, falls), &all, GO_ON).unwrap();
+        let frame = large.slice(0..large.height(), None);
+        let all = RowSelection::Run(0..large.height());
+        let ranked = sort_rows(&large, (column, falls), &all, GO_ON).unwrap();
         let options = polars::prelude::SortOptions { descending: falls, nulls_last: true, maintain_order: true, ..Default::default() };
         let sorted = |frame: &DataFrame| -> Vec<u32> {
             let cells = frame.column(column).unwrap();
@@ -47,14 +47,14 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         let found: Vec<u32> = ranked.iter().map(|place| place as u32).collect();
         assert_eq!(found, expected, "{table}.{column} {falls}");
         for count in [0, 1, 10, 700] {
-            let top = first(&large, (column, falls), &all, count, GO_ON).unwrap();
+            let top = top_rows(&large, (column, falls), &all, count, GO_ON).unwrap();
             assert_eq!(top, expected[..count], "{table}.{column} {falls} {count}");
         }
         // A range that begins and ends inside blocks.
         let rows = 77..large.height() / 2;
         let part = sorted(&frame.slice(77, rows.len()));
-        let among = Places::Run(rows);
-        let top = first(&large, (column, falls), &among, 30, GO_ON).unwrap();
+        let among = RowSelection::Run(rows);
+        let top = top_rows(&large, (column, falls), &among, 30, GO_ON).unwrap();
         assert_eq!(top, part[..30].iter().map(|row| row + 77).collect::<Vec<_>>(), "{table}.{column} {falls} in the middle");
     }
 }
@@ -63,11 +63,11 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
 fn the_first_candles_by_interval_are_those_of_the_order_of_all() {
     let bench = bench(1_500);
     let large = bench.load().table("candles").unwrap().large.clone().unwrap();
-    for among in [Places::Run(0..large.height()), Places::Run(77..large.height() / 2)] {
+    for among in [RowSelection::Run(0..large.height()), RowSelection::Run(77..large.height() / 2)] {
         for falls in [false, true] {
-            let ranked = rank(&large, ("interval", falls), &among, GO_ON).unwrap();
+            let ranked = sort_rows(&large, ("interval", falls), &among, GO_ON).unwrap();
             let expected: Vec<u32> = ranked.iter().take(200).map(|place| place as u32).collect();
-            let top = first(&large, ("interval", falls), &among, 200, GO_ON).unwrap();
+            let top = top_rows(&large, ("interval", falls), &among, 200, GO_ON).unwrap();
             assert_eq!(top, expected, "{falls}");
         }
     }
@@ -81,7 +81,7 @@ fn the_bounds_of_rows_hold_all_of_their_values() {
         let large = cached.table(table).unwrap().large.clone().unwrap();
         let mut tight = 0;
         for rows in (0..large.height()).step_by(60).map(|start| start..(start + 60).min(large.height())) {
-            let frame = large.stretch(rows.clone(), Some(&[column]));
+            let frame = large.slice(rows.clone(), Some(&[column]));
             let cells = frame.column(column).unwrap().to_physical_repr().cast(&polars::prelude::DataType::Float64).unwrap();
             let cells = cells.f64().unwrap();
             let low = cells.iter().flatten().reduce(f64::min);
@@ -111,7 +111,7 @@ fn the_file_of_rows_opens_in_polars() {
         let large = cached.table(table).unwrap().large.clone().unwrap();
         let file = fs::File::open(bench.entry(table).join("rows.arrow")).unwrap();
         let theirs = IpcReader::new(file).finish().unwrap();
-        let ours = large.stretch(0..large.height(), None);
+        let ours = large.slice(0..large.height(), None);
         assert_eq!(theirs.height(), ours.height(), "{table}");
         assert!(theirs.width() >= 2, "{table}");
         for column in theirs.columns() {

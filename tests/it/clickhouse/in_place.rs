@@ -195,7 +195,7 @@ fn offline_at_the_start_what_was_fetched_before_is_answered() {
         down(true);
         let dataset = start();
         let table = dataset.table("candles").unwrap();
-        assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{:?}", table.elsewhere);
+        assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{:?}", table.remote);
         assert!(dataset.stale_tables().is_some_and(|said| said.contains("`candles` of 2")), "{:?}", dataset.stale_tables());
         let api = api_over(bench.path(), dataset);
         assert_eq!(ask(&api, "/tokens"), market);
@@ -268,7 +268,7 @@ fn rows_in_place_are_paged_token_by_token() {
     let source = Source { timeout_seconds: 60, ..super::source(&stays.server.url()) };
     let wire = wire_with(WireOptions { consent: Consent::Always, sources: vec![source], ..WireOptions::default() });
     let dataset = stays.load(Some(&wire), 200_000).unwrap();
-    let tokens = dataset.shelf("candles").unwrap().tokens().to_vec();
+    let tokens = dataset.in_place("candles").unwrap().tokens().to_vec();
     assert!(tokens.len() > 2, "of one token nobody sees where pages end");
     let there = api_over(stays.data.path(), dataset);
     for (more, limit) in [("", 10_000), ("", 777), ("&columns=token_address,close", 777)] {

@@ -70,7 +70,7 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_engine() {
             let later = bench.load(&broken(&bench, *breaks), rows_min);
             let table = later.table("candles").unwrap();
             assert_eq!((table.height(), &table.state), (3_000, &TableState::Loaded), "{name}: {:?}", table.state);
-            assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
+            assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
             let old = table.findings.kept().iter().find(|finding| finding.reason.starts_with("is as of 2")).expect(name);
             assert_eq!(old.severity, Severity::Warning);
             for says in [&["`clickhouse://warehouse/market.candles`"], *says].concat() {
@@ -113,7 +113,7 @@ fn a_damaged_copy_is_fetched_again() {
     damage();
     let again = bench.load(&bench.wire(), 200_000);
     super::same_candles(&first, &again);
-    assert!(again.table("candles").unwrap().elsewhere.as_ref().unwrap().as_of.is_none());
+    assert!(again.table("candles").unwrap().remote.as_ref().unwrap().as_of.is_none());
     // With the engine unreachable, damaged rows are dropped.
     damage();
     bench.server.shared.down.store(true, Ordering::Release);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IdxCa, NamedFrom as _, Series, SortMultipleOptions};
-use tokendeck::dataset::{candles::Interval, invariants::sound};
+use tokendeck::dataset::{candles::Interval, invariants::is_valid_candle};
 
 /// Whether it is a market-wide aggregate, run at load; the others run on demand.
 pub(super) fn is_of_all(sql: &str) -> bool {
@@ -47,7 +47,7 @@ fn market(candles: &DataFrame) -> DataFrame {
     let prices = ["open", "high", "low", "close"].map(|name| cast(candles, name, name, &DataType::Float64));
     let is_sound = |row: usize| {
         let [open, high, low, close] = prices.each_ref().map(|price| price.f64().unwrap().get(row).unwrap_or(f64::NAN));
-        sound(open, high, low, close)
+        is_valid_candle(open, high, low, close)
     };
     let whole = |name: &str, from: &str, kind: &DataType| cast(candles, name, from, kind);
     let lists = |name: &str, from: &str, kind: &DataType| {

@@ -151,7 +151,9 @@ fn a_missing_column_is_answered_with_the_lines_that_would_do() {
     let dataset = load_texts(&[("candles.csv", "timestamp,open,high,low,close\n2024-01-01,2,3,1,2\n")]).expect("loads");
     let state = format!("{:?}", table(&dataset, "candles").state);
     assert!(state.contains("[tables.candles.set] token_address ="), "{state}");
-    assert!(dataset.lack("candles").unwrap().starts_with("The `candles` table is there and could not be used: `candles.csv` lacks"));
-    assert!(dataset.lack("posts").unwrap().starts_with("The loaded datasets have no `posts` table"));
-    assert_eq!(dataset.lack("tokens"), None);
+    assert!(
+        dataset.absence_reason("candles").unwrap().starts_with("The `candles` table is there and could not be used: `candles.csv` lacks")
+    );
+    assert!(dataset.absence_reason("posts").unwrap().starts_with("The loaded datasets have no `posts` table"));
+    assert_eq!(dataset.absence_reason("tokens"), None);
 }

@@ -17,7 +17,7 @@ use tokendeck::{
         load::LoadError,
         progress::{Cancelled, LoadProgress, Silent},
     },
-    wire::{ByteSink, Fault, Object, PartFetch, Patience, UrlPattern, Wire, WireOptions},
+    wire::{ByteSink, Fault, Object, PartFetch, TimeoutsAndRetries, UrlPattern, Wire, WireOptions},
 };
 
 use super::{
@@ -110,8 +110,14 @@ fn a_thousand_sequences_of_trouble_end_in_right_bytes_or_a_named_reason() {
                     match outcome {
                         Ok((object, got)) => {
                             // The bytes of the listed version: its entity tag names it.
-                            let mark =
-                                object.mark.as_deref().unwrap().trim_matches('"').trim_start_matches("state-").parse::<u64>().unwrap();
+                            let mark = object
+                                .version_tag
+                                .as_deref()
+                                .unwrap()
+                                .trim_matches('"')
+                                .trim_start_matches("state-")
+                                .parse::<u64>()
+                                .unwrap();
                             let now = server.shared.objects.lock().unwrap()["x.bin"].clone();
                             let expected: Vec<u8> = now.bytes.iter().map(|byte| byte.wrapping_sub((now.state - mark) as u8)).collect();
                             assert!(
@@ -175,7 +181,7 @@ fn a_dataset_over_a_bad_server_is_right_or_says_why() {
                 named += 1;
             }
             Err(error) => {
-                assert_eq!(error, LoadError::Moved, "{nth}");
+                assert_eq!(error, LoadError::ChangedDuringRead, "{nth}");
                 named += 1;
             }
         }
@@ -207,8 +213,8 @@ fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     bench.server.put("c/0.csv", candles(0, 100));
-    let patience = Patience { silence: Duration::from_secs(30), ..short() };
-    let wire = wire_with(WireOptions { patience, ..options(&bench.server) });
+    let timeouts = TimeoutsAndRetries { read_timeout: Duration::from_secs(30), ..short() };
+    let wire = wire_with(WireOptions { timeouts, ..options(&bench.server) });
     bench.load(&wire).unwrap();
     bench.clear_cache();
     // The listings arrive; the first file never does.

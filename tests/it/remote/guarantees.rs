@@ -8,7 +8,7 @@ use std::{
 };
 
 use tokendeck::{
-    dataset::{load::asks, progress::Silent},
+    dataset::{load::origins_to_agree, progress::Silent},
     error::Code,
     wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions},
 };
@@ -34,7 +34,7 @@ fn no_request_is_sent_before_the_person_agrees() {
         let error = bench.load(&wire).unwrap_err().to_string();
         assert!(error.contains("`s3://bucket/t.csv` is not asked"), "{error}");
         assert_eq!((bench.server.requests(), wire.figures()), (0, Traffic::default()));
-        let open = asks(bench.path(), &wire);
+        let open = origins_to_agree(bench.path(), &wire);
         assert_eq!(open.len(), if consent == Consent::Ask { 2 } else { 0 }, "{open:?}");
         let real = bench.path().canonicalize().unwrap();
         for origin in &open {
@@ -58,7 +58,7 @@ fn offline_the_rows_of_the_last_load_stay_and_say_how_old_they_are() {
         for name in ["tokens", "candles"] {
             let (a, b) = (first.table(name).unwrap(), later.table(name).unwrap());
             assert_eq!(a.height(), b.height());
-            assert!(a.elsewhere.as_ref().unwrap().as_of.is_none() && b.elsewhere.as_ref().unwrap().as_of.is_some());
+            assert!(a.remote.as_ref().unwrap().as_of.is_none() && b.remote.as_ref().unwrap().as_of.is_some());
             assert!(b.findings.kept().iter().any(|finding| finding.reason.starts_with("is as of 2")), "{:?}", b.findings.kept());
         }
         // A part that was never fetched is missing, with a finding.

@@ -116,7 +116,7 @@ fn rows_of_the_last_load_stay_whatever_goes_wrong_at_the_server() {
                 let later = bench.load_with(&broken, rows_min, &Silent).unwrap();
                 let table = later.table("candles").unwrap();
                 assert_eq!((table.height(), &table.state), (196, &TableState::Loaded), "{name}: {:?}", table.state);
-                assert!(table.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.as_of.is_some()), "{name}");
+                assert!(table.remote.as_ref().is_some_and(|remote| remote.as_of.is_some()), "{name}");
                 let told = reasons(&later);
                 let old = told.iter().find(|reason| reason.starts_with("is as of 2")).unwrap_or_else(|| panic!("{name}: {told:?}"));
                 for says in *says {
@@ -144,7 +144,7 @@ fn a_table_never_loaded_says_why_and_no_answer_is_given_from_a_part() {
             assert!(reason.contains(says), "{name}: {reason}");
         }
         // A file known to be no table means that the dataset has no candles; else their existence is unknown.
-        let known = dataset.table("candles").unwrap().elsewhere.as_ref().is_none_or(|elsewhere| !elsewhere.unreached);
+        let known = dataset.table("candles").unwrap().remote.as_ref().is_none_or(|remote| !remote.unreached);
         let statuses: Vec<(u16, bool)> = ["/tokens", "/tokens/UNI", "/tokens/UNI/candles"]
             .iter()
             .map(|path| {

@@ -136,7 +136,8 @@ fn held(facts: &Facts<'_>, pool: &Address, as_of: Option<Time>) -> Held {
     // Possible lockers are in the rows; none of the aggregated rest is locked.
     held.total += holding.rest().sum;
     held.free += holding.rest().sum;
-    held.creator += holding.behind().iter().filter(|(address, _)| Some(*address) == facts.creator).map(|(_, balance)| balance).sum::<f64>();
+    held.creator +=
+        holding.watched_in_rest().iter().filter(|(address, _)| Some(*address) == facts.creator).map(|(_, balance)| balance).sum::<f64>();
     held
 }
 

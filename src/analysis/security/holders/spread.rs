@@ -8,7 +8,7 @@ use super::super::{
 };
 use crate::{
     analysis::token::holders_distribution,
-    dataset::{address::Address, holding::Rest},
+    dataset::{address::Address, holding::RestAggregates},
 };
 
 #[derive(Debug)]
@@ -18,9 +18,9 @@ pub(super) struct Spread {
     /// Nakamoto coefficient: the fewest with more than half of the supply.
     nakamoto: Option<u64>,
     /// Shares of watched holders that are included in `rest`.
-    behind: Vec<(Address, f64)>,
+    watched_in_rest: Vec<(Address, f64)>,
     /// Aggregated shares of the holders not listed in `shares`.
-    rest: Rest,
+    rest: RestAggregates,
     left_out: BTreeMap<AddressRole, (u64, f64)>,
     /// Description of the total that the shares refer to.
     pub(super) whole: &'static str,
@@ -61,13 +61,13 @@ impl Spread {
         let supply = if total - burned > 0.0 { total - burned } else { all };
         let said = facts.token.row.holders.and_then(|holders| u64::try_from(holders).ok());
         let listed = held.len() as u64 + rest.count;
-        let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), supply).or(rest.majority);
+        let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), supply).or(rest.nakamoto);
         let share = |(address, balance): (Address, f64)| (address, balance / supply);
         Some(Self {
             shares: held.into_iter().map(share).collect(),
             nakamoto,
-            behind: holding.behind().iter().copied().map(share).collect(),
-            rest: Rest { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
+            watched_in_rest: holding.watched_in_rest().iter().copied().map(share).collect(),
+            rest: RestAggregates { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
             left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
             whole: if known.is_some() { "the supply" } else { "the balances listed, as the total supply is not known" },
             truncated: said.is_some_and(|said| said as f64 > holding.listed() as f64 * 1.1),
@@ -82,7 +82,7 @@ impl Spread {
 
     /// Shares of the holders that match, in `shares` or in `rest`.
     pub(super) fn of(&self, wanted: impl Fn(&Address) -> bool) -> Vec<(Address, f64)> {
-        self.shares.iter().chain(&self.behind).filter(|(address, _)| wanted(address)).copied().collect()
+        self.shares.iter().chain(&self.watched_in_rest).filter(|(address, _)| wanted(address)).copied().collect()
     }
 
     fn top(&self, n: usize) -> f64 {
@@ -146,8 +146,8 @@ mod tests {
             shares,
             nakamoto,
             left_out: BTreeMap::new(),
-            behind: Vec::new(),
-            rest: Rest::default(),
+            watched_in_rest: Vec::new(),
+            rest: RestAggregates::default(),
             whole: "the supply",
             truncated: false,
             known_count: balances.len() as u64,

@@ -3,37 +3,37 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::super::facts::{AddressRole, Facts};
-use crate::dataset::{Dataset, Token, address::Address, holding::Apart, shelf::Want};
+use crate::dataset::{Dataset, Token, address::Address, holding::IndividualHolders, in_place::FetchKey};
 
 /// Returns the balance queries for the token and for its pools' liquidity; nothing if the tables are local.
-pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<Want> {
+pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<FetchKey> {
     let about = token.row.token_address;
-    let Some(shelf) = dataset.shelf("holders") else { return Vec::new() };
+    let Some(in_place) = dataset.in_place("holders") else { return Vec::new() };
     let facts = Facts::new(dataset, token);
-    let pools: Vec<Address> = facts.pools.iter().take(facts.informative).copied().filter(|pool| shelf.has(pool)).collect();
-    if pools.is_empty() && !shelf.has(&about) {
+    let pools: Vec<Address> = facts.pools.iter().take(facts.informative).copied().filter(|pool| in_place.has(pool)).collect();
+    if pools.is_empty() && !in_place.has(&about) {
         return Vec::new();
     }
-    let own = apart(&facts);
+    let own = individual_holders(&facts);
     let of_pool = |pool: Address| {
         // Among liquidity holders, lockers and contracts are listed individually, too.
         let locked = dataset.locks_of(&pool).iter().map(|lock| lock.holder_address);
         let contracts = dataset.contracts().addresses();
         let named: BTreeSet<Address> = own.named.iter().copied().chain(locked).chain(contracts).collect();
-        let named = Apart { named: named.into_iter().collect(), supply: None, ..own.clone() };
-        Want::Balances { token: pool, about, apart: Arc::new(named) }
+        let named = IndividualHolders { named: named.into_iter().collect(), supply: None, ..own.clone() };
+        FetchKey::Balances { token: pool, about, individual: Arc::new(named) }
     };
-    let pools: Vec<Want> = pools.into_iter().map(of_pool).collect();
-    std::iter::once(Want::Balances { token: about, about, apart: Arc::new(own.clone()) }).chain(pools).collect()
+    let pools: Vec<FetchKey> = pools.into_iter().map(of_pool).collect();
+    std::iter::once(FetchKey::Balances { token: about, about, individual: Arc::new(own.clone()) }).chain(pools).collect()
 }
 
 /// Addresses that hold for others are listed individually; key opinion leaders, creator and owner are looked up.
-fn apart(facts: &Facts<'_>) -> Apart {
+fn individual_holders(facts: &Facts<'_>) -> IndividualHolders {
     let (dataset, about) = (facts.dataset, &facts.address);
     let named: BTreeSet<Address> =
         dataset.labelled().chain(facts.named()).filter(|address| facts.role(address) != AddressRole::Trader).collect();
     let burned = named.iter().copied().filter(|address| facts.role(address) == AddressRole::Burned).collect();
     let leaders = dataset.kols_of(about).iter().map(|row| row.kol_address);
     let watched: BTreeSet<Address> = leaders.chain(facts.creator).chain(facts.owner).collect();
-    Apart { named: named.into_iter().collect(), burned, watched: watched.into_iter().collect(), supply: facts.total_supply() }
+    IndividualHolders { named: named.into_iter().collect(), burned, watched: watched.into_iter().collect(), supply: facts.total_supply() }
 }

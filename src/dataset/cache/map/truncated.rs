@@ -35,13 +35,13 @@ impl Watch {
         if map.is_empty() || !installed() {
             return Self(None);
         }
-        let free = WATCHED.iter().position(|place| !place.taken.swap(true, Ordering::AcqRel));
-        if let Some(place) = free.map(|at| &WATCHED[at]) {
+        let free = WATCHED.iter().position(|slot| !slot.taken.swap(true, Ordering::AcqRel));
+        if let Some(slot) = free.map(|at| &WATCHED[at]) {
             let start = map.as_ptr() as usize;
-            place.truncated.store(false, Ordering::Release);
-            place.start.store(start, Ordering::Release);
+            slot.truncated.store(false, Ordering::Release);
+            slot.start.store(start, Ordering::Release);
             // The end last: a slot without an end contains no address.
-            place.end.store(start + map.len(), Ordering::Release);
+            slot.end.store(start + map.len(), Ordering::Release);
         }
         Self(free)
     }
@@ -53,10 +53,10 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Some(place) = self.0.map(|at| &WATCHED[at]) {
-            place.end.store(0, Ordering::Release);
-            place.start.store(0, Ordering::Release);
-            place.taken.store(false, Ordering::Release);
+        if let Some(slot) = self.0.map(|at| &WATCHED[at]) {
+            slot.end.store(0, Ordering::Release);
+            slot.start.store(0, Ordering::Release);
+            slot.taken.store(false, Ordering::Release);
         }
     }
 }
@@ -91,10 +91,10 @@ extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, cont
     // SAFETY: the system gives the handler a valid `info`.
     let address = unsafe { (*info).si_addr() } as usize;
     let page = address & !(PAGE.load(Ordering::Acquire).wrapping_sub(1));
-    let of = |place: &&Watched| (place.start.load(Ordering::Acquire)..place.end.load(Ordering::Acquire)).contains(&address);
-    if let Some(place) = WATCHED.iter().find(of) {
-        let length = place.end.load(Ordering::Acquire).saturating_sub(page);
-        place.truncated.store(true, Ordering::Release);
+    let of = |slot: &&Watched| (slot.start.load(Ordering::Acquire)..slot.end.load(Ordering::Acquire)).contains(&address);
+    if let Some(slot) = WATCHED.iter().find(of) {
+        let length = slot.end.load(Ordering::Acquire).saturating_sub(page);
+        slot.truncated.store(true, Ordering::Release);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         // SAFETY: the pages from here to the map's end belong to the map, which only reads them; `mmap` is a single system call.
         let zeros = unsafe { libc::mmap(page as *mut libc::c_void, length, libc::PROT_READ, flags, -1, 0) };

@@ -7,7 +7,7 @@ use super::super::{
         CellKind, kind,
         number::NumberStyle,
         ohlc::{self, FoundOrder, OhlcPlaces},
-        when::{TimeStyle, Unsure, starts_of_ends},
+        when::{AmbiguousDate, TimeStyle, starts_of_ends},
     },
     names::{Names, is_one_of, plain},
     notation, pair,
@@ -178,7 +178,7 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
         return Ok(None);
     }
     let when = |at: usize| TimeStyle::of(&sheet.column(at).take(200).collect::<Vec<_>>());
-    let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(Unsure))) else { return Ok(None) };
+    let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(AmbiguousDate))) else { return Ok(None) };
     let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || has_close_times(sheet);
     let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number).collect();
     if rest.len() < 4 || !spaced {
@@ -350,7 +350,7 @@ fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle,
             let why = format!("`{cell}` in `{name}` is no time that can be read");
             Err(refusal(sheet, &why, "give its times as ISO 8601 or as seconds since 1970"))
         }
-        Err(Unsure) => {
+        Err(AmbiguousDate) => {
             let why = format!("`{}` in `{name}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default());
             Err(refusal(sheet, &why, "say which it is, as in --dates day or --dates month").say("dates", DATES))
         }

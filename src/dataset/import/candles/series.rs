@@ -77,7 +77,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
         let value = &values[parts.columns.iter().position(|at| *at == symbol).unwrap_or_default()];
         let asked_for = content(parts, values).unwrap_or_else(|| value.clone());
         match file.traded(Some(&asked_for)) {
-            Ok(token) if token.pack == 1.0 => {
+            Ok(token) if token.multiplier == 1.0 => {
                 let address = token.address;
                 if let Some(other) = taken.insert(address, value.clone()) {
                     let picked = format!("{}={value}", sheet.names[symbol]);

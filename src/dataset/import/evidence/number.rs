@@ -1,9 +1,9 @@
-//! The number notation of a file's column: that of `coerce/manner`, and currencies before or after the number. Converts to the plain
+//! The number notation of a file's column: that of `coerce/notation`, and currencies before or after the number. Converts to the plain
 //! decimal text of the same number, digit for digit; nothing is rounded.
 
 use super::currency;
 use crate::dataset::{
-    coerce::manner::{self, DecimalSigns},
+    coerce::notation::{self, DecimalSigns},
     manifest::Decimal,
 };
 
@@ -38,26 +38,26 @@ pub(in crate::dataset::import) struct NumberStyle {
     /// The decimal separator is a comma.
     pub comma: bool,
     /// Some cells are more than digits and a point, so that they must be rewritten.
-    pub decorated: bool,
+    pub needs_rewrite: bool,
 }
 
 impl NumberStyle {
     /// Infers the notation of these cells; `None` if they contradict each other. `semicolons`: the file is semicolon-delimited, as is usual
     /// with decimal commas.
     pub(in crate::dataset::import) fn of<'a>(cells: impl Iterator<Item = &'a str>, semicolons: bool) -> Option<Self> {
-        let (mut shown, mut unsure, mut decorated) = (DecimalSigns::default(), false, false);
+        let (mut shown, mut unsure, mut needs_rewrite) = (DecimalSigns::default(), false, false);
         for cell in cells {
             let digits = cell.trim();
-            decorated |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
+            needs_rewrite |= digits.parse::<f64>().is_err() && digits.bytes().any(|byte| byte.is_ascii_digit());
             let number = bare(digits);
             unsure |= number.contains(',');
             shown = shown.and(DecimalSigns::of(std::iter::once(number)));
         }
         match (shown.comma, shown.point) {
             (true, true) => None,
-            (true, false) => Some(Self { comma: true, decorated: true }),
-            (false, true) => Some(Self { comma: false, decorated }),
-            (false, false) => Some(Self { comma: unsure && semicolons, decorated }),
+            (true, false) => Some(Self { comma: true, needs_rewrite: true }),
+            (false, true) => Some(Self { comma: false, needs_rewrite }),
+            (false, false) => Some(Self { comma: unsure && semicolons, needs_rewrite }),
         }
     }
 
@@ -81,8 +81,8 @@ pub(in crate::dataset::import) fn plain(text: &str, comma: bool) -> Option<Strin
     }
     let decimal = if comma { Decimal::Comma } else { Decimal::Point };
     let read = match scale(text) {
-        Some((number, power)) => manner::plain(&format!("{number}e{power}"), decimal),
-        None => manner::plain(text, decimal),
+        Some((number, power)) => notation::plain(&format!("{number}e{power}"), decimal),
+        None => notation::plain(text, decimal),
     };
     read.map(|text| format!("{minus}{text}"))
 }
@@ -155,7 +155,7 @@ mod tests {
             (&["629.18K"], false, Some((false, true))),
         ] {
             let found = NumberStyle::of(cells.iter().copied(), semicolons);
-            assert_eq!(found.map(|style| (style.comma, style.decorated)), expected, "{cells:?}");
+            assert_eq!(found.map(|style| (style.comma, style.needs_rewrite)), expected, "{cells:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Infers which of four columns are open, high, low and close. High and low follow from every row: no price is above the one or below the
 //! other. Open and close follow from the previous row: a candle opens near the last close. What the rows leave ambiguous is not guessed.
 
-use crate::dataset::candles::sound;
+use crate::dataset::candles::is_valid_candle;
 
 /// The share of rows in which an order must hold.
 const HOLDS: f64 = 0.99;
@@ -30,7 +30,7 @@ pub(in crate::dataset::import) fn holds(columns: &[Vec<f64>], order: OhlcPlaces)
     let (mut all, mut good, mut first) = (0_usize, 0_usize, None);
     for (row, [open, high, low, close]) in filled(columns, order) {
         all += 1;
-        if sound(open, high, low, close) {
+        if is_valid_candle(open, high, low, close) {
             good += 1;
         } else {
             first = first.or(Some(row));

@@ -5,7 +5,7 @@ use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
 
 use crate::dataset::{
     candles::Interval,
-    coerce::manner::excel_day,
+    coerce::notation::excel_day,
     import::Dates,
     time::{DAY_MS, HOUR_MS, MINUTE_MS},
 };
@@ -38,7 +38,7 @@ pub(in crate::dataset::import) enum TimeStyle {
 
 /// Error: day and month are ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::dataset::import) struct Unsure;
+pub(in crate::dataset::import) struct AmbiguousDate;
 
 impl TimeStyle {
     const ALL: [Self; 6] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel];
@@ -73,7 +73,7 @@ impl TimeStyle {
     }
 
     /// Infers the format of nearly all cells; `None` if they are no times. Errors: day and month are ambiguous.
-    pub(in crate::dataset::import) fn of(cells: &[&str]) -> Result<Option<Self>, Unsure> {
+    pub(in crate::dataset::import) fn of(cells: &[&str]) -> Result<Option<Self>, AmbiguousDate> {
         let mut filled: Vec<&str> = cells.iter().copied().filter(|cell| !cell.trim().is_empty()).collect();
         let is_time = |cell: &&str| Self::ALL.iter().any(|when| when.ms(cell).is_some());
         let words = filled.iter().filter(|cell| !is_time(cell)).count();
@@ -94,7 +94,7 @@ impl TimeStyle {
 }
 
 /// Decides between month-first and day-first, where both parse: by the more even steps between times.
-fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
+fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
     let times = |when: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
     let (months, days) = (times(TimeStyle::MonthFirst), times(TimeStyle::DayFirst));
     if months == days {
@@ -104,7 +104,7 @@ fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
     let firsts =
         |times: &[i64]| times.len() > 2 && times.iter().all(|ms| DateTime::from_timestamp_millis(*ms).is_some_and(|time| time.day() == 1));
     if firsts(&months) != firsts(&days) && !has_points(cells) {
-        return Err(Unsure);
+        return Err(AmbiguousDate);
     }
     let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
     let (over_months, over_days) = (gap(&months), gap(&days));
@@ -114,7 +114,7 @@ fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, Unsure> {
         _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(TimeStyle::MonthFirst)),
         // Dates written with points have the day first.
         apart if apart < 0.2 && has_points(cells) => Ok(Some(TimeStyle::DayFirst)),
-        apart if apart < 0.2 => Err(Unsure),
+        apart if apart < 0.2 => Err(AmbiguousDate),
         _ if by_month > by_day => Ok(Some(TimeStyle::MonthFirst)),
         _ => Ok(Some(TimeStyle::DayFirst)),
     }
@@ -386,12 +386,12 @@ mod tests {
             (&["01/02/2023", "13/02/2023"][..], Ok(Some(TimeStyle::DayFirst))),
             (&["01/02/2023", "01/13/2023"], Ok(Some(TimeStyle::MonthFirst))),
             // Four days of January, or the first of four months.
-            (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Err(Unsure)),
+            (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Err(AmbiguousDate)),
             (&["02/02/2023", "02/03/2023", "02/04/2023", "02/05/2023"], Ok(Some(TimeStyle::MonthFirst))),
             (&["03/04/2023 22:00", "03/04/2023 23:00", "04/04/2023 00:00", "04/04/2023 01:00"], Ok(Some(TimeStyle::DayFirst))),
             (&["03.04.2023", "07.09.2023"], Ok(Some(TimeStyle::DayFirst))),
             (&["01/02/2023", "02/02/2023", "03/02/2023", "04/02/2023"], Ok(Some(TimeStyle::DayFirst))),
-            (&["01/02/2023", "05/03/2023"], Err(Unsure)),
+            (&["01/02/2023", "05/03/2023"], Err(AmbiguousDate)),
         ] {
             assert_eq!(TimeStyle::of(cells), expected, "{cells:?}");
         }

@@ -23,7 +23,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let token = match (base, file.hints.token) {
         (Some(base), None) => {
             let symbol = outline.text("meta.base.symbol").map(str::to_owned);
-            TokenMatch { address: base, symbol, pack: 1.0, quoted: true, by: TokenFoundBy::File, says: "from the file".to_owned() }
+            TokenMatch { address: base, symbol, multiplier: 1.0, quoted: true, by: TokenFoundBy::File, says: "from the file".to_owned() }
         }
         (Some(base), Some(token)) if base != token => {
             let reason = format!("is of {base}, and --token says {token}: import it without --token");

@@ -85,7 +85,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let found = columns(sheet).ok_or("has no balances of holders")?;
     let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
     if let Some(coin) = cells.iter().find(|cell| {
-        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && NumberStyle { comma: false, decorated: true }.plain(cell).is_none()
+        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && NumberStyle { comma: false, needs_rewrite: true }.plain(cell).is_none()
     }) {
         let own = cells.iter().filter(|cell| cell.trim().contains(' ')).count() * 2 > cells.len();
         if own && found.token.is_none() && file.hints.token.is_none() {
@@ -99,7 +99,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let style = notation::style(sheet, &[found.balance])
         .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
     let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
-    fixes.extend(Fix::number(sheet, found.balance, NumberStyle { decorated: true, ..style }));
+    fixes.extend(Fix::number(sheet, found.balance, NumberStyle { needs_rewrite: true, ..style }));
     let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
     let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);

@@ -8,7 +8,7 @@ use super::{
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NOTHING, Refusal, Take,
+    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take,
 };
 
 const ADDRESSES: &str = "address addr wallet walletaddress account contractaddress contract 地址 accountaddress";
@@ -51,13 +51,13 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let said = file.mapped("label");
     let name = file.mapped("name").or_else(|| names.find(NAMES).filter(|name| Some(*name) != said && !sure.contains(name)));
     let mut take = Take::into("labels", sheet.rows(file.sniffed)?).columns(&[("address", &sheet.names[at])]);
-    take = take.columns(&[("name", name.map_or(NOTHING, |name| sheet.names[name].as_str()))]);
+    take = take.columns(&[("name", name.map_or(NO_COLUMN, |name| sheet.names[name].as_str()))]);
     let chain = names.find(CHAIN).filter(|chain| *chain != at);
     let mut plan = ImportPlan::default();
     if chain.is_none() {
         take = match &file.options.chain {
             Some(chain) => take.set("chain", chain),
-            None => take.columns(&[("chain", NOTHING)]),
+            None => take.columns(&[("chain", NO_COLUMN)]),
         };
     } else if let Some(chain) = chain {
         take = take.columns(&[("chain", &sheet.names[chain])]);

@@ -11,7 +11,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NOTHING, Refusal, Take,
+    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take,
 };
 use crate::dataset::{
     address::Address,
@@ -160,7 +160,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let has = [columns.time.is_some(), columns.block.is_some(), columns.index.is_some()];
     let only = file.hints.token;
     let rows = Events { inner: sheet.rows(file.sniffed)?, columns, only, names: MADE.iter().map(|&name| name.to_owned()).collect() };
-    let name = |has: bool, name: &'static str| if has { name } else { NOTHING };
+    let name = |has: bool, name: &'static str| if has { name } else { NO_COLUMN };
     let take = Take::into("transfers", Box::new(rows))
         .columns(&[
             ("token_address", MADE[1]),
@@ -172,7 +172,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
             ("value", MADE[7]),
             ("log_index", name(has[2], MADE[8])),
         ])
-        .columns(&[("status", NOTHING)])
+        .columns(&[("status", NO_COLUMN)])
         .keep(MADE[0], &["transfer"], "are other events, removed ones, or of other tokens than --token says");
     plan.takes.push(take);
     Ok(plan)

@@ -34,7 +34,7 @@ pub(in crate::dataset::import) fn open(file: &FileToImport<'_>, table: &str) -> 
     if schema.name == "candles" {
         // Candle prices and volumes are checked against the rows, whoever names them.
         return match candles::open(file) {
-            Ok(plan) => plan.with_said(file),
+            Ok(plan) => plan.with_options(file),
             Err(refusal) => Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal)),
         };
     }

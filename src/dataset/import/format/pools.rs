@@ -12,7 +12,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NOTHING, Refusal, Take,
+    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take,
 };
 use crate::dataset::{address::Address, chain::Chain};
 
@@ -88,7 +88,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     ]);
     for (ours, words) in [("liquidity", LIQUIDITY), ("volume24h", VOLUMES), ("pair", "pair pairname poolname attributesname")] {
         let at = names.in_order(words).find(|&at| ![found.pool, found.first, found.second].contains(&at));
-        take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
+        take = take.columns(&[(ours, at.map_or(NO_COLUMN, |at| sheet.names[at].as_str()))]);
     }
     let mut plan = ImportPlan::default();
     // GeckoTerminal prefixes each id with its network.

@@ -12,7 +12,7 @@ use super::{
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NOTHING, Refusal, Take, etherscan, supply,
+    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take, etherscan, supply,
 };
 use crate::dataset::{address::Address, chain::Chain, manifest::Unit};
 
@@ -97,12 +97,12 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut served: Vec<(&'static str, String)> = Vec::new();
     for (ours, words) in [("symbol", SYMBOL), ("name", NAME), ("decimals", DECIMALS), ("price", PRICES), ("market_cap", CAPS)] {
         let at = names.find(words);
-        served.push((ours, at.map_or_else(|| NOTHING.to_owned(), |at| sheet.names[at].clone())));
+        served.push((ours, at.map_or_else(|| NO_COLUMN.to_owned(), |at| sheet.names[at].clone())));
     }
-    served.push(("total_supply", NOTHING.to_owned()));
+    served.push(("total_supply", NO_COLUMN.to_owned()));
     let with = |take: Take| served.iter().fold(take, |take, (ours, theirs)| take.columns(&[(ours, theirs)]));
     if !several.is_empty() {
-        let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NOTHING).collect();
+        let carried: Vec<String> = served.iter().map(|(_, theirs)| theirs.clone()).filter(|name| name != NO_COLUMN).collect();
         let take = with(Take::into("tokens", row_per_platform(file, sheet, &several, &carried)?))
             .columns(&[("token_address", "token_address"), ("chain", "chain")]);
         return Ok(ImportPlan::of(vec![take.keep(KEPT, &["yes"], LEFT_OUT)]).saying("a row for each chain that a coin is on"));

@@ -12,7 +12,7 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NOTHING, Take,
+    FileToImport, ImportPlan, NO_COLUMN, Take,
 };
 use crate::dataset::{address::Address, import::AmountUnit, manifest::Unit};
 
@@ -109,7 +109,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     ]);
     for (ours, at) in [("timestamp", found.time.map(|(at, _)| at)), ("block_number", found.block), ("log_index", found.index)] {
         // Explicit, so that no column that is used otherwise binds here by its name.
-        take = take.columns(&[(ours, at.map_or(NOTHING, |at| sheet.names[at].as_str()))]);
+        take = take.columns(&[(ours, at.map_or(NO_COLUMN, |at| sheet.names[at].as_str()))]);
     }
     let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
     let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
@@ -169,7 +169,7 @@ fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns
     let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
     let take = Take::into("tokens", sheet.rows(file.sniffed)?)
         .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
-        .columns(&[("name", names.find(NAME).map_or(NOTHING, |at| sheet.names[at].as_str()))])
+        .columns(&[("name", names.find(NAME).map_or(NO_COLUMN, |at| sheet.names[at].as_str()))])
         .set("chain", &file.chain());
     Ok(Some(take))
 }
@@ -196,7 +196,7 @@ fn amounts_in(
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
     // Decorated amounts can be read only with a known decimal separator.
-    let decimal = match (style.decorated, style.comma) {
+    let decimal = match (style.needs_rewrite, style.comma) {
         (false, _) => "",
         (true, false) => ", decimal = \".\"",
         (true, true) => ", decimal = \",\"",

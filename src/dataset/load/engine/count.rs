@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     dataset::{
-        load::{elsewhere::stop_of, table::Stop},
+        load::{remote::load_error_of, table::TableLoadError},
         time::Time,
     },
     wire::Fault,
@@ -43,7 +43,7 @@ pub(super) struct Counted {
 }
 
 impl EngineQuery<'_> {
-    pub(super) fn count(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<Counted, Stop> {
+    pub(super) fn count(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<Counted, TableLoadError> {
         let mut counted = Counted { summed: true, conditions: conditions.to_vec(), ..Counted::default() };
         if let Some(snapshot) = self.context.snapshot {
             // The rows of the generation, whatever was appended since.
@@ -91,17 +91,18 @@ impl EngineQuery<'_> {
     }
 
     /// Counts the rows that are kept, with a checksum if one is needed and the table is not in place.
-    fn counted(&self, mut counted: Counted, columns: &Columns<'_>) -> Result<Counted, Stop> {
+    fn counted(&self, mut counted: Counted, columns: &Columns<'_>) -> Result<Counted, TableLoadError> {
         let sum = if counted.summed && !self.asked.in_place { sql::checksum(&columns.picked) } else { "0".to_owned() };
         let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
-        let row = whole.first().ok_or_else(|| stop_of(&self.name, Fault::Unavailable("does not say how many rows it has".to_owned())))?;
+        let row =
+            whole.first().ok_or_else(|| load_error_of(&self.name, Fault::Unavailable("does not say how many rows it has".to_owned())))?;
         counted.rows = number(row.first());
         counted.checksum = row.get(1).cloned().flatten().unwrap_or_default();
         Ok(counted)
     }
 
     /// Refuses a query over `scan_rows_max`, where EXPLAIN ESTIMATE can tell.
-    fn estimate(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<(), Stop> {
+    fn estimate(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<(), TableLoadError> {
         if self.old {
             return Ok(());
         }
@@ -112,7 +113,7 @@ impl EngineQuery<'_> {
             // It cannot estimate views and queries.
             Err(Fault::Refused(_)) => return Ok(()),
             Err(Fault::Unavailable(reason)) if reason.contains("with code") => return Ok(()),
-            Err(fault) => return Err(stop_of(&self.name, fault)),
+            Err(fault) => return Err(load_error_of(&self.name, fault)),
         };
         let rows: u64 = parts.iter().map(|part| number(part.get(3))).sum();
         let most = self.engine.source().scan_rows_max();
@@ -124,7 +125,7 @@ impl EngineQuery<'_> {
             "would read {rows} rows there, and {most} may be: narrow it with `where` in dataset.toml, or raise `scan_rows_max` of its source \
              in config.toml"
         );
-        Err(stop_of(&self.name, Fault::Refused(reason)))
+        Err(load_error_of(&self.name, Fault::Refused(reason)))
     }
 
     /// Column that marks the end of an append-only table.

@@ -16,11 +16,11 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom as _, Series};
 
 use crate::{
     dataset::{
-        load::{LoadContext, elsewhere::Pulse},
+        load::{LoadContext, remote::Pulse},
         source::{
             self, ColumnFilter, Layout, RowSource, SourceBatch,
+            downloads::{self, name_of},
             forward::Forward,
-            kept::{self, name_of},
             locate::Answer,
         },
     },
@@ -28,9 +28,9 @@ use crate::{
 };
 
 /// Bytes read beyond undecodable rows: the engine may add the reason.
-pub(super) const SAID_MAX: u64 = 1 << 20;
+pub(super) const DRAIN_MAX: u64 = 1 << 20;
 /// Size of the write buffer in bytes.
-const WRITTEN: usize = 64 << 10;
+const BUFFER: usize = 64 << 10;
 /// Files in the folder of a copy: its bytes, and their checksum.
 const BYTES: &str = "bytes";
 const SUM: &str = "sum";
@@ -41,7 +41,7 @@ pub(in crate::dataset::load) struct RowsOutcome {
     fault: Mutex<Option<Fault>>,
     bytes: AtomicU64,
     /// End of the stream from the server.
-    said: OnceLock<Arc<StreamEnd>>,
+    stream_end: OnceLock<Arc<StreamEnd>>,
 }
 
 impl RowsOutcome {
@@ -56,45 +56,45 @@ impl RowsOutcome {
     }
 
     /// Records the engine's own error message as the fault, else `fault`.
-    fn blame_unless_said(&self, fault: Fault) -> String {
-        let said = self.said.get().and_then(|said| said.last_words());
-        self.blame(said.unwrap_or(fault))
+    fn record_engine_fault_or(&self, fault: Fault) -> String {
+        let engines_own = self.stream_end.get().and_then(|end| end.error_in_tail());
+        self.record_fault(engines_own.unwrap_or(fault))
     }
 
-    fn blame(&self, fault: Fault) -> String {
-        let mut blamed = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-        blamed.get_or_insert(fault).to_string()
+    fn record_fault(&self, fault: Fault) -> String {
+        let mut recorded = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.get_or_insert(fault).to_string()
     }
 }
 
 /// Rows of a query, with the outcome of reading them.
 pub(in crate::dataset::load) struct QueryRows {
     pub(in crate::dataset::load) rows: Box<dyn RowSource>,
-    pub(in crate::dataset::load) tell: Arc<RowsOutcome>,
+    pub(in crate::dataset::load) outcome: Arc<RowsOutcome>,
 }
 
-fn place(context: &LoadContext<'_>, answer: &Answer) -> Option<PathBuf> {
-    place_of(context, &[&answer.name, &answer.mark])
+fn answer_folder(context: &LoadContext<'_>, answer: &Answer) -> Option<PathBuf> {
+    copy_folder(context, &[&answer.name, &answer.mark])
 }
 
 /// Folder of a copy, named by these texts alone; none without a cache.
-pub(super) fn place_of(context: &LoadContext<'_>, texts: &[&str]) -> Option<PathBuf> {
-    Some(kept::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
+pub(super) fn copy_folder(context: &LoadContext<'_>, texts: &[&str]) -> Option<PathBuf> {
+    Some(downloads::folder(context.cache.folder.as_deref()?).join(name_of(texts)))
 }
 
 /// Writes a whole copy.
 pub(super) fn keep<E: ToString>(place: &Path, write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>) -> Result<(), String> {
-    let said = |error: io::Error| error.to_string();
-    let writer = CopyWriter::begin(place).map_err(said)?;
+    let text = |error: io::Error| error.to_string();
+    let writer = CopyWriter::begin(place).map_err(text)?;
     let copy = writer.copy.clone();
-    let mut out = io::BufWriter::with_capacity(WRITTEN, writer);
-    let written = write(&mut out).map_err(|error| error.to_string()).and_then(|()| out.flush().map_err(said));
-    written.and_then(|()| copy.settle().map_err(said)).inspect_err(|_| drop(fs::remove_file(&copy.beside)))
+    let mut out = io::BufWriter::with_capacity(BUFFER, writer);
+    let written = write(&mut out).map_err(|error| error.to_string()).and_then(|()| out.flush().map_err(text));
+    written.and_then(|()| copy.settle().map_err(text)).inspect_err(|_| drop(fs::remove_file(&copy.beside)))
 }
 
 /// Whether a copy of the rows exists.
 pub(super) fn is_kept(context: &LoadContext<'_>, answer: &Answer) -> bool {
-    place(context, answer).is_some_and(|place| place.join(BYTES).is_file())
+    answer_folder(context, answer).is_some_and(|place| place.join(BYTES).is_file())
 }
 
 /// Opens the rows: from the copy, else from the engine, unless `offline`.
@@ -105,11 +105,11 @@ pub(in crate::dataset::load) fn open(
     offline: Option<&Fault>,
     wanted: ColumnFilter,
 ) -> Result<QueryRows, Fault> {
-    let tell = Arc::new(RowsOutcome::default());
-    let place = place(context, answer);
-    if let Some(file) = place.as_deref().and_then(whole) {
-        let reader = TeeReader { reader: Box::new(io::BufReader::new(file)), tell: Arc::clone(&tell), writer: None };
-        return begin(reader, answer, tell, wanted, None);
+    let outcome = Arc::new(RowsOutcome::default());
+    let place = answer_folder(context, answer);
+    if let Some(file) = place.as_deref().and_then(open_copy) {
+        let reader = TeeReader { reader: Box::new(io::BufReader::new(file)), outcome: Arc::clone(&outcome), writer: None };
+        return begin(reader, answer, outcome, wanted, None);
     }
     if let Some(fault) = offline {
         return Err(fault.clone());
@@ -120,14 +120,14 @@ pub(in crate::dataset::load) fn open(
     let format = if answer.arrow { "ArrowStream" } else { "CSVWithNames" };
     let stream = wire.engine(&answer.source)?.stream(&answer.sql, format, answer.rows, Arc::new(stopped))?;
     let writer = place.filter(|_| answer.rows < context.cache.rows_min.max(1)).and_then(|place| CopyWriter::begin(&place).ok());
-    tell.said.set(stream.said()).ok();
+    outcome.stream_end.set(stream.outcome()).ok();
     let copy = writer.as_ref().map(|writer| writer.copy.clone());
-    let reader = TeeReader { reader: Box::new(stream), tell: Arc::clone(&tell), writer };
-    begin(reader, answer, tell, wanted, copy)
+    let reader = TeeReader { reader: Box::new(stream), outcome: Arc::clone(&outcome), writer };
+    begin(reader, answer, outcome, wanted, copy)
 }
 
 /// Opens the copy in the folder if its checksum matches; a damaged one is removed.
-pub(super) fn whole(place: &Path) -> Option<File> {
+pub(super) fn open_copy(place: &Path) -> Option<File> {
     let file = File::open(place.join(BYTES)).ok()?;
     let written = fs::read_to_string(place.join(SUM)).unwrap_or_default();
     let mut sum = crc32fast::Hasher::new();
@@ -139,7 +139,7 @@ pub(super) fn whole(place: &Path) -> Option<File> {
             Err(_) => break false,
         }
     };
-    if !read || written != shown(sum) {
+    if !read || written != hex(sum) {
         fs::remove_dir_all(place).ok();
         return None;
     }
@@ -149,33 +149,33 @@ pub(super) fn whole(place: &Path) -> Option<File> {
     Some(file)
 }
 
-fn shown(sum: crc32fast::Hasher) -> String {
+fn hex(sum: crc32fast::Hasher) -> String {
     format!("{:08x}", sum.finalize())
 }
 
 fn begin(
     reader: TeeReader,
     answer: &Arc<Answer>,
-    tell: Arc<RowsOutcome>,
+    outcome: Arc<RowsOutcome>,
     wanted: ColumnFilter,
     copy: Option<Copy>,
 ) -> Result<QueryRows, Fault> {
     let (forward, rows) = if answer.arrow {
         let forward = Arc::new(Forward::new(Box::new(reader)));
-        let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(SAID_MAX)));
+        let rows = source::arrow_stream(Arc::clone(&forward) as _, &wanted).inspect_err(|_| drop(forward.drain(DRAIN_MAX)));
         (Some(forward), rows)
     } else {
         (None, source::separated(reader, &[], &Layout::default(), wanted))
     };
-    let rows = rows.map_err(|reason| odd(&tell, &reason))?;
-    let rows = AnswerRows { rows, forward, tell: Arc::clone(&tell), answer: Arc::clone(answer), seen: 0, ended: false, copy };
-    Ok(QueryRows { rows: Box::new(rows), tell })
+    let rows = rows.map_err(|reason| unreadable(&outcome, &reason))?;
+    let rows = AnswerRows { rows, forward, outcome: Arc::clone(&outcome), answer: Arc::clone(answer), seen: 0, ended: false, copy };
+    Ok(QueryRows { rows: Box::new(rows), outcome })
 }
 
 /// The engine's own error message, else a fault for undecodable rows.
-fn odd(tell: &RowsOutcome, reason: &str) -> Fault {
-    tell.blame_unless_said(Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}")));
-    tell.fault().unwrap_or(Fault::Changed)
+fn unreadable(outcome: &RowsOutcome, reason: &str) -> Fault {
+    outcome.record_engine_fault_or(Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}")));
+    outcome.fault().unwrap_or(Fault::Changed)
 }
 
 /// A copy being written: its folder, its temporary file, and its checksum so far.
@@ -189,7 +189,7 @@ struct Copy {
 impl Copy {
     /// Completes the copy, which replaces the previous one.
     fn settle(&self) -> io::Result<()> {
-        let sum = shown(self.sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let sum = hex(self.sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
         fs::write(self.place.join(SUM), sum).and_then(|()| fs::rename(&self.beside, self.place.join(BYTES)))
     }
 }
@@ -228,18 +228,18 @@ impl io::Write for CopyWriter {
 /// Tee: counts the bytes received, and writes them to a copy.
 struct TeeReader {
     reader: Box<dyn Read + Send>,
-    tell: Arc<RowsOutcome>,
+    outcome: Arc<RowsOutcome>,
     writer: Option<CopyWriter>,
 }
 
 impl Read for TeeReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer).inspect_err(|_| {
-            if let Some(fault) = self.tell.said.get().and_then(|said| said.fault()) {
-                self.tell.blame(fault);
+            if let Some(fault) = self.outcome.stream_end.get().and_then(|end| end.fault()) {
+                self.outcome.record_fault(fault);
             }
         })?;
-        self.tell.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        self.outcome.bytes.fetch_add(read as u64, Ordering::Relaxed);
         if let Some(writer) = &mut self.writer
             && writer.write_all(&buffer[..read]).is_err()
         {
@@ -254,7 +254,7 @@ impl Read for TeeReader {
 struct AnswerRows {
     rows: Box<dyn RowSource>,
     forward: Option<Arc<Forward>>,
-    tell: Arc<RowsOutcome>,
+    outcome: Arc<RowsOutcome>,
     answer: Arc<Answer>,
     seen: u64,
     ended: bool,
@@ -264,20 +264,20 @@ struct AnswerRows {
 impl AnswerRows {
     /// Checks at the end that all rows arrived, and nothing else.
     fn end(&mut self) -> Result<(), String> {
-        let more = self.forward.as_ref().map_or(Ok(0), |forward| forward.drain(SAID_MAX));
-        if let Some(fault) = self.tell.fault() {
+        let more = self.forward.as_ref().map_or(Ok(0), |forward| forward.drain(DRAIN_MAX));
+        if let Some(fault) = self.outcome.fault() {
             return Err(fault.to_string());
         }
         if !matches!(more, Ok(0)) {
-            return Err(self.tell.blame_unless_said(Fault::Unavailable("is answered with more than rows".to_owned())));
+            return Err(self.outcome.record_engine_fault_or(Fault::Unavailable("is answered with more than rows".to_owned())));
         }
         let (came, counted) = (self.seen, self.answer.rows);
         if came != counted {
-            return Err(self.tell.blame_unless_said(super::fewer(came, counted)));
+            return Err(self.outcome.record_engine_fault_or(super::fewer(came, counted)));
         }
         if let Some(copy) = self.copy.take() {
             // A copy that could not be written completely is shorter than the bytes received.
-            let is_whole = fs::metadata(&copy.beside).is_ok_and(|meta| meta.len() == self.tell.bytes());
+            let is_whole = fs::metadata(&copy.beside).is_ok_and(|meta| meta.len() == self.outcome.bytes());
             if !is_whole || copy.settle().is_err() {
                 fs::remove_dir_all(&copy.place).ok();
             }
@@ -304,7 +304,7 @@ impl RowSource for AnswerRows {
             Ok(Some(mut batch)) => {
                 self.seen += batch.height as u64;
                 let columns: Result<Vec<Column>, String> = std::mem::take(&mut batch.columns).into_iter().map(as_text).collect();
-                batch.columns = columns.map_err(|reason| self.tell.blame(Fault::Unavailable(reason)))?;
+                batch.columns = columns.map_err(|reason| self.outcome.record_fault(Fault::Unavailable(reason)))?;
                 Ok(Some(batch))
             }
             Ok(None) => {
@@ -312,8 +312,8 @@ impl RowSource for AnswerRows {
                 self.end().map(|()| None)
             }
             Err(reason) => {
-                self.forward.as_ref().map(|forward| forward.drain(SAID_MAX));
-                Err(odd(&self.tell, &reason).to_string())
+                self.forward.as_ref().map(|forward| forward.drain(DRAIN_MAX));
+                Err(unreadable(&self.outcome, &reason).to_string())
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::dataset::{
     address::Address,
-    load::{bind::Bound, table::Stop},
+    load::{bind::Bound, table::TableLoadError},
     schema::Kind,
 };
 
@@ -26,7 +26,7 @@ struct Ways {
 
 impl EngineQuery<'_> {
     /// Determines the spelling of each column from the first rows.
-    pub(super) fn spell(&self, picked: &mut [EngineColumn], bound: &[Bound<'_>]) -> Result<(), Stop> {
+    pub(super) fn spell(&self, picked: &mut [EngineColumn], bound: &[Bound<'_>]) -> Result<(), TableLoadError> {
         let hex = |column: &EngineColumn| {
             ours(column, bound).map(|bound| bound.column.kind).filter(|kind| matches!(kind, Kind::Address | Kind::Hex))
         };
@@ -60,7 +60,7 @@ impl EngineQuery<'_> {
         Ok(())
     }
 
-    fn way(&self, column: &EngineColumn, is_address: bool, ways: &Ways) -> Result<HexSpelling, Stop> {
+    fn way(&self, column: &EngineColumn, is_address: bool, ways: &Ways) -> Result<HexSpelling, TableLoadError> {
         if ways.all > 0 && ways.bytes == ways.all {
             return Ok(HexSpelling::Bytes);
         }
@@ -76,13 +76,13 @@ impl EngineQuery<'_> {
             column.sql(),
             self.from()
         ))?;
-        let odd = rows.iter().flatten().flatten().any(|way| is_odd(way));
-        Ok(if odd { HexSpelling::MixedCase } else { HexSpelling::Plain })
+        let mixed_case = rows.iter().flatten().flatten().any(|way| is_mixed_case(way));
+        Ok(if mixed_case { HexSpelling::MixedCase } else { HexSpelling::Plain })
     }
 }
 
 /// Whether an address has a letter case that no query compares with: neither all lower, all upper, nor that of EIP-55.
-pub(super) fn is_odd(way: &str) -> bool {
+pub(super) fn is_mixed_case(way: &str) -> bool {
     let known = |address: Address| [address.checksummed(), format!("0x{}", address.to_string()[2..].to_ascii_uppercase())];
     Address::parse(way.trim()).is_some_and(|address| way != address.to_string() && !known(address).iter().any(|known| known == way))
 }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn capitals_other_than_those_of_eip_55_are_odd() {
-        for (way, odd) in [
+        for (way, mixed_case) in [
             ("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", false),
             ("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", false),
             ("0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", false),
@@ -101,7 +101,7 @@ mod tests {
             ("0X5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", true),
             ("coin:BTC", false),
         ] {
-            assert_eq!(is_odd(way), odd, "{way}");
+            assert_eq!(is_mixed_case(way), mixed_case, "{way}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::{
     address::Address,
     coerce::{cell::RawCell, measure},
-    manifest::Keep,
+    manifest::RowFilter,
     schema::Kind,
 };
 
@@ -183,18 +183,24 @@ fn spellings(address: &Address, theirs: &EngineColumn) -> Vec<String> {
 /// Maximum number of values in one condition.
 const VALUES_MAX: usize = 60_000;
 
-/// SQL condition that keeps all rows that `keep` keeps, and as few others as SQL can express; none where a row might be lost. It compares
+/// SQL condition that keeps all rows that `filter` keeps, and as few others as SQL can express; none where a row might be lost. It compares
 /// the bare column, so that the table's primary key is used. `kind` is that of the schema column, if one is bound to it.
-pub(super) fn condition(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>, tokens: &HashSet<Address>, old: bool) -> Option<String> {
-    let odd = theirs.spelling == HexSpelling::MixedCase;
-    let name = if odd { format!("lower({})", cast(theirs, false)) } else { theirs.sql() };
+pub(super) fn condition(
+    filter: &RowFilter,
+    theirs: &EngineColumn,
+    kind: Option<Kind>,
+    tokens: &HashSet<Address>,
+    old: bool,
+) -> Option<String> {
+    let mixed_case = theirs.spelling == HexSpelling::MixedCase;
+    let name = if mixed_case { format!("lower({})", cast(theirs, false)) } else { theirs.sql() };
     let one_of = |values: Vec<String>| {
         let fits = !values.is_empty() && values.len() <= VALUES_MAX;
         fits.then(|| format!("{name} IN ({})", values.join(", ")))
     };
     let is_text = matches!(theirs.form, ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word);
-    match keep {
-        Keep::Tokens if is_text => {
+    match filter {
+        RowFilter::Tokens if is_text => {
             let mut tokens: Vec<&Address> = tokens.iter().collect();
             tokens.sort();
             let known = one_of(tokens.into_iter().flat_map(|token| spellings(token, theirs)).collect())?;
@@ -210,25 +216,25 @@ pub(super) fn condition(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>, 
                 },
             )
         }
-        Keep::OneOf(values) if values.iter().any(|value| value.trim().is_empty()) => None,
-        Keep::OneOf(values) if theirs.form == ColumnType::Whole => {
+        RowFilter::OneOf(values) if values.iter().any(|value| value.trim().is_empty()) => None,
+        RowFilter::OneOf(values) if theirs.form == ColumnType::Whole => {
             let numbers: Option<Vec<String>> = values.iter().map(|value| value.parse::<i64>().ok().map(|n| n.to_string())).collect();
             one_of(numbers?)
         }
-        Keep::OneOf(values) if is_text && kind == Some(Kind::Address) => {
+        RowFilter::OneOf(values) if is_text && kind == Some(Kind::Address) => {
             let addresses: Option<Vec<Address>> = values.iter().map(|value| Address::parse(value)).collect();
             one_of(addresses?.iter().flat_map(|address| spellings(address, theirs)).collect())
         }
-        Keep::OneOf(values) if is_text && kind.is_none_or(|kind| kind == Kind::Text) && theirs.spelling == HexSpelling::Plain => {
+        RowFilter::OneOf(values) if is_text && kind.is_none_or(|kind| kind == Kind::Text) && theirs.spelling == HexSpelling::Plain => {
             one_of(values.iter().map(|value| text(value)).collect())
         }
         // The unit of a Unix epoch is unknown here.
-        Keep::Between { .. }
+        RowFilter::Between { .. }
             if matches!(kind, Some(Kind::Time | Kind::Date)) && !matches!(theirs.form, ColumnType::Time | ColumnType::Day) =>
         {
             None
         }
-        Keep::Between { min, max } => {
+        RowFilter::Between { min, max } => {
             let said = [(min, ">=", Side::Least), (max, "<=", Side::Most)];
             let mut all = String::new();
             for (bound, sign, side) in said {
@@ -243,9 +249,9 @@ pub(super) fn condition(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>, 
     }
 }
 
-/// Whether `condition` keeps no other rows than `keep` does: a bound may lie between two values of the column's type.
-pub(super) fn is_exact(keep: &Keep, theirs: &EngineColumn, kind: Option<Kind>) -> bool {
-    let Keep::Between { min, max } = keep else { return true };
+/// Whether `condition` keeps no other rows than `filter` does: a bound may lie between two values of the column's type.
+pub(super) fn is_exact(filter: &RowFilter, theirs: &EngineColumn, kind: Option<Kind>) -> bool {
+    let RowFilter::Between { min, max } = filter else { return true };
     let step = if theirs.form == ColumnType::Day { 86_400_000.0 } else { 1.0 };
     let lies_on =
         |bound: &String| measure(&RawCell::Text(bound.as_str().into()), kind.unwrap_or(Kind::Text)).is_some_and(|v| v % step == 0.0);
@@ -316,15 +322,17 @@ mod tests {
     #[test]
     fn a_condition_is_said_only_where_it_loses_no_row() {
         let tokens: HashSet<Address> = Address::parse("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed").into_iter().collect();
-        let said = |keep: &Keep, kind: &str, ours: Option<Kind>| condition(keep, &EngineColumn::new("x", kind), ours, &tokens, false);
-        let one = |values: &[&str]| Keep::OneOf(values.iter().map(|value| (*value).to_owned()).collect());
-        let between = |min: Option<&str>, max: Option<&str>| Keep::Between { min: min.map(str::to_owned), max: max.map(str::to_owned) };
-        let spelt = said(&Keep::Tokens, "FixedString(42)", Some(Kind::Address)).expect("said");
+        let said =
+            |filter: &RowFilter, kind: &str, ours: Option<Kind>| condition(filter, &EngineColumn::new("x", kind), ours, &tokens, false);
+        let one = |values: &[&str]| RowFilter::OneOf(values.iter().map(|value| (*value).to_owned()).collect());
+        let between =
+            |min: Option<&str>, max: Option<&str>| RowFilter::Between { min: min.map(str::to_owned), max: max.map(str::to_owned) };
+        let spelt = said(&RowFilter::Tokens, "FixedString(42)", Some(Kind::Address)).expect("said");
         assert!(
             spelt.contains("'0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0x5AAEB"),
             "{spelt}"
         );
-        for (keep, kind, ours, expected) in [
+        for (filter, kind, ours, expected) in [
             (one(&["1h", "1d"]), "String", Some(Kind::Text), Some("`x` IN ('1h', '1d')")),
             (one(&["1h", ""]), "String", Some(Kind::Text), None),
             (one(&["eth"]), "String", Some(Kind::Chain), None),
@@ -346,15 +354,15 @@ mod tests {
             (between(Some("2024-01-02"), None), "UInt32", Some(Kind::Time), None),
             (between(Some("2024-01-02"), None), "Float64", Some(Kind::Time), None),
         ] {
-            assert_eq!(said(&keep, kind, ours).as_deref(), expected, "{keep:?} {kind}");
+            assert_eq!(said(&filter, kind, ours).as_deref(), expected, "{filter:?} {kind}");
         }
     }
 
     #[test]
     fn a_bound_between_two_values_of_the_column_is_not_exact() {
         let exact = |max: &str, form: &str, ours: Kind| {
-            let keep = Keep::Between { min: None, max: Some(max.to_owned()) };
-            is_exact(&keep, &EngineColumn::new("x", form), Some(ours))
+            let filter = RowFilter::Between { min: None, max: Some(max.to_owned()) };
+            is_exact(&filter, &EngineColumn::new("x", form), Some(ours))
         };
         assert!(exact("20", "UInt32", Kind::Float) && exact("20.5", "Float64", Kind::Float) && exact("2024-01-02", "Date", Kind::Time));
         assert!(exact("2024-01-02T12:00:00Z", "DateTime", Kind::Time));

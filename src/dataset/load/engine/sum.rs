@@ -13,19 +13,19 @@ use polars::prelude::{DataFrame, DataType};
 
 use super::{
     Columns, EngineQuery, filter,
-    rows::SAID_MAX,
+    rows::DRAIN_MAX,
     sql::{self, ColumnType, EngineColumn},
 };
 use crate::{
     dataset::{
         address::Address,
-        holding::Apart,
+        holding::IndividualHolders,
+        in_place::RowsVersion,
         load::{
             bind::Bound,
-            elsewhere::{Pulse, stop_of},
-            table::Stop,
+            remote::{Pulse, load_error_of},
+            table::TableLoadError,
         },
-        shelf::State,
         source::{arrow_stream, forward::Forward},
         time::DAY_MS,
     },
@@ -34,7 +34,7 @@ use crate::{
 
 /// An aggregation.
 #[derive(Debug, Clone)]
-pub(super) enum Sum {
+pub(super) enum Aggregation {
     /// Per token and interval the candles that market figures need, of those that start less than `RECENT_DAYS` before the last one.
     Market,
     /// Like `Market`, over all candles of tokens whose recent days are not enough.
@@ -44,19 +44,19 @@ pub(super) enum Sum {
     /// The number of holders per token.
     Listed,
     /// The largest balances of one token, and sums of the others.
-    Balances(Arc<Apart>),
+    Balances(Arc<IndividualHolders>),
     /// Number and checksum of one token's rows.
-    State(&'static str),
+    RowsVersion(&'static str),
     /// A page of one token's rows in table order, from an offset on.
-    Page { table: &'static str, from: u64, count: u64, behind: u64 },
+    Page { table: &'static str, from: u64, count: u64, rows_after: u64 },
 }
 
 /// Checksum of rows, independent of their order.
-const MARK: &str = "sum(hash)";
+const CHECKSUM: &str = "sum(hash)";
 /// Column with the number of rows of the result, part of every aggregation.
 const ROWS: &str = "rows";
 
-impl Sum {
+impl Aggregation {
     /// The query over the rows of `base`: candles or holders.
     pub(super) fn sql(&self, base: &str) -> String {
         let sql = match self {
@@ -64,13 +64,13 @@ impl Sum {
             Self::WholeMarket(tokens) => market::sql(base, Some(tokens)),
             Self::Chart => chart::sql(base),
             Self::Listed => holders::listed_sql(base),
-            Self::Balances(apart) => holders::balances_sql(base, apart),
-            Self::State(table) => {
+            Self::Balances(individual) => holders::balances_sql(base, individual),
+            Self::RowsVersion(table) => {
                 // Duplicate holders were refused when the table was loaded.
-                let (again, some) = if *table == "holders" { ("0", "") } else { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") };
-                format!("SELECT count() AS listed, {MARK} AS mark, toUInt64({again}) AS again FROM {base}{some}")
+                let (duplicates, some) = if *table == "holders" { ("0", "") } else { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") };
+                format!("SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}")
             }
-            Self::Page { table, from, count, behind } => page::sql(base, table, [*from, *count, *behind]),
+            Self::Page { table, from, count, rows_after } => page::sql(base, table, [*from, *count, *rows_after]),
         };
         format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
     }
@@ -81,43 +81,44 @@ impl Sum {
             Self::Market | Self::WholeMarket(_) | Self::Listed => market::ROWS_MAX,
             Self::Chart | Self::Balances(_) => 10_000_000,
             Self::Page { count, .. } => *count,
-            Self::State(_) => 1,
+            Self::RowsVersion(_) => 1,
         }
     }
 }
 
 impl EngineQuery<'_> {
     /// Runs the aggregation; returns a frame per record batch. A row count other than the one in the result is a fault.
-    pub(super) fn sum(&self, sum: &Sum, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, Stop> {
+    pub(super) fn sum(&self, aggregation: &Aggregation, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(Ordering::Acquire);
-        let refused = |fault: Fault| stop_of(&self.name, fault);
-        let stream = self.engine.sum(&sum.sql(base), Arc::new(stopped)).map_err(refused)?;
-        let said = stream.said();
+        let refused = |fault: Fault| load_error_of(&self.name, fault);
+        let stream = self.engine.sum(&aggregation.sql(base), Arc::new(stopped)).map_err(refused)?;
+        let stream_end = stream.outcome();
         let forward = Arc::new(Forward::new(Box::new(stream)));
-        let odd = |reason: String| {
+        let unreadable = |reason: String| {
             // A server that fails midway gives the reason at the end.
-            forward.drain(SAID_MAX).ok();
+            forward.drain(DRAIN_MAX).ok();
             refused(
-                said.fault()
-                    .or_else(|| said.last_words())
+                stream_end
+                    .fault()
+                    .or_else(|| stream_end.error_in_tail())
                     .unwrap_or_else(|| Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"))),
             )
         };
-        let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(odd)?;
+        let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(unreadable)?;
         let (mut frames, mut came, mut counted) = (Vec::new(), 0, 0);
-        while let Some(batch) = batches.next_batch().map_err(odd)? {
-            let frame = DataFrame::new(batch.height, batch.columns).map_err(|error| odd(error.to_string()))?;
+        while let Some(batch) = batches.next_batch().map_err(unreadable)? {
+            let frame = DataFrame::new(batch.height, batch.columns).map_err(|error| unreadable(error.to_string()))?;
             if frame.height() == 0 {
                 continue;
             }
             came += frame.height() as u64;
-            counted = first(&frame, ROWS).ok_or_else(|| odd("has other columns".to_owned()))?;
+            counted = first(&frame, ROWS).ok_or_else(|| unreadable("has other columns".to_owned()))?;
             let candles = first(&frame, market::CANDLES).unwrap_or_default();
-            for (counted, most, what) in [(counted, sum.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
+            for (counted, most, what) in [(counted, aggregation.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
                 if counted > most {
                     let [counted, most] = [counted, most].map(super::grouped);
-                    return Err(Stop::Unusable(format!(
+                    return Err(TableLoadError::Unusable(format!(
                         "`{}` cannot stay in place: its sums have {counted} {what}, and {most} are held; name fewer tokens with `where` in \
                          dataset.toml, or say read = \"bring\"",
                         self.name
@@ -126,20 +127,20 @@ impl EngineQuery<'_> {
             }
             frames.push(frame);
         }
-        match forward.drain(SAID_MAX) {
+        match forward.drain(DRAIN_MAX) {
             Ok(0) if came == counted => Ok(frames),
-            Ok(0) => Err(refused(said.last_words().unwrap_or_else(|| super::fewer(came, counted)))),
-            _ => Err(odd("goes on behind its end".to_owned())),
+            Ok(0) => Err(refused(stream_end.error_in_tail().unwrap_or_else(|| super::fewer(came, counted)))),
+            _ => Err(unreadable("goes on behind its end".to_owned())),
         }
     }
 
     /// Fault for a result with other columns.
-    pub(super) fn unread(&self) -> Stop {
-        stop_of(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
+    pub(super) fn unread(&self) -> TableLoadError {
+        load_error_of(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
     }
 
     /// SQL expressions of these schema columns over `renamed` rows.
-    fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], Stop> {
+    fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], TableLoadError> {
         let column = |name: &&str| {
             let own = columns.bound.iter().find(|bound| bound.column.name == *name);
             let theirs = theirs_of(name, columns);
@@ -167,7 +168,7 @@ impl EngineQuery<'_> {
 
     /// Subquery of all rows in the columns that aggregations read, including those that `base` excludes. `hash` is the hash of a row's
     /// content if `summed`. Negative volumes and balances are unknown, as by the rule `not_negative`.
-    fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
+    fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
         let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
         let from = self.renamed(columns, conditions);
         if self.schema.name == "holders" {
@@ -192,13 +193,13 @@ impl EngineQuery<'_> {
     }
 
     /// Subquery of the rows that aggregations use: candles without a time or a price are excluded.
-    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, Stop> {
+    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
         let all = self.all(columns, conditions, summed)?;
         Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
     /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.
-    fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> Stop {
+    fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> TableLoadError {
         let what = match name {
             "timestamp" => "a DateTime or a Date",
             "token_address" | "holder_address" | "interval" => "a text",
@@ -216,7 +217,10 @@ impl EngineQuery<'_> {
             }
             _ => format!("`{name}` is needed"),
         };
-        Stop::Unusable(format!("`{}` cannot stay in place: {why}; say read = \"bring\", or a `query` that makes it {what}", self.name))
+        TableLoadError::Unusable(format!(
+            "`{}` cannot stay in place: {why}; say read = \"bring\", or a `query` that makes it {what}",
+            self.name
+        ))
     }
 }
 
@@ -294,8 +298,8 @@ impl Repeated {
     /// Checks whether any row of the result counts duplicates.
     pub(super) fn check(frames: &[DataFrame]) -> Option<Result<(), Self>> {
         for frame in frames {
-            let again = frame.column("again").ok()?.cast(&DataType::Int64).ok()?;
-            if again.i64().ok()?.iter().any(|again| again != Some(0)) {
+            let duplicates = frame.column("again").ok()?.cast(&DataType::Int64).ok()?;
+            if duplicates.i64().ok()?.iter().any(|count| count != Some(0)) {
                 return Some(Err(Self));
             }
         }
@@ -303,8 +307,8 @@ impl Repeated {
     }
 }
 
-/// State of the token's rows that the result was computed from.
-pub(super) fn state(frames: &[DataFrame]) -> Option<State> {
+/// Version of the token's rows that the result was computed from.
+pub(super) fn rows_version(frames: &[DataFrame]) -> Option<RowsVersion> {
     let frame = frames.first()?;
-    Some(State { rows: first(frame, "listed")?, mark: first(frame, "mark")? })
+    Some(RowsVersion { rows: first(frame, "listed")?, checksum: first(frame, "mark")? })
 }

@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use super::{
-    Reading, Stop,
+    TableLoadError, TableReader,
     read::{RowsFrom, stacked},
 };
 use crate::dataset::{
     cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, LoadReport, SourceFile, Tail},
     findings::{Finding, Severity},
     load::{
-        gather::{Gathered, Placed, ReadState},
+        gather::{CacheLocation, Gathered, ReadState},
         identity,
     },
     progress::Cancelled,
@@ -30,22 +30,22 @@ enum Change {
     New,
 }
 
-impl Reading<'_> {
+impl TableReader<'_> {
     /// Builds the table from the cached one and the new rows; none where a full import is needed.
-    pub(super) fn grow(&mut self, files: &[LocatedFile], placed: &Placed) -> Result<Option<LargeTable>, Stop> {
-        let place = &placed.place;
+    pub(super) fn grow(&mut self, files: &[LocatedFile], cached: &CacheLocation) -> Result<Option<LargeTable>, TableLoadError> {
+        let location = &cached.location;
         // An interrupted import is resumed instead.
-        if place.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
+        if location.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
             return Ok(None);
         }
-        let fits = |report: &LoadReport| changes(report, files, &placed.files).is_some();
-        let Some((base, report, name)) = place.like(self.schema, &placed.stem, fits) else { return Ok(None) };
-        let Some(changes) = changes(&report, files, &placed.files) else { return Ok(None) };
+        let fits = |report: &LoadReport| changes(report, files, &cached.files).is_some();
+        let Some((base, report, name)) = location.find_base(self.schema, &cached.stem, fits) else { return Ok(None) };
+        let Some(changes) = changes(&report, files, &cached.files) else { return Ok(None) };
         let (context, schema) = (self.context, self.schema);
-        let mut wanted = || context.progress.step(schema.name, 0, 0);
-        let Ok(_lock) = place.lock(&mut wanted)? else { return Ok(None) };
-        if let Some(opened) = place.open(schema) {
-            return Err(Stop::Ready(Box::new(opened)));
+        let mut check_cancelled = || context.progress.step(schema.name, 0, 0);
+        let Ok(_lock) = location.lock(&mut check_cancelled)? else { return Ok(None) };
+        if let Some(opened) = location.open(schema) {
+            return Err(TableLoadError::Ready(Box::new(opened)));
         }
         let known = report.sources.len();
         self.resume(report);
@@ -62,9 +62,9 @@ impl Reading<'_> {
                 },
             };
             first = first.min(at);
-            match self.read_from(at as u32, &files[at], RowsFrom::Here, Some(&placed.files[at].ends), &mut gathered, &state) {
+            match self.read_from(at as u32, &files[at], RowsFrom::Local, Some(&cached.files[at].ends), &mut gathered, &state) {
                 // The error is reported when the file is read in full.
-                Err(Stop::Unusable(_)) => return Ok(None),
+                Err(TableLoadError::Unusable(_)) => return Ok(None),
                 outcome => outcome?,
             }
         }
@@ -78,13 +78,13 @@ impl Reading<'_> {
         let tail = Tail { frame, is_last: first + 1 >= known };
         let options = context.cache;
         let last = files.get(first).map(|file| file.name.clone()).unwrap_or_default();
-        let large = cache::grow(&base, tail, place, options, &mut || wanted().map_err(|Cancelled| Cancelled), |repeated| {
+        let large = cache::grow(&base, tail, location, options, &mut || check_cancelled().map_err(|Cancelled| Cancelled), |repeated| {
             self.note_repeated(&last, repeated);
             self.report(files.len(), &self.table.findings)
         })?;
         if large.is_some() {
             self.table.load_ms = self.start.elapsed().as_millis() as u64;
-            place.evict(options.size_max);
+            location.evict(options.size_max);
         }
         Ok(large)
     }
@@ -94,7 +94,7 @@ impl Reading<'_> {
         let end = std::mem::take(self.ends.get_mut(at)?);
         let learnt = serde_json::from_value(end.learnt).ok()?;
         self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
-        self.table.observed.retain(|observed| observed.file != file.name);
+        self.table.statistics.retain(|statistic| statistic.file != file.name);
         let from = Some(ReadSoFar { bytes: end.bytes, rows: end.rows });
         Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
     }

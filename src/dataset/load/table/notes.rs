@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use polars::prelude::DataFrame;
 
-use super::Reading;
+use super::TableReader;
 use crate::dataset::{
+    RemoteOrigin,
     findings::{Finding, KEPT_PER_REASON, Severity},
     load::{
         bind::{Bound, answers},
-        elsewhere::{self, Elsewhere, Located},
         others, path,
+        remote::{self, Located},
     },
-    order::{self, Dropped},
+    order,
     repeats::{self, Difference},
     source::locate::LocatedFile,
 };
@@ -22,22 +23,29 @@ const FRACTIONS_MIN: usize = 3;
 /// One in this many may yield more than a hundred percent.
 const ONE_OF: usize = 20;
 
-impl Reading<'_> {
-    /// Adds findings about duplicate keys of a large table, as `finish` does for one in memory: the first of each file are kept, all are
-    /// counted.
-    pub(super) fn note_repeats(&mut self, dropped: &Dropped, files: &[LocatedFile]) {
-        let mut told: HashMap<u32, Finding> = HashMap::new();
+impl TableReader<'_> {
+    /// Adds findings about rows dropped for their duplicate keys: file, row and difference of each. Of a large table these are the first of
+    /// each file; `counts` has the number of all of them.
+    pub(super) fn note_repeats(
+        &mut self,
+        repeats: impl Iterator<Item = (u32, u32, Option<Difference>)>,
+        counts: impl Iterator<Item = (u32, u64)>,
+        files: &[LocatedFile],
+    ) {
+        let mut last_of_file: HashMap<u32, Finding> = HashMap::new();
         let mut differing = None;
-        for (file, row, differs) in dropped.first() {
-            let other = differs.is_some();
-            let finding = self.repeat(files, file, row, differs);
-            differing = differing.or_else(|| other.then(|| finding.file.clone()));
-            told.insert(file, finding.clone());
+        for (file, row, difference) in repeats {
+            let differs = difference.is_some();
+            let finding = self.repeat(files, file, row, difference);
+            if differs && differing.is_none() {
+                differing = Some(finding.file.clone());
+            }
+            last_of_file.insert(file, finding.clone());
             self.table.findings.add(finding);
         }
         // Further ones are counted with the last of them.
-        for (file, count) in dropped.counts() {
-            let Some(Finding { file, column, reason, .. }) = told.get(&file) else { continue };
+        for (file, count) in counts {
+            let Some(Finding { file, column, reason, .. }) = last_of_file.get(&file) else { continue };
             self.table.findings.count_more(file, column.as_deref(), reason, count.saturating_sub(KEPT_PER_REASON));
         }
         if let Some(file) = differing {
@@ -55,10 +63,10 @@ impl Reading<'_> {
         self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
     }
 
-    /// Finding about a row dropped for its duplicate key; `differs` is the first column in which the kept row differs.
-    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, differs: Option<Difference>) -> Finding {
+    /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
+    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
         let key = self.schema.key.join(", ");
-        let other = differs.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
+        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
         let reason = if self.schema.name == order::FIRST_USABLE {
             format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
         } else {
@@ -66,7 +74,7 @@ impl Reading<'_> {
         };
         let file = files.get(file as usize).map_or("", |file| &file.name);
         let finding = Finding::new(Severity::Warning, file, reason).at(u64::from(row));
-        match differs {
+        match difference {
             Some((column, shown)) => finding.column(column).value(shown),
             None => finding,
         }
@@ -76,7 +84,8 @@ impl Reading<'_> {
     pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
         let used: Vec<&str> =
             bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
-        let filters = |name: &str| self.manifest.keep.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
+        let filters =
+            |name: &str| self.manifest.filters.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
         let kept = if others::are_kept(self.schema) { others::names(bound, names) } else { Vec::new() };
         for name in names {
             if !used.contains(&name.as_str()) && !filters(name) {
@@ -143,14 +152,14 @@ impl Reading<'_> {
     }
 
     /// Adds notes about remote files: their sources, their age, files that disappeared.
-    pub(super) fn note_elsewhere(&mut self, located: &Located) {
-        let asked = elsewhere::answers(&located.files).map(|answer| answer.source.clone());
-        let mut sources: Vec<String> = elsewhere::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
+    pub(super) fn note_remote(&mut self, located: &Located) {
+        let asked = remote::answers(&located.files).map(|answer| answer.source.clone());
+        let mut sources: Vec<String> = remote::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
         sources.sort();
         sources.dedup();
         let Some(file) = located.files.iter().find(|file| file.object.is_some() || file.answer.is_some()) else { return };
         let file = file.name.clone();
-        for answer in elsewhere::answers(&located.files) {
+        for answer in remote::answers(&located.files) {
             if let Some(as_of) = &answer.as_of {
                 self.note(&answer.name, format!("is read up to {as_of}; later rows are read at the next load"));
             }
@@ -165,14 +174,14 @@ impl Reading<'_> {
             self.table.findings.add(finding);
         }
         if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
-            self.table.findings.add(elsewhere::stale_note(&file, then, &why.to_string()));
+            self.table.findings.add(remote::stale_note(&file, then, &why.to_string()));
         }
-        let unmarked = elsewhere::objects(&located.files).find(|object| object.mark.is_none()).map(|object| object.url.clone());
+        let unmarked = remote::objects(&located.files).find(|object| object.version_tag.is_none()).map(|object| object.url.clone());
         if let Some(url) = unmarked {
             self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
         }
-        self.table.elsewhere = Some(Elsewhere { sources, as_of: located.as_of, ..Elsewhere::default() });
-        elsewhere::remember(self.context, self.manifest, located);
+        self.table.remote = Some(RemoteOrigin { sources, as_of: located.as_of, ..RemoteOrigin::default() });
+        remote::remember(self.context, self.manifest, located);
     }
 
     /// Marks inexact amounts: as `dataset.toml` says, or because they are stored as floating-point numbers.

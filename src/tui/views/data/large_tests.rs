@@ -6,7 +6,7 @@ use super::*;
 use crate::{
     dataset::{
         cache::{CacheOptions, SortLimits},
-        export::{self, Unwritten},
+        export::{self, ExportError},
         load::load_with,
         progress::Silent,
     },
@@ -174,6 +174,6 @@ fn an_export_can_be_stopped_while_the_order_is_made_and_while_it_is_written() {
     assert_eq!((table.rows)(&stopped).err().expect("a stop").code, crate::error::Code::Cancelled);
     let table = bench.stage.look(|context| bench.view.export(context)).expect("a table to export");
     let rows = (table.rows)(&Progress::default()).expect("rows");
-    assert_eq!(export::write(&path, &table.columns, &rows, false, &mut |done| done == 0), Err(Unwritten::Stopped));
+    assert_eq!(export::write(&path, &table.columns, &rows, false, &mut |done| done == 0), Err(ExportError::Stopped));
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }

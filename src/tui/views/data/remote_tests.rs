@@ -16,9 +16,9 @@ use crate::{
         Dataset, Table, TableState,
         address::Address,
         holding::ListedBalances,
+        in_place::{Fetch, FetchError, FetchKey, Fetched, InPlaceCache, Prefetched, RowsVersion},
         progress::LoadProgress,
         schema,
-        shelf::{Fetch, Fetched, Prefetched, Shelf, State, Unfetched, Want},
     },
     question::progress::Progress,
     tui::views::fixture::Stage,
@@ -38,14 +38,14 @@ struct Pages {
 }
 
 impl Fetch for Pages {
-    fn fetch(&self, want: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+    fn fetch(&self, key: &FetchKey, _: RowsVersion, _: &dyn LoadProgress) -> Result<Fetched, FetchError> {
         self.asked.fetch_add(1, Ordering::AcqRel);
-        let Want::Page { token, from, count: most, behind, .. } = want else { return Err(Unfetched::Cancelled) };
+        let FetchKey::Page { token, from, count: most, rows_after, .. } = key else { return Err(FetchError::Cancelled) };
         if self.fails {
-            return Err(Unfetched::Unavailable("nobody answers".to_owned()));
+            return Err(FetchError::Unavailable("nobody answers".to_owned()));
         }
         let all = count(token.0[0]);
-        assert_eq!(from + most + behind, all);
+        assert_eq!(from + most + rows_after, all);
         let holders: Vec<String> = (*from..from + most).map(|nth| format!("0x{:040x}", nth + 1)).collect();
         let balances: Vec<f64> = (*from..from + most).map(|nth| (all - nth) as f64).collect();
         let columns = vec![
@@ -53,22 +53,22 @@ impl Fetch for Pages {
             Series::new("holder_address".into(), holders).into_column(),
             Series::new("balance".into(), balances).into_column(),
         ];
-        let rows = DataFrame::new(*most as usize, columns).map_err(|error| Unfetched::Unavailable(error.to_string()))?;
+        let rows = DataFrame::new(*most as usize, columns).map_err(|error| FetchError::Unavailable(error.to_string()))?;
         Ok(Fetched::Page(rows))
     }
 }
 
 fn bench(pages: Pages) -> (Stage, DataView) {
     let schema = schema::table("holders").expect("a table");
-    let listed = |token: u8| (Address([token; 20]), ListedBalances { rows: count(token), held: count(token), mark: 0 });
+    let listed = |token: u8| (Address([token; 20]), ListedBalances { rows: count(token), held: count(token), checksum: 0 });
     let known = Prefetched::Holders((1..=TOKENS).map(listed).collect::<HashMap<_, _>>());
-    let shelf = Shelf::new(40_950, "warehouse".to_owned(), known, Box::new(pages));
+    let in_place = InPlaceCache::new(40_950, "warehouse".to_owned(), known, Box::new(pages));
     let empty = schema.columns.iter().map(|column| match column.name {
         "balance" => Series::new(column.name.into(), Vec::<f64>::new()).into_column(),
         name => Series::new(name.into(), Vec::<String>::new()).into_column(),
     });
     let frame = DataFrame::new(0, empty.collect()).expect("a frame");
-    let table = Table { shelf: Some(shelf.into()), frame, state: TableState::Loaded, ..Table::absent(schema) };
+    let table = Table { in_place: Some(in_place.into()), frame, state: TableState::Loaded, ..Table::absent(schema) };
     let stage = Stage::new(Some(Dataset::new(vec![table])));
     let mut view = DataView { reopen: Some("holders".to_owned()), ..DataView::default() };
     stage.look(|context| view.refresh(context));

@@ -16,7 +16,7 @@ use super::{super::many, cells};
 use crate::{
     dataset::{
         Table as DataTable,
-        cache::Places,
+        cache::RowSelection,
         cell::CellValue,
         export,
         grid::{Grid, Ordered},
@@ -87,7 +87,7 @@ fn rows<'a>(
     grid: &'a Grid,
     remote: Option<&'a RemoteRows>,
     columns: &'a [Column],
-    places: &'a Places,
+    places: &'a RowSelection,
 ) -> impl Fn(usize) -> Option<TableRow<'a>> {
     move |nth| Some(TableRow { grid, columns, place: RemoteRows::in_grid(remote, grid, places.get(nth)?) })
 }

@@ -1,4 +1,4 @@
-//! On-demand queries of a table in place: aggregates of one token, and its rows. An answer from another state than the generation's is
+//! On-demand queries of a table in place: aggregates of one token, and its rows. An answer from another version than the generation's is
 //! refused.
 
 use std::{
@@ -13,8 +13,8 @@ use polars::prelude::{DataFrame, IpcStreamReader, IpcStreamWriter, SerReader as 
 use super::{
     super::{
         EngineQuery,
-        rows::{keep, place_of, whole},
-        sum::{Repeated, Sum, chart, holders, page, state},
+        rows::{copy_folder, keep, open_copy},
+        sum::{Aggregation, Repeated, chart, holders, page, rows_version},
     },
     EngineSnapshot, LoadContext,
 };
@@ -24,17 +24,17 @@ use crate::{
         address::Address,
         cache::CacheOptions,
         findings::Severity,
+        in_place::{Fetch, FetchError, FetchKey, Fetched, RowsVersion},
         load::{
             Blocks,
-            elsewhere::{self, Pulse},
-            table::{self, Stop},
+            remote::{self, Pulse},
+            table::{self, TableLoadError},
         },
-        manifest::{Keep, Manifest},
+        manifest::{Manifest, RowFilter},
         order,
         progress::{Cancelled, LoadProgress},
         schema::TableSchema,
-        shelf::{Fetch, Fetched, State, Unfetched, Want},
-        source::kept,
+        source::downloads,
     },
     wire::{Fault, Wire},
 };
@@ -49,7 +49,7 @@ pub(super) struct OnDemand {
     snapshot: EngineSnapshot,
     schema: &'static TableSchema,
     /// Hash of the generation's state.
-    mark: String,
+    hash: String,
 }
 
 impl OnDemand {
@@ -58,7 +58,7 @@ impl OnDemand {
         schema: &'static TableSchema,
         wire: Arc<Wire>,
         snapshot: EngineSnapshot,
-        mark: [u8; 32],
+        hash: [u8; 32],
     ) -> Self {
         Self {
             folder: context.folder.to_owned(),
@@ -67,7 +67,7 @@ impl OnDemand {
             wire,
             snapshot,
             schema,
-            mark: const_hex::encode(mark),
+            hash: const_hex::encode(hash),
         }
     }
 
@@ -78,7 +78,7 @@ impl OnDemand {
             if let Some(asked) = &mut table.engine {
                 asked.in_place = false;
             }
-            table.keep = vec![("token_address".to_owned(), Keep::OneOf(vec![token.to_string()]))];
+            table.filters = vec![("token_address".to_owned(), RowFilter::OneOf(vec![token.to_string()]))];
         }
         let context = LoadContext {
             folder: &self.folder,
@@ -96,35 +96,37 @@ impl OnDemand {
     }
 
     /// All rows of the token, loaded like those of any table.
-    fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, Unfetched> {
+    fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, FetchError> {
         let loaded = self.as_asked(token, progress, |context| table::load(context, self.schema));
-        let (table, _) = loaded.map_err(|Cancelled| Unfetched::Cancelled)?;
-        let then = table.elsewhere.as_ref().and_then(|elsewhere| elsewhere.as_of);
+        let (table, _) = loaded.map_err(|Cancelled| FetchError::Cancelled)?;
+        let then = table.remote.as_ref().and_then(|remote| remote.as_of);
         match (&table.state, then) {
             (TableState::Loaded, None) => Ok(table),
             // Most likely of an earlier generation.
             (TableState::Loaded, Some(then)) => {
                 let old = table.findings.kept().iter().find(|finding| finding.severity == Severity::Warning && finding.row.is_none());
                 let told = old.map_or_else(|| format!("is of {then}"), |old| old.reason.clone());
-                Err(Unfetched::Unavailable(format!("what is here of them {told}")))
+                Err(FetchError::Unavailable(format!("what is here of them {told}")))
             }
-            (TableState::Unusable(reason), _) => Err(Unfetched::Unavailable(reason.clone())),
-            (TableState::Absent, _) => Err(Unfetched::Unavailable("nothing is there any more".to_owned())),
+            (TableState::Unusable(reason), _) => Err(FetchError::Unavailable(reason.clone())),
+            (TableState::Absent, _) => Err(FetchError::Unavailable("nothing is there any more".to_owned())),
         }
     }
 
-    /// An aggregation over the token's rows, decoded by `read`. Results are kept on disk, except pages and states.
-    fn sum<T>(&self, sum: &Sum, want: &Request<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, Unfetched> {
+    /// An aggregation over the token's rows, decoded by `read`. Results are kept on disk, except pages and versions.
+    fn sum<T>(&self, aggregation: &Aggregation, request: &Request<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, FetchError> {
         let pulse = Pulse::default();
-        let outcome = self.as_asked(want.token, want.progress, |context| {
-            elsewhere::cancellable(want.progress, self.schema.name, &pulse, || self.ask(context, sum, want.state, &pulse, read))
+        let outcome = self.as_asked(request.token, request.progress, |context| {
+            remote::cancellable(request.progress, self.schema.name, &pulse, || {
+                self.ask(context, aggregation, request.version, &pulse, read)
+            })
         });
-        outcome.map_err(|stop| match stop {
-            Stop::Cancelled | Stop::Elsewhere(_, Fault::Stopped) => Unfetched::Cancelled,
-            Stop::Elsewhere(name, fault) => Unfetched::Unavailable(format!("`{name}` {fault}")),
-            Stop::Unusable(reason) => Unfetched::Unavailable(reason),
-            Stop::Moved | Stop::Damaged | Stop::Ready(_) => {
-                Unfetched::Unavailable("it has changed since the data were loaded: load again".to_owned())
+        outcome.map_err(|error| match error {
+            TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
+            TableLoadError::Remote(name, fault) => FetchError::Unavailable(format!("`{name}` {fault}")),
+            TableLoadError::Unusable(reason) => FetchError::Unavailable(reason),
+            TableLoadError::ChangedDuringRead | TableLoadError::Damaged | TableLoadError::Ready(_) => {
+                FetchError::Unavailable("it has changed since the data were loaded: load again".to_owned())
             }
         })
     }
@@ -132,44 +134,44 @@ impl OnDemand {
     fn ask<T>(
         &self,
         context: &LoadContext<'_>,
-        sum: &Sum,
-        expected: State,
+        aggregation: &Aggregation,
+        expected: RowsVersion,
         pulse: &Pulse,
         read: impl Fn(&[DataFrame]) -> Option<T>,
-    ) -> Result<T, Stop> {
+    ) -> Result<T, TableLoadError> {
         let manifest = &context.manifest.tables[self.schema.name];
-        let Some(asked) = &manifest.engine else { return Err(Stop::Moved) };
+        let Some(asked) = &manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
         let asking = EngineQuery::new(context, self.schema, manifest, asked)?;
         let columns = asking.columns()?;
         let mut conditions = asking.conditions(&columns);
         if conditions.is_empty() {
-            return Err(Stop::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
+            return Err(TableLoadError::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
         }
         conditions.extend(self.snapshot.until.iter().cloned());
         let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
-        let sql = sum.sql(&base);
-        let worth = !matches!(sum, Sum::Page { .. } | Sum::State(_));
-        let place = place_of(context, &[&self.mark, &sql]).filter(|_| worth);
-        let here = place.as_deref().and_then(whole).and_then(|mut file| {
+        let sql = aggregation.sql(&base);
+        let worth = !matches!(aggregation, Aggregation::Page { .. } | Aggregation::RowsVersion(_));
+        let place = copy_folder(context, &[&self.hash, &sql]).filter(|_| worth);
+        let here = place.as_deref().and_then(open_copy).and_then(|mut file| {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).ok()?;
             let frames = [IpcStreamReader::new(Cursor::new(bytes)).finish().ok()?];
-            read(&frames).filter(|_| state(&frames) == Some(expected))
+            read(&frames).filter(|_| rows_version(&frames) == Some(expected))
         });
         if let Some(here) = here {
             return Ok(here);
         }
         if asking.engine.known(&|| asking.stopped()).is_ok_and(|known| !known.takes(&sql)) {
-            return Err(Stop::Unusable(format!(
+            return Err(TableLoadError::Unusable(format!(
                 "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
                  raise its max_query_size, or say read = \"bring\"",
                 asking.name
             )));
         }
-        let frames = asking.sum(sum, &base, pulse)?;
-        // A result of another state, or one that cannot be decoded, is not kept: it would be found again each time.
-        if state(&frames) != Some(expected) {
-            return Err(Stop::Moved);
+        let frames = asking.sum(aggregation, &base, pulse)?;
+        // A result of another version, or one that cannot be decoded, is not kept: it would be found again each time.
+        if rows_version(&frames) != Some(expected) {
+            return Err(TableLoadError::ChangedDuringRead);
         }
         let answer = read(&frames).ok_or_else(|| asking.unread())?;
         if let (Some(place), Ok(Some(mut joined))) = (place, order::whole(frames)) {
@@ -177,7 +179,7 @@ impl OnDemand {
                 tracing::warn!("the answer of `{}` cannot be stored, and is asked for again: {error}", self.schema.name);
             }
             if let Some(cache) = context.cache.folder.as_deref() {
-                kept::evict(cache, context.cache.size_max / 4);
+                downloads::evict(cache, context.cache.size_max / 4);
             }
         }
         Ok(answer)
@@ -185,46 +187,46 @@ impl OnDemand {
 }
 
 /// Error for duplicate candles.
-fn twice() -> Unfetched {
-    Unfetched::Unavailable(
+fn twice() -> FetchError {
+    FetchError::Unavailable(
         "some of its candles come twice there, with the same interval and time: say `final = true`, a `query` with one row for each candle, or \
          `read = \"bring\"` in dataset.toml"
             .to_owned(),
     )
 }
 
-/// A query of a token's rows in the generation's state.
+/// A query of a token's rows in the generation's version.
 struct Request<'a> {
     token: &'a Address,
-    state: State,
+    version: RowsVersion,
     progress: &'a dyn LoadProgress,
 }
 
 impl Fetch for OnDemand {
-    fn fetch(&self, want: &Want, state: State, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
-        let sought = Request { token: &want.token(), state, progress };
+    fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError> {
+        let request = Request { token: &key.token(), version, progress };
         let all = || {
-            let rows = self.rows(sought.token, progress)?;
+            let rows = self.rows(request.token, progress)?;
             // The loader would keep the last one, and the server may choose another order for each query.
-            self.sum(&Sum::State(self.schema.name), &sought, Repeated::check)?.map_err(|Repeated| twice())?;
+            self.sum(&Aggregation::RowsVersion(self.schema.name), &request, Repeated::check)?.map_err(|Repeated| twice())?;
             Ok(Fetched::rows(rows))
         };
-        let fetched = match want {
-            Want::Rows { .. } => all(),
-            Want::Chart(token) => {
-                let read = self.sum(&Sum::Chart, &sought, |frames| chart::read(frames, token))?;
+        let fetched = match key {
+            FetchKey::Rows { .. } => all(),
+            FetchKey::Chart(token) => {
+                let read = self.sum(&Aggregation::Chart, &request, |frames| chart::read(frames, token))?;
                 read.map(|candles| Fetched::Chart(Box::new(candles))).map_err(|Repeated| twice())
             }
-            Want::Page { count: 0, .. } => {
-                table::empty(self.schema).map(Fetched::Page).map_err(|_| Unfetched::Unavailable("no table of it can be made".to_owned()))
+            FetchKey::Page { count: 0, .. } => {
+                table::empty(self.schema).map(Fetched::Page).map_err(|_| FetchError::Unavailable("no table of it can be made".to_owned()))
             }
-            Want::Page { from, count, behind, table, .. } => {
-                let page = Sum::Page { table, from: *from, count: *count, behind: *behind };
-                let read = self.sum(&page, &sought, |frames| page::read(frames, self.schema))?;
+            FetchKey::Page { from, count, rows_after, table, .. } => {
+                let page = Aggregation::Page { table, from: *from, count: *count, rows_after: *rows_after };
+                let read = self.sum(&page, &request, |frames| page::read(frames, self.schema))?;
                 read.map(Fetched::Page).map_err(|Repeated| twice())
             }
-            Want::Balances { apart, .. } => {
-                self.sum(&Sum::Balances(Arc::clone(apart)), &sought, holders::read_balances).map(Fetched::Balances)
+            FetchKey::Balances { individual, .. } => {
+                self.sum(&Aggregation::Balances(Arc::clone(individual)), &request, holders::read_balances).map(Fetched::Balances)
             }
         };
         self.wire.settle();

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        rows::{keep, place_of, whole},
+        rows::{copy_folder, keep, open_copy},
         server_of,
     },
-    EngineSnapshot, InPlaceTable, LoadContext, TableManifest, TableSchema, elsewhere,
+    EngineSnapshot, LoadContext, LoadedAggregates, TableManifest, TableSchema, remote,
 };
 use crate::dataset::{cache::Key, time::Time, wall_clock};
 
@@ -30,19 +30,19 @@ struct Record {
     mark: [u8; 32],
 }
 
-impl InPlaceTable {
+impl LoadedAggregates {
     /// Folder of the file, named by a hash of the table's section of `dataset.toml` and of the server.
     fn place(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<PathBuf> {
         let key = Key::of(schema, manifest, &context.decimals, &context.blocks.files, &[]);
         let server = server_of(context, manifest.engine.as_ref()?)?;
-        place_of(context, &[key.text(), &format!("{:?}", manifest.engine), &server])
+        copy_folder(context, &[key.text(), &format!("{:?}", manifest.engine), &server])
     }
 
     pub(super) fn keep(&self, context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) {
         let Some(place) = Self::place(context, schema, manifest) else { return };
-        let Self { snapshot, rows, warnings, notes, mark, sums } = self;
+        let Self { snapshot, rows, warnings, notes, hash, sums } = self;
         let (warnings, notes) = (warnings.clone(), notes.clone());
-        let record = Record { at: wall_clock::now().0, snapshot: snapshot.clone(), rows: *rows, warnings, notes, mark: *mark };
+        let record = Record { at: wall_clock::now().0, snapshot: snapshot.clone(), rows: *rows, warnings, notes, mark: *hash };
         let kept = keep(&place, |out| {
             serde_json::to_writer(&mut *out, &record).map_err(|error| error.to_string())?;
             out.write_all(b"\n").map_err(|error| error.to_string())?;
@@ -55,12 +55,12 @@ impl InPlaceTable {
 
     /// The last stored state of the table, and its time.
     pub(super) fn kept(context: &LoadContext<'_>, schema: &TableSchema, manifest: &TableManifest) -> Option<(Self, Time)> {
-        let place = Self::place(context, schema, manifest).filter(|_| elsewhere::is_agreed(context, manifest))?;
+        let place = Self::place(context, schema, manifest).filter(|_| remote::is_agreed(context, manifest))?;
         let mut bytes = Vec::new();
-        whole(&place)?.read_to_end(&mut bytes).ok()?;
+        open_copy(&place)?.read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let Record { at, snapshot, rows, warnings, notes, mark } = serde_json::from_slice(&bytes[..end]).ok()?;
+        let Record { at, snapshot, rows, warnings, notes, mark: hash } = serde_json::from_slice(&bytes[..end]).ok()?;
         let sums = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
-        Some((Self { snapshot, rows, warnings, notes, mark, sums }, Time(at)))
+        Some((Self { snapshot, rows, warnings, notes, hash, sums }, Time(at)))
     }
 }

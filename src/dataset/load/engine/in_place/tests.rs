@@ -9,21 +9,21 @@ mod chart;
 mod near;
 
 use super::{
-    Shelf, Sum,
-    market::{NEVER, Row, coin, frame, short, states},
-    shelf::Prefetched,
+    Aggregation, InPlaceCache,
+    in_place::Prefetched,
+    market::{NEVER, Row, coin, frame, short, versions},
 };
 use crate::{
     analysis::market::Market,
     dataset::{
         Dataset, Table, TableState,
         address::Address,
-        candles::{CHANGES, HeldCandles, Interval, RECENT_DAYS, sound},
+        candles::{CHANGES, HeldCandles, Interval, RECENT_DAYS, is_valid_candle},
+        in_place::{Fetch, FetchError, FetchKey, Fetched, RowsVersion},
         load::table,
         progress::LoadProgress,
         sample,
         schema::{self, TableSchema},
-        shelf::{Fetch, Fetched, State, Unfetched, Want},
         time::{DAY_MS, HOUR_MS},
     },
 };
@@ -32,21 +32,22 @@ use crate::{
 type Candle = (i64, [f64; 4]);
 type Series = BTreeMap<(Address, i64), Vec<Candle>>;
 
-/// In-memory equivalent of `Sum::sql`.
-fn local(sum: &Sum, all: &Series) -> Vec<Row> {
+/// In-memory equivalent of `Aggregation::sql`.
+fn local(aggregation: &Aggregation, all: &Series) -> Vec<Row> {
     let span = RECENT_DAYS * DAY_MS;
     let mut rows = Vec::new();
     for ((token, interval), candles) in all {
-        if let Sum::WholeMarket(tokens) = sum
+        if let Aggregation::WholeMarket(tokens) = aggregation
             && !tokens.contains(token)
         {
             continue;
         }
         let (Some(oldest), Some(newest)) = (candles.iter().map(|row| row.0).min(), candles.iter().map(|row| row.0).max()) else { continue };
-        let there: Vec<&Candle> = candles.iter().filter(|candle| !matches!(sum, Sum::Market) || candle.0 > newest - span).collect();
+        let there: Vec<&Candle> =
+            candles.iter().filter(|candle| !matches!(aggregation, Aggregation::Market) || candle.0 > newest - span).collect();
         let sounds: Vec<(i64, f64, f64)> = there
             .iter()
-            .filter(|(_, [open, high, low, close])| sound(*open, *high, *low, *close))
+            .filter(|(_, [open, high, low, close])| is_valid_candle(*open, *high, *low, *close))
             .map(|(time, prices)| (*time, prices[3], 1.5))
             .collect();
         let first = there.iter().map(|candle| candle.0).min().unwrap_or(newest);
@@ -58,9 +59,9 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
             cut: oldest <= newest - span,
             candles: sounds,
             count: candles.len() as u64,
-            mark: candles.len() as u64,
-            again: 0,
-            odd: false,
+            checksum: candles.len() as u64,
+            duplicates: 0,
+            mixed_case: false,
         });
     }
     let ends: Vec<(Address, i64)> = rows
@@ -72,8 +73,8 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
         })
         .collect();
     for (row, (_, end)) in rows.iter_mut().zip(ends) {
-        let (interval, newest, whole) = (row.interval.0, row.newest, row.candles.clone());
-        let time = |place: Option<usize>, never: i64| place.and_then(|place| whole.get(place)).map_or(never, |candle| candle.0);
+        let (interval, newest, open_copy) = (row.interval.0, row.newest, row.candles.clone());
+        let time = |place: Option<usize>, never: i64| place.and_then(|place| open_copy.get(place)).map_or(never, |candle| candle.0);
         let mut place = 0_usize;
         row.candles.retain(|(this, ..)| {
             let (before, after) = (time(place.checked_sub(1), -NEVER), time(Some(place + 1), NEVER));
@@ -93,8 +94,8 @@ fn local(sum: &Sum, all: &Series) -> Vec<Row> {
 struct Nobody;
 
 impl Fetch for Nobody {
-    fn fetch(&self, _: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
-        Err(Unfetched::Unavailable("nobody is there".to_owned()))
+    fn fetch(&self, _: &FetchKey, _: RowsVersion, _: &dyn LoadProgress) -> Result<Fetched, FetchError> {
+        Err(FetchError::Unavailable("nobody is there".to_owned()))
     }
 }
 
@@ -123,7 +124,7 @@ fn market(chance: &mut Chance) -> Series {
             }
             let days = [3_i64, 20, 45, 90][chance.below(4) as usize];
             let (end, gaps) = (20_000 * DAY_MS + chance.below(100) as i64 * HOUR_MS, 1 + chance.below(6));
-            let odd = 1 + chance.below(8);
+            let spread = 1 + chance.below(8);
             let shift = if chance.below(3) == 0 { 5 * HOUR_MS } else { 0 };
             let mut candles = Vec::new();
             let mut time = end - days * DAY_MS + shift;
@@ -132,7 +133,7 @@ fn market(chance: &mut Chance) -> Series {
                     let close = 1.0 + chance.below(1_000) as f64 / 100.0;
                     candles.push((
                         time,
-                        match chance.below(10 * odd) {
+                        match chance.below(10 * spread) {
                             0 => [close, close / 2.0, close, close],
                             1 => [0.0, close, 0.0, 0.0],
                             2 => [close, close, -1.0, close],
@@ -174,24 +175,24 @@ fn sums_tell_of_a_market_what_its_candles_tell() {
         }
         let tokens_of = format!("token_address,symbol,name,chain\n{}", names.join("\n"));
         let candles_of = format!("token_address,interval,timestamp,open,high,low,close,volume\n{}", lines.join("\n"));
-        let whole = sample::dataset(&[("tokens", &tokens_of), ("candles", &candles_of)]);
-        let mut sums = local(&Sum::Market, &all);
+        let open_copy = sample::dataset(&[("tokens", &tokens_of), ("candles", &candles_of)]);
+        let mut sums = local(&Aggregation::Market, &all);
         let few = short(&sums);
         long += usize::from(!few.is_empty());
         shorter += usize::from(few.is_empty());
         sums.retain(|row| !few.contains(&row.token));
-        sums.extend(local(&Sum::WholeMarket(few), &all));
+        sums.extend(local(&Aggregation::WholeMarket(few), &all));
         let Ok(recent) = frame(sums) else { panic!("no frame") };
-        let states = states(&recent).expect("states");
-        let sum = |number: fn(&State) -> u64| states.values().map(number).sum::<u64>();
-        assert_eq!([sum(|state| state.rows), sum(|state| state.mark)], [lines.len() as u64; 2]);
-        let known = Prefetched::Candles(Box::new(HeldCandles::new(&recent)), states);
-        let shelf = Shelf::new(lines.len() as u64, "there".to_owned(), known, Box::new(Nobody));
+        let versions = versions(&recent).expect("versions");
+        let sum = |number: fn(&RowsVersion) -> u64| versions.values().map(number).sum::<u64>();
+        assert_eq!([sum(|version| version.rows), sum(|version| version.checksum)], [lines.len() as u64; 2]);
+        let known = Prefetched::Candles(Box::new(HeldCandles::new(&recent)), versions);
+        let in_place = InPlaceCache::new(lines.len() as u64, "there".to_owned(), known, Box::new(Nobody));
         let Ok(empty) = table::empty(schema) else { panic!("no frame") };
-        let candles = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema) };
-        let known = Table { frame: whole.table("tokens").expect("tokens").frame.clone(), ..loaded(tokens) };
+        let candles = Table { in_place: Some(in_place.into()), frame: empty, ..loaded(schema) };
+        let known = Table { frame: open_copy.table("tokens").expect("tokens").frame.clone(), ..loaded(tokens) };
         let there = Dataset::new(vec![known, candles]);
-        assert_eq!(figures(&whole), figures(&there), "{nth}");
+        assert_eq!(figures(&open_copy), figures(&there), "{nth}");
         assert_eq!(there.table("candles").map(Table::height), Some(lines.len()));
     }
     assert!(long > 50 && shorter > 50, "both ways are gone: {long} {shorter}");

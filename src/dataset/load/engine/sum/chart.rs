@@ -3,7 +3,7 @@
 
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
-use super::{MARK, Repeated};
+use super::{CHECKSUM, Repeated};
 use crate::dataset::{
     address::Address,
     candles::{HeldCandles, Interval},
@@ -13,7 +13,7 @@ use crate::dataset::{
 /// Value columns of a candle.
 const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
 
-/// SQL over candles of one token in `base`. `ok` is `candles::sound`; unknown volumes count as nothing.
+/// SQL over candles of one token in `base`. `ok` is `candles::is_valid_candle`; unknown volumes count as nothing.
 pub(super) fn sql(base: &str) -> String {
     let marked = format!(
         "SELECT ms, ts, o, h, l, c, v, hash, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, \
@@ -23,7 +23,7 @@ pub(super) fn sql(base: &str) -> String {
     let made = format!(
         "SELECT ms, at AS timestamp, argMinIf(o, ts, ok) AS open, maxIf(h, ok) AS high, minIf(l, ok) AS low, argMaxIf(c, ts, ok) AS close, \
          if(countIf(ok AND isFinite(v)) = 0, nan, sumKahanIf(v, ok AND isFinite(v))) AS volume, count() - uniqExact(ts) AS again, \
-         count() AS seen, {MARK} AS hashes FROM ({marked}) GROUP BY ms, at"
+         count() AS seen, {CHECKSUM} AS hashes FROM ({marked}) GROUP BY ms, at"
     );
     format!(
         "SELECT ms, timestamp, {}, again, sum(seen) OVER () AS listed, sum(hashes) OVER () AS mark FROM ({made}) ORDER BY ms, timestamp",

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
 use super::{
-    super::{spelling::is_odd, sql},
-    MARK,
+    super::{spelling::is_mixed_case, sql},
+    CHECKSUM,
 };
 use crate::dataset::{
     address::Address,
-    holding::{Apart, Balances, ListedBalances, Rest},
+    holding::{Balances, IndividualHolders, ListedBalances, RestAggregates},
 };
 
 /// Number of largest balances that are returned row by row: more than any measure names.
@@ -21,7 +21,7 @@ const LARGEST: u64 = 1_000;
 /// case.
 pub(super) fn listed_sql(base: &str) -> String {
     format!(
-        "SELECT token AS token_address, count() AS listed, countIf(b > 0) AS held, {MARK} AS mark, count() - uniqExact(holder) AS again, \
+        "SELECT token AS token_address, count() AS listed, countIf(b > 0) AS held, {CHECKSUM} AS mark, count() - uniqExact(holder) AS again, \
          countIf(NOT match(holder, '^0x[0-9a-f]{{40}}$')) AS odd, groupUniqArrayIf(3)(raw, raw != token) AS written FROM {base} \
          GROUP BY token"
     )
@@ -31,8 +31,8 @@ pub(super) fn listed_sql(base: &str) -> String {
 #[derive(Debug, Default)]
 pub(in super::super) struct Faults {
     /// Rows of duplicate holders, and rows whose holder is no address.
-    pub(in super::super) again: u64,
-    pub(in super::super) odd: u64,
+    pub(in super::super) duplicates: u64,
+    pub(in super::super) invalid: u64,
     /// All rows, including those without a token.
     pub(in super::super) rows: u64,
     /// Whether tokens are written in mixed case, by which their rows would not be found.
@@ -46,12 +46,12 @@ pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Add
         listed.extend(of_frame(frame)?);
         let sum = |name: &str| Some(numbers(frame, name)?.u64().ok()?.iter().flatten().fold(0, u64::saturating_add));
         faults.rows += sum("listed")?;
-        faults.again += sum("again")?;
-        faults.odd += sum("odd")?;
+        faults.duplicates += sum("again")?;
+        faults.invalid += sum("odd")?;
         let written = frame.column("written").ok()?.cast(&DataType::List(Box::new(DataType::String))).ok()?;
         let written = written.list().ok()?;
         for i in 0..frame.height() {
-            faults.mixed_case |= written.get_as_series(i)?.str().ok()?.iter().flatten().any(is_odd);
+            faults.mixed_case |= written.get_as_series(i)?.str().ok()?.iter().flatten().any(is_mixed_case);
         }
     }
     Some((listed, faults))
@@ -73,18 +73,18 @@ pub(in super::super) fn frame(listed: &HashMap<Address, ListedBalances>) -> Opti
         Series::new("token_address".into(), tokens).into_column(),
         numbers("listed", &|listed| listed.rows),
         numbers("held", &|listed| listed.held),
-        numbers("mark", &|listed| listed.mark),
+        numbers("mark", &|listed| listed.checksum),
     ];
     DataFrame::new(all.len(), columns).ok()
 }
 
 pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
     let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
-    let (rows, held, mark) = (numbers(frame, "listed")?, numbers(frame, "held")?, numbers(frame, "mark")?);
-    let (rows, held, mark) = (rows.u64().ok()?, held.u64().ok()?, mark.u64().ok()?);
+    let (rows, held, checksum) = (numbers(frame, "listed")?, numbers(frame, "held")?, numbers(frame, "mark")?);
+    let (rows, held, checksum) = (rows.u64().ok()?, held.u64().ok()?, checksum.u64().ok()?);
     let mut listed = HashMap::new();
     for (i, token) in tokens.str().ok()?.iter().enumerate() {
-        let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, mark: mark.get(i)? };
+        let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, checksum: checksum.get(i)? };
         // Rows without a token are dropped here as in the loader.
         listed.extend(Address::parse(token?).map(|token| (token, one)));
     }
@@ -100,17 +100,17 @@ fn is_one_of(addresses: &[Address]) -> String {
     if texts.is_empty() { "0".to_owned() } else { format!("holder IN ({})", texts.join(", ")) }
 }
 
-/// SQL for one token, over holders in `base`. `free` marks holders with a balance that are not counted apart.
-pub(super) fn balances_sql(base: &str, apart: &Apart) -> String {
-    let (named, burned, watched) = (is_one_of(&apart.named), is_one_of(&apart.burned), is_one_of(&apart.watched));
-    let supply = apart.supply.filter(|supply| supply.is_finite()).unwrap_or(0.0);
+/// SQL for one token, over holders in `base`. `free` marks holders with a balance that are not reported individually.
+pub(super) fn balances_sql(base: &str, individual: &IndividualHolders) -> String {
+    let (named, burned, watched) = (is_one_of(&individual.named), is_one_of(&individual.burned), is_one_of(&individual.watched));
+    let supply = individual.supply.filter(|supply| supply.is_finite()).unwrap_or(0.0);
     let placed = format!(
         "SELECT holder, b, hash, {named} AS apart, apart OR {IS_BURN_ADDRESS} AS own, {burned} OR ({IS_BURN_ADDRESS} AND NOT apart) AS gone, {watched} AS seen, \
          row_number() OVER (PARTITION BY own ORDER BY isNull(b), b DESC, holder) AS place, NOT own AND b > 0 AS free, \
          ifNull(NOT own AND place > {LARGEST} AND b > 0, 0) AS behind FROM {base}"
     );
     let summed = format!(
-        "SELECT holder, b, own OR place <= {LARGEST} AS told, seen, behind, place, free, count() OVER () AS listed, {MARK} OVER () AS mark, \
+        "SELECT holder, b, own OR place <= {LARGEST} AS told, seen, behind, place, free, count() OVER () AS listed, {CHECKSUM} OVER () AS mark, \
          countIf(behind) OVER () AS rest_count, sumKahan(if(b > 0, b, 0)) OVER () AS every, sumKahan(if(gone AND b > 0, b, 0)) OVER () AS burned, \
          sum(if(free, b, 0)) OVER (PARTITION BY own ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS until FROM ({placed})"
     );
@@ -137,12 +137,12 @@ pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> 
         let sum = |name: &str| float(name)?.f64().ok()?.get(0);
         balances.listed = first("listed")?;
         let (within, frees) = (first("within")?, first("frees")?);
-        balances.rest = Rest {
+        balances.rest = RestAggregates {
             count: first("rest_count")?,
             sum: sum("rest_sum")?,
             squares: sum("rest_squares")?,
             ranked: sum("rest_ranked")?,
-            majority: (within < frees).then_some(within + 1),
+            nakamoto: (within < frees).then_some(within + 1),
         };
         let holders = frame.column("holder_address").ok()?.cast(&DataType::String).ok()?;
         let (amounts, told) = (float("balance")?, whole("told")?);
@@ -152,13 +152,13 @@ pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> 
             if told.get(i)? == 1 {
                 balances.rows.push((holder, balance));
             } else {
-                balances.behind.push((holder, balance?));
+                balances.watched_in_rest.push((holder, balance?));
             }
         }
     }
     // In table order: largest balance first, nulls last.
     let key = |balance: Option<f64>| balance.unwrap_or(f64::NEG_INFINITY);
     balances.rows.sort_by(|a, b| key(b.1).total_cmp(&key(a.1)).then(a.0.cmp(&b.0)));
-    balances.behind.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    balances.watched_in_rest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     Some(balances)
 }

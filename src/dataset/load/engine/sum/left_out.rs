@@ -2,7 +2,7 @@
 
 use super::{ColumnType, Columns, EngineQuery, PRICED, theirs_of};
 use crate::{
-    dataset::load::{elsewhere::stop_of, table::Stop},
+    dataset::load::{remote::load_error_of, table::TableLoadError},
     wire::Fault,
 };
 
@@ -26,8 +26,8 @@ impl EngineQuery<'_> {
         conditions: &[String],
         rows: u64,
         seen: u64,
-    ) -> Result<Vec<String>, Stop> {
-        let changed = || stop_of(&self.name, Fault::Unavailable("changed while it was counted: load again".to_owned()));
+    ) -> Result<Vec<String>, TableLoadError> {
+        let changed = || load_error_of(&self.name, Fault::Unavailable("changed while it was counted: load again".to_owned()));
         let is_text = |name: &&str| theirs_of(name, columns).is_some_and(|theirs| theirs.form == ColumnType::Text);
         let holders = self.schema.name == "holders";
         if seen > rows || (holders && seen < rows) {
@@ -75,6 +75,6 @@ impl EngineQuery<'_> {
             }
             return Ok(notes);
         };
-        Err(Stop::Unusable(format!("`{}` cannot stay in place: {why}; or say read = \"bring\"", self.name)))
+        Err(TableLoadError::Unusable(format!("`{}` cannot stay in place: {why}; or say read = \"bring\"", self.name)))
     }
 }

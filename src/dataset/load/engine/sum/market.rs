@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
 
 use super::{
-    super::{spelling::is_odd, sql},
-    MARK,
+    super::{spelling::is_mixed_case, sql},
+    CHECKSUM,
 };
 use crate::dataset::{
     address::Address,
     candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
-    load::table::Stop,
-    shelf::State,
+    in_place::RowsVersion,
+    load::table::TableLoadError,
     text_runs::{Texts, pairs},
     time::DAY_MS,
 };
@@ -50,7 +50,7 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
          count() - uniqExact(ts) AS again, \
          groupUniqArrayIf(3)(raw, raw != token) AS written, \
          arraySort(x -> x.1, groupArrayIf((ts, c, v), l > 0 AND l <= o AND l <= c AND o <= h AND c <= h)) AS k FROM {base} AS b \
-         INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n, {MARK} AS content FROM {base} GROUP BY token, ms) AS g \
+         INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n, {CHECKSUM} AS content FROM {base} GROUP BY token, ms) AS g \
          USING (token, ms){recent} GROUP BY token, ms"
     );
     // The price is the last close of the series that ends last; of two, the finer.
@@ -93,11 +93,11 @@ pub(in super::super) struct Row {
     pub(in super::super) candles: Vec<Candle>,
     /// Number of candles, and their checksum.
     pub(in super::super) count: u64,
-    pub(in super::super) mark: u64,
+    pub(in super::super) checksum: u64,
     /// Number of duplicate times in the span.
-    pub(in super::super) again: u64,
+    pub(in super::super) duplicates: u64,
     /// Whether the token is written in mixed case, by which its rows would not be found.
-    pub(in super::super) odd: bool,
+    pub(in super::super) mixed_case: bool,
 }
 
 /// Finds a coin without a contract among the tokens.
@@ -111,11 +111,12 @@ pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
 pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
     let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
-    let [token, interval, first, newest, cut, timestamp, close, volume, written, count, mark, again] = GIVES;
+    let [token, interval, first, newest, cut, timestamp, close, volume, written, count, checksum, duplicates] = GIVES;
     let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
     let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
-    let (counts, marks, again) = (column(count, DataType::UInt64)?, column(mark, DataType::UInt64)?, column(again, DataType::UInt64)?);
-    let (counts, marks, again) = (counts.u64().ok()?, marks.u64().ok()?, again.u64().ok()?);
+    let (counts, checksums, duplicates) =
+        (column(count, DataType::UInt64)?, column(checksum, DataType::UInt64)?, column(duplicates, DataType::UInt64)?);
+    let (counts, checksums, duplicates) = (counts.u64().ok()?, checksums.u64().ok()?, duplicates.u64().ok()?);
     let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
     let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
     let (tokens, intervals, first, newest, cut) =
@@ -135,7 +136,7 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
             return None;
         }
         let written = written.get_as_series(i)?;
-        let odd = written.str().ok()?.iter().flatten().any(is_odd);
+        let mixed_case = written.str().ok()?.iter().flatten().any(is_mixed_case);
         let candles = at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, close, volume)).collect();
         Some(Some(Row {
             token,
@@ -145,9 +146,9 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
             cut: cut.get(i)? == 1,
             candles,
             count: counts.get(i)?,
-            mark: marks.get(i)?,
-            again: again.get(i)?,
-            odd,
+            checksum: checksums.get(i)?,
+            duplicates: duplicates.get(i)?,
+            mixed_case,
         }))
     };
     let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(row).collect();
@@ -177,7 +178,7 @@ pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
 }
 
 /// Finding about tokens without a sound candle: they have no price, and nothing else would say why.
-pub(in super::super) fn unsound(rows: &[Row]) -> Option<String> {
+pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
     let mut sound: BTreeMap<Address, bool> = BTreeMap::new();
     for row in rows {
         *sound.entry(row.token).or_default() |= !row.candles.is_empty();
@@ -193,30 +194,30 @@ pub(in super::super) fn unsound(rows: &[Row]) -> Option<String> {
 
 /// Columns with the number and the checksum of the candles of a token and interval.
 const COUNT: &str = "count";
-const OWN_MARK: &str = "mark";
+const SERIES_CHECKSUM: &str = "mark";
 
-/// State of each token's candles, from a frame made by `frame`.
-pub(in super::super) fn states(frame: &DataFrame) -> Option<HashMap<Address, State>> {
+/// Version of each token's candles, from a frame made by `frame`.
+pub(in super::super) fn versions(frame: &DataFrame) -> Option<HashMap<Address, RowsVersion>> {
     let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
     let number = |name: &str| frame.column(name).ok()?.u64().ok();
-    let (tokens, intervals, counts, marks) = (text("token_address")?, text("interval")?, number(COUNT)?, number(OWN_MARK)?);
-    let mut states: HashMap<Address, State> = HashMap::new();
+    let (tokens, intervals, counts, checksums) = (text("token_address")?, text("interval")?, number(COUNT)?, number(SERIES_CHECKSUM)?);
+    let mut versions: HashMap<Address, RowsVersion> = HashMap::new();
     for (rows, token, _) in pairs(&tokens, &intervals) {
-        let state = states.entry(Address::parse(token?)?).or_default();
-        state.rows += counts.get(rows.start)?;
-        state.mark = state.mark.wrapping_add(marks.get(rows.start)?);
+        let version = versions.entry(Address::parse(token?)?).or_default();
+        version.rows += counts.get(rows.start)?;
+        version.checksum = version.checksum.wrapping_add(checksums.get(rows.start)?);
     }
-    Some(states)
+    Some(versions)
 }
 
 /// The rows as a candle table. The first and the last candle are included even if unsound: they give the extent of a series.
-pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
-    let mut series: BTreeMap<(Address, String), (State, Vec<Candle>)> = BTreeMap::new();
+pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, TableLoadError> {
+    let mut series: BTreeMap<(Address, String), (RowsVersion, Vec<Candle>)> = BTreeMap::new();
     for row in rows {
         // Two spellings of an interval count as one.
-        let (state, candles) = series.entry((row.token, row.interval.to_string())).or_default();
-        state.rows += row.count;
-        state.mark = state.mark.wrapping_add(row.mark);
+        let (version, candles) = series.entry((row.token, row.interval.to_string())).or_default();
+        version.rows += row.count;
+        version.checksum = version.checksum.wrapping_add(row.checksum);
         let known = |time: i64| row.candles.binary_search_by_key(&time, |(own, ..)| *own).is_ok();
         let unsound = [row.first, row.newest].into_iter().filter(|time| !known(*time)).map(|time| (time, 0.0, f64::NAN));
         candles.extend(unsound);
@@ -236,7 +237,7 @@ pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
         texts.finish(name.into())
     };
     let all = || series.values().flat_map(|(_, candles)| candles);
-    let states = || series.values().flat_map(|(state, candles)| std::iter::repeat_n(state, candles.len()));
+    let versions = || series.values().flat_map(|(version, candles)| std::iter::repeat_n(version, candles.len()));
     let closes = Series::new("close".into(), all().map(|(_, close, _)| *close).collect::<Vec<_>>());
     let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
     let times = Series::new("timestamp".into(), all().map(|(time, ..)| *time).collect::<Vec<_>>()).cast(&kind);
@@ -245,9 +246,9 @@ pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, Stop> {
         times.map_err(|error| error.to_string())?.into_column(),
         texts("interval", &|(_, interval)| interval.clone()),
         Series::new("volume".into(), all().map(|(.., volume)| *volume).collect::<Vec<_>>()).into_column(),
-        Series::new(COUNT.into(), states().map(|state| state.rows).collect::<Vec<_>>()).into_column(),
-        Series::new(OWN_MARK.into(), states().map(|state| state.mark).collect::<Vec<_>>()).into_column(),
+        Series::new(COUNT.into(), versions().map(|version| version.rows).collect::<Vec<_>>()).into_column(),
+        Series::new(SERIES_CHECKSUM.into(), versions().map(|version| version.checksum).collect::<Vec<_>>()).into_column(),
     ];
     columns.extend(["open", "high", "low", "close"].map(|name| closes.clone().with_name(name.into()).into_column()));
-    DataFrame::new(height, columns).map_err(|error| Stop::Unusable(error.to_string()))
+    DataFrame::new(height, columns).map_err(|error| TableLoadError::Unusable(error.to_string()))
 }

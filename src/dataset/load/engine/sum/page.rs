@@ -2,7 +2,7 @@
 
 use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
 
-use super::{MARK, Repeated, first};
+use super::{CHECKSUM, Repeated, first};
 use crate::dataset::{order, schema::TableSchema};
 
 /// SQL: an interval as `Interval` prints it.
@@ -10,23 +10,23 @@ const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 60480
                     concat(toString(intDiv(ms, 86400000)), 'd'), ms % 3600000 = 0, concat(toString(intDiv(ms, 3600000)), 'h'), \
                     ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
 
-/// SQL over rows of one token in `base`: `count` of them, with `from` before and `behind` after them. A page nearer to the end is sorted
-/// from there. `listed` and `mark` are number and checksum of all rows, so that pages of two states are not mixed.
-pub(super) fn sql(base: &str, table: &str, [from, count, behind]: [u64; 3]) -> String {
+/// SQL over rows of one token in `base`: `count` of them, with `from` before and `rows_after` after them. A page nearer to the end is
+/// sorted from there. `listed` and `mark` are number and checksum of all rows, so that pages of two versions are not mixed.
+pub(super) fn sql(base: &str, table: &str, [from, count, rows_after]: [u64; 3]) -> String {
     let (rows, order, reversed) = if table == "holders" {
         let all = format!(
-            "SELECT token AS token_address, holder AS holder_address, b AS balance, count() OVER () AS listed, {MARK} OVER () AS mark FROM {base}"
+            "SELECT token AS token_address, holder AS holder_address, b AS balance, count() OVER () AS listed, {CHECKSUM} OVER () AS mark FROM {base}"
         );
         (all, "isNull(balance), balance DESC, holder_address", "isNull(balance) DESC, balance, holder_address DESC")
     } else {
         let all = format!(
             "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume, \
-             count() OVER () AS listed, {MARK} OVER () AS mark, count() OVER () - uniqExact(ms, ts) OVER () AS again FROM {base} WHERE ms > 0"
+             count() OVER () AS listed, {CHECKSUM} OVER () AS mark, count() OVER () - uniqExact(ms, ts) OVER () AS again FROM {base} WHERE ms > 0"
         );
         (all, "interval, timestamp", "interval DESC, timestamp DESC")
     };
-    if behind < from {
-        return format!("SELECT * FROM (SELECT * FROM ({rows}) ORDER BY {reversed} LIMIT {count} OFFSET {behind}) ORDER BY {order}");
+    if rows_after < from {
+        return format!("SELECT * FROM (SELECT * FROM ({rows}) ORDER BY {reversed} LIMIT {count} OFFSET {rows_after}) ORDER BY {order}");
     }
     format!("SELECT * FROM ({rows}) ORDER BY {order} LIMIT {count} OFFSET {from}")
 }

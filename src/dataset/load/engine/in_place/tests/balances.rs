@@ -12,10 +12,10 @@ use crate::{
     dataset::{
         Dataset, Table,
         address::Address,
-        holding::{Apart, Balances, ListedBalances, Rest},
+        holding::{Balances, IndividualHolders, ListedBalances, RestAggregates},
+        in_place::{Fetch, FetchError, FetchKey, Fetched, InPlaceCache, Prefetched, RowsVersion},
         progress::{LoadProgress, Silent},
         sample, schema,
-        shelf::{Fetch, Fetched, Prefetched, Shelf, State, Unfetched, Want},
     },
     question::{
         Question as _,
@@ -29,11 +29,11 @@ use crate::{
 type Rows = Vec<(Address, Option<f64>)>;
 
 /// In-memory equivalent of `holders::balances_sql`, with `largest` balances listed one by one.
-fn local(rows: &Rows, apart: &Apart, largest: usize) -> Balances {
-    let is_named = |holder: &Address| apart.named.contains(holder) || holder.is_burn_address();
-    let is_gone = |holder: &Address| apart.burned.contains(holder) || (holder.is_burn_address() && !apart.named.contains(holder));
+fn local(rows: &Rows, individual: &IndividualHolders, largest: usize) -> Balances {
+    let is_named = |holder: &Address| individual.named.contains(holder) || holder.is_burn_address();
+    let is_gone = |holder: &Address| individual.burned.contains(holder) || (holder.is_burn_address() && !individual.named.contains(holder));
     let positive = |balance: Option<f64>| balance.filter(|balance| *balance > 0.0).unwrap_or_default();
-    let (mut told, mut behind, mut rest) = (Rows::new(), Vec::new(), Vec::new());
+    let (mut told, mut watched_in_rest, mut rest) = (Rows::new(), Vec::new(), Vec::new());
     let mut place = 0;
     for (holder, balance) in rows {
         place += usize::from(!is_named(holder));
@@ -41,38 +41,40 @@ fn local(rows: &Rows, apart: &Apart, largest: usize) -> Balances {
             told.push((*holder, *balance));
         } else if let Some(balance) = balance.filter(|balance| *balance > 0.0) {
             rest.push(balance);
-            behind.extend(apart.watched.contains(holder).then_some((*holder, balance)));
+            watched_in_rest.extend(individual.watched.contains(holder).then_some((*holder, balance)));
         }
     }
     let every: f64 = rows.iter().map(|(_, balance)| positive(*balance)).sum();
     let burned: f64 = rows.iter().filter(|(holder, _)| is_gone(holder)).map(|(_, balance)| positive(*balance)).sum();
-    let total = apart.supply.filter(|supply| *supply >= every * 0.999).unwrap_or(every);
+    let total = individual.supply.filter(|supply| *supply >= every * 0.999).unwrap_or(every);
     let half = if total - burned > 0.0 { total - burned } else { every } / 2.0;
-    let (mut until, mut majority) = (0.0, None);
+    let (mut until, mut nakamoto) = (0.0, None);
     for (i, (_, balance)) in rows.iter().filter(|(holder, balance)| !is_named(holder) && positive(*balance) > 0.0).enumerate() {
         until += positive(*balance);
-        majority = majority.or_else(|| (until > half).then_some(i as u64 + 1));
+        nakamoto = nakamoto.or_else(|| (until > half).then_some(i as u64 + 1));
     }
     let ranked = rest.iter().rev().enumerate().map(|(i, balance)| (i + 1) as f64 * balance).sum();
     let squares = rest.iter().map(|balance| balance * balance).sum();
-    let rest = Rest { count: rest.len() as u64, sum: rest.iter().sum(), squares, ranked, majority };
-    Balances { listed: rows.len() as u64, rows: told, behind, rest }
+    let rest = RestAggregates { count: rest.len() as u64, sum: rest.iter().sum(), squares, ranked, nakamoto };
+    Balances { listed: rows.len() as u64, rows: told, watched_in_rest, rest }
 }
 
 #[derive(Debug)]
 struct Locally(HashMap<Address, Rows>, usize);
 
 impl Fetch for Locally {
-    fn fetch(&self, want: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
-        let Want::Balances { token, apart, .. } = want else { return Err(Unfetched::Unavailable("not asked for here".to_owned())) };
-        Ok(Fetched::Balances(local(&self.0[token], apart, self.1)))
+    fn fetch(&self, key: &FetchKey, _: RowsVersion, _: &dyn LoadProgress) -> Result<Fetched, FetchError> {
+        let FetchKey::Balances { token, individual, .. } = key else {
+            return Err(FetchError::Unavailable("not asked for here".to_owned()));
+        };
+        Ok(Fetched::Balances(local(&self.0[token], individual, self.1)))
     }
 }
 
 #[test]
 fn sums_of_balances_tell_of_a_token_what_all_rows_tell() {
     let mut chance = Chance(3);
-    let (mut behind, mut few) = (0, 0);
+    let (mut watched_in_rest, mut few) = (0, 0);
     for nth in 0..600 {
         let holders = 1 + chance.below(400);
         let equal = chance.below(4) == 0;
@@ -109,22 +111,23 @@ fn sums_of_balances_tell_of_a_token_what_all_rows_tell() {
             let tables: Vec<(&str, &str)> = tables.iter().map(|(name, text)| (*name, text.as_str())).chain(more).collect();
             sample::dataset(&tables)
         };
-        let whole = with(Some(("holders", &all)));
-        let token = whole.tokens()[0].row.token_address;
-        let listed: Rows = whole.holders_of(&token).balances().collect();
+        let open_copy = with(Some(("holders", &all)));
+        let token = open_copy.tokens()[0].row.token_address;
+        let listed: Rows = open_copy.holders_of(&token).balances().collect();
         let held = listed.iter().filter(|(_, balance)| balance.is_some_and(|balance| balance > 0.0)).count() as u64;
-        let known = Prefetched::Holders(HashMap::from([(token, ListedBalances { rows: listed.len() as u64, held, mark: 0 })]));
+        let known = Prefetched::Holders(HashMap::from([(token, ListedBalances { rows: listed.len() as u64, held, checksum: 0 })]));
         let count = listed.len();
         let largest = [10, 100, 1_000][chance.below(3) as usize].max(100);
         few += usize::from(count > largest);
-        let shelf = Shelf::new(count as u64, "there".to_owned(), known, Box::new(Locally(HashMap::from([(token, listed)]), largest)));
+        let in_place =
+            InPlaceCache::new(count as u64, "there".to_owned(), known, Box::new(Locally(HashMap::from([(token, listed)]), largest)));
         let Ok(empty) = crate::dataset::load::table::empty(schema::table("holders").expect("a table")) else { panic!("no frame") };
-        let stays = Table { shelf: Some(shelf.into()), frame: empty, ..loaded(schema::table("holders").expect("a table")) };
+        let stays = Table { in_place: Some(in_place.into()), frame: empty, ..loaded(schema::table("holders").expect("a table")) };
         let others = with(None).tables.iter().filter(|table| table.loaded()).cloned().collect::<Vec<_>>();
         let there = Dataset::new(others.into_iter().chain([stays]).collect());
-        let wants = wanted(&there, &there.tokens()[0]);
-        let held: Vec<_> = wants.iter().map(|want| there.shelf("holders").expect("a shelf").fetch(want, &Silent)).collect();
-        behind += usize::from(!there.holding_of(&token, &token).behind().is_empty());
+        let keys = wanted(&there, &there.tokens()[0]);
+        let held: Vec<_> = keys.iter().map(|key| there.in_place("holders").expect("a table in place").fetch(key, &Silent)).collect();
+        watched_in_rest += usize::from(!there.holding_of(&token, &token).watched_in_rest().is_empty());
         let thresholds = Thresholds { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0 };
         let answers = |dataset: Dataset| {
             let market = Market::new(&dataset);
@@ -134,10 +137,10 @@ fn sums_of_balances_tell_of_a_token_what_all_rows_tell() {
             let security = SecurityQuestion { contract_address: token, explain: true }.answer(&snapshot, &EngineTable::default());
             [told, listed, serde_json::to_value(security.expect("an answer")).expect("JSON")]
         };
-        for (a, b) in answers(whole).iter().zip(answers(there)) {
+        for (a, b) in answers(open_copy).iter().zip(answers(there)) {
             same(a, &b, &format!("{nth}"));
         }
         drop(held);
     }
-    assert!(behind > 50 && few > 100, "{behind} {few}");
+    assert!(watched_in_rest > 50 && few > 100, "{watched_in_rest} {few}");
 }

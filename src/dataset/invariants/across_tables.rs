@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::series::{Noted, Observed};
+use super::in_order::{StatisticValue, TokenStatistic};
 use crate::dataset::{interval::Interval, rows::TokenRow, time::Time};
 
 /// Maximum ratio of the median turnover of a candle to the market cap: rarely does the whole market cap trade in a day.
@@ -31,15 +31,15 @@ fn name(token: &TokenRow) -> String {
 }
 
 /// Checks a statistic of a token's rows against the token's row in `tokens`.
-pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradiction> {
+pub(crate) fn statistic(token: &TokenRow, statistic: &TokenStatistic) -> Option<Contradiction> {
     let name = name(token);
-    match &observed.what {
-        Noted::Turnover(median) => {
+    match &statistic.value {
+        StatisticValue::Turnover(median) => {
             let cap = token.market_cap.or_else(|| Some(token.price? * token.total_supply?)).filter(|cap| *cap > 0.0)?;
             let over = *median > TURNOVER_MAX * cap;
             over.then(|| ("turnover", None, format!("{name}: {median:.3e} USD a candle, market cap {cap:.3e}")))
         }
-        Noted::Transfer { largest, row, count } => {
+        StatisticValue::Transfer { largest, row, count } => {
             let decimals = token.decimals?;
             let largest: f64 = format!("{largest}e-{decimals}").parse().ok()?;
             if let Some(supply) = token.total_supply.filter(|supply| *supply > 0.0)
@@ -50,7 +50,7 @@ pub(crate) fn observed(token: &TokenRow, observed: &Observed) -> Option<Contradi
             let tiny = *count >= TRANSFERS_MIN && decimals >= 6 && largest > 0.0 && largest < 1e-6;
             tiny.then(|| ("transfer_in_smallest_units", Some(*row), format!("{name}: at most {largest:.3e} in {count} transfers")))
         }
-        Noted::Span { .. } => None,
+        StatisticValue::Span { .. } => None,
     }
 }
 
@@ -120,11 +120,11 @@ struct FileSpan<'a> {
 }
 
 /// The gaps between files that each have all candles of their own time: one for two files, whatever the tokens. `symbol` gives a token's.
-pub(crate) fn gaps<'a>(all: impl Iterator<Item = &'a Observed>, symbol: impl Fn(&str) -> Option<String>) -> Vec<FileGap> {
+pub(crate) fn gaps<'a>(all: impl Iterator<Item = &'a TokenStatistic>, symbol: impl Fn(&str) -> Option<String>) -> Vec<FileGap> {
     let mut spans: BTreeMap<(&str, i64), Vec<FileSpan<'_>>> = BTreeMap::new();
-    for observed in all {
-        if let Noted::Span { interval, first, last, longest } = observed.what {
-            spans.entry((&observed.token, interval)).or_default().push(FileSpan { first, last, longest, file: &observed.file });
+    for statistic in all {
+        if let StatisticValue::Span { interval, first, last, longest } = statistic.value {
+            spans.entry((&statistic.token, interval)).or_default().push(FileSpan { first, last, longest, file: &statistic.file });
         }
     }
     let mut gaps: Vec<FileGap> = Vec::new();

@@ -64,7 +64,7 @@ impl ExportFormat {
     }
 
     /// Preferred rows per chunk.
-    pub(super) fn stretch(self) -> usize {
+    pub(super) fn chunk_rows(self) -> usize {
         if self == Self::Arrow { BATCH } else { CHUNK_ROWS }
     }
 

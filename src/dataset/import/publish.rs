@@ -20,7 +20,7 @@ pub(super) struct Finished {
 
 /// Renames the finished files into place. Each is complete before that, so an interruption leaves only complete tables. Tokens go first, as
 /// the other tables' rows refer to them.
-pub(super) fn place(into: &Path, text: &str, finished: &[Finished]) -> Result<(), ImportError> {
+pub(super) fn publish(into: &Path, text: &str, finished: &[Finished]) -> Result<(), ImportError> {
     let mut described = text.to_owned();
     for finished in finished {
         if let Some(paths) = &finished.paths {

@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 use super::cell::RawCell;
 
 /// Most significant digits of an f64's shortest text, and the usual number of them.
-const MOST: usize = 17;
-const USUAL: usize = 16;
+const FLOAT_DIGITS_MAX: usize = 17;
+const FLOAT_DIGITS: usize = 16;
 /// Fewest significant digits for which an amount's end is evidence.
-const TELLING: usize = 15;
+const EVIDENCE_DIGITS_MIN: usize = 15;
 /// Exact amounts may be rounded to fewer decimals than this.
-const ROUNDED: usize = 10;
+const EXACT_DECIMALS_MIN: usize = 10;
 /// Whole amounts in smallest units of at least this many digits do not fit an f64 exactly.
-const LONG: usize = 19;
+const INEXACT_DIGITS_MIN: usize = 19;
 /// Float-like amounts required to decide for a column; the second applies where other amounts show that its token has the usual 18
 /// decimals.
-const LEAST: u64 = 5;
-const LEAST_OF_DEEP: u64 = 2;
-const DEEP: usize = 18;
+const FLOATS_MIN: u64 = 5;
+const FLOATS_MIN_BESIDE_EXACT: u64 = 2;
+const DECIMALS: usize = 18;
 /// Cells sampled.
-const LOOKED: u64 = 20_000;
+const SAMPLED_MAX: u64 = 20_000;
 
 /// Counts of the amounts seen so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Digits {
+pub(crate) struct FloatDetector {
     cells: u64,
     /// Amounts with more significant digits than an f64 has.
     exact: u64,
@@ -35,15 +35,15 @@ pub(crate) struct Digits {
     deep: u64,
 }
 
-impl Digits {
+impl FloatDetector {
     /// Cells still to be sampled.
     pub(crate) fn wanted(&self) -> usize {
-        LOOKED.saturating_sub(self.cells) as usize
+        SAMPLED_MAX.saturating_sub(self.cells) as usize
     }
 
     pub(crate) fn note(&mut self, cells: &[RawCell<'_>]) {
         for cell in cells {
-            if self.cells >= LOOKED {
+            if self.cells >= SAMPLED_MAX {
                 return;
             }
             self.cells += 1;
@@ -54,30 +54,33 @@ impl Digits {
     }
 
     fn note_text(&mut self, text: &str) {
-        let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, false), |(mantissa, _)| (mantissa, true));
+        let (mantissa, has_exponent) = text.split_once(['e', 'E']).map_or((text, false), |(mantissa, _)| (mantissa, true));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
             return;
         }
         let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
-        let all = whole.len() + fraction.len();
-        self.deep += u64::from(fraction.len() == DEEP);
-        let zeros = if fraction.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
-        let digits = all - zeros;
+        let written = whole.len() + fraction.len();
+        self.deep += u64::from(fraction.len() == DECIMALS);
+        let trailing_zeros = if fraction.is_empty() { whole.len() - whole.trim_end_matches('0').len() } else { 0 };
         // An exact amount below one, or rounded to a few decimals, may have as few digits.
-        let tells = !whole.is_empty() && (exponent || fraction.len() >= ROUNDED || fraction.is_empty() && all >= LONG && zeros < ROUNDED);
-        match digits {
-            _ if !tells => {}
-            _ if digits > MOST => self.exact += 1,
-            USUAL.. => self.ended += 1,
-            TELLING.. => self.short += 1,
-            _ => {}
+        let long_whole = fraction.is_empty() && written >= INEXACT_DIGITS_MIN && trailing_zeros < EXACT_DECIMALS_MIN;
+        if whole.is_empty() || !(has_exponent || fraction.len() >= EXACT_DECIMALS_MIN || long_whole) {
+            return;
+        }
+        let significant = written - trailing_zeros;
+        if significant > FLOAT_DIGITS_MAX {
+            self.exact += 1;
+        } else if significant >= FLOAT_DIGITS {
+            self.ended += 1;
+        } else if significant >= EVIDENCE_DIGITS_MIN {
+            self.short += 1;
         }
     }
 
     /// Whether the amounts are f64 numbers written as text.
     pub(crate) fn are_floats(&self) -> bool {
-        let enough = self.ended >= LEAST || self.ended >= LEAST_OF_DEEP && self.deep >= LEAST;
+        let enough = self.ended >= FLOATS_MIN || self.ended >= FLOATS_MIN_BESIDE_EXACT && self.deep >= FLOATS_MIN;
         enough && self.exact == 0 && self.ended >= self.short
     }
 }
@@ -89,7 +92,7 @@ mod tests {
     #[test]
     fn amounts_that_end_after_seventeen_digits_were_floating_point_numbers() {
         let floats = |texts: &[&str]| {
-            let mut digits = Digits::default();
+            let mut digits = FloatDetector::default();
             for _ in 0..5 {
                 digits.note(&texts.iter().map(|text| RawCell::Text((*text).into())).collect::<Vec<_>>());
             }
@@ -110,7 +113,7 @@ mod tests {
         ] {
             assert_eq!(floats(texts), expected, "{texts:?}");
         }
-        let mut few = Digits::default();
+        let mut few = FloatDetector::default();
         few.note(&[RawCell::Text("7.5346634119754725".into())]);
         assert!(!few.are_floats(), "one amount tells nothing");
         let mut small = vec![RawCell::Text("0.002495416008154929".into()); 5];

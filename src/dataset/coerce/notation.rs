@@ -6,7 +6,7 @@ use crate::dataset::{manifest::Decimal, time::DAY_MS};
 
 /// The notation of a column's cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Manner {
+pub(crate) struct Notation {
     /// `None`: numbers with a comma are bad.
     pub decimal: Option<Decimal>,
     /// Times are Excel serial dates (days since 1899-12-30).
@@ -147,7 +147,7 @@ fn shifted(whole: &str, fraction: &str, power: i32) -> String {
 
 /// Bit set of the epoch units that fit a column's numeric times by magnitude; see `UNITS`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Times(u8);
+pub(crate) struct EpochUnits(u8);
 
 /// Excel serial dates from 1954 to 2119; read as seconds, all of them would be on 1970-01-01.
 const DAYS: std::ops::Range<f64> = 20_000.0..80_000.0;
@@ -155,7 +155,7 @@ const DAYS: std::ops::Range<f64> = 20_000.0..80_000.0;
 const EPOCH_DAY: f64 = 25_569.0;
 const UNITS: [&str; 5] = ["Excel's days", "seconds", "milliseconds", "microseconds", "nanoseconds"];
 
-impl Times {
+impl EpochUnits {
     pub(crate) fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn times_tell_their_unit_by_their_size() {
-        let all = |texts: &[&str]| texts.iter().fold(Times::default(), |all, text| all.and(Times::of_text(text)));
+        let all = |texts: &[&str]| texts.iter().fold(EpochUnits::default(), |all, text| all.and(EpochUnits::of_text(text)));
         assert!(all(&["44594", "44595.5"]).are_days());
         assert!(!all(&["44594", "1609556645"]).are_days());
         assert_eq!(all(&["1609556645", "1609556645000"]).mixed().as_deref(), Some("seconds and milliseconds"));

@@ -21,7 +21,7 @@ const CHUNK_HEAD: usize = 12;
 /// Maximum length of a chunk.
 const CHUNK_MAX: u32 = 1 << 31;
 
-pub(crate) struct Spool {
+pub(crate) struct SpillFile {
     file: File,
     length: u64,
     /// Bytes of buffered rows, and the limit from which they are written.
@@ -61,7 +61,7 @@ pub(crate) fn whole(frames: impl IntoIterator<Item = DataFrame>) -> PolarsResult
     Ok(Some(whole))
 }
 
-impl Spool {
+impl SpillFile {
     /// Creates a file with this number of buckets.
     pub(crate) fn create(path: &Path, buckets: usize) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
@@ -80,17 +80,17 @@ impl Spool {
             return Err(damaged());
         }
         file.set_len(length)?;
-        let mut spool = Self { file, length: 0, gathered: 0, gathered_max: GATHERED, buckets: vec![Bucket::default(); buckets] };
-        while spool.length < length {
+        let mut spill = Self { file, length: 0, gathered: 0, gathered_max: GATHERED, buckets: vec![Bucket::default(); buckets] };
+        while spill.length < length {
             let mut head = [0; CHUNK_HEAD];
-            spool.file.read_exact_at(&mut head, spool.length)?;
+            spill.file.read_exact_at(&mut head, spill.length)?;
             let [bucket, bytes, sum] = [0, 4, 8].map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
-            let at = spool.length + CHUNK_HEAD as u64;
-            spool.length = at + u64::from(bytes);
-            let bucket = spool.buckets.get_mut(bucket as usize).filter(|_| bytes <= CHUNK_MAX && spool.length <= length);
+            let at = spill.length + CHUNK_HEAD as u64;
+            spill.length = at + u64::from(bytes);
+            let bucket = spill.buckets.get_mut(bucket as usize).filter(|_| bytes <= CHUNK_MAX && spill.length <= length);
             bucket.ok_or_else(damaged)?.chunks.push((at, bytes, sum));
         }
-        Ok(spool)
+        Ok(spill)
     }
 
     /// Adds rows; `buckets` gives the bucket of each. Rows of one bucket keep their order.
@@ -202,8 +202,8 @@ mod tests {
         DataFrame::new(texts.len(), vec![Series::new("text".into(), texts).into_column()]).unwrap()
     }
 
-    fn all(spool: &Spool, bucket: usize) -> io::Result<Vec<String>> {
-        let Some(frame) = spool.whole(bucket)? else { return Ok(Vec::new()) };
+    fn all(spill: &SpillFile, bucket: usize) -> io::Result<Vec<String>> {
+        let Some(frame) = spill.whole(bucket)? else { return Ok(Vec::new()) };
         Ok(frame.column("text").unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect())
     }
 
@@ -211,22 +211,22 @@ mod tests {
     fn rows_are_read_by_bucket_and_a_file_that_was_cut_off_resumes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spool");
-        let mut spool = Spool::create(&path, 3).unwrap();
-        spool.add(texts(&["one"]), &[2]).unwrap();
-        let length = spool.flush().unwrap();
-        spool.add(texts(&["lost", "lost", "lost"]), &[2, 0, 2]).unwrap();
-        spool.flush().unwrap();
-        let mut spool = Spool::reopen(&path, 3, length).unwrap();
-        spool.add(texts(&["two", "other", "three"]), &[2, 1, 2]).unwrap();
-        spool.add(texts(&["four"]), &[2]).unwrap();
-        spool.flush().unwrap();
-        assert_eq!(all(&spool, 0).unwrap(), [""; 0]);
-        assert_eq!(all(&spool, 1).unwrap(), ["other"]);
-        assert_eq!(all(&spool, 2).unwrap(), ["one", "two", "three", "four"]);
-        assert!(spool.add(texts(&["none"]), &[3]).is_err(), "a bucket that cannot be");
+        let mut spill = SpillFile::create(&path, 3).unwrap();
+        spill.add(texts(&["one"]), &[2]).unwrap();
+        let length = spill.flush().unwrap();
+        spill.add(texts(&["lost", "lost", "lost"]), &[2, 0, 2]).unwrap();
+        spill.flush().unwrap();
+        let mut spill = SpillFile::reopen(&path, 3, length).unwrap();
+        spill.add(texts(&["two", "other", "three"]), &[2, 1, 2]).unwrap();
+        spill.add(texts(&["four"]), &[2]).unwrap();
+        spill.flush().unwrap();
+        assert_eq!(all(&spill, 0).unwrap(), [""; 0]);
+        assert_eq!(all(&spill, 1).unwrap(), ["other"]);
+        assert_eq!(all(&spill, 2).unwrap(), ["one", "two", "three", "four"]);
+        assert!(spill.add(texts(&["none"]), &[3]).is_err(), "a bucket that cannot be");
         // A flipped bit is detected.
-        spool.file.write_all_at(b"!", CHUNK_HEAD as u64).unwrap();
-        assert!(all(&spool, 2).is_err());
-        assert!(Spool::reopen(&path, 2, spool.length).is_err(), "a bucket that cannot be");
+        spill.file.write_all_at(b"!", CHUNK_HEAD as u64).unwrap();
+        assert!(all(&spill, 2).is_err());
+        assert!(SpillFile::reopen(&path, 2, spill.length).is_err(), "a bucket that cannot be");
     }
 }

@@ -9,13 +9,13 @@ use std::{
 
 use polars::prelude::{DataFrame, PolarsResult};
 
-use super::{keys::order_keys, sorted, spool::Spool};
+use super::{keys::order_keys, sorted, spill::SpillFile};
 
 /// Rows of a frame that are sampled for the bounds of the parts.
 const SAMPLE: usize = 1_024;
 
 /// An external sort: its order, its memory limit, and the folder for its files.
-pub(crate) struct Parts<'a> {
+pub(crate) struct ExternalSort<'a> {
     /// Sort columns, `-` first for descending.
     pub(crate) order: &'a [&'a str],
     /// Bytes of rows that are sorted in memory at a time.
@@ -26,24 +26,24 @@ pub(crate) struct Parts<'a> {
 /// A column, and the keys at which another part begins.
 type Bounds<'a> = (&'a str, Vec<u64>);
 
-impl Parts<'_> {
+impl ExternalSort<'_> {
     /// Passes the bucket's rows to `put` in sort order, after `prepare` has transformed each frame.
     pub(crate) fn each(
         &self,
-        spool: &Spool,
+        spill: &SpillFile,
         bucket: usize,
         prepare: &dyn Fn(DataFrame) -> PolarsResult<DataFrame>,
         put: &mut dyn FnMut(DataFrame) -> io::Result<()>,
     ) -> io::Result<()> {
         let prepared = |frame: DataFrame| prepare(frame).map_err(io::Error::other);
-        let bounds = if spool.bytes(bucket) > self.bytes_max { self.bounds(spool, bucket, &prepared)? } else { None };
+        let bounds = if spill.bytes(bucket) > self.bytes_max { self.bounds(spill, bucket, &prepared)? } else { None };
         let Some((column, bounds)) = bounds else {
             // Rows with equal keys cannot be split further.
-            let Some(frame) = spool.whole(bucket)? else { return Ok(()) };
+            let Some(frame) = spill.whole(bucket)? else { return Ok(()) };
             return put(sorted(self.order, prepared(frame)?).map_err(io::Error::other)?);
         };
         let path = self.path();
-        let parted = part(spool, bucket, &path, (column, bounds), &prepared);
+        let parted = part(spill, bucket, &path, (column, bounds), &prepared);
         // The file is unlinked before it is read, so that nothing is left of it however this ends.
         fs::remove_file(&path).ok();
         let (parted, parts) = parted?;
@@ -58,13 +58,13 @@ impl Parts<'_> {
     /// The first column in which the rows differ, and keys of it as bounds of the parts; none where no column differs.
     fn bounds(
         &self,
-        spool: &Spool,
+        spill: &SpillFile,
         bucket: usize,
         prepared: &dyn Fn(DataFrame) -> io::Result<DataFrame>,
     ) -> io::Result<Option<Bounds<'_>>> {
         // Per column: smallest and largest key, and a sample.
         let mut seen: Vec<(u64, u64, Vec<u64>)> = vec![(u64::MAX, 0, Vec::new()); self.order.len()];
-        for frame in spool.frames(bucket) {
+        for frame in spill.frames(bucket) {
             let frame = prepared(frame?)?;
             for (column, (low, high, sample)) in self.order.iter().zip(&mut seen) {
                 let keys = order_keys(&frame, column).map_err(io::Error::other)?;
@@ -81,7 +81,7 @@ impl Parts<'_> {
         };
         sample.sort_unstable();
         // Parts are planned half full, as a sample gives their sizes roughly.
-        let parts = (2 * spool.bytes(bucket) / self.bytes_max.max(1) + 2) as usize;
+        let parts = (2 * spill.bytes(bucket) / self.bytes_max.max(1) + 2) as usize;
         let mut bounds: Vec<u64> =
             (1..parts).filter_map(|part| sample.get(part * sample.len() / parts).copied()).filter(|key| *key > low).collect();
         bounds.dedup();
@@ -92,17 +92,17 @@ impl Parts<'_> {
     }
 }
 
-/// Partitions the bucket into a new spool file; returns it with the number of parts.
+/// Partitions the bucket into a new spill file; returns it with the number of parts.
 fn part(
-    spool: &Spool,
+    spill: &SpillFile,
     bucket: usize,
     path: &Path,
     (column, bounds): Bounds<'_>,
     prepared: &dyn Fn(DataFrame) -> io::Result<DataFrame>,
-) -> io::Result<(Spool, usize)> {
+) -> io::Result<(SpillFile, usize)> {
     let parts = bounds.len() + 1;
-    let mut parted = Spool::create(path, parts)?;
-    for frame in spool.frames(bucket) {
+    let mut parted = SpillFile::create(path, parts)?;
+    for frame in spill.frames(bucket) {
         let frame = prepared(frame?)?;
         let keys = order_keys(&frame, column).map_err(io::Error::other)?;
         let part = |key: u64| bounds.partition_point(|bound| *bound <= key) as u32;
@@ -144,21 +144,21 @@ mod tests {
         ) {
             let folder = tempfile::tempdir().unwrap();
             let all = frame(&rows);
-            let mut spool = Spool::create(&folder.path().join("spool"), 1).unwrap();
+            let mut spill = SpillFile::create(&folder.path().join("spool"), 1).unwrap();
             for start in (0..rows.len()).step_by(batch) {
                 let part = all.slice(start as i64, batch);
                 let height = part.height();
-                spool.add(part, &vec![0; height]).unwrap();
-                spool.flush().unwrap();
+                spill.add(part, &vec![0; height]).unwrap();
+                spill.flush().unwrap();
             }
             let (mut found, calls) = (Vec::new(), Cell::new(0));
-            let parts = Parts { order: ORDER, bytes_max: kilobytes << 10, folder: folder.path() };
+            let sort = ExternalSort { order: ORDER, bytes_max: kilobytes << 10, folder: folder.path() };
             let prepare = |frame| {
                 calls.set(calls.get() + 1);
                 Ok(frame)
             };
             let mut puts = 0;
-            parts.each(&spool, 0, &prepare, &mut |frame| {
+            sort.each(&spill, 0, &prepare, &mut |frame| {
                 puts += 1;
                 found.extend(frame.column("place").unwrap().u32().unwrap().iter().flatten());
                 Ok(())
@@ -166,7 +166,7 @@ mod tests {
             let expected: Vec<u32> = sorted(ORDER, all).unwrap().column("place").unwrap().u32().unwrap().iter().flatten().collect();
             assert_eq!(found, expected);
             // Rows that do not fit were partitioned, unless they are all equal.
-            assert!(puts > 1 || spool.bytes(0) <= kilobytes << 10 || rows.iter().all(|row| row.0 == rows[0].0));
+            assert!(puts > 1 || spill.bytes(0) <= kilobytes << 10 || rows.iter().all(|row| row.0 == rows[0].0));
             assert!(rows.is_empty() || calls.get() > 0);
             assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left but the spool");
         }

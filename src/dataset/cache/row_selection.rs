@@ -9,42 +9,42 @@ use std::{
     sync::Arc,
 };
 
-use super::{map::Map, table::LargeTable};
+use super::{map::MappedFile, table::LargeTable};
 
 /// Row numbers; cheap to clone.
 #[derive(Debug, Clone)]
-pub enum Places {
+pub enum RowSelection {
     /// In table order.
     Run(Range<usize>),
     List(Arc<Vec<u32>>),
-    Filed(Arc<Filed>),
+    Mapped(Arc<MappedRows>),
     /// Reversed.
-    Backwards(Box<Places>),
+    Reversed(Box<RowSelection>),
 }
 
 /// A list in an unnamed temporary file, which is deleted with its last user.
 #[derive(Debug)]
-pub struct Filed(Map);
+pub struct MappedRows(MappedFile);
 
-impl Default for Places {
+impl Default for RowSelection {
     fn default() -> Self {
         Self::Run(0..0)
     }
 }
 
-impl From<Vec<u32>> for Places {
+impl From<Vec<u32>> for RowSelection {
     fn from(list: Vec<u32>) -> Self {
         Self::List(Arc::new(list))
     }
 }
 
-impl Places {
+impl RowSelection {
     pub fn len(&self) -> usize {
         match self {
             Self::Run(rows) => rows.len(),
             Self::List(list) => list.len(),
-            Self::Filed(filed) => filed.0.bytes().len() / 4,
-            Self::Backwards(places) => places.len(),
+            Self::Mapped(rows) => rows.0.bytes().len() / 4,
+            Self::Reversed(selection) => selection.len(),
         }
     }
 
@@ -55,11 +55,9 @@ impl Places {
     pub fn get(&self, nth: usize) -> Option<usize> {
         match self {
             Self::Run(rows) => (nth < rows.len()).then(|| rows.start + nth),
-            Self::List(list) => list.get(nth).map(|&place| place as usize),
-            Self::Filed(filed) => {
-                filed.0.bytes().get(nth.checked_mul(4)?..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize)
-            }
-            Self::Backwards(places) => places.get(places.len().checked_sub(nth + 1)?),
+            Self::List(list) => list.get(nth).map(|&row| row as usize),
+            Self::Mapped(rows) => rows.0.bytes().get(nth.checked_mul(4)?..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize),
+            Self::Reversed(selection) => selection.get(selection.len().checked_sub(nth + 1)?),
         }
     }
 
@@ -70,42 +68,42 @@ impl Places {
 
 /// Collects row numbers: in memory while they are few, spilled to a file once they are many.
 #[derive(Debug)]
-pub struct PlacesWriter {
+pub struct RowSelectionWriter {
     /// Folder of the file, and the maximum number of rows kept in memory; none: all of them are.
     beside: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,
 }
 
-impl PlacesWriter {
+impl RowSelectionWriter {
     /// For rows of a large table, whose folder takes the file; without a file for a table in memory.
     pub fn beside(table: Option<&LargeTable>) -> Self {
         Self { beside: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
     }
 
-    pub fn push(&mut self, place: u32) -> io::Result<()> {
+    pub fn push(&mut self, row: u32) -> io::Result<()> {
         if let Some(file) = &mut self.file {
-            return file.write_all(&place.to_le_bytes());
+            return file.write_all(&row.to_le_bytes());
         }
-        self.list.push(place);
+        self.list.push(row);
         if let Some((folder, in_memory)) = &self.beside
             && self.list.len() > *in_memory
         {
             let mut file = BufWriter::with_capacity(1 << 20, tempfile::tempfile_in(folder)?);
-            for place in std::mem::take(&mut self.list) {
-                file.write_all(&place.to_le_bytes())?;
+            for row in std::mem::take(&mut self.list) {
+                file.write_all(&row.to_le_bytes())?;
             }
             self.file = Some(file);
         }
         Ok(())
     }
 
-    pub fn finish(self) -> io::Result<Places> {
+    pub fn finish(self) -> io::Result<RowSelection> {
         match self.file {
-            None => Ok(Places::from(self.list)),
+            None => Ok(RowSelection::from(self.list)),
             Some(file) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                Ok(Places::Filed(Arc::new(Filed(Map::of(&file)?))))
+                Ok(RowSelection::Mapped(Arc::new(MappedRows(MappedFile::of(&file)?))))
             }
         }
     }
@@ -116,20 +114,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_the_same_wherever_they_stand() {
+    fn row_numbers_are_the_same_wherever_they_are_stored() {
         let folder = tempfile::tempdir().unwrap();
         for count in [0, 3, 1_000, 1_001, 2_007] {
             let beside = Some((folder.path().to_owned(), 1_000));
-            let mut writer = PlacesWriter { beside, list: Vec::new(), file: None };
-            (0..count as u32).for_each(|place| writer.push(place ^ 5).unwrap());
-            let places = writer.finish().unwrap();
-            assert_eq!(matches!(places, Places::Filed(_)), count > 1_000, "{count}");
-            assert!(places.iter().eq((0..count).map(|place| place ^ 5)), "{count}");
-            let back = Places::Backwards(Box::new(places.clone()));
-            assert_eq!((back.len(), back.get(0), back.get(count)), (count, count.checked_sub(1).and_then(|last| places.get(last)), None));
+            let mut writer = RowSelectionWriter { beside, list: Vec::new(), file: None };
+            (0..count as u32).for_each(|row| writer.push(row ^ 5).unwrap());
+            let selection = writer.finish().unwrap();
+            assert_eq!(matches!(selection, RowSelection::Mapped(_)), count > 1_000, "{count}");
+            assert!(selection.iter().eq((0..count).map(|row| row ^ 5)), "{count}");
+            let back = RowSelection::Reversed(Box::new(selection.clone()));
+            assert_eq!(
+                (back.len(), back.get(0), back.get(count)),
+                (count, count.checked_sub(1).and_then(|last| selection.get(last)), None)
+            );
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        let run = Places::Run(3..6);
+        let run = RowSelection::Run(3..6);
         assert_eq!((run.iter().collect::<Vec<_>>(), run.get(3), run.get(usize::MAX)), (vec![3, 4, 5], None, None));
     }
 }

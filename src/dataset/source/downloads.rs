@@ -54,7 +54,7 @@ pub(crate) fn folder(cache: &Path) -> PathBuf {
 }
 
 fn folder_of(cache: &Path, object: &Object) -> PathBuf {
-    folder(cache).join(name_of(&[&object.url, &object.bytes.to_string(), object.mark.as_deref().unwrap_or_default()]))
+    folder(cache).join(name_of(&[&object.url, &object.bytes.to_string(), object.version_tag.as_deref().unwrap_or_default()]))
 }
 
 impl ObjectParts {
@@ -253,7 +253,7 @@ mod tests {
         let kept = ObjectParts::open(Some(cache.path()), &object).expect("kept");
         assert_eq!(kept.missing(&(0..10)), [3..10]);
         let mut other = object.clone();
-        other.mark = Some("\"f\"".to_owned());
+        other.version_tag = Some("\"f\"".to_owned());
         assert_eq!(ObjectParts::missing_of(cache.path(), &other), 10);
         ObjectParts::forget(cache.path(), &object);
         assert_eq!(ObjectParts::missing_of(cache.path(), &object), 10);

@@ -1,5 +1,5 @@
-//! Rules over the rows of one file in order: the steps between candles, the unit of their volume; and per-token statistics that `together`
-//! checks against other tables. The state kept per token is bounded, however many rows it has.
+//! Rules over the rows of one file in order: the steps between candles, the unit of their volume; and per-token statistics that
+//! `across_tables` checks against other tables. The state kept per token is bounded, however many rows it has.
 
 mod runs;
 
@@ -52,15 +52,16 @@ impl SeriesBreach {
 
 /// A statistic of a token's rows, checked once all tables are loaded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Observed {
+pub struct TokenStatistic {
     pub token: String,
     /// The file of the rows.
     pub file: String,
-    pub what: Noted,
+    #[serde(rename = "what")]
+    pub value: StatisticValue,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Noted {
+pub enum StatisticValue {
     /// Median of volume times close.
     Turnover(f64),
     /// The largest value in smallest units, its row, and the number of transfers.
@@ -71,7 +72,7 @@ pub enum Noted {
 
 /// Running state over the rows of one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Series {
+pub(crate) struct SeriesChecker {
     index: HashMap<String, usize>,
     all: Vec<TokenCandles>,
     transfers: HashMap<String, (String, u64, u64)>,
@@ -113,7 +114,7 @@ struct Step {
     run: StepRun,
 }
 
-impl Series {
+impl SeriesChecker {
     /// Number of series, or of tokens with transfers if there are more.
     pub(crate) fn count(&self) -> usize {
         self.all.len().max(self.transfers.len())
@@ -200,14 +201,14 @@ impl Series {
     }
 
     /// The breaches found, and the statistics for the rules across tables.
-    pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<Observed>) {
+    pub(crate) fn end(self, file: &str) -> (Vec<SeriesBreach>, Vec<TokenStatistic>) {
         let mut odd = self.odd;
-        let mut observed = Vec::new();
+        let mut statistics = Vec::new();
         let mut turnovers: HashMap<String, f64> = HashMap::new();
         for one in self.all {
             one.judge(&mut odd);
             if let Some(span) = one.span() {
-                observed.push(Observed { token: one.token.clone(), file: file.to_owned(), what: span });
+                statistics.push(TokenStatistic { token: one.token.clone(), file: file.to_owned(), value: span });
             }
             if let Some(median) = median(one.turnovers) {
                 // Of several intervals, the one with the largest turnover counts.
@@ -216,14 +217,14 @@ impl Series {
             }
         }
         for (token, median) in turnovers {
-            observed.push(Observed { token, file: file.to_owned(), what: Noted::Turnover(median) });
+            statistics.push(TokenStatistic { token, file: file.to_owned(), value: StatisticValue::Turnover(median) });
         }
         for (token, (largest, row, count)) in self.transfers {
-            observed.push(Observed { token, file: file.to_owned(), what: Noted::Transfer { largest, row, count } });
+            statistics.push(TokenStatistic { token, file: file.to_owned(), value: StatisticValue::Transfer { largest, row, count } });
         }
         odd.sort_by(|a, b| (&a.rule, a.row, &a.value).cmp(&(&b.rule, b.row, &b.value)));
-        observed.sort_by(|a, b| a.token.cmp(&b.token));
-        (odd, observed)
+        statistics.sort_by(|a, b| a.token.cmp(&b.token));
+        (odd, statistics)
     }
 }
 
@@ -328,10 +329,10 @@ impl TokenCandles {
     }
 
     /// First and last time, of a series dense enough that a missing candle shows.
-    fn span(&self) -> Option<Noted> {
+    fn span(&self) -> Option<StatisticValue> {
         let (interval, (first, last)) = (self.length(), self.span?);
         let longest = self.longest.as_ref().filter(|_| self.rising + self.falling >= STEPS_MIN && self.is_dense(interval))?.length;
-        Some(Noted::Span { interval, first, last, longest })
+        Some(StatisticValue::Span { interval, first, last, longest })
     }
 
     /// Finds a gap in a dense series. Files may concatenate pages of candles, each in order, whose borders are no gap: only if all times

@@ -1,5 +1,5 @@
-//! The shelf of a table in place (its rows stay at the engine): the rows prefetched for the market figures, and an LRU cache of those
-//! fetched for questions. A generation is immutable: later fetches must see the same state. `load::engine` does the fetching.
+//! The rows of a table in place (they stay at the engine): the rows prefetched for the market figures, and an LRU cache of those fetched
+//! for questions. A generation is immutable: later fetches must see the same version of the rows. `load::engine` does the fetching.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,7 +15,7 @@ use super::{
     Dataset, Table,
     address::Address,
     candles::{CandleTable, Candles, HeldCandles, Interval},
-    holding::{Apart, Balances, ListedBalances},
+    holding::{Balances, IndividualHolders, ListedBalances},
     progress::LoadProgress,
     rows::{FromFrame as _, HolderRow},
 };
@@ -26,22 +26,22 @@ const BYTES_MAX: u64 = 48 << 20;
 /// Size charged for memory-mapped rows: only their index is in memory.
 const MAPPED: u64 = 64 << 10;
 /// Polling interval for cancellation while another thread fetches the same rows.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A cache key: rows of a table in place that an answer needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Want {
+pub enum FetchKey {
     /// A token's candles for its charts, with intervals that divide an hour resampled to hours.
     Chart(Address),
     /// All rows of a token.
     Rows { table: &'static str, token: Address },
-    /// A page of a token's rows in table order: `count` rows, with `from` rows before and `behind` rows after them.
-    Page { table: &'static str, token: Address, from: u64, count: u64, behind: u64 },
+    /// A page of a token's rows in table order: `count` rows, with `from` rows before and `rows_after` rows after them.
+    Page { table: &'static str, token: Address, from: u64, count: u64, rows_after: u64 },
     /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
-    Balances { token: Address, about: Address, apart: Arc<Apart> },
+    Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
 }
 
-impl Want {
+impl FetchKey {
     /// The table the rows are in.
     pub fn table(&self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Want {
 
     /// The cache key of fetched balances.
     pub fn balances(token: Address, about: Address) -> Self {
-        Self::Balances { token, about, apart: Arc::default() }
+        Self::Balances { token, about, individual: Arc::default() }
     }
 
     /// The key without the holders reported individually, who may be as many as there are labels.
@@ -76,7 +76,7 @@ impl Want {
 
 /// Fetch error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfetched {
+pub enum FetchError {
     Cancelled,
     /// The reason, worded for the user.
     Unavailable(String),
@@ -93,9 +93,9 @@ pub enum Fetched {
 
 /// Identifies the version of a token's rows that the generation has: their number and a checksum of their content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct RowsVersion {
     pub(crate) rows: u64,
-    pub(crate) mark: u64,
+    pub(crate) checksum: u64,
 }
 
 impl Fetched {
@@ -121,7 +121,7 @@ impl Fetched {
         match self {
             Self::Page(rows) => HolderRow::rows(rows),
             Self::Rows(table, _) => match &table.large {
-                Some(large) => HolderRow::rows(&large.stretch(0..large.height(), Some(HolderRow::COLUMNS))),
+                Some(large) => HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS))),
                 None => HolderRow::rows(&table.frame),
             },
             Self::Chart(_) | Self::Balances(_) => Vec::new(),
@@ -141,32 +141,32 @@ impl Fetched {
     }
 }
 
-/// Fetches rows of a token in a given state. Errors: also if the rows have changed since.
+/// Fetches rows of a token in a given version. Errors: also if the rows have changed since.
 pub(crate) trait Fetch: Send + Sync + fmt::Debug {
-    fn fetch(&self, want: &Want, state: State, progress: &dyn LoadProgress) -> Result<Fetched, Unfetched>;
+    fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError>;
 }
 
 /// Rows loaded together with the dataset.
 #[derive(Debug)]
 pub(crate) enum Prefetched {
-    /// The candles that the market figures need, and each token's state.
-    Candles(Box<HeldCandles>, HashMap<Address, State>),
+    /// The candles that the market figures need, and each token's version.
+    Candles(Box<HeldCandles>, HashMap<Address, RowsVersion>),
     /// Holder counts of each token.
     Holders(HashMap<Address, ListedBalances>),
 }
 
-/// A cache entry: `held` keeps it in the cache, `there` finds it while any question still uses it.
+/// A cache entry: `strong` keeps it in the cache, `weak` finds it while any question still uses it.
 #[derive(Debug)]
 struct Entry {
-    held: Option<Arc<Fetched>>,
-    there: Weak<Fetched>,
+    strong: Option<Arc<Fetched>>,
+    weak: Weak<Fetched>,
     bytes: u64,
     used: u64,
 }
 
 #[derive(Debug, Default)]
-struct Held {
-    entries: HashMap<Want, Entry>,
+struct CacheState {
+    entries: HashMap<FetchKey, Entry>,
     bytes: u64,
     /// LRU clock: increases with every use.
     now: u64,
@@ -174,7 +174,7 @@ struct Held {
 
 /// The prefetched and cached rows of a table in place.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct InPlaceCache {
     /// Number of rows of the table.
     pub rows: u64,
     /// The source's name in config.toml.
@@ -183,14 +183,14 @@ pub struct Shelf {
     /// The tokens that have rows, in table order, and their total number of rows.
     tokens: Vec<Address>,
     total: u64,
-    held: Mutex<Held>,
+    cached: Mutex<CacheState>,
     bytes_max: u64,
     /// Fetches in flight.
-    fetching: Mutex<HashSet<Want>>,
+    fetching: Mutex<HashSet<FetchKey>>,
     fetch: Box<dyn Fetch>,
 }
 
-impl Shelf {
+impl InPlaceCache {
     pub(crate) fn new(rows: u64, source: String, known: Prefetched, fetch: Box<dyn Fetch>) -> Self {
         let mut tokens: Vec<Address> = match &known {
             Prefetched::Candles(recent, _) => recent.tokens().collect(),
@@ -198,10 +198,10 @@ impl Shelf {
         };
         tokens.sort_unstable();
         let total = match &known {
-            Prefetched::Candles(_, states) => states.values().map(|state| state.rows).sum(),
+            Prefetched::Candles(_, versions) => versions.values().map(|version| version.rows).sum(),
             Prefetched::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
         };
-        Self { rows, source, known, tokens, total, held: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
+        Self { rows, source, known, tokens, total, cached: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
     }
 
     /// The tokens that have rows, in table order.
@@ -221,14 +221,16 @@ impl Shelf {
 
     /// The token's number of rows.
     pub fn count(&self, token: &Address) -> u64 {
-        self.state(token).rows
+        self.version(token).rows
     }
 
-    /// The state of the token's rows.
-    fn state(&self, token: &Address) -> State {
+    /// The version of the token's rows.
+    fn version(&self, token: &Address) -> RowsVersion {
         match &self.known {
-            Prefetched::Candles(_, states) => states.get(token).copied().unwrap_or_default(),
-            Prefetched::Holders(listed) => listed.get(token).map_or_else(State::default, |own| State { rows: own.rows, mark: own.mark }),
+            Prefetched::Candles(_, versions) => versions.get(token).copied().unwrap_or_default(),
+            Prefetched::Holders(listed) => {
+                listed.get(token).map_or_else(RowsVersion::default, |own| RowsVersion { rows: own.rows, checksum: own.checksum })
+            }
         }
     }
 
@@ -238,14 +240,14 @@ impl Shelf {
     }
 
     /// The page of a token's rows that starts at `from` and has at most `most` rows.
-    pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> Want {
+    pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> FetchKey {
         let left = self.count(&token).saturating_sub(from);
         let count = most.min(left);
-        Want::Page { table, token, from, count, behind: left - count }
+        FetchKey::Page { table, token, from, count, rows_after: left - count }
     }
 
     /// The pages that cover a range of rows, counted over all tokens in order.
-    pub fn pages(&self, table: &'static str, rows: Range<u64>) -> impl Iterator<Item = Want> {
+    pub fn pages(&self, table: &'static str, rows: Range<u64>) -> impl Iterator<Item = FetchKey> {
         let mut before = 0;
         self.tokens.iter().filter_map(move |token| {
             let own = before..before + self.count(token);
@@ -255,28 +257,28 @@ impl Shelf {
         })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the cached rows and marks them as used.
-    pub fn get(&self, want: &Want) -> Option<Arc<Fetched>> {
-        let mut held = self.held();
-        held.now += 1;
-        let now = held.now;
-        let entry = held.entries.get_mut(want)?;
+    pub fn get(&self, key: &FetchKey) -> Option<Arc<Fetched>> {
+        let mut state = self.lock();
+        state.now += 1;
+        let now = state.now;
+        let entry = state.entries.get_mut(key)?;
         entry.used = now;
-        entry.there.upgrade()
+        entry.weak.upgrade()
     }
 
     /// Returns the token's balances if cached.
     pub(super) fn balances(&self, token: &Address, about: &Address) -> Option<Arc<Fetched>> {
-        self.get(&Want::balances(*token, *about))
+        self.get(&FetchKey::balances(*token, *about))
     }
 
     /// Whether the rows have to be fetched first; never for tokens without rows.
-    pub fn lacks(&self, want: &Want) -> bool {
-        self.has(&want.token()) && self.get(want).is_none()
+    pub fn lacks(&self, key: &FetchKey) -> bool {
+        self.has(&key.token()) && self.get(key).is_none()
     }
 
     pub fn has(&self, token: &Address) -> bool {
@@ -285,80 +287,80 @@ impl Shelf {
 
     /// Returns the rows, fetching them on a cache miss; concurrent requests for the same rows share one fetch. The rows stay in memory at
     /// least as long as the returned `Arc`.
-    pub fn fetch(&self, want: &Want, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, Unfetched> {
-        if !self.has(&want.token()) {
+    pub fn fetch(&self, key: &FetchKey, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, FetchError> {
+        if !self.has(&key.token()) {
             return Ok(None);
         }
-        let _turn = loop {
-            if let Some(fetched) = self.get(want) {
+        let _guard = loop {
+            if let Some(fetched) = self.get(key) {
                 return Ok(Some(fetched));
             }
-            if let Some(turn) = Turn::of(&self.fetching, want) {
-                break turn;
+            if let Some(guard) = FetchGuard::of(&self.fetching, key) {
+                break guard;
             }
-            progress.step(want.table(), 0, 0).map_err(|_| Unfetched::Cancelled)?;
-            std::thread::sleep(LOOK);
+            progress.step(key.table(), 0, 0).map_err(|_| FetchError::Cancelled)?;
+            std::thread::sleep(POLL_INTERVAL);
         };
-        // The previous holder of the turn may have fetched it.
-        if let Some(fetched) = self.get(want) {
+        // The previous holder of the guard may have fetched it.
+        if let Some(fetched) = self.get(key) {
             return Ok(Some(fetched));
         }
-        let fetched = Arc::new(self.fetch.fetch(want, self.state(&want.token()), progress)?);
-        self.keep(want.as_key(), &fetched);
+        let fetched = Arc::new(self.fetch.fetch(key, self.version(&key.token()), progress)?);
+        self.keep(key.as_key(), &fetched);
         Ok(Some(fetched))
     }
 
-    fn keep(&self, key: Want, fetched: &Arc<Fetched>) {
-        let mut held = self.held();
-        held.now += 1;
-        let (used, bytes) = (held.now, fetched.bytes());
+    fn keep(&self, key: FetchKey, fetched: &Arc<Fetched>) {
+        let mut state = self.lock();
+        state.now += 1;
+        let (used, bytes) = (state.now, fetched.bytes());
         let keeps = !key.is_passing() && bytes <= self.bytes_max;
-        held.bytes += if keeps { bytes } else { 0 };
-        held.entries.insert(key, Entry { held: keeps.then(|| Arc::clone(fetched)), there: Arc::downgrade(fetched), bytes, used });
-        while held.bytes > self.bytes_max {
-            let oldest = held.entries.values_mut().filter(|entry| entry.held.is_some()).min_by_key(|entry| entry.used);
+        state.bytes += if keeps { bytes } else { 0 };
+        state.entries.insert(key, Entry { strong: keeps.then(|| Arc::clone(fetched)), weak: Arc::downgrade(fetched), bytes, used });
+        while state.bytes > self.bytes_max {
+            let oldest = state.entries.values_mut().filter(|entry| entry.strong.is_some()).min_by_key(|entry| entry.used);
             let Some(oldest) = oldest else { break };
             let bytes = oldest.bytes;
-            oldest.held = None;
-            held.bytes -= bytes;
+            oldest.strong = None;
+            state.bytes -= bytes;
         }
-        held.entries.retain(|_, entry| entry.there.strong_count() > 0);
+        state.entries.retain(|_, entry| entry.weak.strong_count() > 0);
     }
 
     /// Whether fetched rows in use are damaged on disk.
     pub(crate) fn is_damaged(&self) -> bool {
-        self.held().entries.values().filter_map(|entry| entry.there.upgrade()).any(|fetched| fetched.is_damaged())
+        self.lock().entries.values().filter_map(|entry| entry.weak.upgrade()).any(|fetched| fetched.is_damaged())
     }
 }
 
 impl Dataset {
-    /// The shelf of a table; `None` unless the table is in place.
-    pub fn shelf(&self, table: &str) -> Option<&Arc<Shelf>> {
-        self.table(table)?.shelf.as_ref()
+    /// The rows of a table in place; `None` unless the table is in place.
+    pub fn in_place(&self, table: &str) -> Option<&Arc<InPlaceCache>> {
+        self.table(table)?.in_place.as_ref()
     }
 
     /// Whether any table is in place.
-    pub fn stays_anywhere(&self) -> bool {
-        self.tables.iter().any(|table| table.shelf.is_some())
+    pub fn has_in_place_table(&self) -> bool {
+        self.tables.iter().any(|table| table.in_place.is_some())
     }
 }
 
 /// Exclusive right to fetch one key, released on drop.
-struct Turn<'a> {
-    fetching: &'a Mutex<HashSet<Want>>,
-    want: Want,
+struct FetchGuard<'a> {
+    fetching: &'a Mutex<HashSet<FetchKey>>,
+    key: FetchKey,
 }
 
-impl<'a> Turn<'a> {
-    fn of(fetching: &'a Mutex<HashSet<Want>>, want: &Want) -> Option<Self> {
-        let is_free = fetching.lock().unwrap_or_else(PoisonError::into_inner).insert(want.clone());
-        is_free.then(|| Self { fetching, want: want.clone() })
+impl<'a> FetchGuard<'a> {
+    fn of(fetching: &'a Mutex<HashSet<FetchKey>>, key: &FetchKey) -> Option<Self> {
+        let is_free = fetching.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        is_free.then(|| Self { fetching, key: key.clone() })
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FetchGuard<'_> {
     fn drop(&mut self) {
-        self.fetching.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.want);
+        self.fetching.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
 }
 
@@ -376,14 +378,14 @@ mod tests {
     struct Kilobytes(Arc<AtomicUsize>);
 
     impl Fetch for Kilobytes {
-        fn fetch(&self, want: &Want, _: State, _: &dyn LoadProgress) -> Result<Fetched, Unfetched> {
+        fn fetch(&self, key: &FetchKey, _: RowsVersion, _: &dyn LoadProgress) -> Result<Fetched, FetchError> {
             self.0.fetch_add(1, Ordering::AcqRel);
-            let balances = vec![(want.token(), Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
-            if let Want::Balances { .. } = want {
+            let balances = vec![(key.token(), Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
+            if let FetchKey::Balances { .. } = key {
                 return Ok(Fetched::Balances(Balances { rows: balances, ..Balances::default() }));
             }
             let column = Series::new("balance".into(), vec![1.0; 128]);
-            let rows = DataFrame::new(128, vec![column.into()]).map_err(|error| Unfetched::Unavailable(error.to_string()))?;
+            let rows = DataFrame::new(128, vec![column.into()]).map_err(|error| FetchError::Unavailable(error.to_string()))?;
             Ok(Fetched::Page(rows))
         }
     }
@@ -392,68 +394,68 @@ mod tests {
         Address([nth; 20])
     }
 
-    fn shelf(bytes_max: u64) -> (Shelf, Arc<AtomicUsize>) {
+    fn cache(bytes_max: u64) -> (InPlaceCache, Arc<AtomicUsize>) {
         let fetch = Kilobytes::default();
         let count = Arc::clone(&fetch.0);
         let known = Prefetched::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
-        let shelf = Shelf::new(100, "there".to_owned(), known, Box::new(fetch));
-        (Shelf { bytes_max, ..shelf }, count)
+        let cache = InPlaceCache::new(100, "there".to_owned(), known, Box::new(fetch));
+        (InPlaceCache { bytes_max, ..cache }, count)
     }
 
-    fn want(nth: u8) -> Want {
-        Want::balances(address(nth), address(nth))
+    fn key(nth: u8) -> FetchKey {
+        FetchKey::balances(address(nth), address(nth))
     }
 
     #[test]
     fn the_cache_keeps_to_its_memory_and_evicts_the_least_recently_used() {
-        let (shelf, count) = shelf(4 << 10);
+        let (cache, count) = cache(4 << 10);
         for nth in 0..100 {
-            shelf.fetch(&want(nth), &Silent).expect("fetched");
+            cache.fetch(&key(nth), &Silent).expect("fetched");
             // The first entry is used all the time.
-            assert!(shelf.get(&want(0)).is_some(), "{nth}");
-            assert!(shelf.held().bytes <= 4 << 10);
+            assert!(cache.get(&key(0)).is_some(), "{nth}");
+            assert!(cache.lock().bytes <= 4 << 10);
         }
         assert_eq!(count.load(Ordering::Acquire), 100);
-        let here = |nth: &u8| shelf.get(&want(*nth)).is_some();
+        let here = |nth: &u8| cache.get(&key(*nth)).is_some();
         assert_eq!((0..100).filter(here).collect::<Vec<u8>>(), [0, 97, 98, 99]);
-        shelf.fetch(&want(50), &Silent).expect("fetched");
-        shelf.fetch(&want(50), &Silent).expect("here");
+        cache.fetch(&key(50), &Silent).expect("fetched");
+        cache.fetch(&key(50), &Silent).expect("here");
         assert_eq!((count.load(Ordering::Acquire), here(&0), here(&98)), (101, false, true));
     }
 
     #[test]
     fn holders_counted_apart_are_not_kept_with_the_balances() {
-        let (shelf, _) = shelf(4 << 10);
-        let apart = Arc::new(Apart { named: vec![address(9); 1_000], ..Apart::default() });
-        let wide = Want::Balances { token: address(1), about: address(1), apart: Arc::clone(&apart) };
-        shelf.fetch(&wide, &Silent).expect("fetched");
+        let (cache, _) = cache(4 << 10);
+        let individual = Arc::new(IndividualHolders { named: vec![address(9); 1_000], ..IndividualHolders::default() });
+        let wide = FetchKey::Balances { token: address(1), about: address(1), individual: Arc::clone(&individual) };
+        cache.fetch(&wide, &Silent).expect("fetched");
         drop(wide);
-        assert!(shelf.get(&want(1)).is_some());
-        assert_eq!(Arc::strong_count(&apart), 1, "it takes memory that nobody counts");
+        assert!(cache.get(&key(1)).is_some());
+        assert_eq!(Arc::strong_count(&individual), 1, "it takes memory that nobody counts");
     }
 
     #[test]
     fn what_a_question_holds_stays_until_it_ends_and_pages_are_not_cached() {
-        let (shelf, count) = shelf(2 << 10);
-        let fetched: Vec<_> = (0..20).map(|nth| shelf.fetch(&want(nth), &Silent).expect("fetched")).collect();
-        assert!((0..20).all(|nth| shelf.get(&want(nth)).is_some()), "a question that needs them all has them all");
+        let (cache, count) = cache(2 << 10);
+        let fetched: Vec<_> = (0..20).map(|nth| cache.fetch(&key(nth), &Silent).expect("fetched")).collect();
+        assert!((0..20).all(|nth| cache.get(&key(nth)).is_some()), "a question that needs them all has them all");
         drop(fetched);
-        assert_eq!((0..20).filter(|nth| shelf.get(&want(*nth)).is_some()).count(), 2);
+        assert_eq!((0..20).filter(|nth| cache.get(&key(*nth)).is_some()).count(), 2);
         for from in 0..50 {
-            let page = Want::Page { table: "holders", token: address(1), from, count: 128, behind: 0 };
-            let held = shelf.fetch(&page, &Silent).expect("fetched");
-            assert!(shelf.get(&page).is_some());
+            let page = FetchKey::Page { table: "holders", token: address(1), from, count: 128, rows_after: 0 };
+            let held = cache.fetch(&page, &Silent).expect("fetched");
+            assert!(cache.get(&page).is_some());
             drop(held);
-            assert!(shelf.get(&page).is_none(), "{from}");
+            assert!(cache.get(&page).is_none(), "{from}");
         }
-        assert_eq!((count.load(Ordering::Acquire), shelf.held().entries.len() < 25), (70, true));
+        assert_eq!((count.load(Ordering::Acquire), cache.lock().entries.len() < 25), (70, true));
         // Larger than the cache's capacity: available only while the caller holds it.
-        let (shelf, _) = self::shelf(100);
-        let held = shelf.fetch(&want(1), &Silent).expect("fetched");
-        assert!(shelf.get(&want(1)).is_some());
+        let (cache, _) = self::cache(100);
+        let held = cache.fetch(&key(1), &Silent).expect("fetched");
+        assert!(cache.get(&key(1)).is_some());
         drop(held);
-        assert_eq!((shelf.get(&want(1)).is_none(), shelf.held().bytes), (true, 0));
+        assert_eq!((cache.get(&key(1)).is_none(), cache.lock().bytes), (true, 0));
         // No fetch for a token without rows.
-        assert!(shelf.fetch(&want(200), &Silent).expect("nothing").is_none() && !shelf.lacks(&want(200)));
+        assert!(cache.fetch(&key(200), &Silent).expect("nothing").is_none() && !cache.lacks(&key(200)));
     }
 }

@@ -26,14 +26,14 @@ const YEARS: std::ops::RangeInclusive<i32> = 1990..=2100;
 
 /// The formats that fit all unreadable times of a column.
 #[derive(Debug, Default)]
-pub(crate) struct Formats {
+pub(crate) struct DateFormatGuess {
     /// `None` before the first time.
     fitting: Option<Vec<String>>,
     first: String,
     count: u64,
 }
 
-impl Formats {
+impl DateFormatGuess {
     pub(crate) fn note(&mut self, text: &str) {
         let text = text.trim();
         self.count += 1;
@@ -87,13 +87,13 @@ mod tests {
             (&["1.2.3.4"], None),
             (&[], None),
         ] {
-            let mut formats = Formats::default();
+            let mut guess = DateFormatGuess::default();
             for time in times {
-                formats.note(time);
+                guess.note(time);
             }
-            let advice = formats.advice("candles");
+            let advice = guess.advice("candles");
             assert!(advice.as_deref().is_none_or(|advice| advice.contains(offered.unwrap_or("nothing"))), "{times:?}: {advice:?}");
-            assert_eq!((advice.is_some(), formats.count()), (offered.is_some(), times.len() as u64), "{times:?}");
+            assert_eq!((advice.is_some(), guess.count()), (offered.is_some(), times.len() as u64), "{times:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use super::bind::Bound;
 use crate::dataset::{
     coerce::{
         cell::RawCell,
-        manner::{DecimalSigns, Manner, Times},
+        notation::{DecimalSigns, EpochUnits, Notation},
     },
     manifest::Decimal,
     schema::{Column, Kind},
@@ -16,17 +16,17 @@ use crate::dataset::{
 
 /// Inferred formats of each column of a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Manners {
-    columns: HashMap<String, Learnt>,
+pub(crate) struct ColumnFormats {
+    columns: HashMap<String, LearntFormat>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Learnt {
+struct LearntFormat {
     /// Whether the decimal sign is a comma.
     comma: Option<bool>,
     /// Whether times are Excel's day numbers.
     days: Option<bool>,
-    /// Units of the times seen so far, as bits of `Times`.
+    /// Units of the times seen so far, as bits of `EpochUnits`.
     times: u8,
     /// A cell that is evidence of it.
     shown: String,
@@ -37,24 +37,24 @@ pub(super) fn is_number(kind: Kind) -> bool {
     matches!(kind, Kind::Integer | Kind::Float | Kind::Uint256)
 }
 
-impl Manners {
-    fn learnt(&mut self, column: &Column) -> &mut Learnt {
+impl ColumnFormats {
+    fn learnt(&mut self, column: &Column) -> &mut LearntFormat {
         self.columns.entry(column.name.to_owned()).or_default()
     }
 
     /// Format of the column: as `dataset.toml` says, else as inferred from its rows.
-    pub(super) fn of(&self, bound: &Bound<'_>) -> Manner {
+    pub(super) fn of(&self, bound: &Bound<'_>) -> Notation {
         let learnt = self.columns.get(bound.column.name);
         let decimal = |comma: bool| if comma { Decimal::Comma } else { Decimal::Point };
-        Manner {
+        Notation {
             decimal: bound.rule.decimal.or_else(|| learnt?.comma.map(decimal)),
             days: learnt.and_then(|learnt| learnt.days).unwrap_or_default(),
         }
     }
 
     /// Records the times of some rows. The first of them decide whether all are Excel's day numbers.
-    pub(super) fn note_times(&mut self, column: &Column, times: Times, shown: impl FnOnce() -> String) {
-        if times == Times::default() {
+    pub(super) fn note_times(&mut self, column: &Column, times: EpochUnits, shown: impl FnOnce() -> String) {
+        if times == EpochUnits::default() {
             return;
         }
         let learnt = self.learnt(column);
@@ -62,7 +62,7 @@ impl Manners {
             learnt.days = Some(times.are_days());
             learnt.shown = shown();
         }
-        learnt.times = Times::from_bits(learnt.times).and(times).bits();
+        learnt.times = EpochUnits::from_bits(learnt.times).and(times).bits();
     }
 
     /// Infers the decimal sign of a column with commas: from its own texts, else from those of the other numeric columns. Returns false
@@ -90,7 +90,7 @@ impl Manners {
     }
 
     /// The inferred formats, for the user: one sentence per column.
-    pub(super) fn told(&self) -> Vec<(String, String)> {
+    pub(super) fn descriptions(&self) -> Vec<(String, String)> {
         let mut told = Vec::new();
         for (name, learnt) in &self.columns {
             let shown = &learnt.shown;
@@ -102,7 +102,7 @@ impl Manners {
             if learnt.days == Some(true) {
                 told.push((name.clone(), format!("the times are read as Excel's day numbers, as `{shown}` is one")));
             }
-            if let Some(units) = Times::from_bits(learnt.times).mixed() {
+            if let Some(units) = EpochUnits::from_bits(learnt.times).mixed() {
                 told.push((name.clone(), format!("the times are in {units} in turn; each is read by its size")));
             }
         }
@@ -112,6 +112,6 @@ impl Manners {
 }
 
 /// Units in which the cells of a column are times.
-pub(super) fn times_of<'a>(cells: impl Iterator<Item = &'a RawCell<'a>>) -> Times {
-    cells.fold(Times::default(), |all, cell| all.and(Times::of_cell(cell)))
+pub(super) fn times_of<'a>(cells: impl Iterator<Item = &'a RawCell<'a>>) -> EpochUnits {
+    cells.fold(EpochUnits::default(), |all, cell| all.and(EpochUnits::of_cell(cell)))
 }

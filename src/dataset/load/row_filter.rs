@@ -11,7 +11,7 @@ use crate::dataset::{
     address::Address,
     chain::Chain,
     coerce::{cell::RawCell, list, measure},
-    manifest::Keep,
+    manifest::RowFilter,
     schema::Kind,
     source::SourceBatch,
 };
@@ -21,7 +21,7 @@ impl FileRows<'_> {
     pub(super) fn kept_rows(&mut self, batch: &SourceBatch, bound: &[Bound<'_>]) -> Result<Vec<usize>, String> {
         let malformed: HashSet<usize> = batch.malformed.iter().map(|(row, _)| *row).collect();
         let mut rows: Vec<usize> = (0..batch.height).filter(|row| !malformed.contains(row)).collect();
-        for (name, keep) in &self.manifest.keep {
+        for (name, filter) in &self.manifest.filters {
             let ours = bound.iter().find(|bound| bound.column.name == name && !bound.is_absent());
             let cells = match ours {
                 Some(bound) => gather(batch, bound, &rows)?,
@@ -29,13 +29,13 @@ impl FileRows<'_> {
             };
             let kind = ours.map_or(Kind::Text, |bound| bound.column.kind);
             let before = rows.len();
-            let kept: Vec<bool> = match keep {
-                Keep::OneOf(values) => {
+            let kept: Vec<bool> = match filter {
+                RowFilter::OneOf(values) => {
                     let values: HashSet<String> =
                         values.iter().flat_map(|value| comparable(&RawCell::Text(value.as_str().into()), kind)).collect();
                     cells.iter().map(|cell| comparable(cell, kind).iter().any(|text| values.contains(text))).collect()
                 }
-                Keep::Between { min, max } => {
+                RowFilter::Between { min, max } => {
                     let bound = |text: &Option<String>| match text {
                         Some(text) => measure(&RawCell::Text(text.as_str().into()), kind)
                             .map(Some)
@@ -46,7 +46,7 @@ impl FileRows<'_> {
                     let inside = |value: f64| min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max);
                     cells.iter().map(|cell| measure(cell, kind).is_some_and(inside)).collect()
                 }
-                Keep::Tokens => {
+                RowFilter::Tokens => {
                     let ours = |cell: &RawCell<'_>| cell.to_text().and_then(|text| Address::or_coin(&text));
                     cells.iter().map(|cell| ours(cell).is_some_and(|address| self.context.tokens.contains(&address))).collect()
                 }
@@ -59,15 +59,15 @@ impl FileRows<'_> {
 }
 
 /// Whether a partition, all of whose rows have this value in the column, may contain rows that the rule keeps.
-pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
+pub(super) fn may_hold(rule: &RowFilter, value: &str, kind: Option<Kind>) -> bool {
     let kind = kind.unwrap_or(Kind::Text);
     let cell = if value.is_empty() { RawCell::Null } else { RawCell::Text(value.into()) };
     match rule {
-        Keep::OneOf(values) => {
+        RowFilter::OneOf(values) => {
             let texts = comparable(&cell, kind);
             values.iter().flat_map(|value| comparable(&RawCell::Text(value.as_str().into()), kind)).any(|kept| texts.contains(&kept))
         }
-        Keep::Between { min, max } => {
+        RowFilter::Between { min, max } => {
             let bound = |text: &String| measure(&RawCell::Text(text.as_str().into()), kind);
             // An invalid bound is reported where rows are filtered.
             let (min, max) = (min.as_ref().map(bound), max.as_ref().map(bound));
@@ -78,7 +78,7 @@ pub(super) fn may_hold(rule: &Keep, value: &str, kind: Option<Kind>) -> bool {
             measure(&cell, kind).is_some_and(|value| min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max))
         }
         // The tokens are known only as rows are read.
-        Keep::Tokens => true,
+        RowFilter::Tokens => true,
     }
 }
 

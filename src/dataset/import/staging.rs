@@ -14,14 +14,14 @@ const LOCK: &str = "lock";
 
 /// The locked staging folder, removed on drop.
 #[derive(Debug)]
-pub(super) struct Workplace {
+pub(super) struct StagingFolder {
     pub folder: PathBuf,
     /// The dataset's folder, if this import created it: removed with the staging folder if it is empty.
     made: Option<PathBuf>,
     _lock: File,
 }
 
-impl Workplace {
+impl StagingFolder {
     /// Creates it in the dataset's folder, which is created if missing.
     pub(super) fn in_dataset(into: &Path) -> Result<Self, String> {
         let made = !into.exists();
@@ -30,7 +30,7 @@ impl Workplace {
     }
 
     /// Creates it outside the dataset, for an import that does not write there.
-    pub(super) fn elsewhere() -> Result<Self, String> {
+    pub(super) fn temporary() -> Result<Self, String> {
         Self::at(std::env::temp_dir().join(format!("tokendeck-import-{}", std::process::id())), None)
     }
 
@@ -74,7 +74,7 @@ fn clear(folder: &Path) {
     }
 }
 
-impl Drop for Workplace {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         fs::remove_dir_all(&self.folder).ok();
         if let Some(made) = &self.made {
@@ -92,15 +92,15 @@ mod tests {
     fn one_import_at_a_time_and_nothing_is_left() {
         let place = tempfile::tempdir().unwrap();
         let into = place.path().join("new");
-        let first = Workplace::in_dataset(&into).unwrap();
+        let first = StagingFolder::in_dataset(&into).unwrap();
         fs::write(first.folder.join("a.rows"), "half").unwrap();
-        assert!(Workplace::in_dataset(&into).unwrap_err().starts_with("another import writes to "));
+        assert!(StagingFolder::in_dataset(&into).unwrap_err().starts_with("another import writes to "));
         drop(first);
         assert!(!into.exists());
         // Leftovers of a killed import are cleared.
         fs::create_dir_all(into.join(FOLDER)).unwrap();
         fs::write(into.join(FOLDER).join("b.rows"), "half").unwrap();
-        let next = Workplace::in_dataset(&into).unwrap();
+        let next = StagingFolder::in_dataset(&into).unwrap();
         assert!(!next.folder.join("b.rows").exists());
         fs::write(into.join("tokens.csv"), "mine").unwrap();
         drop(next);

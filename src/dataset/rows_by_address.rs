@@ -12,20 +12,20 @@ const CHUNK_ROWS: usize = 1 << 14;
 
 /// The rows of one table, grouped by address.
 #[derive(Debug)]
-pub struct Runs<T> {
+pub struct RowsByAddress<T> {
     grid: Grid,
     /// Row range of each address, in memory; a large table has an index of its own.
     index: HashMap<Address, Range<usize>>,
     row: PhantomData<fn() -> T>,
 }
 
-impl<T> Default for Runs<T> {
+impl<T> Default for RowsByAddress<T> {
     fn default() -> Self {
         Self { grid: Grid::Memory(DataFrame::default()), index: HashMap::new(), row: PhantomData }
     }
 }
 
-impl<T: FromFrame> Runs<T> {
+impl<T: FromFrame> RowsByAddress<T> {
     /// Wraps a table that is sorted by the address column `key`. The rows are shared, not copied.
     pub fn new(table: &Table, key: &str) -> Self {
         Self { grid: Grid::of(table), index: index(&table.frame, key), row: PhantomData }
@@ -39,7 +39,7 @@ impl<T: FromFrame> Runs<T> {
     }
 
     fn read(&self, rows: Range<usize>) -> Vec<T> {
-        T::rows(&self.grid.stretch(rows, Some(T::COLUMNS)))
+        T::rows(&self.grid.slice(rows, Some(T::COLUMNS)))
     }
 
     /// Number of rows of the address.
@@ -78,7 +78,7 @@ impl<T: FromFrame> Runs<T> {
     /// A text cell of the address's row `i`.
     pub fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
         let row = self.range(address).nth(i)?;
-        let read = self.grid.stretch(row..row + 1, Some(&[column]));
+        let read = self.grid.slice(row..row + 1, Some(&[column]));
         read.column(column).ok()?.str().ok()?.get(0).map(str::to_owned)
     }
 

@@ -15,17 +15,17 @@ use std::{
 use glob::Pattern;
 use serde::{Deserialize, Serialize};
 
-use super::{LoadContext, bind::bind, engine, keep, table::Stop};
+use super::{LoadContext, bind::bind, engine, row_filter, table::TableLoadError};
 use crate::{
     dataset::{
-        Dataset, Table,
+        Dataset, RemoteOrigin,
         findings::{Finding, Severity},
         manifest::{Manifest, TableManifest},
         progress::LoadProgress,
         schema::TableSchema,
         source::{
+            downloads::{self, ObjectParts, name_of},
             format_of,
-            kept::{self, ObjectParts, name_of},
             locate::{self, Answer, GLOB, LocatedFile, MAX_FILES},
             object::{FetchState, PART, RemoteFile},
             partition,
@@ -37,27 +37,7 @@ use crate::{
 };
 
 /// Poll interval for cancellation of a load that waits for bytes.
-const LOOK: Duration = Duration::from_millis(30);
-
-/// Origin of a remote table's rows, for the views and the API.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// Names of its sources.
-    pub sources: Vec<String>,
-    /// Time of the earlier load whose rows are used, as the source could not be reached.
-    pub as_of: Option<Time>,
-    /// Whether the source could not be reached and no rows were kept.
-    pub unreached: bool,
-    /// Whether the table cannot stay in place in its present form.
-    pub refused: bool,
-}
-
-impl Table {
-    /// Time at which its rows were read by an earlier load, if this one could not reach the source.
-    pub fn stale_since(&self) -> Option<Time> {
-        self.elsewhere.as_ref().filter(|_| self.loaded())?.as_of
-    }
-}
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
 impl Dataset {
     /// Message about tables whose rows are from an earlier load; none where all rows are from this one.
@@ -79,12 +59,12 @@ pub(super) struct Located {
     /// Reason why the source is not queried.
     pub(super) offline: Option<Fault>,
     /// Files of an earlier listing that are missing now.
-    pub(super) gone: Option<Gone>,
+    pub(super) gone: Option<DisappearedFiles>,
 }
 
 /// Files that a pattern matched at an earlier load and no longer matches: their rows are gone too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Gone {
+pub(super) struct DisappearedFiles {
     /// Time at which they were last listed.
     at: i64,
     count: usize,
@@ -93,7 +73,7 @@ pub(super) struct Gone {
 
 /// Listing of the table's last load, as stored on disk.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Listed {
+struct ListingRecord {
     at: i64,
     left_out: usize,
     objects: Vec<Object>,
@@ -101,7 +81,7 @@ struct Listed {
     answers: Vec<Answer>,
     /// The files that disappeared most recently.
     #[serde(default)]
-    gone: Option<Gone>,
+    gone: Option<DisappearedFiles>,
 }
 
 /// Paths that are URLs.
@@ -110,7 +90,7 @@ pub(super) fn urls(manifest: &TableManifest) -> impl Iterator<Item = &str> {
 }
 
 /// Whether any rows of the table are remote.
-pub(super) fn is_any(manifest: &TableManifest) -> bool {
+pub(super) fn is_remote(manifest: &TableManifest) -> bool {
     manifest.engine.is_some() || urls(manifest).next().is_some()
 }
 
@@ -121,7 +101,7 @@ fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
 }
 
 /// Origins of the dataset that the user has not consented to, where consent is to be asked for.
-pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
+pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = super::read_manifest(&real.join(crate::dataset::manifest::FILE)).unwrap_or_default();
     let manifest = Manifest::parse(&text).unwrap_or_default();
@@ -139,60 +119,60 @@ pub fn asks(folder: &Path, wire: &Wire) -> Vec<String> {
 }
 
 /// Origin of a table that could not be loaded.
-pub(super) fn unreached(context: &LoadContext<'_>, url: &str) -> Elsewhere {
+pub(super) fn unreached(context: &LoadContext<'_>, url: &str) -> RemoteOrigin {
     let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
     let name = engine::source_of(url).map(str::to_owned).or_else(named);
-    Elsewhere { sources: name.into_iter().collect(), unreached: true, ..Elsewhere::default() }
+    RemoteOrigin { sources: name.into_iter().collect(), unreached: true, ..RemoteOrigin::default() }
 }
 
-pub(super) fn stop_of(url: &str, fault: Fault) -> Stop {
+pub(super) fn load_error_of(url: &str, fault: Fault) -> TableLoadError {
     match fault {
-        Fault::Stopped => Stop::Cancelled,
-        Fault::Changed => Stop::Moved,
-        fault => Stop::Elsewhere(url.to_owned(), fault),
+        Fault::Stopped => TableLoadError::Cancelled,
+        Fault::Changed => TableLoadError::ChangedDuringRead,
+        fault => TableLoadError::Remote(url.to_owned(), fault),
     }
 }
 
 /// Error for missing consent: nothing is wrong at the source, and nothing of it is shown.
-pub(super) fn not_agreed(url: &str, fault: &Fault) -> Stop {
-    Stop::Unusable(format!("`{url}` {fault}"))
+pub(super) fn not_agreed(url: &str, fault: &Fault) -> TableLoadError {
+    TableLoadError::Unusable(format!("`{url}` {fault}"))
 }
 
 /// Message of a failure at the source, if that is why the table is not read: then the rows of the last load are used.
-pub(super) fn source_failure(manifest: &TableManifest, stop: &Stop) -> Option<String> {
+pub(super) fn source_failure(manifest: &TableManifest, error: &TableLoadError) -> Option<String> {
     let all = || manifest.path.iter().all(|path| UrlPattern::is_url(path));
-    match stop {
-        Stop::Elsewhere(url, fault) => Some(format!("`{url}` {fault}")),
-        Stop::Unusable(reason) if is_any(manifest) => Some(reason.clone()),
+    match error {
+        TableLoadError::Remote(url, fault) => Some(format!("`{url}` {fault}")),
+        TableLoadError::Unusable(reason) if is_remote(manifest) => Some(reason.clone()),
         // A local file that is being written is read once it is complete.
-        Stop::Moved if is_any(manifest) && all() => Some("it changed while it was read".to_owned()),
+        TableLoadError::ChangedDuringRead if is_remote(manifest) && all() => Some("it changed while it was read".to_owned()),
         _ => None,
     }
 }
 
 /// Lists the files that `dataset.toml` names, some of them remote.
-pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, Stop> {
+pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, TableLoadError> {
     let (mut located, mut seen) = (Located::default(), HashSet::new());
     for spelled in &manifest.path {
         let found = if UrlPattern::is_url(spelled) {
             let (objects, left_out) = list(context, schema, manifest, spelled)?;
             located.left_out += left_out;
-            objects.into_iter().map(LocatedFile::elsewhere).collect()
+            objects.into_iter().map(LocatedFile::remote).collect()
         } else {
             locate::by_path(context.folder, std::slice::from_ref(spelled))?
         };
         located.files.extend(found.into_iter().filter(|file| seen.insert(file.path.clone())));
         if located.files.len() > MAX_FILES {
-            return Err(Stop::Unusable(format!("`{spelled}` names more than {MAX_FILES} files")));
+            return Err(TableLoadError::Unusable(format!("`{spelled}` names more than {MAX_FILES} files")));
         }
     }
     if located.files.is_empty() {
-        return Err(Stop::Unusable("`where` leaves out every file, by the names of their folders".to_owned()));
+        return Err(TableLoadError::Unusable("`where` leaves out every file, by the names of their folders".to_owned()));
     }
-    located.gone = gone(context, manifest, &located.files);
+    located.gone = missing_since(context, manifest, &located.files);
     let missing = missing(context, schema, manifest, &located.files);
     if let (Some(wire), Some(first), true) = (context.wire, urls(manifest).next(), missing > 0) {
-        wire.afford(missing).map_err(|fault| Stop::Elsewhere(first.to_owned(), fault))?;
+        wire.afford(missing).map_err(|fault| TableLoadError::Remote(first.to_owned(), fault))?;
         tell(context, schema, &located.files, missing);
     }
     Ok(located)
@@ -200,7 +180,7 @@ pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, ma
 
 /// Bytes of remote files that are not stored locally yet; 0 for a table that is in the cache.
 fn missing(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
-    if super::gather::place(context, schema, manifest, files).is_some_and(|placed| placed.place.is_there()) {
+    if super::gather::cache_location(context, schema, manifest, files).is_some_and(|cached| cached.location.exists()) {
         return 0;
     }
     let cache = context.cache.folder.as_deref();
@@ -229,16 +209,19 @@ fn list(
     schema: &'static TableSchema,
     manifest: &TableManifest,
     url: &str,
-) -> Result<(Vec<Object>, usize), Stop> {
-    let mut place = UrlPattern::parse(url).map_err(|reason| Stop::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
-    let Some(wire) = context.wire else { return Err(Stop::Unusable(format!("`{url}` is remote, and only local files are read"))) };
+) -> Result<(Vec<Object>, usize), TableLoadError> {
+    let mut place =
+        UrlPattern::parse(url).map_err(|reason| TableLoadError::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
+    let Some(wire) = context.wire else {
+        return Err(TableLoadError::Unusable(format!("`{url}` is remote, and only local files are read")));
+    };
     wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
     let name = place.path.rsplit('/').next().unwrap_or_default().to_owned();
     if !place.is_pattern() && !place.path.ends_with('/') && format_of(&name).is_none() {
         place.path.push('/');
     }
     let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| stop_of(url, fault))?;
+    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| load_error_of(url, fault))?;
     if place.is_pattern() || place.path.ends_with('/') {
         let below = place.url(if place.is_pattern() { "" } else { &place.path });
         let pattern = Pattern::new(&place.path).map_err(|error| format!("`{url}` is not a glob: {}", error.msg))?;
@@ -250,7 +233,7 @@ fn list(
         });
         if found.is_empty() {
             let reason = "matches no file of a known format: look at its path in dataset.toml, and whether the files are still there";
-            return Err(stop_of(url, Fault::Unavailable(reason.to_owned())));
+            return Err(load_error_of(url, Fault::Unavailable(reason.to_owned())));
         }
     }
     found.sort_by(|a, b| a.url.cmp(&b.url));
@@ -265,19 +248,19 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
     let parts = partition::parts(&object.url);
     let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
     let Ok(bound) = bind(schema, manifest, &names) else { return true };
-    manifest.keep.iter().all(|(column, rule)| {
+    manifest.filters.iter().all(|(column, rule)| {
         let ours = bound.iter().find(|bound| bound.column.name == column);
         let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(column);
         // A column that the loader converts is filtered row by row.
         let plain = ours.is_none_or(|bound| bound.rule.values.is_empty() && bound.rule.format.is_none() && bound.rule.scale.is_none());
         let part = parts.iter().find(|(name, _)| name.eq_ignore_ascii_case(theirs)).filter(|_| plain);
-        part.is_none_or(|(_, value)| keep::may_hold(rule, value, ours.map(|bound| bound.column.kind)))
+        part.is_none_or(|(_, value)| row_filter::may_hold(rule, value, ours.map(|bound| bound.column.kind)))
     })
 }
 
-fn record_of(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<PathBuf> {
-    let folder = kept::folder(context.cache.folder.as_deref()?);
-    let rules = format!("{:?}", manifest.keep);
+fn record_path(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<PathBuf> {
+    let folder = downloads::folder(context.cache.folder.as_deref()?);
+    let rules = format!("{:?}", manifest.filters);
     let asked = match &manifest.engine {
         Some(asked) => Some(format!("{asked:?} of {}", engine::server_of(context, asked)?)),
         None => None,
@@ -286,23 +269,23 @@ fn record_of(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<Path
     Some(folder.join(format!("{}.listed", name_of(&texts))))
 }
 
-fn recorded(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<Listed> {
-    serde_json::from_slice(&fs::read(record_of(context, manifest)?).ok()?).ok()
+fn read_record(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<ListingRecord> {
+    serde_json::from_slice(&fs::read(record_path(context, manifest)?).ok()?).ok()
 }
 
 /// Files of the last listing that are missing from this one, else those that disappeared before.
-fn gone(context: &LoadContext<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<Gone> {
-    let before = recorded(context, manifest)?;
+fn missing_since(context: &LoadContext<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<DisappearedFiles> {
+    let before = read_record(context, manifest)?;
     let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();
     let mut went = before.objects.iter().filter(|object| !now.contains(object.url.as_str()));
     let Some(first) = went.next() else { return before.gone.filter(|gone| !now.contains(gone.first.as_str())) };
-    Some(Gone { at: before.at, count: 1 + went.count(), first: first.url.clone() })
+    Some(DisappearedFiles { at: before.at, count: 1 + went.count(), first: first.url.clone() })
 }
 
 impl Located {
     /// Finding about the missing files.
     pub(super) fn gone_note(&self) -> Option<Finding> {
-        let Gone { at, count, first } = self.gone.as_ref()?;
+        let DisappearedFiles { at, count, first } = self.gone.as_ref()?;
         let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
         let reason = format!("was there at {} and is no longer listed{more}: its rows are left out", Time(*at));
         Some(Finding::new(Severity::Warning, first, reason))
@@ -311,10 +294,11 @@ impl Located {
 
 /// Stores the listing for offline loads.
 pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, located: &Located) {
-    let Some(record) = record_of(context, manifest).filter(|_| located.offline.is_none()) else { return };
+    let Some(record) = record_path(context, manifest).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
     let answers = answers(&located.files).cloned().collect();
-    let Ok(text) = serde_json::to_vec(&Listed { at: now().0, left_out: located.left_out, objects, answers, gone: located.gone.clone() })
+    let Ok(text) =
+        serde_json::to_vec(&ListingRecord { at: now().0, left_out: located.left_out, objects, answers, gone: located.gone.clone() })
     else {
         return;
     };
@@ -325,7 +309,7 @@ pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, loca
         fs::rename(&beside, &record)
     };
     if let Some(cache) = context.cache.folder.as_deref() {
-        kept::evict(cache, context.cache.size_max / 4);
+        downloads::evict(cache, context.cache.size_max / 4);
     }
     if let Err(error) = write() {
         tracing::warn!("the listing cannot be stored, so it is missing when the source does not answer: {error}");
@@ -334,12 +318,12 @@ pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, loca
 
 /// Restores the listing of the last load, for an offline load; `why` is the reason why the source is not queried.
 pub(super) fn recall(context: &LoadContext<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
-    let listed = recorded(context, manifest).filter(|_| is_agreed(context, manifest))?;
+    let listed = read_record(context, manifest).filter(|_| is_agreed(context, manifest))?;
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     // Rows of the requested snapshot are not stale.
     let is_old = !context.snapshot.is_some_and(|snapshot| listed.answers.iter().all(|answer| snapshot.is_of(answer)));
-    files.extend(listed.objects.into_iter().map(LocatedFile::elsewhere));
+    files.extend(listed.objects.into_iter().map(LocatedFile::remote));
     files.extend(listed.answers.into_iter().map(LocatedFile::answered));
     let (as_of, offline) = (is_old.then_some(Time(listed.at)), Some(Fault::Unavailable(why)));
     Some(Located { files, left_out: listed.left_out, as_of, offline, gone: listed.gone })
@@ -380,7 +364,7 @@ pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &P
                     pulse.watch.stopped.store(true, Ordering::Release);
                     return;
                 }
-                std::thread::park_timeout(LOOK);
+                std::thread::park_timeout(POLL_INTERVAL);
             }
         };
         // Without the thread the load checks between two batches, as for local files.
@@ -396,17 +380,23 @@ pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &P
 }
 
 /// Opens the object as a file; with `offline` only its locally stored parts are read.
-pub(super) fn open(context: &LoadContext<'_>, object: &Object, pulse: &Pulse, offline: Option<&Fault>) -> Result<Arc<RemoteFile>, Stop> {
-    let wire = context.wire.ok_or_else(|| Stop::Unusable("only local files are read".to_owned()))?;
+pub(super) fn open(
+    context: &LoadContext<'_>,
+    object: &Object,
+    pulse: &Pulse,
+    offline: Option<&Fault>,
+) -> Result<Arc<RemoteFile>, TableLoadError> {
+    let wire = context.wire.ok_or_else(|| TableLoadError::Unusable("only local files are read".to_owned()))?;
     let cache = context.cache.folder.as_deref();
     let file = RemoteFile::open(wire, cache, object, Arc::clone(&pulse.watch), offline.cloned());
-    let file =
-        file.map_err(|error| Stop::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`")))?;
+    let file = file.map_err(|error| {
+        TableLoadError::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`"))
+    })?;
     file.prefetch();
     Ok(file)
 }
 
 /// Failure of the source, if that is why the object could not be read.
-pub(super) fn fault_of(url: &str, file: &RemoteFile) -> Option<Stop> {
-    file.fault().map(|fault| stop_of(url, fault))
+pub(super) fn fault_of(url: &str, file: &RemoteFile) -> Option<TableLoadError> {
+    file.fault().map(|fault| load_error_of(url, fault))
 }

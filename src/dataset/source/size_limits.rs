@@ -20,7 +20,7 @@ const SMALL: u64 = 16 << 20;
 pub(super) const DAMAGED: &str = "it says that it holds more than fits into it";
 
 /// Maximum plausible rows, or decompressed bytes, for a number of bytes of a file.
-fn most(bytes: usize) -> u64 {
+fn plausible_max(bytes: usize) -> u64 {
     SMALL + MAX_RATIO * bytes as u64
 }
 
@@ -28,11 +28,11 @@ fn most(bytes: usize) -> u64 {
 pub(super) fn parquet(bytes: u64, metadata: &FileMetadata) -> PolarsResult<()> {
     let length = usize::try_from(bytes).unwrap_or(usize::MAX);
     for group in &metadata.row_groups {
-        polars_ensure!(group.num_rows() as u64 <= most(length), ComputeError: DAMAGED);
+        polars_ensure!(group.num_rows() as u64 <= plausible_max(length), ComputeError: DAMAGED);
         for column in group.parquet_columns() {
             let nested = column.descriptor().descriptor.max_rep_level > 0;
             let values = column.num_values();
-            polars_ensure!(values >= 0 && values as u64 <= most(length), ComputeError: DAMAGED);
+            polars_ensure!(values >= 0 && values as u64 <= plausible_max(length), ComputeError: DAMAGED);
             polars_ensure!(nested || values as usize == group.num_rows(), ComputeError: "a column has not as many values as rows");
             let range = column.byte_range();
             polars_ensure!(range.start <= range.end && range.end <= bytes, ComputeError: DAMAGED);
@@ -46,7 +46,7 @@ pub(super) fn parquet_column(chunk: Vec<u8>, column: &ColumnChunkMetadata) -> Po
     let length = chunk.len();
     let chunk = Buffer::from(chunk);
     let mut reader = PageReader::new(Cursor::new(chunk.clone()), column, Vec::new(), length);
-    let unpacked = |size: usize| size as u64 <= most(length);
+    let unpacked = |size: usize| size as u64 <= plausible_max(length);
     // The sizes of a dictionary page cannot be seen here; they have 31 bits and are never negative.
     reader.read_dict()?;
     let mut left = column.num_values() as usize;
@@ -70,7 +70,7 @@ pub(super) fn ipc_batch(message: &MessageRef<'_>, body: &[u8]) -> PolarsResult<(
 }
 
 fn batch_fits(batch: &RecordBatchRef<'_>, body: &[u8]) -> PolarsResult<()> {
-    let believed = |count: i64| u64::try_from(count).is_ok_and(|count| count <= most(body.len()));
+    let believed = |count: i64| u64::try_from(count).is_ok_and(|count| count <= plausible_max(body.len()));
     polars_ensure!(believed(batch.length()?), ComputeError: DAMAGED);
     for node in batch.nodes()?.iter().flat_map(|nodes| nodes.iter()) {
         polars_ensure!(believed(node.length()) && believed(node.null_count()), ComputeError: DAMAGED);
@@ -83,7 +83,8 @@ fn batch_fits(batch: &RecordBatchRef<'_>, body: &[u8]) -> PolarsResult<()> {
         if packed && !bytes.is_empty() {
             // A compressed buffer begins with its decompressed length, -1 where it is stored uncompressed.
             let length = bytes.first_chunk::<8>().map(|length| i64::from_le_bytes(*length));
-            let fits = length.is_some_and(|length| length == -1 || u64::try_from(length).is_ok_and(|length| length <= most(bytes.len())));
+            let fits =
+                length.is_some_and(|length| length == -1 || u64::try_from(length).is_ok_and(|length| length <= plausible_max(bytes.len())));
             polars_ensure!(fits, ComputeError: DAMAGED);
         }
     }
