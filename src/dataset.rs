@@ -9,6 +9,7 @@ pub mod cell;
 pub mod chain;
 mod coerce;
 pub mod export;
+mod field_hash;
 pub mod file_names;
 pub mod findings;
 pub mod grid;

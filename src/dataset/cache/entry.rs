@@ -10,8 +10,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use sha2::{Digest, Sha256};
-
 use super::{
     SortLimits,
     index::{Index, LoadReport, SourceFile},
@@ -19,6 +17,7 @@ use super::{
 };
 use crate::dataset::{
     address::Address,
+    field_hash::FieldHash,
     manifest::{ColumnManifest, TableManifest, Unit},
     progress::Cancelled,
     schema::TableSchema,
@@ -57,34 +56,29 @@ impl Key {
         blocks: &[[u8; 32]],
         files: &[KeyFile],
     ) -> Self {
-        let mut hash = Sha256::new();
-        let mut add = |bytes: &[u8]| {
-            hash.update((bytes.len() as u64).to_le_bytes());
-            hash.update(bytes);
-        };
-        add(&VERSION.to_le_bytes());
+        let mut hash = FieldHash::default();
+        hash.add(VERSION.to_le_bytes());
         // The parsing of cells may change with the program's version.
-        add(env!("CARGO_PKG_VERSION").as_bytes());
-        add(schema.text().as_bytes());
-        add(manifest_text(schema, manifest).as_bytes());
+        hash.add(env!("CARGO_PKG_VERSION"));
+        hash.add(schema.text());
+        hash.add(manifest_text(schema, manifest));
         let whole = manifest.columns.get("value").is_some_and(|value| value.unit == Some(Unit::Whole));
         let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders" || whole).collect();
         decimals.sort_unstable();
         for pair in decimals {
-            add(format!("{pair:?}").as_bytes());
+            hash.add(format!("{pair:?}"));
         }
         for block in blocks.iter().filter(|_| schema.name == "transfers") {
-            add(block);
+            hash.add(block);
         }
         for file in files {
-            add(file.path.as_os_str().as_encoded_bytes());
-            add(&file.bytes.to_le_bytes());
-            add(&file.modified.to_le_bytes());
-            add(&file.ends);
-            add(&file.lines.to_le_bytes());
+            hash.add(file.path.as_os_str().as_encoded_bytes());
+            hash.add(file.bytes.to_le_bytes());
+            hash.add(file.modified.to_le_bytes());
+            hash.add(file.ends);
+            hash.add(file.lines.to_le_bytes());
         }
-        let digest: [u8; 32] = hash.finalize().into();
-        Self(digest.first_chunk().map_or_else(String::new, |name| format!("{:032x}", u128::from_be_bytes(*name))))
+        Self(hash.file_name())
     }
 }
 

@@ -8,8 +8,6 @@ mod spelling;
 mod sql;
 mod sum;
 
-use sha2::{Digest, Sha256};
-
 pub(crate) use self::in_place::EngineSnapshot;
 use self::sql::{ColumnType, EngineColumn};
 pub(super) use self::{
@@ -24,6 +22,7 @@ use super::{
 };
 use crate::{
     dataset::{
+        field_hash::FieldHash,
         manifest::{EngineTable, Relation, TableManifest},
         schema::{Kind, TableSchema},
         source::locate::{Answer, LocatedFile},
@@ -176,7 +175,8 @@ impl<'a> EngineQuery<'a> {
         let from = format!("(SELECT {} FROM {}{})", names.join(", "), self.from(), filter(&counted.conditions));
         let sql = format!("SELECT {} FROM {from}", casts.join(", "));
         let source = self.engine.source();
-        let mark = digest([&source.url, &source.database, &source.user, &sql, &counted.rows.to_string(), &counted.checksum]);
+        let mark =
+            FieldHash::of([&source.url, &source.database, &source.user, &sql, &counted.rows.to_string(), &counted.checksum]).finish();
         Ok(Answer {
             name: self.name.clone(),
             source: self.asked.source.clone(),
@@ -253,16 +253,6 @@ impl<'a> Columns<'a> {
 
 fn ours<'b, 'm>(column: &EngineColumn, bound: &'b [Bound<'m>]) -> Option<&'b Bound<'m>> {
     bound.iter().find(|bound| bound.raw.as_deref() == Some(&column.name))
-}
-
-/// SHA-256 of length-prefixed texts.
-fn digest<'t>(texts: impl IntoIterator<Item = &'t String>) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    for text in texts {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
-    }
-    hash.finalize().into()
 }
 
 /// Whether the loader reads the column without conversion.

@@ -9,7 +9,12 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    dataset::{TableFile, schema::TABLES, source::locate::Answer},
+    dataset::{
+        TableFile,
+        field_hash::FieldHash,
+        schema::{TABLES, TableSchema},
+        source::locate::Answer,
+    },
     wire::Object,
 };
 
@@ -63,22 +68,15 @@ fn hashed(path: &Path, size: u64, end: u64) -> io::Result<[u8; 32]> {
 
 /// Identity of the dataset: hash of the schema, `dataset.toml` and every file.
 pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a TableFile, &'a [u8; 32])>) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut add = |bytes: &[u8]| {
-        hash.update((bytes.len() as u64).to_le_bytes());
-        hash.update(bytes);
-    };
-    for table in TABLES {
-        add(table.text().as_bytes());
-    }
-    add(manifest.as_bytes());
+    let mut hash = FieldHash::of(TABLES.iter().map(TableSchema::text));
+    hash.add(manifest);
     for (source, ends) in files {
-        add(source.file.as_bytes());
+        hash.add(&source.file);
         // Equal rows of a query may arrive in more or fewer bytes.
         let bytes = if super::engine::is_answer(&source.file) { 0 } else { source.bytes };
-        add(&bytes.to_le_bytes());
-        add(&source.modified.map_or(0, |time| time.0).to_le_bytes());
-        add(ends);
+        hash.add(bytes.to_le_bytes());
+        hash.add(source.modified.map_or(0, |time| time.0).to_le_bytes());
+        hash.add(ends);
     }
-    hash.finalize().into()
+    hash.finish()
 }

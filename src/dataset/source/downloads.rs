@@ -11,9 +11,8 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::wire::Object;
+use crate::{dataset::field_hash::FieldHash, wire::Object};
 
 const BYTES: &str = "bytes";
 const PARTS: &str = "parts";
@@ -39,13 +38,7 @@ pub(crate) struct ObjectParts {
 
 /// File name from a hash of these texts.
 pub(crate) fn name_of(texts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for text in texts {
-        hash.update((text.len() as u64).to_le_bytes());
-        hash.update(text);
-    }
-    let digest: [u8; 32] = hash.finalize().into();
-    digest.first_chunk().map_or_else(String::new, |name| format!("{:032x}", u128::from_be_bytes(*name)))
+    FieldHash::of(texts).file_name()
 }
 
 /// Folder of the downloaded objects, inside the cache folder.

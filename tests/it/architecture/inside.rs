@@ -15,7 +15,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("wire", "fault place client source keys ledger store hub fetch clickhouse"),
     (
         "dataset",
-        "address chain time schema names progress wall_clock findings text_runs manifest coerce interval rows repeats order source \
+        "address chain time schema names field_hash progress wall_clock findings text_runs manifest coerce interval rows repeats order source \
          invariants cache holding+in_place+candles table by_token newest sample export grid rows_by_address cell origin \
          yields file_names load watch import",
     ),

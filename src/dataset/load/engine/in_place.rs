@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use self::on_demand::OnDemand;
 use super::{
-    Columns, EngineQuery, LoadContext, digest, name_of,
+    Columns, EngineQuery, LoadContext, name_of,
     sql::{EngineColumn, HexSpelling},
     sum::{Aggregation, holders, market},
 };
 use crate::dataset::{
     RemoteOrigin, Table, TableFile, TableState,
     candles::HeldCandles,
+    field_hash::FieldHash,
     findings::{Finding, Severity},
     in_place::{self, InPlaceCache},
     load::{
@@ -133,7 +134,7 @@ impl LoadedAggregates {
         let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
         let source = asking.engine.source();
         let of_server = [&source.url, &source.database, &source.user];
-        let hash = digest([&base, &counted.rows.to_string(), &content.to_string()].into_iter().chain(of_server));
+        let hash = FieldHash::of([&base, &counted.rows.to_string(), &content.to_string()].into_iter().chain(of_server)).finish();
         let stays = format!(
             "its {} rows stay at `{}`: an answer about a token queries them there; {}",
             super::grouped(counted.rows),

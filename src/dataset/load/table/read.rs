@@ -77,8 +77,8 @@ impl TableReader<'_> {
         if let Some(source) = self.table.sources.get_mut(at as usize) {
             source.bytes = transfer.bytes();
         }
-        let blame = || transfer.fault().map(|fault| remote::load_error_of(&file.name, fault));
-        outcome.map_err(|error| if let TableLoadError::Unusable(_) = error { blame().unwrap_or(error) } else { error })
+        let fault = || transfer.fault().map(|fault| remote::load_error_of(&file.name, fault));
+        outcome.map_err(|error| if let TableLoadError::Unusable(_) = error { fault().unwrap_or(error) } else { error })
     }
 
     pub(super) fn read_file(
@@ -101,6 +101,7 @@ impl TableReader<'_> {
         })
     }
 
+    /// Reads the rows of the file from their source, beginning at `from`, and records the state at its end.
     pub(super) fn read_from(
         &mut self,
         at: u32,
