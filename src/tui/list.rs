@@ -23,7 +23,7 @@ pub use self::{
 use crate::{
     analysis::market::TokenSummary,
     question::{
-        filter::{self, Filter, FilterColumn},
+        filter::{self, Filter, FilterColumn, RowsLeftOut},
         list::{Listed, SortKey, put_in_order},
         order::Order,
     },
@@ -64,6 +64,11 @@ pub trait Fields: Sized + 'static {
     /// What the row has in a column that came with the data.
     fn own<'a>(_: ListRow<'a, Self>, _key: &str) -> Value<'a> {
         Value(None)
+    }
+
+    /// Whether the row would have a value in the column if the data told it: one that is still to come does not lack.
+    fn lacks(_: ListRow<'_, Self>, _key: &str) -> bool {
+        true
     }
 
     /// A cell of a column that says nothing of its cells.
@@ -121,6 +126,8 @@ pub struct List<L: Fields> {
     order: Option<Vec<u32>>,
     filter: Filter,
     filter_text: String,
+    /// The rows that the filter left out for want of a value.
+    left_out: RowsLeftOut,
     /// The columns that the data have beyond the table of fields.
     own: Vec<Field<L>>,
     /// The generation of the data that they are of.
@@ -149,6 +156,7 @@ impl<L: Fields> Default for List<L> {
             order: None,
             filter: Filter::default(),
             filter_text: String::new(),
+            left_out: RowsLeftOut::default(),
             own: Vec::new(),
             owned: None,
             absent: Vec::new(),
@@ -394,18 +402,27 @@ impl<L: Fields> List<L> {
         if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
     }
 
+    pub fn left_out(&self) -> &RowsLeftOut {
+        &self.left_out
+    }
+
     /// All of so many rows, as they come: they were filtered and ordered elsewhere.
     pub fn set_count(&mut self, count: usize) {
-        self.order = None;
+        (self.order, self.left_out) = (None, RowsLeftOut::default());
         self.cursor.set_count(count);
     }
 
     /// Takes those of the rows at `places` that meet the filter, in order. Rows without a value come last either way, equals stay as
     /// they come.
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
-        let holds = |row| self.filter.matches(|key| L::value(ListRow { given: row }, key).0);
-        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(holds);
+        let mut left_out = RowsLeftOut::of(&self.filter);
+        let mut holds = |row| {
+            let row = ListRow { given: row };
+            self.filter.keeps(|key| L::value(row, key).0, |key| L::lacks(row, key), &mut left_out)
+        };
+        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
         let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
+        self.left_out = left_out;
         let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key));
         put_in_order(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
         self.cursor.set_count(order.len());

@@ -123,6 +123,12 @@ impl LargeTable {
         self.bounds(column).map(|(form, bounds)| bounds.extent(form, rows))
     }
 
+    /// Whether a cell of the column is empty.
+    pub fn has_empty(&self, column: &str) -> bool {
+        let at = self.columns.iter().position(|(kept, _)| kept.name == column);
+        at.and_then(|at| self.index.about.regions.get(at)).is_some_and(|region| region.nulls > 0)
+    }
+
     /// The bounds of a column of numbers.
     pub(super) fn bounds(&self, column: &str) -> Option<(Form, Bounds<'_>)> {
         let at = self.columns.iter().position(|(kept, form)| kept.name == column && has_bounds(*form))?;

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::dataset::cache::Places;
+use crate::{dataset::cache::Places, question::filter::RowsLeftOut};
 
 /// Orders that are kept; a list in memory has a million places at most.
 const ORDERS: usize = 4;
@@ -16,6 +16,8 @@ pub struct OrderedRows {
     pub places: Places,
     /// The rows that these are the first of, where the order of all is still to be made.
     pub of: Option<Places>,
+    /// The rows that the filter left out for want of a value; none where they were not counted.
+    pub left_out: RowsLeftOut,
 }
 
 impl OrderedRows {
@@ -24,7 +26,7 @@ impl OrderedRows {
     }
 
     pub(in crate::question) fn whole(places: Places) -> Self {
-        Self { places, of: None }
+        Self { places, ..Self::default() }
     }
 
     /// How many there are once the order is made.

@@ -63,7 +63,7 @@ impl Find for ConditionMatch {
         work_out(&mut found, &slow, &[], snapshot, progress)?;
         for (_, row) in &found {
             // Where candles show no pattern, that is known.
-            let no_pattern = slow.names("best_pattern") && row.token.last_candle.is_some() && row.field("best_pattern").is_none();
+            let no_pattern = slow.names("best_pattern") && row.field("best_pattern").is_none() && !row.lacks("best_pattern");
             match slow.judge(|column| row.field(column)).or(no_pattern.then_some(false)) {
                 Some(true) => held.holds.push(row.token.token_address),
                 Some(false) => {}

@@ -125,6 +125,13 @@ impl<'a> TokenRow<'a> {
         }
     }
 
+    /// Whether a column without a value lacks one: what is still to be worked out does not, nor a pattern where candles show none.
+    pub fn lacks(&self, column: &str) -> bool {
+        let known = !is_worked_out(column) || self.figures.as_deref().is_some_and(|figures| figures.has(column));
+        let no_pattern = column == "best_pattern" && self.token.last_candle.is_some();
+        known && !no_pattern && self.field(column).is_none()
+    }
+
     /// What the column orders by.
     pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
         match self.figures.as_deref().filter(|_| is_worked_out(column) && column != "recommendation") {

@@ -160,7 +160,7 @@ impl Find for ColumnScan {
         let columns = columns::of(table);
         let named = columns::known("column", &self.column, &columns)?;
         let grid = Grid::of(table);
-        let places = RowQuery { sort: Vec::new(), ..self.wanted.clone() }.kept(table, &grid, progress)?;
+        let (places, _) = RowQuery { sort: Vec::new(), ..self.wanted.clone() }.kept(table, &grid, progress)?;
         let read = Read { grid: &grid, places: &places, column: named.name, progress };
         looked(table, named.kind, &read, self.limit)
     }

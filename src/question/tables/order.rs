@@ -23,7 +23,7 @@ use crate::{
     error::{Code, Problem, Result},
     question::{
         Find,
-        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn},
+        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, RowsLeftOut},
         memory::OrderedRows,
         order::Order,
         progress::Progress,
@@ -65,10 +65,10 @@ impl RowQuery {
         self.filter.is_empty() && self.sort.is_empty()
     }
 
-    /// The rows as they stand, filtered.
-    pub(super) fn kept(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<Places> {
+    /// The rows as they stand, filtered, and those left out for want of a value.
+    pub(super) fn kept(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<(Places, RowsLeftOut)> {
         if self.filter.is_empty() {
-            return Ok(Places::Run(0..grid.height()));
+            return Ok((Places::Run(0..grid.height()), RowsLeftOut::default()));
         }
         filtered(grid, &self.filter, &self.looked_at(table), progress)
     }
@@ -85,7 +85,7 @@ impl RowQuery {
         for stretches in (start..grid.height()).step_by(STRETCH).collect::<Vec<_>>().chunks(STRETCHES_AHEAD) {
             progress.step(stretches[0] as u64, grid.height() as u64)?;
             let kept = |&start: &usize| kept_of(grid, start..(start + STRETCH).min(grid.height()), &self.filter, &looked_at);
-            found.par_extend(stretches.par_iter().flat_map_iter(kept));
+            found.par_extend(stretches.par_iter().flat_map_iter(|start| kept(start).map_or_else(Vec::new, |(kept, _)| kept)));
             if found.len() >= count {
                 break;
             }
@@ -113,7 +113,10 @@ impl RowQuery {
                 let step = |done, total| progress.step(done, total);
                 match count.filter(|_| kept.len() > table.sorting().at_once) {
                     None => rank(table, by, &kept, step).map(OrderedRows::whole),
-                    Some(count) => Ok(OrderedRows { places: Places::from(first(table, by, &kept, count, step)?), of: Some(kept) }),
+                    Some(count) => {
+                        let places = Places::from(first(table, by, &kept, count, step)?);
+                        Ok(OrderedRows { places, of: Some(kept), ..OrderedRows::default() })
+                    }
                 }
             }
         }
@@ -127,8 +130,8 @@ impl Find for RowQuery {
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.table.name)?;
         let grid = Grid::of(table);
-        let kept = self.kept(table, &grid, progress)?;
-        self.ordered(&grid, kept, Some(FIRST_ROWS), progress)
+        let (kept, left_out) = self.kept(table, &grid, progress)?;
+        Ok(OrderedRows { left_out, ..self.ordered(&grid, kept, Some(FIRST_ROWS), progress)? })
     }
 }
 
@@ -138,7 +141,10 @@ impl Find for Whole {
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.wanted.table.name)?;
         match &self.found.of {
-            Some(of) => self.wanted.ordered(&Grid::of(table), of.clone(), None, progress),
+            Some(of) => {
+                let whole = self.wanted.ordered(&Grid::of(table), of.clone(), None, progress)?;
+                Ok(OrderedRows { left_out: self.found.left_out.clone(), ..whole })
+            }
             None => Ok(self.found.clone()),
         }
     }
@@ -198,12 +204,15 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: &Progress) -> Result<Places> {
+fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: &Progress) -> Result<(Places, RowsLeftOut)> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
+    let (mut left_out, mut counted) = (RowsLeftOut::of(filter), true);
+    // Rows that are passed over unread cannot be counted.
+    let may_lack = matches!(grid, Grid::Large(table) if filter.columns().any(|column| table.has_empty(column)));
     let mut places = PlacesWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
     for stretches in (0..count).step_by(STRETCH).collect::<Vec<_>>().chunks(STRETCHES) {
-        let kept: Result<Vec<Vec<u32>>> = stretches
+        let kept: Result<Vec<Option<Kept>>> = stretches
             .par_iter()
             .map(|&start| {
                 progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
@@ -213,20 +222,30 @@ fn filtered(grid: &Grid, filter: &Filter, looked_at: &[FilterColumn], progress: 
                 Ok(kept)
             })
             .collect();
-        for place in kept?.into_iter().flatten() {
-            places.push(place)?;
+        for kept in kept? {
+            let Some((rows, lacking)) = kept else {
+                counted &= !may_lack;
+                continue;
+            };
+            left_out.add(&lacking);
+            for place in rows {
+                places.push(place)?;
+            }
         }
     }
-    Ok(places.finish()?)
+    Ok((places.finish()?, if counted { left_out } else { RowsLeftOut::default() }))
 }
 
-/// Those of the rows that the filter keeps.
-fn kept_of(grid: &Grid, rows: Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Vec<u32> {
+/// Rows that the filter keeps, and those that it leaves out for want of a value.
+type Kept = (Vec<u32>, RowsLeftOut);
+
+/// Those of the rows that the filter keeps; none where it was known without reading them that it keeps none.
+fn kept_of(grid: &Grid, rows: Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Option<Kept> {
     if !filter.may_match(|column| range(grid, column, rows.clone(), looked_at)) {
-        return Vec::new();
+        return None;
     }
     let names: Vec<&str> = looked_at.iter().map(|column| column.name).collect();
-    keep(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, looked_at)
+    Some(keep(&grid.stretch(rows.clone(), Some(&names)), &rows, filter, looked_at))
 }
 
 /// What the rows of a large table's column lie between, as far as that is known without reading them.
@@ -242,17 +261,17 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, looked_at: &[FilterColum
     })
 }
 
-fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Vec<u32> {
-    let mut kept = Vec::new();
+fn keep(stretch: &DataFrame, rows: &Range<usize>, filter: &Filter, looked_at: &[FilterColumn]) -> Kept {
+    let (mut kept, mut left_out) = (Vec::new(), RowsLeftOut::of(filter));
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&FilterColumn, CellValue)> =
             looked_at.iter().map(|column| (column, in_frame(stretch, column.name, place))).collect();
         let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
-        if filter.matches(|name| found(name).and_then(|(column, value)| field(value, column.kind))) {
+        if filter.keeps(|name| found(name).and_then(|(column, value)| field(value, column.kind)), |_| true, &mut left_out) {
             kept.push(row as u32);
         }
     }
-    kept
+    (kept, left_out)
 }
 
 /// A cell as the filter sees it.
@@ -314,10 +333,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn rows_that_a_missing_value_alone_leaves_out_are_counted() {
+        let (frame, schema) = tokens();
+        for (text, sort, expected) in [
+            ("price>1", None, &[("price", 1)][..]),
+            ("price>1 holders<400", Some("symbol"), &[("price", 1)]),
+            ("holders>2 price>0", None, &[("holders", 1)]),
+            ("price>1 symbol:uni", None, &[]),
+            ("", Some("price"), &[]),
+        ] {
+            let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
+            let wanted = RowQuery { table: schema, filter, sort: sort.into_iter().map(Order::rising).collect() };
+            let rows = asked(&frame, &wanted, &Progress::default()).unwrap();
+            assert_eq!(rows.left_out.columns().collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
     fn found(frame: &DataFrame, wanted: &RowQuery, progress: &Progress) -> Result<Vec<usize>> {
+        asked(frame, wanted, progress).map(|shown| shown.places.iter().collect())
+    }
+
+    fn asked(frame: &DataFrame, wanted: &RowQuery, progress: &Progress) -> Result<OrderedRows> {
         let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(wanted.table) };
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
-        wanted.find(&snapshot, progress).map(|shown| shown.places.iter().collect())
+        wanted.find(&snapshot, progress)
     }
 
     #[test]

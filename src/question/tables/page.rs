@@ -159,10 +159,10 @@ impl<'a> PageRequest<'a> {
         let memory = &self.snapshot.tables;
         let key = self.whose.as_ref().map_or_else(|| self.key.clone(), |whose| format!("{}\n{}", self.key, whose.token()));
         let kept = match memory.get(&key) {
-            Some(OrderedRows { places, of: None }) => return Ok(OrderedRows { places, of: None }),
+            Some(shown @ OrderedRows { of: None, .. }) => return Ok(shown),
             Some(shown) if shown.places.len() >= end => return Ok(shown),
             Some(OrderedRows { of: Some(kept), .. }) => kept,
-            None => self.wanted.kept(&self.table, &self.grid, progress)?,
+            None => self.wanted.kept(&self.table, &self.grid, progress)?.0,
         };
         let count = Some(end.max(FIRST_MIN).next_power_of_two()).filter(|_| end <= FIRST_MAX);
         let shown = self.wanted.ordered(&self.grid, kept, count, progress)?;

@@ -214,13 +214,19 @@ impl FigureStore {
         self.task = None;
     }
 
-    /// What stands beside the filter: how far it is, or why it stopped.
-    pub(super) fn note(&self, tokens: &[TokenSummary]) -> Option<String> {
+    /// What stands beside the filter: how far it is, or why it stopped; and where it was stopped, of how many tokens it is not known
+    /// whether they meet a filter on the figures `judged`.
+    pub(super) fn note(&self, tokens: &[TokenSummary], judged: &[&str]) -> Option<String> {
         let so_far = || {
             let done = tokens.len() - self.missing(tokens);
             format!("computed {} of {}, Esc stops", format::count(done as u64), format::count(tokens.len() as u64))
         };
-        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(|| (!self.all.is_empty()).then(so_far))
+        let stopped = || {
+            let unknown = tokens.iter().filter(|token| self.lacks(&token.token_address, judged)).count();
+            (unknown > 0).then(|| format!("{} not computed", format::count(unknown as u64)))
+        };
+        let going = || if self.all.is_empty() { stopped() } else { Some(so_far()) };
+        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(going)
     }
 }
 

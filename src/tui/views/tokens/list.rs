@@ -110,6 +110,10 @@ impl Fields for TokenFields {
         if key == "starred" { FieldValue::Flag(row.starred).into() } else { listed(*row).field(key).into() }
     }
 
+    fn lacks(row: ListRow<'_, Self>, key: &str) -> bool {
+        listed(*row).lacks(key)
+    }
+
     fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
         listed(*row).rank(key).and_then(SortKey::of)
     }

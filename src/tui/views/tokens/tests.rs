@@ -71,6 +71,29 @@ fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
 }
 
 #[test]
+fn a_filter_tells_how_many_tokens_have_no_value() {
+    let (stage, mut view) = stage();
+    let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
+    let without = tokens.iter().filter(|token| token.price_change_24h.is_none()).count();
+    assert_eq!(without, 1);
+    for (filter, says) in [("24h>-1000", Some(" · 1 has no 24h".to_owned())), ("24h>-1000 address:nobody", None), ("address:0x", None)] {
+        view.set_filter(filter, &stage.context()).expect("a filter that reads");
+        let text = stage.text(&mut view, 80, 20);
+        assert!(says.as_ref().map_or(!text.contains(" has no "), |says| text.contains(says)), "{filter}: {says:?}\n{text}");
+    }
+    // A figure that is still to be worked out is no missing one; what candles tell no trend of has none.
+    view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
+    assert_eq!(view.list.left_out().rows(), 0);
+    assert!(stage.text_now(&mut view, 120, 20).contains("computed 0 of 10, Esc stops"));
+    settled(&stage, &mut view, 20, |view| view.figures.all.is_empty());
+    let text = stage.text(&mut view, 120, 20);
+    assert!(view.list.left_out().rows() > 0 && text.contains(" no trend"), "{text}");
+    stage.look(|context| view.figures.refresh(context.snapshot.expect("a snapshot"), &[], [vec![], vec![]], context));
+    view.figures.known.clear();
+    assert!(stage.text_now(&mut view, 120, 20).contains("10 not computed"), "what was stopped is told");
+}
+
+#[test]
 fn the_selection_stays_on_its_token_when_rows_move() {
     let (mut stage, mut view) = stage();
     stage.token = Some(address(2));

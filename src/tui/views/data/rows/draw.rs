@@ -50,7 +50,7 @@ impl RowsPane {
             (_, 0) => None,
             (done, total) => Some(done as f64 / total as f64),
         });
-        let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
+        let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note(area.width) };
         let panel = Panel { note: &note, focused: true, progress, ascii: context.ascii, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
         // The selected cell whole, under the rows.
