@@ -100,6 +100,9 @@ pub struct PatternDetail {
     pub distance_to_stop: f64,
     /// The way to the target over the way to the stop, both from the last close; null once the price is past one of them.
     pub reward_risk: Option<f64>,
+    /// What it adds to the sum that recommendedAction is read off: its confidence, below zero where it points down, half while it forms,
+    /// less the longer ago it ended, 0 once it is over.
+    pub action_contribution: f64,
     /// What made its confidence, the largest part first; last the base, with which they add up to the logarithm of its odds.
     pub why: Vec<Reason>,
 }
@@ -236,6 +239,11 @@ impl PatternsAnswer {
             |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
         advice::first(&self.patterns, open)
     }
+
+    /// The patterns that decide what is advised, the weightiest first; none where they are not explained.
+    pub fn deciding(&self) -> impl Iterator<Item = &Pattern> {
+        advice::deciding(&self.patterns, self.recommended_action).into_iter().map(|place| &self.patterns[place])
+    }
 }
 
 /// Fewer candles show nothing.
@@ -367,6 +375,7 @@ impl Answer<'_> {
             distance_to_target: finite(reward),
             distance_to_stop: finite(-risk),
             reward_risk: (reward * risk > 0.0 && (reward > 0.0) == find.up).then(|| finite(reward / risk)),
+            action_contribution: finite(advice::contribution(series, find)),
             why: find.why.clone(),
         }
     }

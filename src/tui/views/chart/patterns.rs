@@ -20,6 +20,7 @@ use crate::{
         track_record::{TrackRecord, TrackRecordQuestion},
     },
     tui::{
+        format,
         keymap::Action,
         list::{Did, Field, Fields, List, ListFrame},
         text,
@@ -41,14 +42,16 @@ const NOTE_FRAME: usize = 9;
 const BESIDE_WIDTH: u16 = 118;
 /// From this height on the list stands below the chart, where there is no room beside it.
 const BELOW_HEIGHT: u16 = 34;
-/// Rows of the list below the chart at most, with its title and its header.
-const BELOW_ROWS: u16 = 8;
+/// Rows of the list below the chart at most, with its title, the advice and its header.
+const BELOW_ROWS: u16 = 9;
 /// Rows of the list at least while reasons stand below it.
 const LIST_ROWS: u16 = 5;
+/// Rows of the pane from which the first tells what decides the advice.
+const ADVICE_FROM: u16 = 5;
 /// Rows from which the card stands below the list.
 const CARD_BELOW: u16 = 20;
 /// Rows left to the chart where the card takes the rest; where there are fewer the card stands alone.
-const CHART_ROWS: u16 = 7;
+const CHART_ROWS: u16 = 6;
 
 struct PatternFields;
 
@@ -271,7 +274,7 @@ impl ChartPatterns {
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             Rect { height: BELOW_HEIGHT.., .. } => {
-                let rows = (self.list.len() as u16).saturating_add(2).clamp(4, BELOW_ROWS);
+                let rows = (self.list.len() as u16).saturating_add(3).clamp(4, BELOW_ROWS);
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             _ => {
@@ -308,6 +311,7 @@ impl ChartPatterns {
             panel::failure(body, buffer, context.theme, &problem.detail);
             return;
         }
+        let body = self.draw_reasons(buffer, body, context);
         // Where there is room, the card of the chosen one stands right below the list.
         let more = body.height >= CARD_BELOW && !self.list.is_empty();
         let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
@@ -327,6 +331,16 @@ impl ChartPatterns {
         }
     }
 
+    /// What decides the advice, in the first line; gives what is left of the body.
+    fn draw_reasons(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
+        let Some(answer) = self.asked.answer().filter(|answer| !answer.patterns.is_empty() && body.height >= ADVICE_FROM) else {
+            return body;
+        };
+        let says = reasons(answer, usize::from(body.width.saturating_sub(2)), context.ascii);
+        put(buffer, body, 1, 0, &says, context.theme.dim());
+        Rect { y: body.y + 1, height: body.height - 1, ..body }
+    }
+
     fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         let Some((pattern, answer)) = self.chosen().zip(self.asked.answer()) else { return };
         let asked = self.asked.question();
@@ -340,7 +354,7 @@ impl ChartPatterns {
             PatternFocus::Explained => CardPart::Whole,
             PatternFocus::Reasons => CardPart::Reasons,
         };
-        let card = Card { pattern, as_of: answer.as_of, trendline, part, record };
+        let card = Card { pattern, action: answer.recommended_action, as_of: answer.as_of, trendline, part, record };
         card.draw(buffer, area, context);
         self.cut = !card.has_room(area);
     }
@@ -368,6 +382,10 @@ impl ChartPatterns {
         let verdict = self.verdict();
         let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
         let (alone, advised) = (card(cells), card(cells.saturating_sub(tail)));
+        // What decides the advice, where there is room beside all else.
+        let decided = format!(" · {}", reasons(answer, usize::MAX, context.ascii));
+        let more = text::width(&decided) - text::width(&advice);
+        let advice = if text::width(&place) + text::width(&advised) + tail + more <= cells { decided } else { advice };
         if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &alone, None) }
     }
 
@@ -381,6 +399,24 @@ impl ChartPatterns {
         let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
     }
+}
+
+/// `Buy: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64`, the weightiest first and as many as have room, with how many others there are.
+fn reasons(answer: &PatternsAnswer, cells: usize, ascii: bool) -> String {
+    let named = |pattern: &Pattern| {
+        let arrow = format::direction(pattern.projected_movement, ascii);
+        format!("{arrow} {} {:.2}", words::shown(pattern.name.word()), pattern.confidence)
+    };
+    let (advice, named) = (words::of(&answer.recommended_action), answer.deciding().map(named).collect::<Vec<_>>());
+    if named.is_empty() {
+        return format!("{advice}: every pattern is over or long past");
+    }
+    let text = |count: usize| {
+        let others = named.len() - count;
+        let others = if others > 0 { format!(" +{others}") } else { String::new() };
+        format!("{advice}: {}{others}", named[..count].join(", "))
+    };
+    (1..=named.len()).rev().map(text).find(|text| text::width(text) <= cells).unwrap_or_else(|| text(1))
 }
 
 fn says_buy(answer: &PatternsAnswer) -> bool {
