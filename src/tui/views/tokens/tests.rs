@@ -6,8 +6,14 @@ use super::*;
 use crate::{
     analysis::trendlines::Trend,
     dataset::Dataset,
-    question::{Question, fields, parameter::Arguments, progress::Progress, request::Request as _},
-    tui::views::fixture::{Stage, address, market},
+    question::{Question, fields, parameter::Arguments, progress::Progress, request::Request as _, security::SecurityQuestion},
+    tui::{
+        format,
+        views::{
+            fixture::{Stage, address, market},
+            parts::score_text,
+        },
+    },
 };
 
 fn stage() -> (Stage, TokensView) {
@@ -292,6 +298,33 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     assert_eq!(view.mouse(click(138, 36), &context), Effect::Nothing, "beside the lines");
     let narrow = stage.text(&mut view, 80, 18);
     assert!(narrow.contains("correlation of daily") && narrow.contains("A–B "), "{narrow}");
+}
+
+#[test]
+fn compared_tokens_have_the_figures_of_the_list() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    let tokens = [address(3), address(1)];
+    let snapshot = Arc::clone(stage.context().snapshot.expect("a snapshot"));
+    SecurityQuestion { contract_address: tokens[1], explain: false }.answer(&snapshot, &Progress::default()).expect("a score");
+    let score = snapshot.security.in_short(&tokens[1]).expect("it is kept");
+    for token in tokens {
+        stage.look(|context| view.compare.mark(token, context));
+    }
+    stage.act(&mut view, Action::CompareTokens);
+    for (width, height) in [(140, 38), (80, 24)] {
+        let shown = stage.text(&mut view, width, height);
+        let header = shown.lines().position(|line| line.contains("CAP     VOL  SCORE")).unwrap_or_else(|| panic!("{shown}"));
+        for (nth, token) in tokens.iter().enumerate() {
+            let summary = snapshot.market.of(&snapshot.dataset, token).expect("a token");
+            let score = if nth == 0 { "–".to_owned() } else { score_text(score.score, score.word) };
+            let figures = [format::human(summary.market_cap), format::human(summary.volume_24h), score];
+            let line = shown.lines().nth(header + 1 + nth).expect("a line").trim_end();
+            let cells: Vec<&str> = line.split_whitespace().rev().take(3).collect();
+            assert_eq!(cells.into_iter().rev().collect::<Vec<_>>(), figures, "{width}\n{shown}");
+        }
+    }
+    insta::assert_snapshot!("compared", stage.text(&mut view, 140, 38) + &stage.text(&mut view, 80, 24));
 }
 
 #[test]
