@@ -121,6 +121,14 @@ pub const RULES: &[Rule] = rules! {
         ["candles.timestamp"] needs ["candles.interval"]
         "candles are missing here: trend lines, patterns and indicators look back over a number of candles, and count the ones before and \
          after the gap as neighbours";
+    one_length Stays Test::SeveralRows,
+        ["candles.interval"] needs ["candles.timestamp"]
+        "the token's candles here are of two lengths, and all are read as the shorter: give each row its length in a column `interval`, or \
+         put the longer ones in a file of their own";
+    closes_of_lengths Stays Test::SeveralRows,
+        ["candles.close"] needs ["candles.interval"]
+        "the token's candles of two lengths are at different prices, and charts and changes go on from one to the other: are both of this \
+         token, and in USD?";
     price_beside_close Stays Test::SeveralRows,
         ["tokens.price"] needs ["candles.close"]
         "the price is far from the close of the token's latest candle: answers, screens and alerts use the price, and would use the \

@@ -12,6 +12,7 @@ pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
 mod keep;
+mod lengths;
 mod manners;
 pub(in crate::dataset) mod others;
 mod path;

@@ -21,6 +21,9 @@ const SERIES_MAX: usize = 200_000;
 const SAMPLE: usize = 24;
 /// Steps that must be known to judge the interval.
 const STEPS_MIN: u64 = 8;
+/// Steps of one length after each other, and how many times as long they are as others, by which candles are of another length.
+const RUN_MIN: u64 = 8;
+const LONGER: i64 = 4;
 /// Steps that must be known to tell a gap from candles that come as trades do, and the missing candles of one.
 const GAP_STEPS_MIN: u64 = 50;
 const GAP_MIN: i64 = 30;
@@ -88,6 +91,9 @@ struct TokenCandles {
     steps: Vec<Step>,
     #[serde(default)]
     longest: Option<Step>,
+    /// The step before, and how many were as long without another between them.
+    #[serde(default)]
+    run: (i64, u64),
     turnovers: Vec<f64>,
     stride: usize,
     seen: usize,
@@ -102,6 +108,9 @@ struct Step {
     count: u64,
     /// Row and time of the first.
     first: (u64, i64),
+    /// The most of them after each other.
+    #[serde(default)]
+    run: u64,
 }
 
 impl Series {
@@ -228,21 +237,25 @@ impl TokenCandles {
                 _ => continue,
             }
             let step = step.abs();
+            self.run = (step, if self.run.0 == step { self.run.1 + 1 } else { 1 });
+            let new = Step { length: step, count: 1, first: ((*number).into(), *time), run: 1 };
             if self.longest.as_ref().is_none_or(|longest| step > longest.length) {
-                self.longest = Some(Step { length: step, count: 1, first: ((*number).into(), *time) });
+                self.longest = Some(new.clone());
             }
             if let Some(known) = self.steps.get_mut(usual).filter(|known| known.length == step) {
                 known.count += 1;
+                known.run = known.run.max(self.run.1);
             } else if let Some(place) = self.steps.iter().position(|known| known.length == step) {
                 self.steps[place].count += 1;
+                self.steps[place].run = self.steps[place].run.max(self.run.1);
                 usual = place;
             } else if self.steps.len() < STEPS_MAX {
-                self.steps.push(Step { length: step, count: 1, first: ((*number).into(), *time) });
+                self.steps.push(new);
             } else if let Some(longest) =
                 self.steps.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > step && known.count == 1)
             {
                 // A breach is a short step, so long ones make room.
-                *longest = Step { length: step, count: 1, first: ((*number).into(), *time) };
+                *longest = new;
             }
         }
     }
@@ -297,6 +310,7 @@ impl TokenCandles {
             });
         }
         self.gap(interval, odd);
+        self.other_length(interval, odd);
         let all = self.rising + self.falling;
         let Some(most) = self.steps.iter().max_by_key(|step| step.count) else { return };
         let in_order = self.rising.max(self.falling) * 20 >= all * 19;
@@ -304,6 +318,16 @@ impl TokenCandles {
             let value = format!("{}: {}, and they lie {} apart", self.token, length(interval), length(most.length));
             odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
+    }
+
+    /// Candles that follow each other a longer step apart than most: days among hours, where no column tells which are which.
+    fn other_length(&self, interval: i64, odd: &mut Vec<SeriesBreach>) {
+        let usual = self.steps.iter().max_by_key(|step| step.count).is_some_and(|step| step.length == interval);
+        let longer = |step: &&Step| step.length / interval >= LONGER && step.length % interval == 0 && step.run >= RUN_MIN;
+        let Some(one) = self.steps.iter().filter(|_| usual).filter(longer).max_by_key(|step| step.run) else { return };
+        let (apart, candles) = (length(one.length), length(interval));
+        let value = format!("{}: {} in a row {apart} apart among candles of {candles}", self.token, one.run + 1);
+        odd.push(SeriesBreach { rule: "one_length".to_owned(), row: Some(one.first.0), value, count: 0 });
     }
 
     /// Many missing candles among ones that lie an interval apart. Pages of candles one after the other, each in order, have no gap between

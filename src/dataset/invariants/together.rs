@@ -17,7 +17,8 @@ const SLACK: f64 = 1e-3;
 /// The rule that is broken, the number of the row if one, and what to show.
 pub(crate) type Contradiction = (&'static str, Option<u64>, String);
 
-fn name(token: &TokenRow) -> String {
+/// How a finding names the token.
+pub(crate) fn name(token: &TokenRow) -> String {
     token.symbol.clone().unwrap_or_else(|| token.token_address.to_string())
 }
 

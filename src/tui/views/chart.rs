@@ -374,6 +374,11 @@ impl ChartView {
         if self.sheet.is_empty() {
             return format!("{symbol} · {frame} · {count}");
         }
+        // Candles of two lengths, maybe of two sources, in one chart.
+        let (frame, count) = match answer.made {
+            Some((made, from)) => (&*format!("{frame}+{from}"), format!("{count}, {} made of {from}", format::count(made as u64))),
+            None => (frame, count),
+        };
         let title = Title {
             symbol: &symbol,
             frame,

@@ -229,6 +229,31 @@ fn a_token_whose_candles_ended_long_ago_says_so() {
 }
 
 #[test]
+fn candles_of_two_lengths_are_named_in_the_title() {
+    let day = |i: usize| candle(i, [level(i), level(i) + 0.03, level(i) - 0.03, level(i)]);
+    let hour = |i: usize| {
+        let mut hour = day(i / 24);
+        (hour["interval"], hour["timestamp"]) = (json!("1h"), json!(20_000 * DAY_MS + i as i64 * DAY_MS / 24));
+        hour
+    };
+    let hours = |days: std::ops::Range<usize>| (days.start * 24..days.end * 24).map(hour);
+    for (rows, mixed) in [
+        ((0..30).map(day).chain(hours(28..35)).collect::<Vec<_>>(), true),
+        ((0..30).map(day).chain(hours(10..30)).collect(), false),
+        (hours(0..35).collect(), false),
+    ] {
+        let (stage, mut view) = (stage(&rows), ChartView::default());
+        for (width, says) in [(140, "DBL · 1d+1h · 35 candles, 5 made of 1h ─ "), (80, "DBL · 1d+1h ─ ")] {
+            // Without the patterns beside it there is room.
+            view.patterns.shown = false;
+            let text = stage.text(&mut view, width, 30);
+            assert_eq!(text.contains(says), mixed, "{text}");
+            assert_eq!(text.contains("1d+1h"), mixed, "{text}");
+        }
+    }
+}
+
+#[test]
 fn title_axis_and_crosshair_name_one_candle() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 100, 20);
