@@ -43,6 +43,10 @@ pub struct TokenCandles {
     /// How many of these are made of finer candles, and of which, where the others are the token's own.
     #[serde(skip)]
     pub made: Option<(usize, Interval)>,
+    /// The last candle of this length, whether it is among these or not, and how many milliseconds before the newest of any token it
+    /// starts, where that is more than three candles.
+    #[serde(skip)]
+    pub stale: Option<(Time, i64)>,
     /// Where there are none at all: the timeframes that the token has candles in, its own or made of finer ones.
     #[serde(skip)]
     pub elsewhere: Vec<&'static str>,
@@ -87,12 +91,14 @@ impl Question for CandlesQuestion {
         let candles = candles_of(snapshot, &self.token_address)?;
         let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
-        let (mut candles, mut cut, mut made) = (Vec::new(), false, None);
+        let (mut candles, mut cut, mut made, mut stale) = (Vec::new(), false, None, None);
         if let Some(frame) = &frame {
             let all = frame.as_candles();
             let range;
             (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
             made = frame.made_beside_own(range.clone());
+            let last = all.timestamp.last().map(|last| Time(*last));
+            stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe))?)));
             let finite = |number: f64| number.is_finite().then_some(number);
             candles.extend(range.map(|i| Candle {
                 timestamp: Time(all.timestamp[i]),
@@ -105,7 +111,7 @@ impl Question for CandlesQuestion {
         }
         let has = |word: &&&str| frames::frame(&series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty());
         let elsewhere = if frame.is_none() { TIMEFRAMES.iter().filter(has).copied().collect() } else { Vec::new() };
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, elsewhere })
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, stale, elsewhere })
     }
 }
 

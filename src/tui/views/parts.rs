@@ -169,6 +169,17 @@ pub(super) fn changed(percent: Option<f64>, ascii: bool) -> Cell {
     Cell::new(change(percent, ascii), percent.map_or(Role::Dim, role_of_change))
 }
 
+/// How old the last candle is against the newest in the dataset, in milliseconds, where that is too old to be live.
+pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
+    token.last_candle.and_then(|last| last.behind)
+}
+
+/// A price in a list; of a token that is stale it is dim.
+pub(super) fn price(price: Option<f64>, stale: Option<i64>) -> Cell {
+    let text = format::price(price);
+    if stale.is_some() && price.is_some() { Cell::new(text, Role::Dim) } else { Cell::figure(text) }
+}
+
 /// The colour that its arrow has.
 pub(super) fn role_of_change(percent: f64) -> Role {
     match percent {
@@ -279,6 +290,7 @@ mod tests {
         for (value, shown) in cases {
             assert_eq!(exact(value), shown);
         }
+        assert_eq!((price(Some(2.0), None), price(Some(2.0), Some(1)).pieces[0].1), (Cell::figure("2.0000".to_owned()), Role::Dim));
         assert_eq!((change(Some(-38.24), false), change(None, false)), ("▼ 38.2".to_owned(), "–".to_owned()));
     }
 }

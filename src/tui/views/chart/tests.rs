@@ -229,6 +229,30 @@ fn a_token_whose_candles_ended_long_ago_says_so() {
 }
 
 #[test]
+fn a_timeframe_whose_candles_ended_long_ago_says_so() {
+    let day = |i: usize| candle(i, [level(i), level(i) + 0.03, level(i) - 0.03, level(i)]);
+    let hours = (0..48).map(|i| {
+        let mut hour = day(10 + i / 24);
+        (hour["interval"], hour["timestamp"]) = (json!("1h"), json!((20_010 * 24 + i as i64) * DAY_MS / 24));
+        hour
+    });
+    let rows: Vec<Value> = (0..30).map(day).chain(hours).collect();
+    let (mut stage, mut view) = (stage(&rows), ChartView::default());
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        let text = stage.text(&mut view, 100, 20);
+        let line = text.lines().find(|line| line.contains("stale:")).map(|line| line.trim().to_owned());
+        told.push((view.frame(), line));
+        stage.act(&mut view, Action::Timeframe);
+    }
+    let says = |frame: &str, time: &str, age: &str| {
+        Some(format!("stale: the last {frame} candle is of 2024-10-{time}, {age} before the newest in the dataset"))
+    };
+    let expected = [("1d", None), ("1w", None), ("1h", says("1h", "15 23:00", "2w")), ("4h", says("4h", "15 20:00", "2w"))];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn candles_of_two_lengths_are_named_in_the_title() {
     let day = |i: usize| candle(i, [level(i), level(i) + 0.03, level(i) - 0.03, level(i)]);
     let hour = |i: usize| {

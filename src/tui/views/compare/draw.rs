@@ -12,6 +12,7 @@ use ratatui::{
 
 use super::ROLES;
 use crate::{
+    analysis::market::TokenSummary,
     dataset::chain::Chain,
     question::compare::{Comparison, Correlation},
     tui::{
@@ -207,7 +208,7 @@ fn figures(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Conte
         let summary = summary(context, &token.token_address);
         let money = |value: Option<f64>| {
             let text = format::human(value);
-            let role = role_of(&text);
+            let role = if summary.is_some_and(TokenSummary::is_stale) { Role::Dim } else { role_of(&text) };
             (text, role)
         };
         let told = context.snapshot.and_then(|snapshot| snapshot.security.in_short(&token.token_address));

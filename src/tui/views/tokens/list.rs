@@ -15,11 +15,10 @@ use crate::{
         search::row::{self, TokenRow},
     },
     tui::{
-        format,
         list::{Field, Fields, ListRow, Value},
         theme::Role,
         view::Context,
-        views::parts::{changed, low, token_texts},
+        views::parts::{change, changed, low, price, stale, token_texts},
         widgets::{
             sparkline::sparkline_over,
             table::{Cell, TableColumn},
@@ -50,7 +49,7 @@ impl Fields for TokenFields {
         F::text("symbol", "symbol", [6, 8], 255, LISTED),
         F::text("name", "name", [14, 18], 200, LISTED).grows(),
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
-        F::figure("price", "price", 10, 220, LISTED).cell(|row, _| Cell::figure(format::price(row.token.price))).decimal(),
+        F::figure("price", "price", 10, 220, LISTED).cell(|row, _| price(row.token.price, stale(row.token))).decimal(),
         F::figure("price_change_1h", "1h", 6, 100, LISTED)
             .cell(|row, look| changed(row.token.price_change_1h, look.ascii))
             .unit("%")
@@ -77,7 +76,11 @@ impl Fields for TokenFields {
         F::figure("age", "age", 5, 110, LISTED).of(ColumnKind::Duration).smallest_first(),
         F::figure("holders", "holders", 7, 90, LISTED),
         F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
-            .cell(|row, look| changed(row.token.holders_growth, look.ascii))
+            // What the week to an older day brought is not this week's.
+            .cell(|row, look| match row.token.last_count.filter(|count| count.old && row.token.holders_growth.is_some()) {
+                Some(_) => Cell::new(change(row.token.holders_growth, look.ascii), Role::Dim),
+                None => changed(row.token.holders_growth, look.ascii),
+            })
             .unit("%")
             .decimal(),
         F::picture("price_history", "last 30 days", 30, 140, |row, look| history(&row.token.price_history, look.cells, look.ascii))
@@ -171,11 +174,6 @@ pub(super) fn absent(tokens: &[TokenSummary]) -> Vec<&'static str> {
 
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
     TokenRow { token: row.token, figures: row.figures.map(Cow::Borrowed) }
-}
-
-/// How old the last candle is against the newest in the dataset, in milliseconds, where that is too old to be live.
-pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
-    token.last_candle.and_then(|last| last.behind)
 }
 
 /// A change over the month under this share of the price is drawn as small as it is: a stablecoin's cents are no mountains.

@@ -5,10 +5,12 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use super::*;
 use crate::{
     analysis::trendlines::Trend,
-    dataset::Dataset,
+    dataset::{Dataset, sample, time::Time},
     question::{Question, fields, parameter::Arguments, progress::Progress, request::Request as _, security::SecurityQuestion},
     tui::{
         format,
+        list::{CellContext, Fields, ListRow},
+        theme::Role,
         views::{
             fixture::{Stage, address, market},
             parts::score_text,
@@ -298,6 +300,29 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     assert_eq!(view.mouse(click(138, 36), &context), Effect::Nothing, "beside the lines");
     let narrow = stage.text(&mut view, 80, 18);
     assert!(narrow.contains("correlation of daily") && narrow.contains("A–B "), "{narrow}");
+}
+
+#[test]
+fn growth_to_an_older_day_is_dated_and_dim() {
+    let dataset = sample::dataset(&[
+        ("tokens", "token_address,symbol,name,chain,market_cap\n0x01,NEW,New,eth,9\n0x02,OLD,Old,eth,5"),
+        ("holder_counts", "token_address,date,holders\n0x01,2026-01-03,100\n0x01,2026-01-10,110\n0x02,2026-01-01,100\n0x02,2026-01-08,150"),
+    ]);
+    let (mut stage, mut view) = (Stage::new(Some(dataset)), TokensView::default());
+    stage.draw(&mut view, 140, 38);
+    let role = |place: usize| {
+        let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
+        let row = ListRow::<TokenFields> { given: ListedToken { token: &tokens[place], figures: None, starred: false } };
+        let look = CellContext { cells: 9, ascii: false, now: Time(0) };
+        let field = TokenFields::FIELDS.iter().find(|field| field.column.key == "holders_growth").expect("the column");
+        field.show(row, &look).pieces
+    };
+    assert_eq!((role(0), role(1)), (vec![("▲ 10.0".into(), Role::Up)], vec![("▲ 50.0".into(), Role::Dim)]));
+    let newest = stage.text(&mut view, 140, 38);
+    assert!(newest.contains("▲ 10.0 %  7d") && !newest.contains(" to 2026"), "{newest}");
+    stage.act(&mut view, Action::Down);
+    let older = stage.text(&mut view, 140, 38);
+    assert!(older.contains("▲ 50.0 % to 2026-01-08"), "{older}");
 }
 
 #[test]
