@@ -1,6 +1,8 @@
 //! Resampling of candles to a coarser interval, and the candle series an analysis runs on. Buckets are in UTC, weeks start on Monday, empty
 //! buckets have no candle, and invalid candles are skipped.
 
+use std::ops::Range;
+
 use crate::dataset::{
     candles::{Candles, Interval},
     time::DAY_MS,
@@ -75,14 +77,28 @@ impl CandleVec {
 pub enum Frame<'a> {
     Own(Candles<'a>),
     Made(CandleVec),
+    /// Its own at the places `own`; before and after them made of the candles of `from`.
+    Joined {
+        candles: CandleVec,
+        own: Range<usize>,
+        from: Interval,
+    },
 }
 
 impl Frame<'_> {
     pub fn as_candles(&self) -> Candles<'_> {
         match self {
             Self::Own(candles) => *candles,
-            Self::Made(candles) => candles.as_candles(),
+            Self::Made(candles) | Self::Joined { candles, .. } => candles.as_candles(),
         }
+    }
+
+    /// Of the candles at these places, how many are made of finer ones and how long those are, where others are the token's own.
+    pub fn made_beside_own(&self, places: Range<usize>) -> Option<(usize, Interval)> {
+        let Self::Joined { own, from, .. } = self else { return None };
+        let own = own.start.max(places.start)..own.end.min(places.end);
+        let made = places.len() - own.len();
+        (made > 0 && !own.is_empty()).then_some((made, *from))
     }
 }
 
@@ -144,9 +160,10 @@ fn complete<'a>(own: Candles<'a>, finer: &Candles, from: Interval, to: Interval)
     if made.timestamp.is_empty() && tail.timestamp.is_empty() {
         return Frame::Own(own);
     }
+    let before = made.timestamp.len();
     made.extend(&own);
     made.extend(&tail.as_candles());
-    Frame::Made(made)
+    Frame::Joined { candles: made, own: before..before + own.len(), from }
 }
 
 fn divides(from: Interval, to: Interval) -> bool {

@@ -18,11 +18,13 @@ use crate::dataset::{
     candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
     cell::CellValue,
     chain::Chain,
-    time::{DAY_MS, HOUR_MS, Time},
+    time::{DAY_MS, Day, HOUR_MS, Time},
 };
 
 /// A token is stale if its last candle is older than the dataset's newest by more than this many candle intervals.
 const STALE_CANDLES: i64 = 3;
+/// A holder count is old if the token's candles continue for longer than this after it.
+const COUNT_FRESH_MS: i64 = 7 * DAY_MS;
 /// Time span that normally holds `HISTORY_DAYS` closes, with room for missing days.
 const RECENT_MS: i64 = RECENT_DAYS * DAY_MS;
 
@@ -62,6 +64,9 @@ pub struct TokenSummary {
     /// The last candle, in any interval.
     #[serde(skip)]
     pub last_candle: Option<LastCandle>,
+    /// Last count of its holders.
+    #[serde(skip)]
+    pub last_count: Option<LastCount>,
     /// Deployment time of its contract.
     #[serde(skip)]
     pub created_at: Option<Time>,
@@ -76,6 +81,13 @@ pub struct TokenSummary {
     pub figures: Option<Box<Figures>>,
 }
 
+impl TokenSummary {
+    /// Whether its candles end long before the newest in the data, so that its price is not current.
+    pub fn is_stale(&self) -> bool {
+        self.last_candle.is_some_and(|last| last.behind.is_some())
+    }
+}
+
 /// Last candle of a token, and its staleness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastCandle {
@@ -83,6 +95,14 @@ pub struct LastCandle {
     pub interval: Interval,
     /// Milliseconds by which the dataset's newest candle is later, if that is more than three of the token's candle intervals.
     pub behind: Option<i64>,
+}
+
+/// Last count of a token's holders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastCount {
+    pub day: Day,
+    /// Another token was counted on a later day, or its own candles continue for more than a week.
+    pub old: bool,
 }
 
 /// Figures that `fields` adds to a token, each only on request.
@@ -184,15 +204,25 @@ pub struct Added<T>(pub Option<T>);
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
+    /// The start of the newest candle of any token.
+    newest: Option<Time>,
 }
 
 impl Market {
     pub fn new(dataset: &Dataset) -> Self {
         let mut tokens: Vec<TokenSummary> =
             dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
-        mark_stale(&mut tokens);
+        let newest = tokens.iter().filter_map(|token| Some(token.last_candle?.start)).max();
+        mark_stale(&mut tokens, newest);
+        mark_old_counts(&mut tokens);
         mark_age(&mut tokens);
-        Self { tokens }
+        Self { tokens, newest }
+    }
+
+    /// Milliseconds from the last candle of some to the newest of any token, where that is more than three of their length: what they
+    /// say is long past.
+    pub fn behind(&self, last: Time, interval: Interval) -> Option<i64> {
+        behind(self.newest, last, interval)
     }
 
     pub fn of<'a>(&'a self, dataset: &Dataset, token: &Address) -> Option<&'a TokenSummary> {
@@ -200,17 +230,30 @@ impl Market {
     }
 }
 
-fn mark_stale(tokens: &mut [TokenSummary]) {
-    let newest = tokens.iter().filter_map(|token| Some(token.last_candle?.start.0)).max().unwrap_or_default();
+fn behind(newest: Option<Time>, last: Time, interval: Interval) -> Option<i64> {
+    let behind = newest?.0.saturating_sub(last.0);
+    (behind > interval.0.saturating_mul(STALE_CANDLES)).then_some(behind)
+}
+
+fn mark_stale(tokens: &mut [TokenSummary], newest: Option<Time>) {
     for token in tokens {
         let Some(last) = &mut token.last_candle else { continue };
-        let behind = newest.saturating_sub(last.start.0);
-        last.behind = Some(behind).filter(|behind| *behind > last.interval.0.saturating_mul(STALE_CANDLES));
+        last.behind = behind(newest, last.start, last.interval);
         // Changes of a long-past day are not current.
         if last.behind.is_some() {
             (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
             token.volume_24h = None;
         }
+    }
+}
+
+fn mark_old_counts(tokens: &mut [TokenSummary]) {
+    let newest = tokens.iter().filter_map(|token| token.last_count).map(|count| count.day).max();
+    for token in tokens {
+        let candles_end = token.last_candle.map(|last| last.start.0);
+        let Some(count) = &mut token.last_count else { continue };
+        let lag = candles_end.map_or(0, |end| end.saturating_sub(count.day.start().0));
+        count.old = Some(count.day) < newest || lag > COUNT_FRESH_MS;
     }
 }
 
@@ -249,6 +292,7 @@ fn summary(dataset: &Dataset, place: usize, token: &Token) -> TokenSummary {
         price_history: daily_closes(&series, false),
         last_candle: latest_series(&series)
             .and_then(|(interval, candles)| Some(LastCandle { start: Time(*candles.timestamp.last()?), interval, behind: None })),
+        last_count: last_count(dataset, &address),
         created_at: dataset.created_at(&address),
         age: None,
         own: dataset.own_cells(place),
@@ -268,6 +312,11 @@ fn holders(dataset: &Dataset, token: &Token) -> Option<i64> {
         let count = dataset.holders_held(address);
         i64::try_from(count).ok().filter(|count| *count > 0)
     })
+}
+
+fn last_count(dataset: &Dataset, token: &Address) -> Option<LastCount> {
+    let last = dataset.holder_counts_of(token).iter().rev().find(|count| count.holders.is_some());
+    last.map(|count| LastCount { day: count.date, old: false })
 }
 
 /// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer
@@ -352,6 +401,23 @@ mod tests {
         let behind = |token: &TokenSummary| token.last_candle.map(|last| last.behind.map(|ms| ms / HOUR_MS));
         let found: Vec<_> = Market::new(&dataset).tokens.iter().map(behind).collect();
         assert_eq!(found, [Some(None), Some(None), Some(Some(4)), Some(None), None]);
+    }
+
+    #[test]
+    fn a_count_of_holders_is_old_once_others_or_the_candles_are_a_week_ahead() {
+        let old = |counts: &str, candles: &str| -> Vec<Option<bool>> {
+            let dataset = sample::dataset(&[
+                ("tokens", "token_address,symbol,name,chain\n0x01,A,A,eth\n0x02,B,B,eth\n0x03,C,C,eth"),
+                ("holder_counts", &format!("token_address,date,holders\n{counts}")),
+                ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
+            ]);
+            Market::new(&dataset).tokens.iter().map(|token| token.last_count.map(|count| count.old)).collect()
+        };
+        let counts = "0x01,2026-01-09,5\n0x01,2026-01-10,\n0x02,2026-01-08,5";
+        assert_eq!(old(counts, ""), [Some(false), Some(true), None], "a count without a number is none");
+        let candle = |day: u32| format!("0x01,2026-01-{day:02},1,1,1,1,1d");
+        assert_eq!(old("0x01,2026-01-09,5", &candle(16)), [Some(false), None, None]);
+        assert_eq!(old("0x01,2026-01-09,5", &candle(17)), [Some(true), None, None]);
     }
 
     #[test]

@@ -99,6 +99,9 @@ pub struct PatternDetail {
     pub distance_to_stop: f64,
     /// Reward/risk ratio: distance to the target over distance to the stop, from the last close; null once the price is past either.
     pub reward_risk: Option<f64>,
+    /// Contribution to the sum behind `recommended_action`: the confidence, negative if it points down, half while it forms, decaying with
+    /// its age, 0 once it is over.
+    pub action_contribution: f64,
     /// Contributions to its confidence, the largest first and the base last; they add up to its log odds.
     pub why: Vec<Reason>,
 }
@@ -236,6 +239,11 @@ impl PatternsAnswer {
             |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
         advice::leading(&self.patterns, open)
     }
+
+    /// The patterns that decide what is advised, the weightiest first; none where they are not explained.
+    pub fn deciding(&self) -> impl Iterator<Item = &Pattern> {
+        advice::deciding(&self.patterns, self.recommended_action).into_iter().map(|place| &self.patterns[place])
+    }
 }
 
 /// Minimum number of candles.
@@ -367,6 +375,7 @@ impl AnswerBuilder<'_> {
             distance_to_target: finite(reward),
             distance_to_stop: finite(-risk),
             reward_risk: (reward * risk > 0.0 && (reward > 0.0) == find.up).then(|| finite(reward / risk)),
+            action_contribution: finite(advice::contribution(series, find)),
             why: find.why.clone(),
         }
     }

@@ -131,6 +131,10 @@ pub const RULES: &[Rule] = rules! {
     gap_between_files Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]
         "is a file of the time between left out? Trend lines, patterns and indicators count the candles before and after as neighbours";
+    closes_of_lengths Stays Test::SeveralRows,
+        ["candles.close"] needs ["candles.interval"]
+        "the token's candles of two lengths are at different prices, and charts and changes go on from one to the other: are both of this \
+         token, and in USD?";
     price_beside_close Stays Test::SeveralRows,
         ["tokens.price"] needs ["candles.close"]
         "the price is far from the close of the token's latest candle: answers, screens and alerts use the price, and would use the \

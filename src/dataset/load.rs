@@ -11,6 +11,7 @@ pub(crate) mod file;
 pub(crate) mod fill;
 mod gather;
 pub(crate) mod identity;
+mod lengths;
 pub(in crate::dataset) mod others;
 mod path;
 mod remote;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     analysis::frames,
-    dataset::{address::Address, in_place::FetchKey, time::Time},
+    dataset::{address::Address, candles::Interval, in_place::FetchKey, time::Time},
     error::Result,
 };
 
@@ -40,6 +40,13 @@ pub struct TokenCandles {
     /// Whether `limit` left out earlier candles.
     #[serde(skip)]
     pub cut: bool,
+    /// How many of these are resampled from finer candles, and of which interval, if the others are the token's own.
+    #[serde(skip)]
+    pub made: Option<(usize, Interval)>,
+    /// Start of the last candle of this length, among these or not, and its lag behind the newest of any token in milliseconds, if more than
+    /// three candles.
+    #[serde(skip)]
+    pub stale: Option<(Time, i64)>,
     /// With no candles: the other timeframes in which the token has candles, stored or resampled from finer ones.
     #[serde(skip)]
     pub elsewhere: Vec<&'static str>,
@@ -84,11 +91,14 @@ impl Question for CandlesQuestion {
         let candles = candles_of(snapshot, &self.token_address)?;
         let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
-        let (mut candles, mut cut) = (Vec::new(), false);
+        let (mut candles, mut cut, mut made, mut stale) = (Vec::new(), false, None, None);
         if let Some(frame) = &frame {
             let all = frame.as_candles();
             let range;
             (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
+            made = frame.made_beside_own(range.clone());
+            let last = all.timestamp.last().map(|last| Time(*last));
+            stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe))?)));
             let finite = |number: f64| number.is_finite().then_some(number);
             candles.extend(range.map(|i| Candle {
                 timestamp: Time(all.timestamp[i]),
@@ -101,7 +111,7 @@ impl Question for CandlesQuestion {
         }
         let has = |word: &&&str| frames::frame(&series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty());
         let elsewhere = if frame.is_none() { TIMEFRAMES.iter().filter(has).copied().collect() } else { Vec::new() };
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, elsewhere })
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, stale, elsewhere })
     }
 }
 
@@ -110,5 +120,36 @@ impl Tabular for CandlesQuestion {
         let limit = if whole { u64::MAX } else { self.limit };
         let answer = Self { limit, ..self.clone() }.answer(snapshot, progress)?;
         Tabled::of(&answer.candles, &["timestamp", "open", "high", "low", "close", "volume"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dataset::sample,
+        question::tests::{answered, snapshot},
+    };
+
+    #[test]
+    fn candles_of_two_lengths_are_told() {
+        let candle = |day: u32, hour: u32, length: &str| format!("0x1,2026-01-{day:02}T{hour:02}:00:00Z,1,1,1,1,{length}\n");
+        let days: String = (3..=8).map(|day| candle(day, 0, "1d")).collect();
+        let hours: String = [1, 2, 8, 9, 10].into_iter().flat_map(|day| (0..24).map(move |hour| candle(day, hour, "1h"))).collect();
+        let snapshot = snapshot(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth"),
+            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{days}{hours}")),
+        ]);
+        let made = |query: &str| {
+            let address = sample::address("0x1").to_string();
+            let answer = answered::<CandlesQuestion>(&snapshot, &[("token_address", &address)], query).expect("candles");
+            (answer.candles.len(), answer.made.map(|(made, from)| (made, from.to_string())))
+        };
+        let of_hours = |made| Some((made, "1h".to_owned()));
+        assert_eq!(made("timeframe=1d"), (10, of_hours(4)));
+        assert_eq!(made("timeframe=1d&limit=5"), (5, of_hours(2)));
+        assert_eq!(made("timeframe=1d&from=2026-01-03T00:00:00Z&to=2026-01-08T00:00:00Z"), (6, None), "the token's own alone");
+        assert_eq!(made("timeframe=1d&limit=2"), (2, None), "made of hours alone");
+        assert_eq!((made("timeframe=1h").1, made("timeframe=4h").1), (None, None));
     }
 }

@@ -4,6 +4,7 @@
 
 mod columns;
 mod complete;
+mod left_out;
 mod parse;
 mod value;
 pub mod words;
@@ -18,6 +19,7 @@ use crate::dataset::{
 pub use self::{
     columns::{ColumnKind, FilterColumn, column, names, of_kind, of_table},
     complete::complete,
+    left_out::RowsLeftOut,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
     value::ConditionValue,
 };
@@ -162,16 +164,20 @@ impl Filter {
 impl Filter {
     /// As `matches`, in three-valued logic: `None` where the result depends on a missing value.
     pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
-        let met = |term: &Term| match term {
+        let all: Vec<Option<bool>> = self.terms.iter().map(|term| self.met(term, &field)).collect();
+        if all.contains(&Some(false)) { Some(false) } else { all.iter().all(Option::is_some).then_some(true) }
+    }
+
+    /// Whether the row meets one condition; `None` where that depends on a missing value.
+    fn met<'a>(&self, term: &Term, field: &impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
+        match term {
             Term::Word { word, exact } => {
                 let values: Vec<_> = self.searched.iter().map(|column| field(column)).collect();
                 let any = values.iter().flatten().any(|value| found(value, word, *exact));
                 if any || values.iter().all(Option::is_some) { Some(any) } else { None }
             }
             Term::Compare { column, operator, wanted, .. } => field(column).map(|value| compare(&value, *operator, wanted)),
-        };
-        let all: Vec<Option<bool>> = self.terms.iter().map(met).collect();
-        if all.contains(&Some(false)) { Some(false) } else { all.iter().all(Option::is_some).then_some(true) }
+        }
     }
 }
 

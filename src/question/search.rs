@@ -276,6 +276,7 @@ mod tests {
             liquidity: None,
             own: Vec::new(),
             last_candle: None,
+            last_count: None,
             created_at: None,
             age: None,
             figures: None,

@@ -23,7 +23,7 @@ pub use self::{
 use crate::{
     analysis::market::TokenSummary,
     question::{
-        filter::{self, Filter, FilterColumn},
+        filter::{self, Filter, FilterColumn, RowsLeftOut},
         list::{Listed, SortKey, sort_rows},
         order::Order,
     },
@@ -64,6 +64,11 @@ pub trait Fields: Sized + 'static {
     /// The row's value in a custom column of the data.
     fn own<'a>(_: ListRow<'a, Self>, _key: &str) -> Value<'a> {
         Value(None)
+    }
+
+    /// Whether an empty cell of the column is for want of data, not still to be computed.
+    fn lacks(_: ListRow<'_, Self>, _key: &str) -> bool {
+        true
     }
 
     /// The cell of a column without its own rendering.
@@ -121,6 +126,8 @@ pub struct List<L: Fields> {
     order: Option<Vec<u32>>,
     filter: Filter,
     filter_text: String,
+    /// Rows left out by the filter for want of a value.
+    left_out: RowsLeftOut,
     /// The custom columns of the data, beyond the table of fields.
     own: Vec<Field<L>>,
     /// The generation of the custom columns.
@@ -149,6 +156,7 @@ impl<L: Fields> Default for List<L> {
             order: None,
             filter: Filter::default(),
             filter_text: String::new(),
+            left_out: RowsLeftOut::default(),
             own: Vec::new(),
             own_generation: None,
             empty_columns: Vec::new(),
@@ -393,17 +401,26 @@ impl<L: Fields> List<L> {
         if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
     }
 
+    pub fn left_out(&self) -> &RowsLeftOut {
+        &self.left_out
+    }
+
     /// Sets the number of rows that were filtered and sorted elsewhere.
     pub fn set_count(&mut self, count: usize) {
-        self.order = None;
+        (self.order, self.left_out) = (None, RowsLeftOut::default());
         self.cursor.set_count(count);
     }
 
     /// Filters and sorts the rows at `places`. Missing values come last either way; the sort is stable.
     pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
-        let holds = |row| self.filter.matches(|key| L::value(ListRow { given: row }, key).0);
-        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(holds);
+        let mut left_out = RowsLeftOut::of(&self.filter);
+        let mut holds = |row| {
+            let row = ListRow { given: row };
+            self.filter.keeps(|key| L::value(row, key).0, |key| L::lacks(row, key), &mut left_out)
+        };
+        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
         let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
+        self.left_out = left_out;
         let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key));
         sort_rows(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
         self.cursor.set_count(order.len());

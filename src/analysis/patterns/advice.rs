@@ -1,6 +1,6 @@
 //! Combined recommendation of the patterns, and the status of each after its breakout.
 
-use super::{Pattern, Status, TradeAction, find::FoundPattern, series::CandleSeries};
+use super::{Pattern, PatternDetail, Status, TradeAction, find::FoundPattern, series::CandleSeries};
 
 /// Number of candles after a breakout within which its target and stop apply. TradingView searches for patterns over this range, too.
 pub const HORIZON: usize = 600;
@@ -46,7 +46,10 @@ pub(super) fn leading(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -
 
 /// Recommendation by the sum of direction × confidence × age decay over the patterns; forming ones count half, finished ones not at all.
 pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeAction {
-    let sum: f64 = finds.iter().map(|find| signed_weight(series, find)).sum();
+    action_of(finds.iter().map(|find| contribution(series, find)).sum())
+}
+
+fn action_of(sum: f64) -> TradeAction {
     match sum {
         0.6.. => TradeAction::StrongBuy,
         0.2.. => TradeAction::Buy,
@@ -56,7 +59,39 @@ pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeActi
     }
 }
 
-fn signed_weight(series: &CandleSeries, find: &FoundPattern) -> f64 {
+/// Minimum contribution, in absolute terms, of a pattern that decides the action.
+const COUNTS_FROM: f64 = 0.02;
+
+/// Indexes of the explained patterns that decide the action, by descending contribution: the fewest that outweigh all opposing ones. For
+/// hold, the largest of each side.
+pub(super) fn deciding(patterns: &[Pattern], action: TradeAction) -> Vec<usize> {
+    let adds = |pattern: &Pattern| pattern.detail.as_ref().map_or(0.0, |PatternDetail { action_contribution, .. }| *action_contribution);
+    let mut of: Vec<(usize, f64)> = patterns.iter().map(adds).enumerate().filter(|(_, adds)| adds.abs() >= COUNTS_FROM).collect();
+    of.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+    let side = match action {
+        TradeAction::StrongBuy | TradeAction::Buy => 1.0,
+        TradeAction::Sell | TradeAction::StrongSell => -1.0,
+        TradeAction::Hold => {
+            let first = |side: f64| of.iter().position(|(_, adds)| adds * side > 0.0);
+            let mut both: Vec<usize> = [first(1.0), first(-1.0)].into_iter().flatten().collect();
+            both.sort_unstable();
+            return both.into_iter().map(|place| of[place].0).collect();
+        }
+    };
+    let mut sum: f64 = patterns.iter().map(adds).filter(|adds| adds * side < 0.0).sum();
+    let mut places = Vec::new();
+    for (place, adds) in of.into_iter().filter(|(_, adds)| adds * side > 0.0) {
+        if action_of(sum) == action {
+            break;
+        }
+        sum += adds;
+        places.push(place);
+    }
+    places
+}
+
+/// Contribution of a pattern to the sum behind the action.
+pub(super) fn contribution(series: &CandleSeries, find: &FoundPattern) -> f64 {
     let age = f64::from(series.slot[series.len() - 1] - series.slot[find.end(series.len()) as usize]);
     let decay = (-age / DECAY_CANDLES).exp();
     // Negligible because of age: skips the status calculation.
@@ -86,15 +121,18 @@ mod tests {
 
     /// Candles with these closes and wicks of 0.01 %.
     fn series(closes: &[f64]) -> CandleSeries {
-        let candles = CandleVec {
+        CandleSeries::of(&candles(closes).as_candles(), 2).expect("prices that move")
+    }
+
+    fn candles(closes: &[f64]) -> CandleVec {
+        CandleVec {
             timestamp: (0..closes.len() as i64).collect(),
             open: closes.to_vec(),
             high: closes.iter().map(|close| close * 1.0001).collect(),
             low: closes.iter().map(|close| close * 0.9999).collect(),
             close: closes.to_vec(),
             volume: vec![1.0; closes.len()],
-        };
-        CandleSeries::of(&candles.as_candles(), 2).expect("prices that move")
+        }
     }
 
     /// A pattern between 1 and e^-0.2 or e^0.2. Upwards, its target is 1 + (1 − e^-0.2) = 1.181 and its stop e^-0.1 = 0.905; downwards,
@@ -167,5 +205,40 @@ mod tests {
         ] {
             assert_eq!(action(series, &finds), expected, "{finds:?}");
         }
+    }
+
+    #[test]
+    fn the_patterns_that_decide_are_the_fewest_that_bring_the_advice_about() {
+        let cases: [(&[f64], &[usize]); 9] = [
+            (&[0.3, 0.25, 0.1], &[0, 1, 2]),
+            (&[0.1, 0.4, 0.05], &[1]),
+            (&[0.15, 0.3, -0.2], &[1, 0]),
+            (&[-0.1, -0.5, 0.01], &[1]),
+            (&[-0.4, 0.0, -0.3], &[0, 2]),
+            (&[0.15, -0.3, 0.2], &[1, 2]),
+            (&[0.15], &[0]),
+            (&[0.01, -0.01], &[]),
+            (&[], &[]),
+        ];
+        for (adds, expected) in cases {
+            let patterns: Vec<Pattern> = adds.iter().map(|adds| explained(*adds)).collect();
+            let action = action_of(adds.iter().sum());
+            assert_eq!(deciding(&patterns, action), expected, "{adds:?} {action:?}");
+            if action != TradeAction::Hold {
+                let against = adds.iter().filter(|one| **one * adds[expected[0]] < 0.0).sum::<f64>();
+                assert_eq!(action_of(against + expected.iter().map(|place| adds[*place]).sum::<f64>()), action, "{adds:?}");
+            }
+        }
+        let unexplained = Pattern { detail: None, ..explained(0.9) };
+        assert_eq!(deciding(&[unexplained], TradeAction::StrongBuy), Vec::<usize>::new());
+    }
+
+    fn explained(action_contribution: f64) -> Pattern {
+        let closes: Vec<f64> = (0..40).map(|at| 1.0 + f64::from(at % 7) / 10.0).collect();
+        let (series, candles) = (series(&closes), candles(&closes));
+        let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles(), explain: true };
+        let mut pattern = answer.pattern(&find(true, Some(1)));
+        pattern.detail.as_mut().expect("an explained pattern").action_contribution = action_contribution;
+        pattern
     }
 }

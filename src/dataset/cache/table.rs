@@ -123,6 +123,12 @@ impl LargeTable {
         self.bounds(column).map(|(storage, bounds)| bounds.extent(storage, rows))
     }
 
+    /// Whether the column has nulls.
+    pub fn has_empty(&self, column: &str) -> bool {
+        let at = self.columns.iter().position(|(kept, _)| kept.name == column);
+        at.and_then(|at| self.index.metadata.regions.get(at)).is_some_and(|region| region.nulls > 0)
+    }
+
     /// Zone map of a numeric column.
     pub(super) fn bounds(&self, column: &str) -> Option<(StorageType, Bounds<'_>)> {
         let at = self.columns.iter().position(|(kept, storage)| kept.name == column && has_bounds(*storage))?;

@@ -26,7 +26,7 @@ const SLACK: f64 = 1e-3;
 /// The broken rule, the row number if there is one, and the values to show.
 pub(crate) type Contradiction = (&'static str, Option<u64>, String);
 
-fn name(token: &TokenRow) -> String {
+pub(crate) fn name(token: &TokenRow) -> String {
     token.symbol.clone().unwrap_or_else(|| token.token_address.to_string())
 }
 

@@ -14,7 +14,7 @@ fn floats(name: &str, numbers: &[f64]) -> Column {
 
 #[test]
 fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
-    let used = "step interval months two_lengths gap gap_between_files supply_in_smallest_units balances_in_smallest_units price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
+    let used = "step interval months two_lengths gap gap_between_files closes_of_lengths supply_in_smallest_units balances_in_smallest_units price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
                 transfer_in_smallest_units balances_within_supply cap_of_supply";
     for name in used.split(' ') {
         assert_eq!(named(name).name, name);
@@ -164,6 +164,22 @@ fn steps_shorter_than_the_interval_are_told_and_short_gaps_are_not() {
     let mut close = every(4, 20);
     close.insert(6, (21, 1.0));
     assert_eq!(odd(None, &close), [("step".to_owned(), Some(7), 2)]);
+}
+
+#[test]
+fn days_among_hours_are_told_where_no_column_tells_them_apart() {
+    let mixed = |days: i64, hours: i64| -> Vec<(i64, f64)> {
+        (0..days).map(|day| day * 24).chain((0..hours).map(|hour| days * 24 + hour)).map(|hour| (hour, 1.0)).collect()
+    };
+    assert_eq!(odd(None, &mixed(20, 100)), [("one_length".to_owned(), Some(2), 0)]);
+    assert_eq!(odd(Some("1h"), &mixed(20, 100)), [("one_length".to_owned(), Some(2), 0)]);
+    assert_eq!(odd(None, &mixed(8, 100)), [("one_length".to_owned(), Some(2), 0)], "nine candles a day apart");
+    assert_eq!(odd(None, &mixed(7, 100)), [], "too few to tell");
+    // Markets that close for the weekend, and candles where something was traded alone.
+    let weeks: Vec<(i64, f64)> = (0..100).filter(|day| day % 7 < 5).map(|day| (day * 24, 1.0)).collect();
+    assert_eq!(odd(None, &weeks), []);
+    let rare: Vec<(i64, f64)> = (0..100).map(|nth| (nth + 3 * (nth / 2), 1.0)).collect();
+    assert_eq!(odd(None, &rare), []);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::dataset::cache::RowSelection;
+use crate::{dataset::cache::RowSelection, question::filter::RowsLeftOut};
 
 /// Maximum number of cached orders; each holds at most a million row indices in memory.
 const ORDERS_MAX: usize = 4;
@@ -16,6 +16,8 @@ pub struct OrderedRows {
     pub places: RowSelection,
     /// All matching rows, unsorted, where `places` holds only the first of the sorted ones.
     pub unsorted: Option<RowSelection>,
+    /// Rows left out by the filter for want of a value; empty where they were not counted.
+    pub left_out: RowsLeftOut,
 }
 
 impl OrderedRows {
@@ -24,7 +26,7 @@ impl OrderedRows {
     }
 
     pub(in crate::question) fn complete(places: RowSelection) -> Self {
-        Self { places, unsorted: None }
+        Self { places, ..Self::default() }
     }
 
     /// Number of rows in the complete order.

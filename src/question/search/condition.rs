@@ -62,7 +62,7 @@ impl Find for ConditionMatch {
         compute_figures(&mut found, &slow, &[], snapshot, progress)?;
         for (_, row) in &found {
             // Candles without a pattern are a known absence, not a missing value.
-            let no_pattern = slow.names("best_pattern") && row.token.last_candle.is_some() && row.field("best_pattern").is_none();
+            let no_pattern = slow.names("best_pattern") && row.field("best_pattern").is_none() && !row.lacks("best_pattern");
             match slow.matches_or_unknown(|column| row.field(column)).or(no_pattern.then_some(false)) {
                 Some(true) => matched.holds.push(row.token.token_address),
                 Some(false) => {}

@@ -125,6 +125,13 @@ impl<'a> TokenRow<'a> {
         }
     }
 
+    /// Whether a column is empty for want of data: neither still to be computed, nor the pattern of candles that show none.
+    pub fn lacks(&self, column: &str) -> bool {
+        let known = !is_computed(column) || self.figures.as_deref().is_some_and(|figures| figures.has(column));
+        let no_pattern = column == "best_pattern" && self.token.last_candle.is_some();
+        known && !no_pattern && self.field(column).is_none()
+    }
+
     /// The value that sorting by the column compares.
     pub fn rank(&self, column: &str) -> Option<FieldValue<'a>> {
         match self.figures.as_deref().filter(|_| is_computed(column) && column != "recommendation") {

@@ -160,7 +160,7 @@ impl Find for ColumnScan {
         let columns = columns::of(table);
         let column = columns::find("column", &self.column, &columns)?;
         let grid = Grid::of(table);
-        let places = RowQuery { sort: Vec::new(), ..self.query.clone() }.matching_rows(table, &grid, progress)?;
+        let (places, _) = RowQuery { sort: Vec::new(), ..self.query.clone() }.matching_rows(table, &grid, progress)?;
         let reader = ColumnReader { grid: &grid, places: &places, column: column.name, progress };
         column_findings(table, column.kind, &reader, self.limit)
     }

@@ -24,7 +24,7 @@ use crate::{
     question::{
         Find,
         caches::OrderedRows,
-        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn},
+        filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, RowsLeftOut},
         order::Order,
         progress::Progress,
         snapshot::Snapshot,
@@ -65,10 +65,10 @@ impl RowQuery {
         self.filter.is_empty() && self.sort.is_empty()
     }
 
-    /// Row indices that match the filter, in table order.
-    pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<RowSelection> {
+    /// Rows that match the filter, in table order, and those left out for want of a value.
+    pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
         if self.filter.is_empty() {
-            return Ok(RowSelection::Run(0..grid.height()));
+            return Ok((RowSelection::Run(0..grid.height()), RowsLeftOut::default()));
         }
         filtered(grid, &self.filter, &self.columns_read(table), progress)
     }
@@ -86,7 +86,7 @@ impl RowQuery {
             progress.step(chunks[0] as u64, grid.height() as u64)?;
             let matching =
                 |&start: &usize| matching_in_chunk(grid, start..(start + CHUNK_ROWS).min(grid.height()), &self.filter, &columns_read);
-            found.par_extend(chunks.par_iter().flat_map_iter(matching));
+            found.par_extend(chunks.par_iter().flat_map_iter(|start| matching(start).map_or_else(Vec::new, |(matching, _)| matching)));
             if found.len() >= count {
                 break;
             }
@@ -117,6 +117,7 @@ impl RowQuery {
                     Some(count) => Ok(OrderedRows {
                         places: RowSelection::from(top_rows(table, by, &matching, count, step)?),
                         unsorted: Some(matching),
+                        ..OrderedRows::default()
                     }),
                 }
             }
@@ -131,8 +132,8 @@ impl Find for RowQuery {
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.table.name)?;
         let grid = Grid::of(table);
-        let matching = self.matching_rows(table, &grid, progress)?;
-        self.sorted(&grid, matching, Some(TOP_ROWS), progress)
+        let (matching, left_out) = self.matching_rows(table, &grid, progress)?;
+        Ok(OrderedRows { left_out, ..self.sorted(&grid, matching, Some(TOP_ROWS), progress)? })
     }
 }
 
@@ -142,7 +143,10 @@ impl Find for CompleteOrder {
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
         let table = super::known_table(snapshot, self.query.table.name)?;
         match &self.first.unsorted {
-            Some(unsorted) => self.query.sorted(&Grid::of(table), unsorted.clone(), None, progress),
+            Some(unsorted) => {
+                let complete = self.query.sorted(&Grid::of(table), unsorted.clone(), None, progress)?;
+                Ok(OrderedRows { left_out: self.first.left_out.clone(), ..complete })
+            }
             None => Ok(self.first.clone()),
         }
     }
@@ -202,12 +206,15 @@ fn list_text(column: &Column, row: usize) -> Option<String> {
     }
 }
 
-fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<RowSelection> {
+fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
+    let (mut left_out, mut counted) = (RowsLeftOut::of(filter), true);
+    // Rows of skipped chunks cannot be counted.
+    let may_lack = matches!(grid, Grid::Large(table) if filter.columns().any(|column| table.has_empty(column)));
     let mut places = RowSelectionWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
     for chunks in (0..count).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(BATCH_CHUNKS) {
-        let matching: Result<Vec<Vec<u32>>> = chunks
+        let matching: Result<Vec<Option<ChunkMatches>>> = chunks
             .par_iter()
             .map(|&start| {
                 progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
@@ -217,20 +224,30 @@ fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progres
                 Ok(matching)
             })
             .collect();
-        for place in matching?.into_iter().flatten() {
-            places.push(place)?;
+        for chunk in matching? {
+            let Some((rows, lacking)) = chunk else {
+                counted &= !may_lack;
+                continue;
+            };
+            left_out.add(&lacking);
+            for place in rows {
+                places.push(place)?;
+            }
         }
     }
-    Ok(places.finish()?)
+    Ok((places.finish()?, if counted { left_out } else { RowsLeftOut::default() }))
 }
 
-/// The matching rows of a chunk; skipped by its zone map where possible.
-fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Vec<u32> {
+/// Matching rows of a chunk, and those left out for want of a value.
+type ChunkMatches = (Vec<u32>, RowsLeftOut);
+
+/// The matching rows of a chunk; `None` if its zone map rules out a match.
+fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Option<ChunkMatches> {
     if !filter.may_match(|column| range(grid, column, rows.clone(), columns_read)) {
-        return Vec::new();
+        return None;
     }
     let names: Vec<&str> = columns_read.iter().map(|column| column.name).collect();
-    matching_in_frame(&grid.slice(rows.clone(), Some(&names)), &rows, filter, columns_read)
+    Some(matching_in_frame(&grid.slice(rows.clone(), Some(&names)), &rows, filter, columns_read))
 }
 
 /// The minimum and maximum of a large table's column in these rows (the zone map), where known without reading them.
@@ -246,17 +263,17 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterCo
     })
 }
 
-fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Vec<u32> {
-    let mut matching = Vec::new();
+fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> ChunkMatches {
+    let (mut matching, mut left_out) = (Vec::new(), RowsLeftOut::of(filter));
     for (place, row) in rows.clone().enumerate() {
         let values: Vec<(&FilterColumn, CellValue)> =
             columns_read.iter().map(|column| (column, in_frame(chunk, column.name, place))).collect();
         let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
-        if filter.matches(|name| found(name).and_then(|(column, value)| field(value, column.kind))) {
+        if filter.keeps(|name| found(name).and_then(|(column, value)| field(value, column.kind)), |_| true, &mut left_out) {
             matching.push(row as u32);
         }
     }
-    matching
+    (matching, left_out)
 }
 
 /// A cell as a filter value.
@@ -318,10 +335,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn rows_that_a_missing_value_alone_leaves_out_are_counted() {
+        let (frame, schema) = tokens();
+        for (text, sort, expected) in [
+            ("price>1", None, &[("price", 1)][..]),
+            ("price>1 holders<400", Some("symbol"), &[("price", 1)]),
+            ("holders>2 price>0", None, &[("holders", 1)]),
+            ("price>1 symbol:uni", None, &[]),
+            ("", Some("price"), &[]),
+        ] {
+            let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
+            let query = RowQuery { table: schema, filter, sort: sort.into_iter().map(Order::rising).collect() };
+            let rows = asked(&frame, &query, &Progress::default()).unwrap();
+            assert_eq!(rows.left_out.columns().collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
     fn found(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<Vec<usize>> {
+        asked(frame, query, progress).map(|shown| shown.places.iter().collect())
+    }
+
+    fn asked(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<OrderedRows> {
         let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(query.table) };
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
-        query.find(&snapshot, progress).map(|order| order.places.iter().collect())
+        query.find(&snapshot, progress)
     }
 
     #[test]

@@ -176,10 +176,10 @@ impl<'a> PageRequest<'a> {
         let cache = &self.snapshot.row_orders;
         let key = self.token_page.as_ref().map_or_else(|| self.key.clone(), |token_page| format!("{}\n{}", self.key, token_page.token()));
         let matching = match cache.get(&key) {
-            Some(OrderedRows { places, unsorted: None }) => return Ok(OrderedRows { places, unsorted: None }),
+            Some(order @ OrderedRows { unsorted: None, .. }) => return Ok(order),
             Some(order) if order.places.len() >= end => return Ok(order),
             Some(OrderedRows { unsorted: Some(matching), .. }) => matching,
-            None => self.query.matching_rows(&self.table, &self.grid, progress)?,
+            None => self.query.matching_rows(&self.table, &self.grid, progress)?.0,
         };
         let count = Some(end.max(TOP_ROWS_MIN).next_power_of_two()).filter(|_| end <= TOP_ROWS_MAX);
         let order = self.query.sorted(&self.grid, matching, count, progress)?;

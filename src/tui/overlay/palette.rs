@@ -89,7 +89,7 @@ impl CommandPalette {
         self.entries.extend(tokens.iter().map(|token| Entry {
             name: text::clean(token.symbol.as_deref().unwrap_or("–")).into_owned(),
             note: format!("{}  {}", text::clean(token.name.as_deref().unwrap_or_default()), token.token_address.short()),
-            right: format::price(token.price),
+            right: format!("{}{}", if token.is_stale() { "stale " } else { "" }, format::price(token.price)),
             command: Command::Select(token.token_address),
             synonyms: "",
         }));

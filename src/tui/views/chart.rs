@@ -27,7 +27,7 @@ use crate::{
     dataset::{address::Address, time::Time},
     question::{
         Question,
-        candles::CandlesQuestion,
+        candles::{CandlesQuestion, TokenCandles},
         indicators::IndicatorsQuestion,
         patterns::{Explain, PatternsQuestion},
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
@@ -293,7 +293,7 @@ impl ChartView {
             }
             return;
         }
-        let chart = draw_stale(buffer, chart, context);
+        let chart = draw_stale(self.candles.answer(), buffer, chart, context);
         let (chart, legend) = self.room_for_legend(chart);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.trendline.answer().filter(|_| self.choices.lines);
@@ -374,6 +374,11 @@ impl ChartView {
         if self.sheet.is_empty() {
             return format!("{symbol} · {frame} · {count}");
         }
+        // Candles of two lengths, maybe of two sources, in one chart.
+        let (frame, count) = match answer.made {
+            Some((made, from)) => (&*format!("{frame}+{from}"), format!("{count}, {} made of {from}", format::count(made as u64))),
+            None => (frame, count),
+        };
         let title = Title {
             symbol: &symbol,
             frame,
@@ -445,13 +450,17 @@ impl ChartView {
     }
 }
 
-/// Draws a warning if the token's candles end long before others'; returns the remaining area.
-fn draw_stale(buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
-    let Some((last, behind)) = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?))) else {
-        return area;
+/// Draws a warning if the token's candles, or those of the timeframe, end long before others'; returns the remaining area.
+fn draw_stale(answer: Option<&TokenCandles>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
+    let of_token = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last.start, last.behind?)));
+    let of_frame = answer.and_then(|answer| Some((answer.timeframe, answer.stale?)));
+    let (start, behind, frame) = match (of_token, of_frame) {
+        (Some((start, behind)), _) => (start, behind, String::new()),
+        (None, Some((frame, (start, behind)))) => (start, behind, format!("{frame} ")),
+        (None, None) => return area,
     };
-    let (start, age) = (format::candle_time(last.start), format::age(behind));
-    let says = format!("stale: the last candle is of {start}, {age} before the newest in the dataset");
+    let (start, age) = (format::candle_time(start), format::age(behind));
+    let says = format!("stale: the last {frame}candle is of {start}, {age} before the newest in the dataset");
     put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
     Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
 }

@@ -114,6 +114,7 @@ impl View for GrowthView {
             notes: &[days],
             shown: self.list.len() as u64,
             total: ranking.len() as u64,
+            left_out: self.list.left_out(),
             nouns: ["token ranked", "tokens ranked"],
         };
         line.draw(buffer, area, context);

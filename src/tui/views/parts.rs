@@ -9,7 +9,7 @@ use crate::{
     dataset::{TableState, address::Address},
     document::tone_of_score,
     question::{
-        filter::FieldValue,
+        filter::{FieldValue, RowsLeftOut},
         search::row::{self, TokenRow},
         timeframes::TIMEFRAMES,
     },
@@ -28,6 +28,7 @@ pub(super) struct ListLine<'a> {
     pub(super) notes: &'a [String],
     pub(super) shown: u64,
     pub(super) total: u64,
+    pub(super) left_out: &'a RowsLeftOut,
     /// `token` and `tokens`, for an unfiltered list.
     pub(super) nouns: [&'a str; 2],
 }
@@ -36,10 +37,11 @@ impl ListLine<'_> {
     pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let counts = if self.filter.is_empty() && self.shown == self.total {
-            format!("{} ", many(self.total, self.nouns[0], self.nouns[1]))
+            many(self.total, self.nouns[0], self.nouns[1])
         } else {
-            format!("{} of {} ", format::count(self.shown), format::count(self.total))
+            format!("{} of {}", format::count(self.shown), format::count(self.total))
         };
+        let counts = format!("{} ", with_left_out(counts, self.left_out, usize::from(area.width / 2)));
         put_right(buffer, Rect { height: 1.min(area.height), ..area }, 0, &counts, theme.dim());
         let room = Rect { width: area.width.saturating_sub(text::width(&counts) as u16 + 2), ..area };
         let mut x = 1 + put(buffer, room, 1, 0, "/ ", if self.filter.is_empty() { theme.dim() } else { theme.accent() });
@@ -51,6 +53,23 @@ impl ListLine<'_> {
         for note in self.notes {
             x += 3 + put(buffer, room, x + 3, 0, note, theme.dim());
         }
+    }
+}
+
+/// `12 of 80 · 31 have no age, 4 no score`: the note of a list with the rows its filter left out for want of a value; as one number if that
+/// takes more than `room` cells.
+pub(super) fn with_left_out(note: String, left_out: &RowsLeftOut, room: usize) -> String {
+    let have = |rows: u64| if rows == 1 { "has" } else { "have" };
+    let say = |(nth, (name, rows)): (usize, (&str, u64))| {
+        let verb = if nth == 0 { format!(" {}", have(rows)) } else { String::new() };
+        format!("{}{verb} no {name}", format::count(rows))
+    };
+    let each = left_out.columns().enumerate().map(say).collect::<Vec<_>>().join(", ");
+    let whole = format!("{note} · {each}");
+    match left_out.rows() {
+        0 => note,
+        _ if text::width(&whole) <= room => whole,
+        rows => format!("{note} · {} {} no value", format::count(rows), have(rows)),
     }
 }
 
@@ -150,6 +169,17 @@ pub(super) fn changed(percent: Option<f64>) -> Cell {
     Cell::new(change(percent), percent.map_or(Role::Dim, role_of_change))
 }
 
+/// Lag of the last candle behind the newest in the dataset in milliseconds, if it is too old to be live.
+pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
+    token.last_candle.and_then(|last| last.behind)
+}
+
+/// A price in a list, dim if stale.
+pub(super) fn price(price: Option<f64>, stale: Option<i64>) -> Cell {
+    let text = format::price(price);
+    if stale.is_some() && price.is_some() { Cell::new(text, Role::Dim) } else { Cell::figure(text) }
+}
+
 /// The colour of the change's arrow.
 pub(super) fn role_of_change(percent: f64) -> Role {
     match percent {
@@ -208,6 +238,7 @@ pub(super) fn low_bar(share: f64, cells: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::filter::{self, ColumnKind, FilterColumn};
 
     #[test]
     fn bars_are_seen_however_small_and_never_too_long() {
@@ -216,6 +247,22 @@ mod tests {
             assert_eq!(low_bar(share, 4), expected, "{share}");
         }
         assert_eq!(low_bar(0.5, 0), "");
+    }
+
+    #[test]
+    fn a_list_tells_how_many_rows_have_no_value() {
+        let columns =
+            [FilterColumn::new("age", ColumnKind::Number, &[]), FilterColumn::new("securityScore", ColumnKind::Number, &["score"])];
+        let filter = filter::parse("age<90 score>50", &columns).unwrap();
+        let mut left_out = RowsLeftOut::of(&filter);
+        let mut seen = Vec::new();
+        for row in [(Some(3.0), Some(60.0)), (None, Some(60.0)), (None, None), (None, Some(9.0))] {
+            let field = |column: &str| if column == "age" { row.0 } else { row.1 }.map(FieldValue::Number);
+            filter.keeps(field, |_| true, &mut left_out);
+            seen.push(with_left_out("1 of 4".to_owned(), &left_out, 40));
+        }
+        assert_eq!(seen, ["1 of 4", "1 of 4 · 1 has no age", "1 of 4 · 2 have no age, 1 no score", "1 of 4 · 2 have no age, 1 no score"]);
+        assert_eq!(with_left_out("1 of 4".to_owned(), &left_out, 30), "1 of 4 · 2 have no value");
     }
 
     #[test]
@@ -238,6 +285,7 @@ mod tests {
         for (value, shown) in cases {
             assert_eq!(exact(value), shown);
         }
+        assert_eq!((price(Some(2.0), None), price(Some(2.0), Some(1)).pieces[0].1), (Cell::figure("2.0000".to_owned()), Role::Dim));
         assert_eq!((change(Some(-38.24)), change(None)), ("▼ 38.2".to_owned(), "–".to_owned()));
     }
 }

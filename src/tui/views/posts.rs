@@ -207,7 +207,14 @@ impl PostsView {
         });
         let shown = self.pages.total() as u64;
         let total = posts.map_or(shown, |posts| posts as u64);
-        let line = ListLine { filter: self.list.filter_text(), notes: &[whose], shown, total, nouns: ["post", "posts"] };
+        let line = ListLine {
+            filter: self.list.filter_text(),
+            notes: &[whose],
+            shown,
+            total,
+            left_out: self.list.left_out(),
+            nouns: ["post", "posts"],
+        };
         line.draw(buffer, area, context);
     }
 }

@@ -2,12 +2,13 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::parts::symbol_of;
+use super::parts::{stale, summary, symbol_of};
 use crate::{
     analysis::frames::CandleVec,
     dataset::address::Address,
     question::candles::{Candle, CandlesQuestion},
     tui::{
+        format,
         view::{Context, ViewQuestion},
         widgets::{
             candles::{ChartData, render},
@@ -51,7 +52,9 @@ impl Price {
         }
         self.wanted = wanted;
         let Some(token) = self.token.filter(|_| wanted) else { return };
-        let title = format!("{} · 1d", symbol_of(context, &token));
+        let behind =
+            summary(context, &token).and_then(stale).map_or_else(String::new, |behind| format!(" · stale: {} behind", format::age(behind)));
+        let title = format!("{} · 1d{behind}", symbol_of(context, &token));
         let progress = self.asked.progress().map(|_| None);
         let rule = Panel { note: "3 opens the chart", progress, ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);

@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::sheet::trend;
 use crate::{
     analysis::{
-        patterns::{Direction, Pattern, PatternDetail},
+        patterns::{Direction, Pattern, PatternDetail, TradeAction},
         trendlines::{TrendlineAnswer, trend::TrendMeasure},
     },
     dataset::time::Time,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Rows of the card, without its title.
-pub(super) const ROWS: u16 = 12;
+pub(super) const ROWS: u16 = 13;
 /// Columns of the figures and of their notes.
 const FIGURE: u16 = 13;
 const NOTE: u16 = 23;
@@ -38,6 +38,8 @@ pub(super) const TARGET: &str = "target ";
 /// The data of the card.
 pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
+    /// What all patterns together advise.
+    pub action: TradeAction,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
     pub part: CardPart,
@@ -142,6 +144,11 @@ impl Card<'_> {
             plain("to", format::candle_time(detail.end_time), format!("{candles} candles")),
             plain("pivots", pivots, String::new()),
             self.record(roomy),
+            plain(
+                "advice",
+                words::of(&self.action),
+                format!("{}adds {:+.2}", if roomy { "this " } else { "" }, detail.action_contribution),
+            ),
             plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), format::candle_time), note("the last candle")),
         ]
     }

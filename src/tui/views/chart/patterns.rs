@@ -20,6 +20,7 @@ use crate::{
         track_record::{TrackRecord, TrackRecordQuestion},
     },
     tui::{
+        format,
         keymap::Action,
         list::{Field, Fields, List, ListEvent, ListFrame},
         text,
@@ -41,14 +42,16 @@ const NOTE_FRAME: usize = 9;
 const BESIDE_WIDTH: u16 = 118;
 /// From this height the list is drawn below a chart that is too narrow for a list beside it.
 const BELOW_HEIGHT: u16 = 34;
-/// Maximum number of rows of the list below the chart, with its title and its header.
-const BELOW_ROWS: u16 = 8;
+/// Maximum number of rows of the list below the chart, with its title, the deciding patterns and its header.
+const BELOW_ROWS: u16 = 9;
 /// Minimum number of rows of the list while reasons are shown below it.
 const LIST_ROWS: u16 = 5;
+/// From this height the first row names the patterns that decide the action.
+const ADVICE_FROM: u16 = 5;
 /// From this height the card is drawn below the list.
 const CARD_BELOW: u16 = 20;
 /// Minimum number of rows of the chart above the card; with fewer, only the card is drawn.
-const CHART_ROWS: u16 = 7;
+const CHART_ROWS: u16 = 6;
 
 struct PatternFields;
 
@@ -272,7 +275,7 @@ impl ChartPatterns {
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             Rect { height: BELOW_HEIGHT.., .. } => {
-                let rows = (self.list.len() as u16).saturating_add(2).clamp(4, BELOW_ROWS);
+                let rows = (self.list.len() as u16).saturating_add(3).clamp(4, BELOW_ROWS);
                 (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
             }
             _ => {
@@ -309,6 +312,7 @@ impl ChartPatterns {
             panel::failure(body, buffer, context.theme, &problem.detail);
             return;
         }
+        let body = self.draw_reasons(buffer, body, context);
         // With enough space, the chosen pattern's card is drawn below the list.
         let more = body.height >= CARD_BELOW && !self.list.is_empty();
         let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
@@ -328,6 +332,16 @@ impl ChartPatterns {
         }
     }
 
+    /// Names the deciding patterns in the first line; returns the remaining area.
+    fn draw_reasons(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
+        let Some(answer) = self.asked.answer().filter(|answer| !answer.patterns.is_empty() && body.height >= ADVICE_FROM) else {
+            return body;
+        };
+        let says = reasons(answer, usize::from(body.width.saturating_sub(2)));
+        put(buffer, body, 1, 0, &says, context.theme.dim());
+        Rect { y: body.y + 1, height: body.height - 1, ..body }
+    }
+
     fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
         let Some((pattern, answer)) = self.chosen().zip(self.asked.answer()) else { return };
         let asked = self.asked.question();
@@ -341,7 +355,7 @@ impl ChartPatterns {
             PatternFocus::Explained => CardPart::Whole,
             PatternFocus::Reasons => CardPart::Reasons,
         };
-        let card = Card { pattern, as_of: answer.as_of, trendline, part, record };
+        let card = Card { pattern, action: answer.recommended_action, as_of: answer.as_of, trendline, part, record };
         card.draw(buffer, area, context);
         self.cut = !card.has_room(area);
     }
@@ -370,6 +384,10 @@ impl ChartPatterns {
         let verdict = self.verdict();
         let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
         let (alone, advised) = (card(cells), card(cells.saturating_sub(tail)));
+        // The deciding patterns, if there is room beside everything else.
+        let decided = format!(" · {}", reasons(answer, usize::MAX));
+        let more = text::width(&decided) - text::width(&advice);
+        let advice = if text::width(&place) + text::width(&advised) + tail + more <= cells { decided } else { advice };
         if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &alone, None) }
     }
 
@@ -383,6 +401,24 @@ impl ChartPatterns {
         let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
     }
+}
+
+/// `Buy: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64 +1`: as many of the deciding patterns as fit, by descending contribution.
+fn reasons(answer: &PatternsAnswer, cells: usize) -> String {
+    let named = |pattern: &Pattern| {
+        let arrow = format::direction(pattern.projected_movement);
+        format!("{arrow} {} {:.2}", words::shown(pattern.name.word()), pattern.confidence)
+    };
+    let (advice, named) = (words::of(&answer.recommended_action), answer.deciding().map(named).collect::<Vec<_>>());
+    if named.is_empty() {
+        return format!("{advice}: every pattern is over or long past");
+    }
+    let text = |count: usize| {
+        let others = named.len() - count;
+        let others = if others > 0 { format!(" +{others}") } else { String::new() };
+        format!("{advice}: {}{others}", named[..count].join(", "))
+    };
+    (1..=named.len()).rev().map(text).find(|text| text::width(text) <= cells).unwrap_or_else(|| text(1))
 }
 
 fn says_buy(answer: &PatternsAnswer) -> bool {

@@ -106,7 +106,12 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
     assert!(shown.contains("Double bottom") && shown.contains("◆"), "{shown}");
     stage.act(&mut view, Action::Reversals);
     let without = stage.text(&mut view, 140, 38);
-    assert!(!without.contains("Double ") && without.contains("patterns · no reversals"), "{without}");
+    let listed = without.lines().filter(|line| line.contains("Double ")).collect::<Vec<_>>();
+    assert!(without.contains("patterns · no reversals"), "{without}");
+    assert!(
+        matches!(listed[..], [advice] if advice.contains("Strong buy: ▲ Double bottom 0.99")),
+        "the advice alone tells of it\n{without}"
+    );
     let mut again = ChartView::default();
     again.restore(&view.save());
     assert_eq!(again.save(), view.save());
@@ -220,6 +225,55 @@ fn a_token_whose_candles_ended_long_ago_says_so() {
         let text = stage.text(&mut view, 80, 20);
         assert_eq!(text.contains("stale: the last candle is of 2025-04-26, 4d before the newest in the dataset"), stale, "{text}");
         stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn a_timeframe_whose_candles_ended_long_ago_says_so() {
+    let day = |i: usize| candle(i, [level(i), level(i) + 0.03, level(i) - 0.03, level(i)]);
+    let hours = (0..48).map(|i| {
+        let mut hour = day(10 + i / 24);
+        (hour["interval"], hour["timestamp"]) = (json!("1h"), json!((20_010 * 24 + i as i64) * DAY_MS / 24));
+        hour
+    });
+    let rows: Vec<Value> = (0..30).map(day).chain(hours).collect();
+    let (mut stage, mut view) = (stage(&rows), ChartView::default());
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        let text = stage.text(&mut view, 100, 20);
+        let line = text.lines().find(|line| line.contains("stale:")).map(|line| line.trim().to_owned());
+        told.push((view.frame(), line));
+        stage.act(&mut view, Action::Timeframe);
+    }
+    let says = |frame: &str, time: &str, age: &str| {
+        Some(format!("stale: the last {frame} candle is of 2024-10-{time}, {age} before the newest in the dataset"))
+    };
+    let expected = [("1d", None), ("1w", None), ("1h", says("1h", "15 23:00", "2w")), ("4h", says("4h", "15 20:00", "2w"))];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn candles_of_two_lengths_are_named_in_the_title() {
+    let day = |i: usize| candle(i, [level(i), level(i) + 0.03, level(i) - 0.03, level(i)]);
+    let hour = |i: usize| {
+        let mut hour = day(i / 24);
+        (hour["interval"], hour["timestamp"]) = (json!("1h"), json!(20_000 * DAY_MS + i as i64 * DAY_MS / 24));
+        hour
+    };
+    let hours = |days: std::ops::Range<usize>| (days.start * 24..days.end * 24).map(hour);
+    for (rows, mixed) in [
+        ((0..30).map(day).chain(hours(28..35)).collect::<Vec<_>>(), true),
+        ((0..30).map(day).chain(hours(10..30)).collect(), false),
+        (hours(0..35).collect(), false),
+    ] {
+        let (stage, mut view) = (stage(&rows), ChartView::default());
+        for (width, says) in [(140, "DBL · 1d+1h · 35 candles, 5 made of 1h ─ "), (80, "DBL · 1d+1h ─ ")] {
+            // Without the patterns beside it there is room.
+            view.patterns.shown = false;
+            let text = stage.text(&mut view, width, 30);
+            assert_eq!(text.contains(says), mixed, "{text}");
+            assert_eq!(text.contains("1d+1h"), mixed, "{text}");
+        }
     }
 }
 

@@ -12,13 +12,14 @@ use ratatui::{
 
 use super::ROLES;
 use crate::{
+    analysis::market::TokenSummary,
     dataset::chain::Chain,
     question::compare::{Comparison, Correlation},
     tui::{
         format, text,
         theme::Role,
         view::Context,
-        views::parts::summary,
+        views::parts::{role_of, role_of_score, score_text, summary},
         widgets::{
             candles::{Scale, decimals},
             put, put_right,
@@ -29,6 +30,13 @@ use crate::{
 /// From this width the legend is drawn beside the chart, else below it.
 const BESIDE: u16 = 100;
 const LEGEND_WIDTH: u16 = 44;
+/// Figures beside a token in the legend, and their cells.
+const FIGURES: [(&str, u16); 3] = [("cap", 7), ("vol", 8), ("score", 7)];
+/// Cells of all figures.
+const FIGURES_WIDTH: u16 = 22;
+/// The figures of more than `FEW` tokens are drawn beside the legend from this width on, else below it.
+const WIDE: u16 = 140;
+const FEW: usize = 6;
 /// Minimum number of rows of the chart above the legend, if available.
 const CHART_ROWS: u16 = 5;
 /// Width of the axis at the left, and of the letters at the right.
@@ -46,8 +54,10 @@ fn role(nth: usize) -> Role {
 /// Draws the comparison; returns the plot area.
 pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     let (chart, legend) = if area.width >= BESIDE {
-        let chart = Rect { width: area.width - LEGEND_WIDTH - 2, ..area };
-        (chart, Rect { x: chart.right() + 2, width: LEGEND_WIDTH, ..area })
+        let wide = area.width >= WIDE && answer.tokens.len() > FEW;
+        let width = LEGEND_WIDTH + if wide { FIGURES_WIDTH } else { 0 };
+        let chart = Rect { width: area.width - width - 2, ..area };
+        (chart, Rect { x: chart.right() + 2, width, ..area })
     } else {
         // Time, tokens, an empty line, the title of the correlations and one line of them.
         let height = (answer.tokens.len() as u16 + 4).min(area.height.saturating_sub(CHART_ROWS).max(area.height / 2));
@@ -170,7 +180,46 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
         let which = [format!("{chain} {short}"), chain].into_iter().find(|which| text::width(which) <= room).unwrap_or_default();
         put(buffer, area, from, y, &which, theme.dim());
     }
-    (answer.tokens.len() as u16 + 2).min(area.height)
+    let rows = answer.tokens.len() as u16 + 2;
+    // Beside the legend, else below it with the letters again.
+    let used = if area.width >= LEGEND_WIDTH + FIGURES_WIDTH {
+        figures(answer, buffer, Rect { x: area.x + LEGEND_WIDTH, width: FIGURES_WIDTH, ..area }, context);
+        rows
+    } else {
+        let below = Rect { y: area.y + rows.min(area.height), height: area.height.saturating_sub(rows), ..area };
+        for nth in 0..answer.tokens.len() {
+            put(buffer, below, 0, nth as u16 + 1, &letter(nth).to_string(), theme.style(role(nth)));
+        }
+        figures(answer, buffer, below, context);
+        2 * rows
+    };
+    used.min(area.height)
+}
+
+/// Each token's market cap, volume and security score, as Tokens has them: the score where it was worked out before.
+fn figures(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    let right_of = |nth: usize| Rect { width: FIGURES[..=nth].iter().map(|(_, width)| width).sum::<u16>().min(area.width), ..area };
+    for (nth, (title, _)) in FIGURES.iter().enumerate() {
+        put_right(buffer, right_of(nth), 0, &title.to_uppercase(), theme.dim());
+    }
+    for (y, token) in (1..area.height).zip(&answer.tokens) {
+        let summary = summary(context, &token.token_address);
+        let money = |value: Option<f64>| {
+            let text = format::human(value);
+            let role = if summary.is_some_and(TokenSummary::is_stale) { Role::Dim } else { role_of(&text) };
+            (text, role)
+        };
+        let told = context.snapshot.and_then(|snapshot| snapshot.security.summary(&token.token_address));
+        let score = told.map_or_else(
+            || (format::MISSING.to_owned(), Role::Dim),
+            |told| (score_text(told.score, told.recommendation), role_of_score(told.score, told.recommendation)),
+        );
+        let all = [money(summary.and_then(|token| token.market_cap)), money(summary.and_then(|token| token.volume_24h)), score];
+        for (nth, (text, role)) in all.into_iter().enumerate() {
+            put_right(buffer, right_of(nth), y, &text, theme.style(role));
+        }
+    }
 }
 
 fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

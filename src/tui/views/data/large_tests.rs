@@ -163,6 +163,22 @@ fn every_row_is_exported_as_the_source_has_it_filtered_and_sorted() {
 }
 
 #[test]
+fn rows_without_a_value_are_counted_where_all_of_them_were_read() {
+    let mut bench = bench();
+    let missing = source().iter().filter(|row| row.3.is_none()).count() as u64;
+    let cases = [("volume>0", missing), ("volume>0 close<0", 0), ("close>200", 0), ("volume>999999999", 0)];
+    for (filter, expected) in cases {
+        for sort in [None, Some(("close", true)), Some(("token_address", true))] {
+            bench.show(filter, sort, true);
+            assert_eq!(bench.rows().left_out(), expected, "{filter} {sort:?}");
+        }
+    }
+    bench.show("volume>0", None, true);
+    let shown = bench.stage.text_now(&mut bench.view, 120, 20);
+    assert!(shown.contains(&format!(" · {} have no volume", crate::tui::format::count(missing))), "{shown}");
+}
+
+#[test]
 fn an_export_can_be_stopped_while_the_order_is_made_and_while_it_is_written() {
     let mut bench = bench();
     let folder = tempfile::tempdir().expect("a folder");

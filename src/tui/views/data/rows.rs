@@ -12,7 +12,10 @@ use crossterm::event::MouseEvent;
 use serde_json::Value as Json;
 
 use self::remote::RemoteRows;
-use super::{super::many, cells};
+use super::{
+    super::{many, parts::with_left_out},
+    cells,
+};
 use crate::{
     dataset::{
         Table as DataTable,
@@ -240,6 +243,11 @@ impl RowsPane {
     }
 
     #[cfg(test)]
+    pub(super) fn left_out(&self) -> u64 {
+        self.order.left_out.rows()
+    }
+
+    #[cfg(test)]
     pub(super) fn has_only_top_rows(&self) -> bool {
         self.order.unsorted.is_some()
     }
@@ -360,14 +368,15 @@ impl RowsPane {
         target
     }
 
-    /// `1,204 of 64,000 rows`.
-    fn note(&self) -> String {
+    /// `1,204 of 64,000 rows · 12 have no volume`.
+    fn note(&self, width: u16) -> String {
         let all = many(self.height() as u64, "row", "rows");
         let (shown, total) = (format::count(self.list.len() as u64), format::count(self.order.total() as u64));
-        match self.order.total() {
+        let note = match self.order.total() {
             _ if self.order.unsorted.is_some() => format!("the first {shown} of {total} rows in order"),
             count if count != self.height() => format!("{total} of {all}"),
             _ => all,
-        }
+        };
+        with_left_out(note, &self.order.left_out, usize::from(width / 2))
     }
 }

@@ -12,11 +12,10 @@ use crate::{
         search::row::{self, TokenRow},
     },
     tui::{
-        format,
         list::{Field, Fields, ListRow, Value},
         theme::Role,
         view::Context,
-        views::parts::{change, changed, float, low, low_bar, token_texts},
+        views::parts::{change, changed, float, low, low_bar, price, stale, token_texts},
         widgets::{
             sparkline::sparkline,
             table::{Cell, TableColumn},
@@ -52,7 +51,10 @@ macro_rules! moved {
         const OF: fn(&TokenSummary) -> Option<f64> = $of;
         F::figure($key, $title, 6, 81, |row| row.token.and_then(OF).into())
             .aliases(&[$title])
-            .cell(|row, _| changed(row.token.and_then(OF)))
+            .cell(|row, _| match row.token.and_then(stale) {
+                Some(_) if $key == "price_change_24h" => Cell::new("stale", Role::Dim),
+                _ => changed(row.token.and_then(OF)),
+            })
             .unit("%")
             .decimal()
             .member("")
@@ -94,7 +96,7 @@ impl Fields for RankingFields {
         }),
         F::figure("market_cap", "cap", 6, 140, |row| row.entry.market_cap.into()).aliases(&["cap", "mcap"]),
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())
-            .cell(|row, _| Cell::figure(format::price(row.entry.price)))
+            .cell(|row, _| price(row.entry.price, row.token.and_then(stale)))
             .decimal(),
         F::figure("volume_24h", "vol", 6, 84, |row| token_value(*row, "volume_24h")).aliases(&["vol", "volume"]).member("").optional(),
         F::figure("liquidity", "liq", 6, 83, |row| token_value(*row, "liquidity")).aliases(&["liq"]).member("").optional(),

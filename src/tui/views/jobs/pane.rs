@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    super::{inset, many},
+    super::{inset, many, parts::with_left_out},
     JobsView,
     rows::{self, TaskRow},
 };
@@ -61,6 +61,7 @@ impl JobsView {
             (shown, total) if shown == total => many(total, "job", "jobs"),
             (shown, total) => format!("{} of {}", format::count(shown), many(total, "job", "jobs")),
         };
+        note = with_left_out(note, self.list.left_out(), usize::from(area.width / 2));
         for (n, word) in [(running, "running"), (queued, "queued")] {
             if n > 0 {
                 note = format!("{note} · {n} {word}");

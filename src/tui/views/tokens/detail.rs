@@ -6,15 +6,11 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::list;
 use crate::{
     analysis::{
-        growth::{WINDOW_DAYS_DEFAULT, WhaleTrend, growth},
+        growth::WhaleTrend,
         market::TokenSummary,
         token::{Kol, TokenDetail},
     },
-    dataset::{
-        chain::Chain,
-        rows::Post,
-        time::{DAY_MS, Day},
-    },
+    dataset::{chain::Chain, rows::Post},
     error::Problem,
     question::{Question, token::TokenQuestion},
     tui::{
@@ -23,7 +19,7 @@ use crate::{
         theme::Role,
         view::Context,
         views::{
-            parts::{exact, float, low_bar, missing_table, role_of},
+            parts::{exact, float, low_bar, missing_table, role_of, stale},
             waiting,
         },
         widgets::{
@@ -38,9 +34,6 @@ const TWO_COLUMNS_WIDTH: u16 = 76;
 const TWO_COLUMNS_HEIGHT: u16 = 28;
 /// Width of a label.
 const LABEL: u16 = 12;
-
-/// Days by which a holder count may precede the last candle without showing its date.
-const COUNT_FRESH_DAYS: i64 = 7;
 
 /// The data of the panel.
 pub(super) struct DetailContent<'a> {
@@ -88,14 +81,15 @@ struct Figure {
     label: &'static str,
     value: String,
     role: Role,
-    exact: String,
+    /// The fullest of them that fits.
+    exact: Vec<String>,
     exact_role: Role,
 }
 
 impl Figure {
     fn new(label: &'static str, value: String, exact: String) -> Self {
         let role = role_of(&value);
-        let exact = if exact == value || exact == MISSING { String::new() } else { exact };
+        let exact = if exact == value || exact == MISSING { Vec::new() } else { vec![exact] };
         Self { label, value, role, exact, exact_role: Role::Dim }
     }
 
@@ -107,16 +101,16 @@ impl Figure {
         Self::new(label, format::human(value), format::exact(value))
     }
 
-    fn noted(self, note: String, role: Role) -> Self {
-        Self { exact: note, exact_role: role, ..self }
+    fn noted(self, notes: Vec<String>, role: Role) -> Self {
+        Self { exact: notes, exact_role: role, ..self }
     }
 
     fn draw(&self, buffer: &mut Buffer, area: Rect, y: u16, context: &Context<'_>) {
         let theme = context.theme;
         put(buffer, area, 0, y, self.label, theme.dim());
         let used = put(buffer, area, LABEL, y, &self.value, theme.style(self.role));
-        if LABEL + used + 2 + text::width(&self.exact) as u16 <= area.width {
-            put_right(buffer, area, y, &self.exact, theme.style(self.exact_role));
+        if let Some(exact) = self.exact.iter().find(|exact| LABEL + used + 2 + text::width(exact) as u16 <= area.width) {
+            put_right(buffer, area, y, exact, theme.style(self.exact_role));
         }
     }
 
@@ -174,14 +168,18 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         Some(value) => (format!("{}  {days}", format::change(Some(value))), context.theme.by_sign(value)),
         None => (String::new(), Role::Dim),
     };
-    let (day, day_role) = match list::stale(summary) {
+    let (day, day_role) = match stale(summary) {
         Some(behind) => (format!("stale: {} behind", format::age(behind)), Role::Warning),
         None => change(summary.price_change_24h, "24h"),
     };
     let (week, week_role) = change(summary.holders_growth, "7d");
-    let (week, week_role) = match summary.holders_growth.and(counted_long_ago(summary, context)) {
-        Some(day) => (format!("{week} to {day}"), Role::Dim),
-        None => (week, week_role),
+    let (week, week_role) = match summary.last_count.filter(|count| count.old && summary.holders_growth.is_some()) {
+        // Never without its day.
+        Some(count) => {
+            let (day, change) = (format!("to {}", count.day), format::change(summary.holders_growth));
+            (vec![format!("{week} {day}"), format!("{change} {day}"), day], Role::Dim)
+        }
+        None => (vec![week], week_role),
     };
     let usd = |value: Option<f64>, text: String| if value.is_some() { format!("{text} USD") } else { text };
     let exact_price = format::exact(summary.price);
@@ -189,19 +187,11 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     let rounded = format::price(summary.price);
     let price = if (rounded.len()..=14).contains(&exact_price.len()) { exact_price } else { rounded };
     vec![
-        Figure::new("price", usd(summary.price, price), String::new()).noted(day, day_role),
+        Figure::new("price", usd(summary.price, price), String::new()).noted(vec![day], day_role),
         Figure::money("market cap", summary.market_cap),
         Figure::money("supply", supply),
         Figure::new("holders", exact(summary.holders), String::new()).noted(week, week_role),
     ]
-}
-
-/// The day of the last holder count, if the token's candles continue for more than `COUNT_FRESH_DAYS` after it.
-fn counted_long_ago(summary: &TokenSummary, context: &Context<'_>) -> Option<Day> {
-    let counts = context.snapshot?.dataset.holder_counts_of(&summary.token_address);
-    let counted = growth(counts, WINDOW_DAYS_DEFAULT)?.last;
-    let candles_end = summary.last_candle?.start;
-    (candles_end.0 - counted.start().0 > COUNT_FRESH_DAYS * DAY_MS).then_some(counted)
 }
 
 fn social_figures(detail: Option<&TokenDetail>) -> [Figure; 6] {

@@ -3,14 +3,17 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{TokensView, detail, rows};
-use crate::tui::{
-    list::{ListFrame, Listing},
-    view::Context,
-    views::{
-        parts::{ListLine, missing_table, say, summary},
-        token_list::TokenList,
+use crate::{
+    question::search::row::is_computed,
+    tui::{
+        list::{ListFrame, Listing},
+        view::Context,
+        views::{
+            parts::{ListLine, missing_table, say, summary},
+            token_list::TokenList,
+        },
+        words,
     },
-    words,
 };
 
 impl TokensView {
@@ -43,12 +46,14 @@ impl TokensView {
         if self.choices.watched_only {
             notes.push("★ watchlist".to_owned());
         }
-        notes.extend(self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens)));
+        let judged: Vec<&str> = self.list.filter().columns().filter(|column| is_computed(column)).collect();
+        notes.extend(self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens), &judged));
         let line = ListLine {
             filter: self.list.filter_text(),
             notes: &notes,
             shown: self.list.len() as u64,
             total: total as u64,
+            left_out: self.list.left_out(),
             nouns: ["token", "tokens"],
         };
         line.draw(buffer, area, context);

@@ -211,13 +211,19 @@ impl FigureStore {
         self.task = None;
     }
 
-    /// The note beside the filter: progress, or the error.
-    pub(super) fn note(&self, tokens: &[TokenSummary]) -> Option<String> {
+    /// The note beside the filter: progress, or the error; if stopped, also for how many tokens a filter on the figures `judged` is
+    /// undecided.
+    pub(super) fn note(&self, tokens: &[TokenSummary], judged: &[&str]) -> Option<String> {
         let so_far = || {
             let done = tokens.len() - self.missing(tokens);
             format!("computed {} of {}, Esc stops", format::count(done as u64), format::count(tokens.len() as u64))
         };
-        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(|| (!self.all.is_empty()).then(so_far))
+        let stopped = || {
+            let unknown = tokens.iter().filter(|token| self.lacks(&token.token_address, judged)).count();
+            (unknown > 0).then(|| format!("{} not computed", format::count(unknown as u64)))
+        };
+        let going = || if self.all.is_empty() { stopped() } else { Some(so_far()) };
+        self.problem.as_ref().map(|problem| format!("! {problem}")).or_else(going)
     }
 }
 

@@ -15,11 +15,10 @@ use crate::{
         search::row::{self, TokenRow},
     },
     tui::{
-        format,
         list::{Field, Fields, ListRow, Value},
         theme::Role,
         view::Context,
-        views::parts::{changed, low, token_texts},
+        views::parts::{change, changed, low, price, stale, token_texts},
         widgets::{
             sparkline::sparkline_over,
             table::{Cell, TableColumn},
@@ -50,7 +49,7 @@ impl Fields for TokenFields {
         F::text("symbol", "symbol", [6, 8], 255, LISTED),
         F::text("name", "name", [14, 18], 200, LISTED).grows(),
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
-        F::figure("price", "price", 10, 220, LISTED).cell(|row, _| Cell::figure(format::price(row.token.price))).decimal(),
+        F::figure("price", "price", 10, 220, LISTED).cell(|row, _| price(row.token.price, stale(row.token))).decimal(),
         F::figure("price_change_1h", "1h", 6, 100, LISTED).cell(|row, _| changed(row.token.price_change_1h)).unit("%").decimal(),
         F::figure("price_change_24h", "24h", 7, 210, LISTED)
             // No current change for a price of long ago.
@@ -67,7 +66,14 @@ impl Fields for TokenFields {
         F::figure("liquidity", "liq", 6, 120, LISTED),
         F::figure("age", "age", 5, 110, LISTED).of(ColumnKind::Duration).smallest_first(),
         F::figure("holders", "holders", 7, 90, LISTED),
-        F::figure("holders_growth", "holders 7d", 6, 80, LISTED).cell(|row, _| changed(row.token.holders_growth)).unit("%").decimal(),
+        F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
+            // Growth up to an older day is not this week's.
+            .cell(|row, _| match row.token.last_count.filter(|count| count.old && row.token.holders_growth.is_some()) {
+                Some(_) => Cell::new(change(row.token.holders_growth), Role::Dim),
+                None => changed(row.token.holders_growth),
+            })
+            .unit("%")
+            .decimal(),
         F::picture("price_history", "last 30 days", 30, 140, |row, look| history(&row.token.price_history, look.cells))
             .member("price_history"),
         figures::TREND,
@@ -96,6 +102,10 @@ impl Fields for TokenFields {
 
     fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
         if key == "starred" { FieldValue::Flag(row.starred).into() } else { listed(*row).field(key).into() }
+    }
+
+    fn lacks(row: ListRow<'_, Self>, key: &str) -> bool {
+        listed(*row).lacks(key)
     }
 
     fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
@@ -155,11 +165,6 @@ pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
 
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {
     TokenRow { token: row.token, figures: row.figures.map(Cow::Borrowed) }
-}
-
-/// Age in milliseconds of the last candle behind the newest in the dataset, if it is too old to be live.
-pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
-    token.last_candle.and_then(|last| last.behind)
 }
 
 /// The sparkline's minimum span, as a share of the price: smaller monthly changes are drawn small, so a stablecoin's cents are no

@@ -5,9 +5,17 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
 use super::*;
 use crate::{
     analysis::trendlines::Trend,
-    dataset::Dataset,
-    question::{Question, fields, parameter::Arguments, progress::Progress, request::Request as _},
-    tui::views::fixture::{Stage, address, market},
+    dataset::{Dataset, sample, time::Time},
+    question::{Question, fields, parameter::Arguments, progress::Progress, request::Request as _, security::SecurityQuestion},
+    tui::{
+        format,
+        list::{CellContext, Fields, ListRow},
+        theme::Role,
+        views::{
+            fixture::{Stage, address, market},
+            parts::score_text,
+        },
+    },
 };
 
 fn stage() -> (Stage, TokensView) {
@@ -68,6 +76,29 @@ fn a_filter_leaves_what_holds_and_esc_takes_it_off() {
     );
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(view.export(&stage.context()).expect("rows to export").values().len(), 10);
+}
+
+#[test]
+fn a_filter_tells_how_many_tokens_have_no_value() {
+    let (stage, mut view) = stage();
+    let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
+    let without = tokens.iter().filter(|token| token.price_change_24h.is_none()).count();
+    assert_eq!(without, 1);
+    for (filter, says) in [("24h>-1000", Some(" · 1 has no 24h".to_owned())), ("24h>-1000 address:nobody", None), ("address:0x", None)] {
+        view.set_filter(filter, &stage.context()).expect("a filter that reads");
+        let text = stage.text(&mut view, 80, 20);
+        assert!(says.as_ref().map_or(!text.contains(" has no "), |says| text.contains(says)), "{filter}: {says:?}\n{text}");
+    }
+    // A figure that is still to be worked out is no missing one; what candles tell no trend of has none.
+    view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
+    assert_eq!(view.list.left_out().rows(), 0);
+    assert!(stage.text_now(&mut view, 120, 20).contains("computed 0 of 10, Esc stops"));
+    settled(&stage, &mut view, 20, |view| view.figures.all.is_empty());
+    let text = stage.text(&mut view, 120, 20);
+    assert!(view.list.left_out().rows() > 0 && text.contains(" no trend"), "{text}");
+    stage.look(|context| view.figures.refresh(context.snapshot.expect("a snapshot"), &[], [vec![], vec![]], context));
+    view.figures.known.clear();
+    assert!(stage.text_now(&mut view, 120, 20).contains("10 not computed"), "what was stopped is told");
 }
 
 #[test]
@@ -269,6 +300,56 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     assert_eq!(view.mouse(click(138, 36), &context), Effect::Nothing, "beside the lines");
     let narrow = stage.text(&mut view, 80, 18);
     assert!(narrow.contains("correlation of daily") && narrow.contains("A–B "), "{narrow}");
+}
+
+#[test]
+fn growth_to_an_older_day_is_dated_and_dim() {
+    let dataset = sample::dataset(&[
+        ("tokens", "token_address,symbol,name,chain,market_cap\n0x01,NEW,New,eth,9\n0x02,OLD,Old,eth,5"),
+        ("holder_counts", "token_address,date,holders\n0x01,2026-01-03,100\n0x01,2026-01-10,110\n0x02,2026-01-01,100\n0x02,2026-01-08,150"),
+    ]);
+    let (mut stage, mut view) = (Stage::new(Some(dataset)), TokensView::default());
+    stage.draw(&mut view, 140, 38);
+    let role = |place: usize| {
+        let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
+        let row = ListRow::<TokenFields> { given: ListedToken { token: &tokens[place], figures: None, starred: false } };
+        let look = CellContext { cells: 9, now: Time(0) };
+        let field = TokenFields::FIELDS.iter().find(|field| field.column.key == "holders_growth").expect("the column");
+        field.show(row, &look).pieces
+    };
+    assert_eq!((role(0), role(1)), (vec![("▲ 10.0".into(), Role::Up)], vec![("▲ 50.0".into(), Role::Dim)]));
+    let newest = stage.text(&mut view, 140, 38);
+    assert!(newest.contains("▲ 10.0 %  7d") && !newest.contains(" to 2026"), "{newest}");
+    stage.act(&mut view, Action::Down);
+    let older = stage.text(&mut view, 140, 38);
+    assert!(older.contains("▲ 50.0 % to 2026-01-08"), "{older}");
+}
+
+#[test]
+fn compared_tokens_have_the_figures_of_the_list() {
+    let (mut stage, mut view) = stage();
+    stage.draw(&mut view, 140, 38);
+    let tokens = [address(3), address(1)];
+    let snapshot = Arc::clone(stage.context().snapshot.expect("a snapshot"));
+    SecurityQuestion { contract_address: tokens[1], explain: false }.answer(&snapshot, &Progress::default()).expect("a score");
+    let score = snapshot.security.summary(&tokens[1]).expect("it is kept");
+    for token in tokens {
+        stage.look(|context| view.compare.mark(token, context));
+    }
+    stage.act(&mut view, Action::CompareTokens);
+    for (width, height) in [(140, 38), (80, 24)] {
+        let shown = stage.text(&mut view, width, height);
+        let header = shown.lines().position(|line| line.contains("CAP     VOL  SCORE")).unwrap_or_else(|| panic!("{shown}"));
+        for (nth, token) in tokens.iter().enumerate() {
+            let summary = snapshot.market.of(&snapshot.dataset, token).expect("a token");
+            let score = if nth == 0 { "–".to_owned() } else { score_text(score.score, score.recommendation) };
+            let figures = [format::human(summary.market_cap), format::human(summary.volume_24h), score];
+            let line = shown.lines().nth(header + 1 + nth).expect("a line").trim_end();
+            let cells: Vec<&str> = line.split_whitespace().rev().take(3).collect();
+            assert_eq!(cells.into_iter().rev().collect::<Vec<_>>(), figures, "{width}\n{shown}");
+        }
+    }
+    insta::assert_snapshot!("compared", stage.text(&mut view, 140, 38) + &stage.text(&mut view, 80, 24));
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl RowsPane {
     fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let title = self.list.titled(self.schema.name);
         let progress = self.pending.as_ref().map(|(pending, _)| progress::share(pending.progress()));
-        let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note() };
+        let note = if progress.is_some() { "Esc cancels".to_owned() } else { self.note(area.width) };
         let panel = Panel { note: &note, focused: true, progress, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
         // The full selected cell, under the rows.
