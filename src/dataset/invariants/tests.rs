@@ -171,10 +171,10 @@ fn days_among_hours_are_told_where_no_column_tells_them_apart() {
     let mixed = |days: i64, hours: i64| -> Vec<(i64, f64)> {
         (0..days).map(|day| day * 24).chain((0..hours).map(|hour| days * 24 + hour)).map(|hour| (hour, 1.0)).collect()
     };
-    assert_eq!(odd(None, &mixed(20, 100)), [("one_length".to_owned(), Some(2), 0)]);
-    assert_eq!(odd(Some("1h"), &mixed(20, 100)), [("one_length".to_owned(), Some(2), 0)]);
-    assert_eq!(odd(None, &mixed(8, 100)), [("one_length".to_owned(), Some(2), 0)], "nine candles a day apart");
-    assert_eq!(odd(None, &mixed(7, 100)), [], "too few to tell");
+    assert_eq!(odd(None, &mixed(20, 100)), [("two_lengths".to_owned(), Some(2), 20)]);
+    assert_eq!(odd(Some("1h"), &mixed(20, 100)), [("two_lengths".to_owned(), Some(2), 20)]);
+    assert_eq!(odd(None, &mixed(5, 100)), [("two_lengths".to_owned(), Some(2), 5)], "six candles a day apart");
+    assert_eq!(odd(None, &mixed(4, 100)), [], "too few to tell");
     // Markets that close for the weekend, and candles where something was traded alone.
     let weeks: Vec<(i64, f64)> = (0..100).filter(|day| day % 7 < 5).map(|day| (day * 24, 1.0)).collect();
     assert_eq!(odd(None, &weeks), []);
