@@ -30,9 +30,9 @@ use crate::{
 /// From this width the legend is drawn beside the chart, else below it.
 const BESIDE: u16 = 100;
 const LEGEND_WIDTH: u16 = 44;
-/// Figures beside a token in the legend, and their cells.
+/// Figures beside a token in the legend, and their widths in cells.
 const FIGURES: [(&str, u16); 3] = [("cap", 7), ("vol", 8), ("score", 7)];
-/// Cells of all figures.
+/// Total width of the figures in cells.
 const FIGURES_WIDTH: u16 = 22;
 /// The figures of more than `FEW` tokens are drawn beside the legend from this width on, else below it.
 const WIDE: u16 = 140;
@@ -196,7 +196,7 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
     used.min(area.height)
 }
 
-/// Each token's market cap, volume and security score, as Tokens has them: the score where it was worked out before.
+/// Draws each token's market cap, volume and security score, as in the Tokens view; the score only if it was already computed.
 fn figures(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let right_of = |nth: usize| Rect { width: FIGURES[..=nth].iter().map(|(_, width)| width).sum::<u16>().min(area.width), ..area };
