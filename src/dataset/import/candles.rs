@@ -101,7 +101,7 @@ fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns,
     (!told).then(|| IN_DOLLARS.to_owned())
 }
 
-/// Reads time, prices and base volume as worked out here, which the loader is not to infer again.
+/// Reads time, prices and base volume as determined here, so that the loader does not infer them again.
 fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
     let mut take = Take::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
     take.worked_out = volume.worked_out(sheet);

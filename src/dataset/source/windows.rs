@@ -10,7 +10,7 @@ const SIGNS: &[u8] = &[0x80, 0x82, 0x84, 0x85, 0x8a, 0x8c, 0x8e, 0x91, 0x92, 0x9
 /// Maximum number of adjacent non-ASCII letters in words of western Europe, as in `größer`; words of other alphabets consist of them.
 const SIDE_BY_SIDE: usize = 2;
 
-/// Whether bytes are not UTF-8 and likely Windows-1252: no control characters from 0x80 on and no rare signs, and at most a tenth of the
+/// Whether bytes are not UTF-8 and likely Windows-1252: of the bytes from 0x80 to 0x9f only `SIGNS`, and at most a tenth of the
 /// non-ASCII characters in runs of more than `SIDE_BY_SIDE`.
 pub(super) fn is_likely(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {

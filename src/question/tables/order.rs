@@ -49,7 +49,7 @@ pub struct RowQuery {
     pub sort: Vec<Order>,
 }
 
-/// The complete order of a query of which `RowQuery` found the first rows.
+/// The complete order of a query whose first rows `RowQuery` found.
 #[derive(Debug, Clone)]
 pub struct CompleteOrder {
     pub query: RowQuery,

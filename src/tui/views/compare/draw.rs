@@ -141,7 +141,7 @@ fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area:
     put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &format::candle_time(answer.to), theme.dim());
 }
 
-/// The row of a value in the plot: that of its Braille dot, of which a cell has four rows.
+/// The row of a value in the plot: that of its Braille dot; a cell has four rows of dots.
 fn row_of(value: f64, (low, high): (f64, f64), plot: Rect, ascii: bool) -> u16 {
     let in_cell = if ascii { 1.0 } else { 4.0 };
     let last = f64::from(plot.height) * in_cell - 1.0;
