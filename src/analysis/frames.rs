@@ -77,7 +77,7 @@ impl CandleVec {
 pub enum Frame<'a> {
     Own(Candles<'a>),
     Made(CandleVec),
-    /// Its own at the places `own`; before and after them made of the candles of `from`.
+    /// Stored candles in the range `own`; before and after them, candles resampled from `from`.
     Joined {
         candles: CandleVec,
         own: Range<usize>,
@@ -93,7 +93,8 @@ impl Frame<'_> {
         }
     }
 
-    /// Of the candles at these places, how many are made of finer ones and how long those are, where others are the token's own.
+    /// Number of resampled candles in the range, and the interval they are resampled from; `None` unless the range holds both resampled and
+    /// stored candles.
     pub fn made_beside_own(&self, places: Range<usize>) -> Option<(usize, Interval)> {
         let Self::Joined { own, from, .. } = self else { return None };
         let own = own.start.max(places.start)..own.end.min(places.end);

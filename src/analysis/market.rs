@@ -101,7 +101,7 @@ pub struct LastCandle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastCount {
     pub day: Day,
-    /// Another token was counted on a later day, or its own candles continue for more than a week.
+    /// Whether another token was counted on a later day, or its own candles continue for more than a week after the count.
     pub old: bool,
 }
 
@@ -204,7 +204,7 @@ pub struct Added<T>(pub Option<T>);
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
-    /// The start of the newest candle of any token.
+    /// Start of the newest candle of any token.
     newest: Option<Time>,
 }
 
@@ -219,8 +219,8 @@ impl Market {
         Self { tokens, newest }
     }
 
-    /// Milliseconds from the last candle of some to the newest of any token, where that is more than three of their length: what they
-    /// say is long past.
+    /// Lag of the last candle of a series behind the newest of any token, in milliseconds; `None` unless it is stale: more than three of
+    /// its intervals behind.
     pub fn behind(&self, last: Time, interval: Interval) -> Option<i64> {
         behind(self.newest, last, interval)
     }

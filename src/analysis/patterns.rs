@@ -240,7 +240,7 @@ impl PatternsAnswer {
         advice::leading(&self.patterns, open)
     }
 
-    /// The patterns that decide what is advised, the weightiest first; none where they are not explained.
+    /// The patterns that decide the recommended action, by descending contribution; none without `explain` details.
     pub fn deciding(&self) -> impl Iterator<Item = &Pattern> {
         advice::deciding(&self.patterns, self.recommended_action).into_iter().map(|place| &self.patterns[place])
     }

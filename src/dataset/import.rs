@@ -150,7 +150,7 @@ struct Run<'a> {
     said_for: Option<String>,
     /// Provenance of rows, by source number and table.
     origins: Vec<(u32, &'static str, Origin)>,
-    /// By number of the source, what is to be judged beside the others.
+    /// Statistics to check against the other files, with their source numbers.
     observed: Vec<(u32, TokenStatistic)>,
 }
 

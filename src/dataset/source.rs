@@ -233,7 +233,7 @@ pub(crate) struct Layout {
     pub end: Option<u64>,
     /// Field delimiter; by default sniffed from the first line.
     pub delimiter: Option<u8>,
-    /// The text is in Windows-1252.
+    /// Whether the text is in Windows-1252.
     pub windows_1252: bool,
     /// Part of an uncompressed text file that was read before: only the bytes after it are read.
     pub from: Option<ReadSoFar>,
@@ -308,7 +308,7 @@ pub(crate) fn first_text(reader: impl Read + Send + 'static, head: &[u8], least:
     Ok(input.data().to_vec())
 }
 
-/// The text in UTF-8, where it is likely Windows-1252.
+/// Decodes text to UTF-8 if it is likely Windows-1252; else returns `None`.
 pub(crate) fn of_windows_1252(text: &[u8]) -> Option<Vec<u8>> {
     windows::is_likely(text).then(|| encoding_rs::WINDOWS_1252.decode_without_bom_handling(text).0.into_owned().into_bytes())
 }

@@ -40,11 +40,11 @@ pub struct TokenCandles {
     /// Whether `limit` left out earlier candles.
     #[serde(skip)]
     pub cut: bool,
-    /// How many of these are resampled from finer candles, and of which interval, if the others are the token's own.
+    /// Number of these that are resampled, and the interval they are resampled from; `None` unless the others are stored candles.
     #[serde(skip)]
     pub made: Option<(usize, Interval)>,
-    /// Start of the last candle of this length, among these or not, and its lag behind the newest of any token in milliseconds, if more than
-    /// three candles.
+    /// If stale: start of the last candle of this timeframe, even if not among these, and its lag behind the newest candle of any token in
+    /// milliseconds, more than three candles.
     #[serde(skip)]
     pub stale: Option<(Time, i64)>,
     /// With no candles: the other timeframes in which the token has candles, stored or resampled from finer ones.

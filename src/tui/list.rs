@@ -66,7 +66,7 @@ pub trait Fields: Sized + 'static {
         Value(None)
     }
 
-    /// Whether an empty cell of the column is for want of data, not still to be computed.
+    /// Whether an empty cell of the column is missing data, not still to be computed.
     fn lacks(_: ListRow<'_, Self>, _key: &str) -> bool {
         true
     }
@@ -126,7 +126,7 @@ pub struct List<L: Fields> {
     order: Option<Vec<u32>>,
     filter: Filter,
     filter_text: String,
-    /// Rows left out by the filter for want of a value.
+    /// Rows left out by the filter because of missing values.
     left_out: RowsLeftOut,
     /// The custom columns of the data, beyond the table of fields.
     own: Vec<Field<L>>,

@@ -62,8 +62,8 @@ fn action_of(sum: f64) -> TradeAction {
 /// Minimum contribution, in absolute terms, of a pattern that decides the action.
 const COUNTS_FROM: f64 = 0.02;
 
-/// Indexes of the explained patterns that decide the action, by descending contribution: the fewest that outweigh all opposing ones. For
-/// hold, the largest of each side.
+/// Indexes of the explained patterns that decide the action, by descending contribution: the fewest that yield it against all opposing
+/// ones. For hold, the largest of each side.
 pub(super) fn deciding(patterns: &[Pattern], action: TradeAction) -> Vec<usize> {
     let adds = |pattern: &Pattern| pattern.detail.as_ref().map_or(0.0, |PatternDetail { action_contribution, .. }| *action_contribution);
     let mut of: Vec<(usize, f64)> = patterns.iter().map(adds).enumerate().filter(|(_, adds)| adds.abs() >= COUNTS_FROM).collect();

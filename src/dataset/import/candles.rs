@@ -28,7 +28,7 @@ use crate::dataset::{manifest::Unit, source::RowSource};
 /// Added column with the base volume, where the file's volume is not a number of tokens as written.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";
 
-/// What to say of prices whose currency nothing names.
+/// Note on prices of unknown currency.
 pub(super) const IN_DOLLARS: &str = "assumed: its prices are in USD, as it names no currency";
 
 /// Added column that marks rows with prices, where some have none.
@@ -95,13 +95,13 @@ fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
     figures.into_iter().map(|figure| figure * by).collect()
 }
 
-/// The note for prices whose currency nothing tells.
+/// The note on prices of unknown currency; `None` if the currency is known.
 fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
     let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
     (!told).then(|| IN_DOLLARS.to_owned())
 }
 
-/// Reads time, prices and base volume as worked out here, which the loader is not to infer again.
+/// Reads time, prices and base volume as determined here, so that the loader does not infer them again.
 fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
     let mut take = Take::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
     take.worked_out = volume.worked_out(sheet);

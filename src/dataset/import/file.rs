@@ -210,7 +210,7 @@ struct FileFacts {
     notes: Vec<String>,
 }
 
-/// What every load is to say of the rows of a file that were rejected, as the file is not read again.
+/// The note on a file's rejected rows, which every load repeats, as the file is not read again; `None` if there are none.
 fn rejected(taken: &Taken, findings: &Findings) -> Option<String> {
     let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| {

@@ -144,7 +144,7 @@ impl Run<'_> {
         Ok(finished)
     }
 
-    /// Candles that are missing between two of the files that are taken.
+    /// Warns about candles that are missing between two of the imported files.
     pub(super) fn tell_gaps(&mut self) {
         let taken = self.observed.iter().filter(|(source, _)| !self.refused.contains(source)).map(|(_, observed)| observed);
         let gaps = across_tables::gaps(taken, |token| self.tokens.symbol(&Address::parse(token)?));

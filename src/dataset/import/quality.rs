@@ -67,7 +67,7 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
     Some(Flaw { what, advice: advice(table) })
 }
 
-/// Candles of two lengths in one series: whichever is taken for the interval is wrong for the others.
+/// The defect of a series with candles of two lengths: either length would be the wrong interval for some of them.
 fn two_lengths(findings: &Findings) -> Option<Flaw> {
     let reason = named("two_lengths").reason();
     let found = findings.kept().iter().find(|finding| finding.reason == reason)?;

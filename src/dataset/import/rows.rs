@@ -99,8 +99,8 @@ where
     }
 }
 
-/// Extracts the address from a link to an explorer's page: of `…/token/0x…?a=0x…` the account named by `a`, not the token; of any other
-/// link its only address. Of `<a href=…>0x…</a>` the text. Anything else stays unchanged, as do links with several addresses.
+/// Extracts the address from a link to an explorer's page: from `…/token/0x…?a=0x…` the account in `a`, not the token; from any other link
+/// its only address; from `<a href=…>0x…</a>` the text. Returns anything else unchanged, including links with several addresses.
 pub(super) fn link_text(text: &str) -> &str {
     let trimmed = text.trim();
     if trimmed.starts_with("https://") || trimmed.starts_with("http://") {

@@ -49,7 +49,7 @@ enum SheetSource {
 }
 
 impl Sheet {
-    /// The table in delimited text, given its first rows; the text may be in Windows-1252.
+    /// The table in delimited text, given its first rows, its delimiter and whether it is in Windows-1252.
     pub(super) fn separated(rows: &[NumberedRow], delimiter: u8, windows_1252: bool) -> Option<Self> {
         let laid = header::text_layout(rows)?;
         let layout =

@@ -63,7 +63,7 @@ pub(super) struct RowCounts {
     pub unread: Vec<Unread>,
     /// Schema columns whose amounts are floating-point numbers in the file and have lost digits.
     pub approximate: Vec<&'static str>,
-    /// What is to be judged beside other files.
+    /// Statistics to check against other files.
     pub observed: Vec<TokenStatistic>,
 }
 

@@ -1,4 +1,4 @@
-//! Excel and OpenDocument workbooks: each sheet as rows of texts, dates as ISO 8601, numbers with the currency they are shown in.
+//! Excel and OpenDocument workbooks: each sheet as rows of texts, dates as ISO 8601, numbers with the currency of their number format.
 
 mod currencies;
 

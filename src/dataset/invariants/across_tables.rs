@@ -1,5 +1,5 @@
-//! Rules across tables: amounts against supply, turnover against market cap; the token figures come from `tokens`. And across the files
-//! of one table: missing candles between them.
+//! Rules across tables: amounts against supply, turnover against market cap; the token figures come from `tokens`. Also across the files of
+//! one table: missing candles between them.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ const TRANSFER_MAX: f64 = 1_000.0;
 const TRANSFERS_MIN: u64 = 20;
 /// Maximum ratio between a token's price and its latest close, either way round.
 const PRICE_MAX: f64 = 1.5;
-/// Supplies that no token has in whole tokens (the largest have some 10^17), and most have in smallest units. Beyond is an unlimited
-/// supply, up to 2^256.
+/// Range of supplies that must be in smallest units: in whole tokens the largest are about 10^17, in smallest units most are in this range.
+/// Larger ones are unlimited supplies, up to 2^256.
 const SMALLEST_UNITS: std::ops::Range<f64> = 1e20..1e40;
-/// Minimum number of missing candles for a gap between two files; and if a file has longer gaps inside.
+/// Minimum number of missing candles for a gap between two files; `MISSING_MANY` if a step inside one of them is as long.
 const MISSING_MIN: i64 = 3;
 const MISSING_MANY: i64 = 24;
 /// Tolerance for rounding and for the time between two exports.
@@ -54,7 +54,7 @@ pub(crate) fn statistic(token: &TokenRow, statistic: &TokenStatistic) -> Option<
     }
 }
 
-/// Checks the sum of a token's balances against its supply, and where that is unknown against that of any token.
+/// Checks the sum of a token's balances against its supply or, if that is unknown, against any plausible supply.
 pub(crate) fn balances(token: &TokenRow, sum: f64) -> Option<Contradiction> {
     let name = name(token);
     let Some(supply) = token.total_supply.filter(|supply| *supply > 0.0) else {
@@ -76,7 +76,7 @@ pub(crate) fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
     far.then(|| ("price_beside_close", None, format!("{name}: price {price}, latest close {close}")))
 }
 
-/// Checks a token's figures against each other, and its supply against any plausible one.
+/// Checks a token's figures against each other or, without price or market cap, its supply against any plausible one.
 pub(crate) fn figures(token: &TokenRow) -> Option<Contradiction> {
     let supply = token.total_supply?;
     let name = name(token);
@@ -90,27 +90,27 @@ pub(crate) fn figures(token: &TokenRow) -> Option<Contradiction> {
         .then(|| ("cap_of_supply", None, format!("{name}: price {price}, supply {supply}, market cap {cap}")))
 }
 
-/// Candles that are missing between two files.
+/// A gap: candles that are missing between two files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileGap {
-    /// The file that ends before, and the one that begins after.
+    /// The file that ends before the gap, and the one that begins after it.
     pub files: (String, String),
-    /// What is missing of the first token.
+    /// The missing candles of the first token, described.
     pub what: String,
-    /// That token, and how many more there are.
+    /// The first token, and the number of further ones.
     pub token: String,
     pub more: u64,
 }
 
 impl FileGap {
-    /// Whose candles are missing.
+    /// The tokens whose candles are missing: `UNI and 2 more`.
     pub(crate) fn tokens(&self) -> String {
         let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
         format!("{}{more}", self.token)
     }
 }
 
-/// What one file has of a token and interval.
+/// The candles that one file has of a token and interval: first and last time, longest step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FileSpan<'a> {
     first: i64,
@@ -119,7 +119,8 @@ struct FileSpan<'a> {
     file: &'a str,
 }
 
-/// The gaps between files that each have all candles of their own time: one for two files, whatever the tokens. `symbol` gives a token's.
+/// Finds gaps between files with dense series: one gap for each pair of files, whatever the number of tokens. `symbol` returns a token's
+/// symbol.
 pub(crate) fn gaps<'a>(all: impl Iterator<Item = &'a TokenStatistic>, symbol: impl Fn(&str) -> Option<String>) -> Vec<FileGap> {
     let mut spans: BTreeMap<(&str, i64), Vec<FileSpan<'_>>> = BTreeMap::new();
     for statistic in all {
@@ -130,7 +131,7 @@ pub(crate) fn gaps<'a>(all: impl Iterator<Item = &'a TokenStatistic>, symbol: im
     let mut gaps: Vec<FileGap> = Vec::new();
     for ((token, interval), mut files) in spans {
         files.sort_unstable();
-        // The latest end so far, and the file that has it.
+        // The latest end so far, with the longest step and the name of its file.
         let mut before: Option<(i64, i64, &str)> = None;
         for FileSpan { first, last, longest, file } in files {
             if let Some((end, usual, earlier)) = before {

@@ -66,7 +66,7 @@ pub enum StatisticValue {
     Turnover(f64),
     /// The largest value in smallest units, its row, and the number of transfers.
     Transfer { largest: String, row: u64, count: u64 },
-    /// From when to when there are candles that lie an interval apart, and the longest step between two of them.
+    /// First and last time of a dense series, whose candles are one interval apart, and its longest step.
     Span { interval: i64, first: i64, last: i64, longest: i64 },
 }
 
@@ -92,7 +92,7 @@ struct TokenCandles {
     steps: Steps,
     #[serde(default)]
     longest: Option<Step>,
-    /// The earliest time and the latest.
+    /// Earliest and latest time.
     #[serde(default)]
     span: Option<(i64, i64)>,
     turnovers: Vec<f64>,
@@ -109,7 +109,7 @@ struct Step {
     count: u64,
     /// Row and time of the first such step.
     first: (u64, i64),
-    /// The most of them one after the other.
+    /// The longest run of such steps.
     #[serde(default)]
     run: StepRun,
 }
@@ -328,7 +328,7 @@ impl TokenCandles {
         usual * 10 >= (self.rising + self.falling) * 9
     }
 
-    /// First and last time, of a series dense enough that a missing candle shows.
+    /// The `Span` of the series; `None` if it is not dense enough for missing candles to show.
     fn span(&self) -> Option<StatisticValue> {
         let (interval, (first, last)) = (self.length(), self.span?);
         let longest = self.longest.as_ref().filter(|_| self.rising + self.falling >= STEPS_MIN && self.is_dense(interval))?.length;
@@ -342,7 +342,7 @@ impl TokenCandles {
         let dense = all >= GAP_STEPS_MIN && self.is_dense(interval) && (self.rising == 0 || self.falling == 0);
         let Some(longest) = self.longest.as_ref().filter(|longest| dense && longest.length / interval > GAP_MIN) else { return };
         let missing = longest.length / interval - 1;
-        // The row comes after the gap in its file, and before it in time where the latest stand first.
+        // The row follows the gap in the file; if the file is newest first, it precedes the gap in time.
         let (row, at) = longest.first;
         let from = if self.rising > 0 { at - longest.length } else { at };
         let (from, to) = (Time(from + interval).minute_text(), Time(from + longest.length - interval).minute_text());

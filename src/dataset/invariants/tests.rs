@@ -150,7 +150,7 @@ fn steps_shorter_than_the_interval_are_told_and_short_gaps_are_not() {
     let mut gap = every(1, 20);
     gap.remove(7);
     assert_eq!(odd(Some("1h"), &gap), []);
-    // Days before hours, and hours with every other one missing by chance.
+    // Days before hours; runs of fewer than five steps do not count.
     let days: Vec<(i64, f64)> = (0..12).map(|day| (day * 24, 1.0)).chain((288..310).map(|hour| (hour, 1.0))).collect();
     assert_eq!(odd(None, &days), [("two_lengths".to_owned(), Some(2), 12)]);
     assert_eq!(odd(Some("1h"), &days), [("two_lengths".to_owned(), Some(2), 12)]);
@@ -175,7 +175,7 @@ fn days_among_hours_are_told_where_no_column_tells_them_apart() {
     assert_eq!(odd(Some("1h"), &mixed(20, 100)), [("two_lengths".to_owned(), Some(2), 20)]);
     assert_eq!(odd(None, &mixed(5, 100)), [("two_lengths".to_owned(), Some(2), 5)], "six candles a day apart");
     assert_eq!(odd(None, &mixed(4, 100)), [], "too few to tell");
-    // Markets that close for the weekend, and candles where something was traded alone.
+    // Markets that close at weekends, and candles that exist only when there are trades.
     let weeks: Vec<(i64, f64)> = (0..100).filter(|day| day % 7 < 5).map(|day| (day * 24, 1.0)).collect();
     assert_eq!(odd(None, &weeks), []);
     let rare: Vec<(i64, f64)> = (0..100).map(|nth| (nth + 3 * (nth / 2), 1.0)).collect();

@@ -1,5 +1,4 @@
-//! Whether a token's candles of two lengths are at one price: charts and changes go on from one to the other, though they may be of two
-//! sources.
+//! Checks that a token's candles of two lengths agree in price: charts and price changes join them, though they may be from two sources.
 
 use crate::dataset::{
     candles::{Candles, Interval},
@@ -8,21 +7,21 @@ use crate::dataset::{
     time::Time,
 };
 
-/// How far apart two sources' closes of one time are at most, and how many are compared.
+/// Maximum ratio between two closes at the same time (the median of `CLOSES` pairs), either way round.
 const CLOSES_MAX: f64 = 1.25;
 const CLOSES: usize = 5;
-/// The same from one candle to the next.
+/// Maximum ratio between the prices of two successive candles, either way round.
 const PRICE_MAX: f64 = 1.5;
 
-/// Checks a token's candles of each length against the finer ones that continue them: where both are, their closes at the end of the
-/// longer candle; else the prices at which one follows the other.
+/// Checks a token's candles of each length against the finer ones that continue them: where they overlap, the closes at the end of the
+/// longer candles; else the prices where one series follows the other.
 pub(super) fn contradiction(token: &TokenRow, series: &[(Interval, Candles<'_>)]) -> Option<Contradiction> {
     series.iter().enumerate().find_map(|(nth, (to, longer))| {
         let (from, finer) = series[..nth].iter().rfind(|(from, finer)| from.0 > 0 && to.0 % from.0 == 0 && !finer.is_empty())?;
         let closes = closes_together((*to, longer), (*from, finer));
         let (time, one, other, most) = match closes.get(closes.len() / 2) {
             Some(&(time, one, other)) => (time, one, other, CLOSES_MAX),
-            // From one candle to the next a price may move.
+            // Between successive candles the price may move.
             None => seam((*to, longer), (*from, finer)).map(|(time, one, other)| (time, one, other, PRICE_MAX))?,
         };
         let far = !(1.0 / most..=most).contains(&(one / other));
@@ -30,7 +29,8 @@ pub(super) fn contradiction(token: &TokenRow, series: &[(Interval, Candles<'_>)]
     })
 }
 
-/// Where a longer candle ends, and what it and the finer one that ends with it close at; ordered by how far apart they are.
+/// The end of a longer candle, its close, and that of the finer candle with the same end, for the latest such pairs; ordered by the ratio
+/// of the closes.
 fn closes_together((to, longer): (Interval, &Candles<'_>), (from, finer): (Interval, &Candles<'_>)) -> Vec<(i64, f64, f64)> {
     let last = finer.timestamp.last().copied().unwrap_or_default();
     let until = longer.timestamp.partition_point(|&time| time.saturating_add(to.0) <= last.saturating_add(from.0));
@@ -44,7 +44,7 @@ fn closes_together((to, longer): (Interval, &Candles<'_>), (from, finer): (Inter
     closes
 }
 
-/// Where candles of one length follow those of the other, and the price before and after: that of the longer ones first.
+/// The time at which candles of one length follow those of the other, and the prices there, that of the longer candles first.
 fn seam((to, longer): (Interval, &Candles<'_>), (from, finer): (Interval, &Candles<'_>)) -> Option<(i64, f64, f64)> {
     let ((first, last), (finer_first, finer_last)) =
         ((*longer.timestamp.first()?, *longer.timestamp.last()?), (*finer.timestamp.first()?, *finer.timestamp.last()?));
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(told(days(one.clone(), 10.0) + &hours(other.clone(), 10.5)), Vec::<String>::new());
         assert_eq!(told(days(one.clone(), 10.0) + &hours(other, 20.0)), ["A: 10 in 1d, 20 in 1h, 2024-11-01T00:00:00Z"]);
         assert_eq!(told(days(one.clone(), 10.0)), Vec::<String>::new());
-        // One after the other: from candle to candle a price moves more than at one time.
+        // One series after the other: between successive candles a larger difference is allowed.
         let after = start + 30..start + 40;
         assert_eq!(told(days(one.clone(), 10.0) + &hours(after.clone(), 13.0)), Vec::<String>::new());
         assert_eq!(told(days(one.clone(), 10.0) + &hours(after.clone(), 20.0)), ["A: 10 in 1d, 20 in 1h, 2024-11-03T00:00:00Z"]);

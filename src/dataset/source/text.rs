@@ -128,7 +128,7 @@ impl Input {
         Ok(input)
     }
 
-    /// The same text, which is in Windows-1252.
+    /// Decodes the input from Windows-1252, including what is buffered.
     pub(super) fn in_windows_1252(self) -> Self {
         let begun = io::Cursor::new(self.data().to_vec());
         let reader = Box::new(Windows1252::new(begun.chain(self.reader)));

@@ -1,20 +1,21 @@
-//! Text in Windows-1252, as older spreadsheets save it, as UTF-8: whether bytes are likely such text, and the bytes of a reader decoded.
+//! Detects text in Windows-1252, as saved by older spreadsheets, and decodes it to UTF-8.
 
 use std::io::{self, Read};
 
 use encoding_rs::WINDOWS_1252;
 
-/// Bytes from 0x80 to 0x9f that stand for what people write: the euro, quotes, dashes, dots, ™ and letters of western Europe.
+/// Bytes from 0x80 to 0x9f that are common characters: the euro, quotes, dashes, dots, ™ and letters of western Europe.
 const SIGNS: &[u8] = &[0x80, 0x82, 0x84, 0x85, 0x8a, 0x8c, 0x8e, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x99, 0x9a, 0x9c, 0x9e, 0x9f];
 
-/// Letters beyond ASCII that stand side by side in words of western Europe, as in `größer`; those of other alphabets do all along.
+/// Maximum number of adjacent non-ASCII letters in words of western Europe, as in `größer`; words of other alphabets consist of them.
 const SIDE_BY_SIDE: usize = 2;
 
-/// Whether bytes are no UTF-8 and likely Windows-1252: signs beyond ASCII stand among ASCII, and nearly none in long rows of them.
+/// Whether bytes are not UTF-8 and likely Windows-1252: of the bytes from 0x80 to 0x9f only `SIGNS`, and at most a tenth of the
+/// non-ASCII characters in runs of more than `SIDE_BY_SIDE`.
 pub(super) fn is_likely(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(_) => return false,
-        // A character cut off at the end.
+        // UTF-8 with a character cut off at the end.
         Err(error) if error.error_len().is_none() => return false,
         Err(_) => {}
     }
@@ -26,7 +27,7 @@ pub(super) fn is_likely(bytes: &[u8]) -> bool {
     long * 10 <= all
 }
 
-/// Windows-1252 as UTF-8.
+/// Decodes a reader's bytes from Windows-1252 to UTF-8.
 pub(super) struct Windows1252<R> {
     source: R,
     ready: Vec<u8>,
@@ -44,7 +45,7 @@ impl<R: Read> Read for Windows1252<R> {
         if self.at == self.ready.len() {
             let mut bytes = [0; 8 << 10];
             let n = self.source.read(&mut bytes)?;
-            // Each byte is a character of its own, so that it may be cut anywhere.
+            // Each byte is one character, so a buffer may end anywhere.
             let (text, _) = WINDOWS_1252.decode_without_bom_handling(&bytes[..n]);
             (self.ready, self.at) = (text.into_owned().into_bytes(), 0);
         }

@@ -16,7 +16,7 @@ pub struct OrderedRows {
     pub places: RowSelection,
     /// All matching rows, unsorted, where `places` holds only the first of the sorted ones.
     pub unsorted: Option<RowSelection>,
-    /// Rows left out by the filter for want of a value; empty where they were not counted.
+    /// Rows left out by the filter because of missing values; empty where they were not counted.
     pub left_out: RowsLeftOut,
 }
 

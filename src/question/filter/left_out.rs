@@ -1,26 +1,25 @@
-//! Rows that a filter leaves out only because they have no value in one of its columns: nothing says that they do not meet it, so lists
-//! tell how many they are.
+//! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
 use super::{FieldValue, Filter, Term};
 
-/// How many rows were left out for want of a value, and in which columns.
+/// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowsLeftOut {
     rows: u64,
     columns: Vec<Lack>,
 }
 
-/// The rows left out that have no value in one column.
+/// Number of left-out rows without a value in one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Lack {
     column: &'static str,
-    /// What the condition calls the column.
+    /// Name of the column in the condition.
     name: String,
     rows: u64,
 }
 
 impl RowsLeftOut {
-    /// No row yet, for a filter that is to be gone through.
+    /// Zero counts for the columns of a filter.
     pub fn of(filter: &Filter) -> Self {
         let mut columns: Vec<Lack> = Vec::new();
         for term in &filter.terms {
@@ -34,17 +33,17 @@ impl RowsLeftOut {
         Self { rows: 0, columns }
     }
 
-    /// All rows left out.
+    /// Total number of rows left out.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Each column that some of them have no value in, as the filter calls it, and how many. A row without two values counts for both.
+    /// Each column with missing values, by its name in the filter, and their number. A row without two values counts for both columns.
     pub fn columns(&self) -> impl Iterator<Item = (&str, u64)> {
         self.columns.iter().filter(|lack| lack.rows > 0).map(|lack| (lack.name.as_str(), lack.rows))
     }
 
-    /// Those of other rows too, that went through the same filter.
+    /// Adds the counts of other rows under the same filter.
     pub fn add(&mut self, others: &Self) {
         self.rows += others.rows;
         for (lack, other) in self.columns.iter_mut().zip(&others.columns) {
@@ -54,8 +53,8 @@ impl RowsLeftOut {
 }
 
 impl Filter {
-    /// As `matches`; a row that meets every condition whose value it has is counted where a value `lacks`. A value that is known not to be
-    /// there, or is still to come, does not lack.
+    /// As `matches`; also counts in `left_out` a row that fails only conditions on missing values, all of which `lacks` confirms: not those
+    /// known to be absent or still to be computed.
     pub fn keeps<'a>(
         &self,
         field: impl Fn(&str) -> Option<FieldValue<'a>>,
@@ -88,7 +87,7 @@ mod tests {
     #[test]
     fn rows_are_counted_that_a_missing_value_alone_leaves_out() {
         type Case = (&'static str, usize, u64, &'static [(&'static str, u64)]);
-        // The cap and the change of each row, and its symbol.
+        // Symbol, cap and change of each row.
         let rows = [("A", Some(5.0), Some(1.0)), ("B", None, Some(1.0)), ("C", Some(5.0), None), ("D", None, None), ("E", Some(1.0), None)];
         let cases: [Case; 8] = [
             ("", 5, 0, &[]),

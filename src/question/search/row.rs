@@ -125,7 +125,7 @@ impl<'a> TokenRow<'a> {
         }
     }
 
-    /// Whether a column is empty for want of data: neither still to be computed, nor the pattern of candles that show none.
+    /// Whether the value is missing from the data, rather than not yet computed or the pattern of candles that have none.
     pub fn lacks(&self, column: &str) -> bool {
         let known = !is_computed(column) || self.figures.as_deref().is_some_and(|figures| figures.has(column));
         let no_pattern = column == "best_pattern" && self.token.last_candle.is_some();

@@ -49,7 +49,7 @@ pub struct RowQuery {
     pub sort: Vec<Order>,
 }
 
-/// The complete order of a query of which `RowQuery` found the first rows.
+/// The complete order of a query whose first rows `RowQuery` found.
 #[derive(Debug, Clone)]
 pub struct CompleteOrder {
     pub query: RowQuery,
@@ -65,7 +65,7 @@ impl RowQuery {
         self.filter.is_empty() && self.sort.is_empty()
     }
 
-    /// Rows that match the filter, in table order, and those left out for want of a value.
+    /// Rows that match the filter, in table order, and those left out because of missing values.
     pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
         if self.filter.is_empty() {
             return Ok((RowSelection::Run(0..grid.height()), RowsLeftOut::default()));
@@ -238,7 +238,7 @@ fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progres
     Ok((places.finish()?, if counted { left_out } else { RowsLeftOut::default() }))
 }
 
-/// Matching rows of a chunk, and those left out for want of a value.
+/// Matching rows of a chunk, and those left out because of missing values.
 type ChunkMatches = (Vec<u32>, RowsLeftOut);
 
 /// The matching rows of a chunk; `None` if its zone map rules out a match.

@@ -374,7 +374,7 @@ impl ChartView {
         if self.sheet.is_empty() {
             return format!("{symbol} · {frame} · {count}");
         }
-        // Candles of two lengths, maybe of two sources, in one chart.
+        // The chart has stored and resampled candles, possibly from two sources.
         let (frame, count) = match answer.made {
             Some((made, from)) => (&*format!("{frame}+{from}"), format!("{count}, {} made of {from}", format::count(made as u64))),
             None => (frame, count),

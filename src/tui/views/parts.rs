@@ -56,8 +56,8 @@ impl ListLine<'_> {
     }
 }
 
-/// `12 of 80 · 31 have no age, 4 no score`: the note of a list with the rows its filter left out for want of a value; as one number if that
-/// takes more than `room` cells.
+/// `12 of 80 · 31 have no age, 4 no score`: a list's note, with the rows that its filter left out because of missing values; as one number
+/// if that takes more than `room` cells.
 pub(super) fn with_left_out(note: String, left_out: &RowsLeftOut, room: usize) -> String {
     let have = |rows: u64| if rows == 1 { "has" } else { "have" };
     let say = |(nth, (name, rows)): (usize, (&str, u64))| {

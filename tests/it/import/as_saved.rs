@@ -1,5 +1,5 @@
-//! Files as spreadsheets and people save them: a total or a source below the rows, one address that was cut, links in place of addresses,
-//! text in Windows-1252, cells whose format alone says what they are in.
+//! Files as saved by spreadsheets and people: a total or a source below the rows, a truncated address, links in place of addresses, text in
+//! Windows-1252, cells whose currency only their number format has.
 
 use std::io::Write as _;
 
@@ -97,7 +97,7 @@ fn text_of_older_spreadsheets_is_read_and_its_euro_seen() {
     assert!(dataset.tokens().iter().any(|token| token.row.name.as_deref() == Some("Café")));
 }
 
-/// A workbook of one sheet: rows of days and numbers, the numbers in a format.
+/// A workbook of one sheet: rows of days and numbers, with this number format.
 fn workbook(format: &str) -> Vec<u8> {
     let cell = |column: char, row: u32, style: u32, value: &str| format!("<c r=\"{column}{row}\" s=\"{style}\"><v>{value}</v></c>");
     let text = |column: char, word: &str| format!("<c r=\"{column}2\" t=\"inlineStr\"><is><t>{word}</t></is></c>");

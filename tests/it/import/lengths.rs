@@ -1,5 +1,5 @@
-//! How long the candles of a file are, and whether all of its time is there: two lengths in one file are never read as one in silence, and
-//! candles that no file has are told.
+//! Lengths of a file's candles, and gaps: two lengths in one file are never silently read as one, and candles that are missing from all
+//! files are reported.
 
 use super::{Desk, PEPE, TOKENS, UNI, reasons};
 
@@ -7,7 +7,7 @@ const HEADER: &str = "date,open,high,low,close,volume\n";
 /// 2024-01-01, in hours since 1970.
 const START: i64 = 473_352;
 
-/// Rows of candles at these hours since 2024 began.
+/// Rows of candles at these hours since the start of 2024.
 fn candles(hours: impl Iterator<Item = i64>) -> String {
     let row = |hour: i64| format!("{},4,5,3,4.5,{}\n", (START + hour) * 3_600, 10 + hour % 7);
     let rows: Vec<String> = hours.map(row).collect();
@@ -18,7 +18,7 @@ fn days(from: i64, count: i64) -> impl DoubleEndedIterator<Item = i64> {
     (from..from + count).map(|day| day * 24)
 }
 
-/// Hours of which every other one has no candle, as chance has it.
+/// Hours of which a random half is missing.
 fn rare(count: i64) -> impl Iterator<Item = i64> {
     let mut state = 7_u64;
     (0..count).filter(move |_| {

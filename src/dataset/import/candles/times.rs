@@ -19,7 +19,7 @@ const ZONE_COLUMNS: &str = "tz timezone zone tzname utcoffset";
 
 /// The zone other than UTC that the time header or a zone column names; `None` if the cells carry their own.
 pub(super) fn foreign_zone(sheet: &Sheet, time: usize, when: TimeStyle, cells: &[String]) -> Option<(String, String)> {
-    // The words of a footnote say nothing of the zone.
+    // A footnote among the cells does not tell the zone.
     let filled = || cells.iter().map(|cell| cell.trim()).filter(|cell| when.ms(cell).is_some());
     let is_local = |cell: &str| cell.contains(':') && without_zone(cell).is_some_and(|(rest, _)| rest == cell);
     if when == TimeStyle::Epoch || !filled().all(is_local) {

@@ -61,13 +61,13 @@ fn known(word: &str) -> Option<f64> {
     SCALES.iter().find(|(scale, _)| *scale == word).map(|(_, by)| *by)
 }
 
-/// A scale and a currency in one word in lower case: `kusd`. A thousandth of a bitcoin, `mbtc`, is none.
+/// The scale in a lower-case word that joins scale and currency: `kusd`. `mbtc`, a thousandth of a bitcoin, is no such word.
 fn joined(word: &str) -> Option<f64> {
     let rest = ["usdt", "usd", "eur", "btc"].iter().find_map(|code| word.strip_suffix(code).or_else(|| word.strip_prefix(code)))?;
     known(rest).filter(|_| !pair::is_quote(&word.to_uppercase()) && word != "mbtc")
 }
 
-/// The word of a name that is a scale and a currency, `mUSD`, and could be the name of a token as well.
+/// The bracketed word of a name that joins scale and currency, such as `mUSD`: it could also be the name of a token.
 pub(super) fn may_be_token(name: &str) -> Option<&str> {
     let (_, part) = name.split_once(['(', '['])?;
     part.split(|c: char| !c.is_alphanumeric()).find(|word| joined(&word.to_lowercase()).is_some())

@@ -17,7 +17,7 @@ const LAST_MS: i64 = 4_102_444_800_000;
 const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
 /// The share of cells that one format must read.
 const READABLE: f64 = 0.98;
-/// Cells that may be no time at all, as the words of a total or a source below the table; one of at least so many.
+/// Maximum number of cells that are no times, such as a total or a source below the table; and at most one in `ONE_OF` cells.
 const WORDS_MAX: usize = 2;
 const ONE_OF: usize = 5;
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];

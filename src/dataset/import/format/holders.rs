@@ -50,7 +50,7 @@ fn columns(sheet: &Sheet) -> Option<Columns> {
         return None;
     }
     let names = Names::of(&sheet.names);
-    // A mangled address, or a footer, costs that row alone.
+    // A malformed address or a footer costs only its row.
     let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) >= 0.8;
     // `address.hash` is an address, despite its name.
     if names.all(OTHERS).iter().any(|at| !holds(at)) {
@@ -123,7 +123,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     Ok(plan)
 }
 
-/// The token whose page all links of the holders are to: `…/token/0x…?a=0x…`.
+/// The token in the holders' links, `…/token/0x…?a=0x…`, if all of them have the same.
 fn linked_token(sheet: &Sheet, holder: usize) -> Option<Address> {
     let of = |cell: &str| Address::parse(cell.split_once("/token/")?.1.split_once("?a=")?.0);
     let mut all = sheet.column(holder).filter_map(of);

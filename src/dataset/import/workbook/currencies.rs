@@ -1,5 +1,5 @@
-//! The currencies that the cells of an Excel workbook are shown in: a cell holds a bare number, and its number format, `[$€-407] #,##0.00`,
-//! says what it is in.
+//! Currencies of the cells of an Excel workbook: a cell holds a bare number, and only its number format, such as `[$€-407] #,##0.00`, has
+//! the currency.
 
 use std::{
     collections::HashMap,
@@ -14,11 +14,10 @@ use quick_xml::{
 
 use super::super::{archive, evidence::currency, pair};
 
-/// By sheet, the cells that are shown in another currency than a dollar: row and column from 0.
+/// Currencies other than dollars, by sheet and by the cell's row and column (from 0).
 pub(super) type SheetCurrencies = HashMap<String, HashMap<(u32, u32), String>>;
 
-/// The cells of a workbook that are shown in a currency; nothing of one that is no zip archive or cannot be read, which the reader of its
-/// cells tells.
+/// Returns the currencies of a workbook's cells; empty if it is no zip archive or cannot be read, which the reader of its cells reports.
 pub(super) fn of(path: &Path) -> SheetCurrencies {
     read(path).unwrap_or_default()
 }
@@ -55,7 +54,7 @@ fn read(path: &Path) -> Option<SheetCurrencies> {
     Some(all)
 }
 
-/// The cells of a sheet whose style is in a currency.
+/// Cells of a sheet whose style has a currency.
 fn cells(reader: Reader<impl BufRead>, styles: &[Option<String>]) -> HashMap<(u32, u32), String> {
     let mut found = HashMap::new();
     each(reader, |tag| {
@@ -70,7 +69,7 @@ fn cells(reader: Reader<impl BufRead>, styles: &[Option<String>]) -> HashMap<(u3
     found
 }
 
-/// Of each style of a cell, the currency that its number format shows, where it is no dollar.
+/// For each cell style, the currency of its number format; `None` for dollars or no currency.
 fn styles(reader: Reader<impl BufRead>) -> Vec<Option<String>> {
     let (mut formats, mut styles, mut of_cells) = (HashMap::<String, String>::new(), Vec::new(), false);
     each(reader, |tag| match tag.local_name().into_inner() {
@@ -87,7 +86,7 @@ fn styles(reader: Reader<impl BufRead>) -> Vec<Option<String>> {
     styles
 }
 
-/// The currency of a number format, where it is no dollar.
+/// The currency of a number format; `None` for dollars or no currency.
 fn foreign(code: &str) -> Option<String> {
     let mut signs: Vec<String> = Vec::new();
     let mut plain = String::new();
@@ -100,10 +99,10 @@ fn foreign(code: &str) -> Option<String> {
                 signs.extend(inner.strip_prefix('$').map(|sign| sign.split('-').next().unwrap_or_default().to_owned()));
             }
             '"' => signs.push(rest.by_ref().take_while(|c| *c != '"').collect()),
-            // What follows is shown as it is, or leaves its width.
+            // `\` shows the next character literally; `_` and `*` use it only as padding.
             '\\' => plain.extend(rest.next()),
             '_' | '*' => drop(rest.next()),
-            // Another format of negative numbers, zero and text.
+            // What follows are the formats of negative numbers, zero and text.
             ';' => break,
             c => plain.push(c),
         }
@@ -125,7 +124,7 @@ fn place(text: &str) -> Option<(u32, u32)> {
     Some((row.checked_sub(1)?, column.checked_sub(1)?))
 }
 
-/// Gives every tag that begins or is empty.
+/// Calls `tell` with every start tag and every empty-element tag.
 fn each(mut reader: Reader<impl BufRead>, mut tell: impl FnMut(&BytesStart<'_>)) {
     let mut buffer = Vec::new();
     loop {

@@ -1,33 +1,34 @@
-//! The steps from one candle to the next, and runs of equal ones: a run of another step than the interval tells where candles of two lengths
-//! stand in one series, as the days of one download before the hours of another.
+//! Steps between consecutive candles, and runs of equal steps: a run of steps other than the interval reveals candles of two lengths in one
+//! series, such as days from one download before hours from another.
 
 use serde::{Deserialize, Serialize};
 
 use super::Step;
 use crate::dataset::time::DAY_MS;
 
-/// Different steps that are counted of a token and interval.
+/// Maximum number of distinct steps counted per series.
 const STEPS_MAX: usize = 64;
-/// The share of steps of two intervals at most, where some intervals have no candle for want of trades: where every second one has none.
+/// Maximum share of steps of two intervals that missing trades cause: that of a series in which every other candle is missing. Also assumed
+/// for steps that are no multiple of the interval.
 const SHARE: f64 = 0.25;
-/// Steps that a run must have at least.
+/// Minimum number of steps in a run.
 const RUN_MIN: u64 = 5;
-/// How many runs as long as one chance may make before the run tells nothing.
+/// A run is significant if fewer runs of its length than this are expected by chance.
 const BY_CHANCE: f64 = 1e-3;
 
-/// Equal steps one after the other.
+/// A run: consecutive equal steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct StepRun {
     pub steps: u64,
-    /// Row and time after the first of them.
+    /// Row and time at the end of its first step.
     pub first: (u64, i64),
 }
 
-/// The different steps of a token's candles.
+/// The distinct steps of a series.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Steps {
     all: Vec<Step>,
-    /// The place of the last step, and the run that it is in.
+    /// Index of the last step in `all`, and its current run.
     last: Option<(usize, StepRun)>,
 }
 
@@ -36,7 +37,7 @@ impl Steps {
         self.all.iter()
     }
 
-    /// Counts a step that ends at a row and time.
+    /// Counts a step that ends at this row and time.
     pub(super) fn add(&mut self, length: i64, at: (u64, i64)) {
         if let Some((place, run)) = &mut self.last
             && let Some(step) = self.all.get_mut(*place).filter(|step| step.length == length)
@@ -57,19 +58,19 @@ impl Steps {
         } else if let Some(longest) =
             self.all.iter_mut().max_by_key(|known| known.length).filter(|known| known.length > length && known.count == 1)
         {
-            // A breach is a short step, so long ones make room.
+            // Breaches are short steps, so a longer one that occurred only once is evicted.
             *longest = new;
         }
         self.last = self.all.iter().position(|known| known.length == length).map(|place| (place, run));
     }
 
-    /// Whether all steps are of months, which are not all as long.
+    /// Whether all steps are months, which differ in length.
     pub(super) fn are_months(&self) -> bool {
         self.all.len() > 1 && self.all.iter().all(|step| step.length % DAY_MS == 0 && (28..=31).contains(&(step.length / DAY_MS)))
     }
 
-    /// The step that is not the interval and has a run of its own, longer than candles without trades make by chance; `all` are the steps
-    /// there are.
+    /// The step other than the interval with the longest run, if that run is too long to be caused by missing trades. `all` is the total
+    /// number of steps.
     pub(super) fn other(&self, interval: i64, all: u64) -> Option<&Step> {
         let tells = |step: &&Step| {
             let outside = (step.count - step.run.steps) as f64 / (all - step.run.steps).max(1) as f64;
@@ -80,8 +81,8 @@ impl Steps {
     }
 }
 
-/// The share of steps of that length at most, whatever share of the intervals has a candle: with a candle in every `n`th interval, most are of
-/// `n` intervals.
+/// Maximum share of steps of this length, whatever the share of intervals with a candle: steps of `n` intervals are most frequent if one in
+/// `n` intervals has a candle.
 fn share(length: i64, interval: i64) -> f64 {
     if length <= interval || length % interval != 0 {
         return SHARE;

@@ -18,9 +18,9 @@ use crate::dataset::{
     source::locate::LocatedFile,
 };
 
-/// Minimum number of pools for a finding that all of them yield next to nothing.
+/// Minimum number of pools for a finding that yields look like fractions.
 const FRACTIONS_MIN: usize = 3;
-/// One in this many may yield more than a hundred percent.
+/// At most one in this many yields may be 1 or more (100 % as a fraction).
 const ONE_OF: usize = 20;
 
 impl TableReader<'_> {

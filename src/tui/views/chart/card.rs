@@ -38,7 +38,7 @@ pub(super) const TARGET: &str = "target ";
 /// The data of the card.
 pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
-    /// What all patterns together advise.
+    /// Combined recommendation of all patterns.
     pub action: TradeAction,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,

@@ -384,7 +384,7 @@ impl ChartPatterns {
         let verdict = self.verdict();
         let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
         let (alone, advised) = (card(cells), card(cells.saturating_sub(tail)));
-        // The deciding patterns, if there is room beside everything else.
+        // The deciding patterns are named if everything else leaves room.
         let decided = format!(" · {}", reasons(answer, usize::MAX));
         let more = text::width(&decided) - text::width(&advice);
         let advice = if text::width(&place) + text::width(&advised) + tail + more <= cells { decided } else { advice };

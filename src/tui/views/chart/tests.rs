@@ -268,7 +268,7 @@ fn candles_of_two_lengths_are_named_in_the_title() {
     ] {
         let (stage, mut view) = (stage(&rows), ChartView::default());
         for (width, says) in [(140, "DBL · 1d+1h · 35 candles, 5 made of 1h ─ "), (80, "DBL · 1d+1h ─ ")] {
-            // Without the patterns beside it there is room.
+            // With the pattern list hidden, the title has enough room.
             view.patterns.shown = false;
             let text = stage.text(&mut view, width, 30);
             assert_eq!(text.contains(says), mixed, "{text}");

@@ -30,9 +30,9 @@ use crate::{
 /// From this width the legend is drawn beside the chart, else below it.
 const BESIDE: u16 = 100;
 const LEGEND_WIDTH: u16 = 44;
-/// Figures beside a token in the legend, and their cells.
+/// Figures beside a token in the legend, and their widths in cells.
 const FIGURES: [(&str, u16); 3] = [("cap", 7), ("vol", 8), ("score", 7)];
-/// Cells of all figures.
+/// Total width of the figures in cells.
 const FIGURES_WIDTH: u16 = 22;
 /// The figures of more than `FEW` tokens are drawn beside the legend from this width on, else below it.
 const WIDE: u16 = 140;
@@ -141,7 +141,7 @@ fn axis(answer: &Comparison, (low, high): (f64, f64), buffer: &mut Buffer, area:
     put_right(buffer, Rect { width: area.width - LETTERS, ..area }, area.height - 1, &format::candle_time(answer.to), theme.dim());
 }
 
-/// The row of a value in the plot: that of its Braille dot, of which a cell has four rows.
+/// The row of a value in the plot: that of its Braille dot; a cell has four rows of dots.
 fn row_of(value: f64, (low, high): (f64, f64), plot: Rect, ascii: bool) -> u16 {
     let in_cell = if ascii { 1.0 } else { 4.0 };
     let last = f64::from(plot.height) * in_cell - 1.0;
@@ -196,7 +196,7 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
     used.min(area.height)
 }
 
-/// Each token's market cap, volume and security score, as Tokens has them: the score where it was worked out before.
+/// Draws each token's market cap, volume and security score, as in the Tokens view; the score only if it was already computed.
 fn figures(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let right_of = |nth: usize| Rect { width: FIGURES[..=nth].iter().map(|(_, width)| width).sum::<u16>().min(area.width), ..area };

@@ -81,7 +81,7 @@ struct Figure {
     label: &'static str,
     value: String,
     role: Role,
-    /// The fullest of them that fits.
+    /// Texts beside the value, the longest first: the first one that fits is drawn.
     exact: Vec<String>,
     exact_role: Role,
 }
@@ -174,7 +174,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     };
     let (week, week_role) = change(summary.holders_growth, "7d");
     let (week, week_role) = match summary.last_count.filter(|count| count.old && summary.holders_growth.is_some()) {
-        // Never without its day.
+        // Growth up to an older day is never shown without that day.
         Some(count) => {
             let (day, change) = (format!("to {}", count.day), format::change(summary.holders_growth));
             (vec![format!("{week} {day}"), format!("{change} {day}"), day], Role::Dim)

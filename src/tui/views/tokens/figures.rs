@@ -211,8 +211,8 @@ impl FigureStore {
         self.task = None;
     }
 
-    /// The note beside the filter: progress, or the error; if stopped, also for how many tokens a filter on the figures `judged` is
-    /// undecided.
+    /// The note beside the filter: the error or the progress; once stopped, the number of tokens for which a filter on the `judged` figures
+    /// is undecided.
     pub(super) fn note(&self, tokens: &[TokenSummary], judged: &[&str]) -> Option<String> {
         let so_far = || {
             let done = tokens.len() - self.missing(tokens);

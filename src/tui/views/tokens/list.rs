@@ -52,7 +52,7 @@ impl Fields for TokenFields {
         F::figure("price", "price", 10, 220, LISTED).cell(|row, _| price(row.token.price, stale(row.token))).decimal(),
         F::figure("price_change_1h", "1h", 6, 100, LISTED).cell(|row, _| changed(row.token.price_change_1h)).unit("%").decimal(),
         F::figure("price_change_24h", "24h", 7, 210, LISTED)
-            // No current change for a price of long ago.
+            // A stale price has no current change.
             .cell(|row, _| match stale(row.token) {
                 Some(_) => Cell::new("stale", Role::Dim),
                 None => changed(row.token.price_change_24h),
@@ -67,7 +67,7 @@ impl Fields for TokenFields {
         F::figure("age", "age", 5, 110, LISTED).of(ColumnKind::Duration).smallest_first(),
         F::figure("holders", "holders", 7, 90, LISTED),
         F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
-            // Growth up to an older day is not this week's.
+            // Dim: growth up to an older day is not this week's.
             .cell(|row, _| match row.token.last_count.filter(|count| count.old && row.token.holders_growth.is_some()) {
                 Some(_) => Cell::new(change(row.token.holders_growth), Role::Dim),
                 None => changed(row.token.holders_growth),

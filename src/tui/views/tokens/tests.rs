@@ -89,7 +89,7 @@ fn a_filter_tells_how_many_tokens_have_no_value() {
         let text = stage.text(&mut view, 80, 20);
         assert!(says.as_ref().map_or(!text.contains(" has no "), |says| text.contains(says)), "{filter}: {says:?}\n{text}");
     }
-    // A figure that is still to be worked out is no missing one; what candles tell no trend of has none.
+    // A figure still to be computed is not missing; tokens without a trend have none.
     view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
     assert_eq!(view.list.left_out().rows(), 0);
     assert!(stage.text_now(&mut view, 120, 20).contains("computed 0 of 10, Esc stops"));
