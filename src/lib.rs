@@ -25,8 +25,9 @@
 //!
 //! # Invariants
 //!
-//! - Imports go one way: `wire → dataset → analysis → question → deck → jobs → document → api | tui → cli`. `api` and `tui` do not know
-//!   each other; `demo` knows `dataset` alone.
+//! - Imports go one way: in `wire → dataset → analysis → question → deck → jobs → document → api | tui → cli` each part imports only those
+//!   to its left. `api` and `tui` do not know each other; `demo` knows `dataset` alone; `config` and `state` stand above `deck` and
+//!   `dataset`; `error` and `untrusted` import nothing.
 //! - Analyses are pure: no file, clock, randomness or global; the same data give the same bytes.
 //! - Outgoing connections are opened in `wire` only, the first one after the user consented to a dataset with remote files.
 //! - hyper stays in `api`; ratatui and crossterm stay in `tui` and in `cli/shot`.

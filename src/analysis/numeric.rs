@@ -1,5 +1,5 @@
 //! Statistics shared by several analyses: quantiles, least squares, goodness of fit, Mann-Kendall. Slices of finite numbers in, finite
-//! numbers out; candles are unknown here.
+//! numbers out, NaN for an empty slice only; candles are unknown here.
 
 use std::cmp::Ordering;
 

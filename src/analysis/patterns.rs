@@ -93,13 +93,13 @@ pub struct PatternDetail {
     /// Stop-loss: a close beyond this price invalidates the pattern. Half the height back across the boundary; while it forms, its opposite
     /// line at the last candle.
     pub stop_price: f64,
-    /// Distance from the last close to the target, in percent of the last close.
+    /// Signed move from the last close to the target, in percent of the last close.
     pub distance_to_target: f64,
-    /// Distance from the last close to the stop, in percent of the last close.
+    /// Signed move from the last close to the stop, in percent of the last close.
     pub distance_to_stop: f64,
     /// Reward/risk ratio: distance to the target over distance to the stop, from the last close; null once the price is past either.
     pub reward_risk: Option<f64>,
-    /// Contribution to the sum behind `recommended_action`: the confidence, negative if it points down, half while it forms, decaying with
+    /// Contribution to the sum behind `recommendedAction`: the confidence, negative if it points down, half while it forms, decaying with
     /// its age, 0 once it is over.
     pub action_contribution: f64,
     /// Contributions to its confidence, the largest first and the base last; they add up to its log odds.
@@ -293,7 +293,7 @@ pub struct Breakout {
     pub stop_price: f64,
 }
 
-/// Patterns confirmed by the last candle: the new detections of that day.
+/// Patterns that the last candle confirms; none if that candle is invalid.
 pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
     let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return Vec::new();

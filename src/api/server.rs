@@ -36,8 +36,8 @@ const HEAD_BYTES: usize = 96 << 10;
 /// First and longest wait after a failed accept, as when the process is out of file descriptors.
 const ACCEPT_WAIT: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// At the limit, a client that sends no request keeps its connection for this fraction of the head timeout.
-const HEAD_GRACE: u32 = 10;
+/// At the limit, a client that sends no request keeps its connection for the head timeout divided by this.
+const HEAD_GRACE_DIVISOR: u32 = 10;
 /// At the limit, a client that was answered keeps its connection this long: it may ask again at once.
 const IDLE_GRACE: Duration = Duration::from_millis(20);
 /// Connections closed together.
@@ -54,7 +54,7 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
     let writing = tokio::spawn(events::record(Arc::clone(&api), api.deck.listen()));
     let slots = Arc::new(Semaphore::new(api.options.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let mut clients = JoinSet::new();
-    let mut connections = OpenConnections { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE };
+    let mut connections = OpenConnections { open: Vec::new(), head_grace: api.options.header_time / HEAD_GRACE_DIVISOR };
     // An accepted connection that has no slot yet.
     let mut waiting = None;
     let mut shutdown = pin!(shutdown);

@@ -42,6 +42,10 @@ impl Meter {
 
 impl LoadProgress for Meter {
     fn fetching(&self, says: &str) {
+        // On a line of its own.
+        if self.state.lock().is_ok_and(|mut state| std::mem::take(&mut state.drawn)) {
+            write!(stderr(), "\r\x1b[K").ok();
+        }
         say(says);
     }
 

@@ -174,6 +174,11 @@ impl CandleTable {
         self.tokens().first().map_or_else(Vec::new, |token| self.held(token))
     }
 
+    /// Number of intervals in which the token has candles here.
+    pub fn intervals(&self, token: &Address) -> usize {
+        self.runs(token).len()
+    }
+
     fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
         match self {
             Self::Memory(held) => held.index.get(token).cloned().unwrap_or_default(),

@@ -1,5 +1,4 @@
-//! Sorting rows, and dropping duplicate keys: here for rows in memory; `external_sort` is that of rows that do not fit into memory, in
-//! buckets of a `spill` file.
+//! Sorts rows and drops duplicate keys, in memory. `external_sort` does so for rows that do not fit, in buckets of a `spill` file.
 
 mod compare;
 mod external_sort;

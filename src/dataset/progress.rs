@@ -2,7 +2,7 @@
 
 /// Observer of a load. Called from several threads, once per batch.
 pub trait LoadProgress: Sync {
-    /// `done` of `total` bytes of the table are read. An error cancels the load.
+    /// `done` of `total` bytes of the table are read; `total` 0 if unknown. An error cancels the load.
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled>;
     /// Announces a coming download, for the user.
     fn fetching(&self, _says: &str) {}

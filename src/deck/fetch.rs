@@ -23,14 +23,14 @@ impl LoadProgress for Asker<'_> {
 }
 
 /// Fetches the requested rows of remote tables that are not cached. The cache keeps them at least while the result lives.
-pub fn fetch(snapshot: &Snapshot, wants: &[FetchKey], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
+pub fn fetch(snapshot: &Snapshot, keys: &[FetchKey], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
     let mut rows = Vec::new();
-    for want in wants {
-        let Some(in_place) = snapshot.dataset.in_place(want.table()) else { continue };
-        let fetched = in_place.fetch(want, &Asker(progress)).map_err(|why| match why {
+    for key in keys {
+        let Some(in_place) = snapshot.dataset.in_place(key.table()) else { continue };
+        let fetched = in_place.fetch(key, &Asker(progress)).map_err(|why| match why {
             FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
             FetchError::Unavailable(reason) => {
-                let (table, token, source) = (want.table(), want.token(), &in_place.source);
+                let (table, token, source) = (key.table(), key.token(), &in_place.source);
                 Problem::new(Code::SourceUnavailable, format!("The {table} of `{token}` cannot be had from `{source}`: {reason}."))
             }
         })?;

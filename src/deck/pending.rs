@@ -32,7 +32,7 @@ impl<T> PendingResult<T> {
         (sender, progress.clone(), Self { receiver, progress })
     }
 
-    /// Takes the result once it is ready; `None` before and afterwards.
+    /// Takes the result once it is ready; `None` before. Once it was taken, a further call returns an error.
     pub fn poll_now(&mut self) -> Option<Result<T>> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),

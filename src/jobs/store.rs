@@ -67,9 +67,9 @@ pub(super) struct JobStore {
 
 /// Durability of a write: synced before returning, or later.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Sync {
-    BeforeReturning,
-    Later,
+enum Durability {
+    Synced,
+    Deferred,
 }
 
 impl JobStore {
@@ -78,9 +78,9 @@ impl JobStore {
     }
 
     /// Runs `change` in one transaction.
-    fn write<T>(&self, sync: Sync, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    fn write<T>(&self, durability: Durability, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        connection.pragma_update(None, "synchronous", if sync == Sync::Later { "NORMAL" } else { "FULL" })?;
+        connection.pragma_update(None, "synchronous", if durability == Durability::Deferred { "NORMAL" } else { "FULL" })?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = change(&transaction)?;
         transaction.commit()?;

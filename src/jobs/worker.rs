@@ -29,6 +29,8 @@ use crate::{
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Debounce: changes closer together are announced once.
 const COALESCE: Duration = Duration::from_millis(50);
+/// How long dropping waits for the threads.
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 /// Wait after a store failure.
 const RETRY: Duration = Duration::from_secs(1);
 const WORKERS_MAX: usize = 64;
@@ -133,7 +135,7 @@ impl Workers {
 
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.stop(RETRY);
+        self.stop(STOP_TIMEOUT);
     }
 }
 
@@ -188,8 +190,10 @@ impl Shared {
                 self.store.requeue(None).ok();
             }
             let changes = self.store.changes(last).unwrap_or_default();
-            if !changes.is_empty() {
-                self.open.store(self.store.open_count().unwrap_or_default(), Ordering::Relaxed);
+            if !changes.is_empty()
+                && let Ok(open) = self.store.open_count()
+            {
+                self.open.store(open, Ordering::Relaxed);
             }
             for (change, id) in changes {
                 last = last.max(change);

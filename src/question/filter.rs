@@ -154,10 +154,7 @@ impl Filter {
 
     /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> bool {
-        self.terms.iter().all(|term| match term {
-            Term::Word { word, exact } => self.searched.iter().any(|column| field(column).is_some_and(|value| found(&value, word, *exact))),
-            Term::Compare { column, operator, wanted, .. } => field(column).is_some_and(|value| compare(&value, *operator, wanted)),
-        })
+        self.terms.iter().all(|term| self.met(term, &field) == Some(true))
     }
 }
 
@@ -172,9 +169,14 @@ impl Filter {
     fn met<'a>(&self, term: &Term, field: &impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
         match term {
             Term::Word { word, exact } => {
-                let values: Vec<_> = self.searched.iter().map(|column| field(column)).collect();
-                let any = values.iter().flatten().any(|value| found(value, word, *exact));
-                if any || values.iter().all(Option::is_some) { Some(any) } else { None }
+                let mut is_known = true;
+                for column in &self.searched {
+                    match field(column) {
+                        Some(value) if found(&value, word, *exact) => return Some(true),
+                        value => is_known &= value.is_some(),
+                    }
+                }
+                is_known.then_some(false)
             }
             Term::Compare { column, operator, wanted, .. } => field(column).map(|value| compare(&value, *operator, wanted)),
         }

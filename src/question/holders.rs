@@ -221,7 +221,7 @@ pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
 /// Errors: balances that the token needs are remote and not fetched yet.
 pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
     let Some(in_place) = snapshot.dataset.in_place("holders") else { return Ok(()) };
-    if balance_fetch_keys(snapshot, token).iter().any(|want| in_place.lacks(want)) { Err(not_fetched(in_place, token)) } else { Ok(()) }
+    if balance_fetch_keys(snapshot, token).iter().any(|key| in_place.lacks(key)) { Err(not_fetched(in_place, token)) } else { Ok(()) }
 }
 
 fn not_fetched(in_place: &InPlaceCache, token: &Address) -> Problem {

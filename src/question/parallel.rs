@@ -2,7 +2,9 @@
 //! another question meanwhile, which may wait for this one.
 
 use std::{
+    any::Any,
     num::NonZero,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Mutex, PoisonError},
 };
 
@@ -35,14 +37,13 @@ pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T)
         }
         Ok(())
     };
+    let defect = |_: Box<dyn Any + Send>| Err(Problem::new(Code::Defect, "A part of the answer met a defect of the program."));
     if threads < 2 {
-        return run();
+        return catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(defect);
     }
     std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        let ended = running.into_iter().map(|thread| {
-            thread.join().unwrap_or_else(|_| Err(Problem::new(Code::Defect, "A part of the answer met a defect of the program.")))
-        });
+        let ended = running.into_iter().map(|thread| thread.join().unwrap_or_else(defect));
         ended.fold(Ok(()), Result::and)
     })
 }
@@ -68,5 +69,7 @@ mod tests {
         assert_eq!(each(&mut Vec::<u32>::new(), &progress, refuse), Ok(()));
         let defect = each(&mut items, &Progress::default(), |_| panic!("a defect"));
         assert_eq!(defect.map_err(|problem| problem.code), Err(Code::Defect));
+        let alone = each(&mut items[..1], &Progress::default(), |_| panic!("a defect"));
+        assert_eq!(alone.map_err(|problem| problem.code), Err(Code::Defect));
     }
 }

@@ -108,7 +108,7 @@ pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds t
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";
 
-/// Seconds since 1970 of the years 1 to 9999, the range of RFC 3339.
+/// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// The arguments of one request, read by the question's parameter table.
@@ -187,7 +187,7 @@ impl<'a> Arguments<'a> {
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }
 
-    /// In the order given, duplicates included.
+    /// In the order given, duplicates included. Refuses an empty list; a `min` above 1 is for the question to check.
     pub fn addresses(&self, name: &str) -> Result<Vec<Address>> {
         let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
         let parts = self.parts(name)?;
@@ -386,7 +386,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
     utf8_percent_encode(text, ESCAPED).into()
 }
 
-/// The first 80 characters, for error texts.
+/// At most 80 characters for error texts: control characters replaced, `…` where cut.
 pub fn clip(text: &str) -> String {
     let mut clipped: String = text.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(80).is_some() {

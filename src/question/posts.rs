@@ -295,7 +295,7 @@ impl Matches<'_> {
 
     fn keep(self, holds: &[u64], large: Option<&LargeTable>) -> Result<Self> {
         let start = self.start;
-        let mut places = RowSelectionWriter::beside(large);
+        let mut places = RowSelectionWriter::for_table(large);
         for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
             places.push(place as u32)?;
         }

@@ -26,6 +26,7 @@ use self::{
 use super::{
     keymap::Action,
     list::ColumnLayout,
+    text,
     theme::{Role, Theme},
     widgets::put,
 };
@@ -221,7 +222,8 @@ impl TypedLine {
 
     /// Returns whether the key changed the text.
     fn key(&mut self, key: &KeyEvent) -> bool {
-        let full = self.text().chars().count() >= self.chars_max && matches!(key.code, KeyCode::Char(_));
+        let types = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.contains(KeyModifiers::CONTROL);
+        let full = types && self.text().chars().count() >= self.chars_max;
         !full && self.input.handle_event(&Event::Key(*key)).is_some_and(|change| change.value)
     }
 
@@ -237,7 +239,14 @@ impl TypedLine {
     /// Draws the text from column `x` on, scrolled to the cursor.
     fn draw(&self, buffer: &mut Buffer, line: Rect, x: u16, theme: &Theme) {
         let ground = theme.style(Role::Panel);
-        let scroll = self.input.visual_scroll(usize::from(line.width.saturating_sub(x + 1)).max(1));
+        // Columns, which a wide character has two of.
+        let mut columns = self.input.visual_scroll(usize::from(line.width.saturating_sub(x + 1)).max(1));
+        let is_left_out = |c: &char| {
+            let left_out = columns > 0;
+            columns = columns.saturating_sub(text::width(c.encode_utf8(&mut [0; 4])));
+            left_out
+        };
+        let scroll = self.text().chars().take_while(is_left_out).count();
         let shown = self.text().chars().skip(scroll);
         let before: String = shown.clone().take(self.input.cursor().saturating_sub(scroll)).collect();
         let after: String = shown.skip(before.chars().count()).collect();
@@ -281,5 +290,14 @@ mod tests {
         assert_eq!(picture::text(&buffer), "  abc▏d\n");
         line.paste("too long");
         assert_eq!(line.text(), "abctod");
+        line.key(&KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE));
+        assert_eq!(line.text(), "abctod", "it is full");
+        line.key(&KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+        assert_eq!(line.text(), "");
+        let wide = TypedLine::new("漢字漢字漢字末", 20);
+        let mut buffer = Buffer::empty(area);
+        wide.draw(&mut buffer, area, 2, &Theme::default());
+        let shown = picture::text(&buffer);
+        assert!(shown.contains('末') && shown.contains('▏'), "{shown}");
     }
 }

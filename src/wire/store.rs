@@ -19,7 +19,7 @@ pub(super) struct Store {
     pub(super) asked: AskedStore,
 }
 
-/// Opens the store of a place; the hub is accessed by `hub`.
+/// Opens the store of a place; files of Hugging Face are fetched by `hub`.
 pub(super) async fn open(place: &UrlPattern, sources: &[Source], timeouts: &TimeoutsAndRetries) -> Result<Store, Fault> {
     let source = sources.iter().find(|source| source.has(place));
     if source.is_none() {

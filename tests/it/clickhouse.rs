@@ -199,7 +199,7 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
 /// Engine failures, and the message for the user.
 const TROUBLES: &[(Trouble, &str)] = &[
     (Trouble::Said, "failed with code 395"),
-    (Trouble::Fewer(2_900), "gave 2,900 of the 10,000 rows that were counted"),
+    (Trouble::Fewer(2_900), "gave 2,900 rows where 10,000 were counted"),
     (Trouble::Broken(2_900), "was cut off"),
     (Trouble::Behind(10_000), "failed with code 395"),
     (Trouble::Behind(2_900), "failed with code 395"),

@@ -62,10 +62,10 @@ fn whatever_compiler_wrote_it_a_fault_is_found_and_its_twin_is_not_accused() {
 
 #[test]
 fn a_mutant_behaves_as_what_it_was_made_of() {
-    // Guards against mutations that break the code: nothing found in a broken twin would prove nothing.
-    let honest = contract("owner_mint").unwrap().code(&Identity::default());
+    // Guards against mutations that break the code: nothing found in broken code would prove nothing.
+    let original = contract("owner_mint").unwrap().code(&Identity::default());
     for change in CHANGES.iter().filter(|change| **change != Change::Pack) {
-        let made = mutant(&honest, &[*change], 1).unwrap_or_else(|| panic!("{change:?} changes nothing"));
+        let made = mutant(&original, &[*change], 1).unwrap_or_else(|| panic!("{change:?} changes nothing"));
         let report = executed(&made);
         assert!(report.conclusive && report.deploys == Some(true), "{change:?}");
         assert_eq!(report.opening.map(Opening::word), Some("open"), "{change:?}");

@@ -2,10 +2,12 @@
 
 use super::{Pattern, PatternDetail, Status, TradeAction, find::FoundPattern, series::CandleSeries};
 
-/// Number of candles after a breakout within which its target and stop apply. TradingView searches for patterns over this range, too.
+/// Number of candles from a breakout on, itself included, within which its target and stop apply. TradingView searches for patterns over this range, too.
 pub const HORIZON: usize = 600;
 /// Decay constant of a pattern's weight: number of candles until it falls to 1/e.
 const DECAY_CANDLES: f64 = 20.0;
+/// Minimum contribution, in absolute terms, of a pattern that decides the action.
+const COUNTS_FROM: f64 = 0.02;
 
 /// Logarithm of the stop-loss price: a close beyond it invalidates the pattern.
 pub(super) fn stop(series: &CandleSeries, find: &FoundPattern) -> f64 {
@@ -58,9 +60,6 @@ fn action_of(sum: f64) -> TradeAction {
         _ => TradeAction::Hold,
     }
 }
-
-/// Minimum contribution, in absolute terms, of a pattern that decides the action.
-const COUNTS_FROM: f64 = 0.02;
 
 /// Indexes of the explained patterns that decide the action, by descending contribution: the fewest that yield it against all opposing
 /// ones. For hold, the largest of each side.

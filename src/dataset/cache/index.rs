@@ -211,7 +211,7 @@ impl Index {
         self.map.is_truncated()
     }
 
-    /// A section as numbers of this machine's byte order; empty where the file does not contain it.
+    /// A section of little-endian numbers, read in the machine's byte order, which must be the same; empty where the file lacks it.
     fn numbers<T: bytemuck::AnyBitPattern>(&self, section: &Range<usize>) -> &[T] {
         self.map.bytes().get(section.clone()).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
     }

@@ -18,7 +18,6 @@ pub enum RowSelection {
     Run(Range<usize>),
     List(Arc<Vec<u32>>),
     Mapped(Arc<MappedRows>),
-    /// Reversed.
     Reversed(Box<RowSelection>),
 }
 
@@ -57,7 +56,7 @@ impl RowSelection {
             Self::Run(rows) => (nth < rows.len()).then(|| rows.start + nth),
             Self::List(list) => list.get(nth).map(|&row| row as usize),
             Self::Mapped(rows) => rows.0.bytes().get(nth.checked_mul(4)?..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize),
-            Self::Reversed(selection) => selection.get(selection.len().checked_sub(nth + 1)?),
+            Self::Reversed(selection) => selection.get(selection.len().checked_sub(nth)?.checked_sub(1)?),
         }
     }
 
@@ -70,15 +69,15 @@ impl RowSelection {
 #[derive(Debug)]
 pub struct RowSelectionWriter {
     /// Folder of the file, and the maximum number of rows kept in memory; none: all of them are.
-    beside: Option<(PathBuf, usize)>,
+    spill: Option<(PathBuf, usize)>,
     list: Vec<u32>,
     file: Option<BufWriter<File>>,
 }
 
 impl RowSelectionWriter {
     /// For rows of a large table, whose folder takes the file; without a file for a table in memory.
-    pub fn beside(table: Option<&LargeTable>) -> Self {
-        Self { beside: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
+    pub fn for_table(table: Option<&LargeTable>) -> Self {
+        Self { spill: table.map(|table| (table.folder().to_owned(), table.sorting().in_memory)), list: Vec::new(), file: None }
     }
 
     pub fn push(&mut self, row: u32) -> io::Result<()> {
@@ -86,7 +85,7 @@ impl RowSelectionWriter {
             return file.write_all(&row.to_le_bytes());
         }
         self.list.push(row);
-        if let Some((folder, in_memory)) = &self.beside
+        if let Some((folder, in_memory)) = &self.spill
             && self.list.len() > *in_memory
         {
             let mut file = BufWriter::with_capacity(1 << 20, tempfile::tempfile_in(folder)?);
@@ -117,8 +116,8 @@ mod tests {
     fn row_numbers_are_the_same_wherever_they_are_stored() {
         let folder = tempfile::tempdir().unwrap();
         for count in [0, 3, 1_000, 1_001, 2_007] {
-            let beside = Some((folder.path().to_owned(), 1_000));
-            let mut writer = RowSelectionWriter { beside, list: Vec::new(), file: None };
+            let spill = Some((folder.path().to_owned(), 1_000));
+            let mut writer = RowSelectionWriter { spill, list: Vec::new(), file: None };
             (0..count as u32).for_each(|row| writer.push(row ^ 5).unwrap());
             let selection = writer.finish().unwrap();
             assert_eq!(matches!(selection, RowSelection::Mapped(_)), count > 1_000, "{count}");

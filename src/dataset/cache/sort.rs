@@ -300,7 +300,7 @@ fn sort<E: From<io::Error>>(
         spill.add(DataFrame::new(here.len(), columns).map_err(io::Error::other)?, &part)?;
     }
     spill.flush()?;
-    let mut sorted = RowSelectionWriter::beside(Some(sorter.table));
+    let mut sorted = RowSelectionWriter::for_table(Some(sorter.table));
     let (mut order, mut done): (Vec<Keyed>, usize) = (Vec::new(), 0);
     for part in 0..parts {
         order.clear();

@@ -52,7 +52,7 @@ impl LargeTable {
         let names = columns.iter().map(|(column, _)| column.name);
         let checksums = map.bytes().len().div_ceil(PAGE);
         if index.metadata.table != schema.name || index.metadata.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
-            return Err("the file has the wrong length".to_owned());
+            return Err("the files do not belong together".to_owned());
         }
         if !names.eq(index.metadata.regions.iter().map(|region| region.name.as_str())) {
             return Err("the file has other columns than it should have".to_owned());
@@ -64,8 +64,8 @@ impl LargeTable {
         let table = Self { schema, columns, index, map, verified, damaged, folder, sorting, grown_from };
         // Header and footer of the Arrow file.
         let length = table.map.bytes().len();
-        let frame = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
-        if frame { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
+        let is_intact = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
+        if is_intact { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
     }
 
     pub fn height(&self) -> usize {
@@ -124,7 +124,7 @@ impl LargeTable {
     }
 
     /// Whether the column has nulls.
-    pub fn has_empty(&self, column: &str) -> bool {
+    pub fn has_nulls(&self, column: &str) -> bool {
         let at = self.columns.iter().position(|(kept, _)| kept.name == column);
         at.and_then(|at| self.index.metadata.regions.get(at)).is_some_and(|region| region.nulls > 0)
     }

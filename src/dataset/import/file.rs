@@ -20,7 +20,7 @@ use super::{
 use crate::dataset::{
     address::Address,
     chain::Chain,
-    findings::{Findings, Severity},
+    findings::{Finding, Severity},
     load,
     origin::Origin,
     repeats,
@@ -65,8 +65,7 @@ impl Run<'_> {
             report.says.extend(self.tokens.sharing(frame));
             self.context.decimals.extend(load::decimals(frame));
         }
-        let rejected = report.taken.iter().filter_map(|taken| Some((taken.table, rejected(taken, &report.findings)?)));
-        let rejected: Vec<(&str, String)> = rejected.collect();
+        let rejected = std::mem::take(&mut file.rejected);
         let notes_of = |table: &str| {
             let rejected = rejected.iter().filter(|(of, _)| *of == table).map(|(_, note)| note.clone());
             file.notes.iter().cloned().chain(rejected).collect()
@@ -135,6 +134,7 @@ impl Run<'_> {
         let Some(spool) = self.spools.get_mut(&table_index(take.table)) else { return Ok(()) };
         let about_tokens = ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && self.options.token.is_some();
         let mut shown: Vec<Vec<String>> = Vec::new();
+        let findings_before = report.findings.kept().len();
         let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
             if take.table == "tokens" {
                 file.tokens.push(frame.clone());
@@ -160,7 +160,10 @@ impl Run<'_> {
                 file.approximate.push((take.table, *column));
             }
         }
-        report.taken.push(Taken::of(take.table, &amount, take.left_out));
+        let taken = Taken::of(take.table, &amount, take.left_out);
+        let own_findings = report.findings.kept().get(findings_before..).unwrap_or_default();
+        file.rejected.extend(note_on_rejected_rows(&taken, own_findings).map(|note| (take.table, note)));
+        report.taken.push(taken);
         self.observed.extend(amount.observed.iter().map(|observed| (source, observed.clone())));
         file.notes.extend(quality::broken(take.table, &amount, &report.findings, self.options.broken_too)?);
         Ok(())
@@ -202,23 +205,23 @@ struct FileFacts {
     needed: HashSet<Address>,
     /// Columns of the file that were read.
     used: HashSet<String>,
-    /// Most rows have the file's own columns rather than columns that the format generates.
+    /// Whether more than half of the file's columns are among those that a table was read from.
     has_own_columns: bool,
     /// Tables and columns whose amounts are floating-point numbers.
     approximate: Vec<(&'static str, &'static str)>,
     /// Notes that every load repeats.
     notes: Vec<String>,
+    /// Notes on rejected rows, with their table.
+    rejected: Vec<(&'static str, String)>,
 }
 
-/// The note on a file's rejected rows, which every load repeats, as the file is not read again; `None` if there are none.
-fn rejected(taken: &Taken, findings: &Findings) -> Option<String> {
-    let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
+/// The note on the rejected rows of one table, which every load repeats, as the file is not read again; `None` if there are none.
+fn note_on_rejected_rows(taken: &Taken, findings: &[Finding]) -> Option<String> {
+    let first = findings.iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
     let shown = first.map_or_else(String::new, |finding| {
-        let value = finding.value.as_ref().map_or_else(String::new, |value| format!(" `{value}`"));
-        let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
-        format!(": row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
+        format!("{}: {}", if taken.set_aside > 1 { "; the first" } else { "" }, quality::row_of(finding))
     });
-    let which = if taken.set_aside == 1 { "is missing, as it was rejected" } else { "are missing, as they were rejected; the first" };
+    let which = if taken.set_aside == 1 { "is missing, as it was rejected" } else { "are missing, as they were rejected" };
     (taken.set_aside > 0).then(|| format!("warning: {} of its {} rows {which}{shown}", taken.set_aside, taken.rows))
 }
 

@@ -10,7 +10,7 @@ const OTHERS: &[&str] = &[
     "ARS", "PHP", "NZD", "KZT",
 ];
 /// Currencies that column names may carry.
-const STATES: &[&str] =
+const COLUMN_CURRENCIES: &[&str] =
     &["usd", "eur", "gbp", "try", "jpy", "krw", "brl", "aud", "cad", "chf", "inr", "rub", "cny", "btc", "eth", "bnb", "usdt", "usdc"];
 /// Base tickers that a longer quote would swallow: `XBTUSD` is XBT in USD, not XB in TUSD.
 const BASES: &[&str] =
@@ -47,13 +47,19 @@ impl TradingPair {
     }
 }
 
-/// Maps Kraken's XXBT and XETH and BitMEX's XBT to common tickers.
+/// Maps Kraken's and BitMEX's spellings to common tickers.
 fn common_ticker(base: &str) -> String {
     match base {
         "XBT" | "XXBT" => "BTC",
         "XETH" => "ETH",
         "XXRP" => "XRP",
         "XLTC" => "LTC",
+        "XXMR" => "XMR",
+        "XETC" => "ETC",
+        "XXLM" => "XLM",
+        "XZEC" => "ZEC",
+        "XREP" => "REP",
+        "XMLN" => "MLN",
         "XDG" | "XXDG" => "DOGE",
         other => other,
     }
@@ -62,7 +68,7 @@ fn common_ticker(base: &str) -> String {
 
 /// Whether a word in lower case is a currency in which column names state prices.
 pub(super) fn is_currency(word: &str) -> bool {
-    STATES.contains(&word)
+    COLUMN_CURRENCIES.contains(&word)
 }
 
 /// Whether a word in upper case is a quote currency.
@@ -70,7 +76,7 @@ pub(super) fn is_quote(word: &str) -> bool {
     DOLLARS.contains(&word) || OTHERS.contains(&word)
 }
 
-/// Whether a word in upper case is a fiat currency, which cannot be a token in a column.
+/// Whether a word in upper case is a fiat currency or a dollar stablecoin: by itself not the name of the token.
 pub(super) fn is_money(word: &str) -> bool {
     is_quote(word) && !is_native(word) && !["WETH", "WBTC", "XBT", "EURT", "EURC", "EURI"].contains(&word)
 }

@@ -58,13 +58,16 @@ fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
         };
     }
     let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
-    let shown = first.map_or_else(String::new, |finding| {
-        let value = finding.value.as_ref().map_or_else(String::new, |value| format!(" `{value}`"));
-        let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
-        format!("; the first is row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
-    });
+    let shown = first.map_or_else(String::new, |finding| format!("; the first is {}", row_of(finding)));
     let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
     Some(Flaw { what, advice: advice(table) })
+}
+
+/// `row 3, close `x`: reason`.
+pub(super) fn row_of(finding: &Finding) -> String {
+    let value = finding.value.as_ref().map_or_else(String::new, |value| format!(" `{value}`"));
+    let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
+    format!("row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
 }
 
 /// The defect of a series with candles of two lengths: either length would be the wrong interval for some of them.

@@ -26,6 +26,7 @@ const SLACK: f64 = 1e-3;
 /// The broken rule, the row number if there is one, and the values to show.
 pub(crate) type Contradiction = (&'static str, Option<u64>, String);
 
+/// The token's name in findings: its symbol, else its address.
 pub(crate) fn name(token: &TokenRow) -> String {
     token.symbol.clone().unwrap_or_else(|| token.token_address.to_string())
 }

@@ -310,7 +310,10 @@ impl TokenCandles {
                 count: short.iter().map(|step| step.count).sum(),
             });
         }
-        self.gap(interval, odd);
+        // The longer steps of two lengths are no gap.
+        if other.is_none() {
+            self.gap(interval, odd);
+        }
         if let Some(most) = most {
             let value = format!("{}: {}, and they are {} apart", self.token, length(interval), length(most.length));
             odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });

@@ -14,7 +14,9 @@ fn floats(name: &str, numbers: &[f64]) -> Column {
 
 #[test]
 fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
-    let used = "step interval months two_lengths gap gap_between_files closes_of_lengths supply_in_smallest_units balances_in_smallest_units price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
+    let used = "step interval months two_lengths gap gap_between_files closes_of_lengths \
+                supply_in_smallest_units balances_in_smallest_units \
+                price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
                 transfer_in_smallest_units balances_within_supply cap_of_supply";
     for name in used.split(' ') {
         assert_eq!(named(name).name, name);
@@ -175,6 +177,9 @@ fn days_among_hours_are_told_where_no_column_tells_them_apart() {
     assert_eq!(odd(Some("1h"), &mixed(20, 100)), [("two_lengths".to_owned(), Some(2), 20)]);
     assert_eq!(odd(None, &mixed(5, 100)), [("two_lengths".to_owned(), Some(2), 5)], "six candles a day apart");
     assert_eq!(odd(None, &mixed(4, 100)), [], "too few to tell");
+    let weeks_and_hours: Vec<(i64, f64)> =
+        (0..6).map(|week| week * 168).chain((0..200).map(|hour| 1_008 + hour)).map(|hour| (hour, 1.0)).collect();
+    assert_eq!(odd(None, &weeks_and_hours), [("two_lengths".to_owned(), Some(2), 6)], "and no gap");
     // Markets that close at weekends, and candles that exist only when there are trades.
     let weeks: Vec<(i64, f64)> = (0..100).filter(|day| day % 7 < 5).map(|day| (day * 24, 1.0)).collect();
     assert_eq!(odd(None, &weeks), []);

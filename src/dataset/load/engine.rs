@@ -30,8 +30,8 @@ use crate::{
     wire::{Fault, amount, clickhouse::Engine},
 };
 
-/// Identity of the queried server, part of the names of stored answers: those of another server, which a source of the same name may
-/// become, are never shown as its own. None where the source is unknown.
+/// Identity of the server, part of the names of stored answers: a source that is moved to another server does not get the answers of the
+/// one before. None if the source is unknown.
 pub(super) fn server_of(context: &LoadContext<'_>, asked: &EngineTable) -> Option<String> {
     let source = context.wire?.engine_source(&asked.source)?;
     Some(format!("{:?}", [&source.url, &source.database, &source.user]))
@@ -263,9 +263,9 @@ fn is_plain(bound: &Bound<'_>) -> bool {
 }
 
 /// Fault for rows that differ in number from those counted.
-fn fewer(came: u64, counted: u64) -> Fault {
+fn wrong_count(came: u64, counted: u64) -> Fault {
     let [came, counted] = [came, counted].map(grouped);
-    Fault::Unavailable(format!("gave {came} of the {counted} rows that were counted: it broke off, or changed meanwhile; load again"))
+    Fault::Unavailable(format!("gave {came} rows where {counted} were counted: it broke off, or changed meanwhile; load again"))
 }
 
 /// A number with thousands separators: `2,943,405`.

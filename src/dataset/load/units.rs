@@ -15,7 +15,7 @@ pub(in crate::dataset) const NO_DECIMALS: &str =
 const NOT_RAW: &str = "expected a whole number of smallest units; the cell is left empty";
 const NOT_WHOLE: &str = "expected an amount of whole tokens as plain digits, no finer than the token's decimals; if its thousands are set apart, as in 1,234.5, \
                          say decimal = \".\" beside its unit; the cell is left empty";
-const NO_PRICE: &str = "without a price above zero USD cannot be converted to tokens; the cell is left empty";
+const NO_PRICE: &str = "without a price above zero, USD and tokens cannot be converted; the cell is left empty";
 const NOT_A_NUMBER: &str = "expected a number; the cell is left empty";
 
 /// A figure that could not be converted: row, value, reason.
@@ -114,5 +114,5 @@ fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation
 /// Converts an amount of the row's token to USD, by its price.
 fn worth(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation) -> Result<Option<f64>, &'static str> {
     let Some(amount) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
-    float(columns, "price", row).filter(|price| *price > 0.0).map(|price| Some(amount * price)).ok_or(NO_PRICE)
+    float(columns, "price", row).filter(|price| *price > 0.0 && price.is_finite()).map(|price| Some(amount * price)).ok_or(NO_PRICE)
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::{JobStore, Sync};
+use super::{Durability, JobStore};
 use crate::{
     dataset::{address::Address, time::Time},
     error::{Code, Problem, Result},
@@ -122,7 +122,7 @@ const FIRED: &str = "SELECT fired_id, alert_id, token_address, symbol, condition
 impl JobStore {
     /// Adds an alert, or returns the existing one with the same token and condition.
     pub(in crate::jobs) fn add_alert(&self, new: &NewAlert) -> Result<Alert> {
-        self.write(Sync::BeforeReturning, |tx| {
+        self.write(Durability::Synced, |tx| {
             let token = new.token.map(|token| token.to_string());
             let like = "SELECT alert_id FROM alert WHERE dataset = ? AND token_address IS ? AND condition = ?";
             let known: Option<String> = tx.query_row(like, params![new.dataset, token, new.condition], |row| row.get(0)).optional()?;
@@ -157,7 +157,7 @@ impl JobStore {
 
     /// Deletes an alert; its firings stay.
     pub(in crate::jobs) fn remove_alert(&self, id: &str) -> Result<()> {
-        let removed = self.write(Sync::BeforeReturning, |tx| {
+        let removed = self.write(Durability::Synced, |tx| {
             let removed = tx.execute("DELETE FROM alert WHERE alert_id = ?", [id])?;
             let by_removed = "alert_id NOT IN (SELECT alert_id FROM alert)";
             tx.execute(
@@ -206,8 +206,8 @@ impl JobStore {
     /// Stores the outcome of a check. Stores nothing and returns false if the alert was deleted, or checked by another process, since
     /// `watched` was read.
     pub(in crate::jobs) fn save_check(&self, watched: &StoredAlert, found: &AlertCheck) -> Result<bool> {
-        let sync = if found.fired.is_empty() { Sync::Later } else { Sync::BeforeReturning };
-        self.write(sync, |tx| {
+        let durability = if found.fired.is_empty() { Durability::Deferred } else { Durability::Synced };
+        self.write(durability, |tx| {
             let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ?
                 AND held = ? AND digest = ?";
             let (held, before) = (bytes(&found.held), bytes(&watched.held));
@@ -241,7 +241,7 @@ impl JobStore {
     pub(in crate::jobs) fn save_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
         let keep = "UPDATE alert SET problem = ?, checked_at = ?, digest = coalesce(?, digest) WHERE alert_id = ?";
         let digest = digest.map(<[u8; 32]>::as_slice);
-        self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
+        self.write(Durability::Deferred, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
     }
 
     /// Returns one page of the dataset's firings after this one, oldest first.
@@ -271,7 +271,7 @@ impl JobStore {
     /// Records that all firings up to this one were delivered to the user.
     pub(in crate::jobs) fn set_last_delivered(&self, dataset: &str, last: u64) -> Result<()> {
         let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
-        self.write(Sync::Later, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
+        self.write(Durability::Deferred, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
     }
 }
 
@@ -390,7 +390,7 @@ mod tests {
     fn a_dataset_has_a_limited_number_of_alerts() {
         let (store, _folder) = store(LIMITS);
         store
-            .write(Sync::Later, |tx| {
+            .write(Durability::Deferred, |tx| {
                 let add = "INSERT INTO alert (alert_id, dataset, condition, created_at, checked_at, held) VALUES (?, 'd', ?, 0, 0, x'')";
                 let mut row = tx.prepare(add)?;
                 (0..ALERTS_MAX).try_for_each(|i| row.execute(params![format!("a_{i}"), format!("price>{i}")]).map(drop))?;

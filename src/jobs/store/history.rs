@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use super::{JobStore, Sync};
+use super::{Durability, JobStore};
 use crate::{
     dataset::time::{DAY_MS, Time},
     error::Result,
@@ -33,7 +33,7 @@ pub enum Purge {
 impl JobStore {
     /// Deletes ended jobs with their findings; returns their number.
     pub(in crate::jobs) fn purge(&self, which: &Purge) -> Result<u64> {
-        self.write(Sync::BeforeReturning, |tx| {
+        self.write(Durability::Synced, |tx| {
             let removed = match which {
                 Purge::All => tx.execute(&format!("DELETE FROM job WHERE {ENDED}"), [])?,
                 Purge::Before(time) => delete_before(tx, *time)?,

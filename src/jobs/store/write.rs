@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{ClaimedJob, JobStore, NewToken, Sync, TaskEnding, TaskKey, read};
+use super::{ClaimedJob, Durability, JobStore, NewToken, TaskEnding, TaskKey, read};
 use crate::{
     error::{Code, Problem, Result},
     jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job},
@@ -11,7 +11,7 @@ use crate::{
 impl JobStore {
     /// Appends a job to the queue. Errors: `queue` jobs are queued already.
     pub(in crate::jobs) fn insert(&self, tokens: &[NewToken], queue: usize) -> Result<Job> {
-        self.write(Sync::BeforeReturning, |tx| {
+        self.write(Durability::Synced, |tx| {
             let waiting: i64 = tx.query_row("SELECT count(*) FROM job WHERE status = 'queued'", [], |row| row.get(0))?;
             if waiting >= queue as i64 {
                 return Err(Problem::new(Code::Busy, format!("{waiting} jobs are waiting already: start this one again later.")));
@@ -39,7 +39,7 @@ impl JobStore {
 
     /// Sets the oldest queued job to `running`.
     pub(in crate::jobs) fn claim(&self) -> Result<Option<ClaimedJob>> {
-        self.write(Sync::Later, |tx| {
+        self.write(Durability::Deferred, |tx| {
             let next = "SELECT job_id FROM job WHERE status = 'queued' ORDER BY job_id LIMIT 1";
             let Some(id) = tx.query_row(next, [], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
             tx.execute("UPDATE job SET status = 'running' WHERE job_id = ?", [&id])?;
@@ -53,7 +53,7 @@ impl JobStore {
     /// Stores the sources at the job's start; for later tokens, only marks whether they have changed.
     pub(in crate::jobs) fn save_sources(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
         let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
-        self.write(Sync::Later, |tx| {
+        self.write(Durability::Deferred, |tx| {
             if first {
                 tx.execute("UPDATE job SET sources = ? WHERE job_id = ?", params![json(sources), id])?;
                 return Ok(());
@@ -71,7 +71,7 @@ impl JobStore {
 
     /// Sets the task to `running` and updates its job's `tokens_used`; false if the job is not running any more.
     pub(in crate::jobs) fn begin_task(&self, key: TaskKey<'_>, tokens_used: u64) -> Result<bool> {
-        self.write(Sync::Later, |tx| {
+        self.write(Durability::Deferred, |tx| {
             let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(used)?.execute(params![tokens_used as i64, key.job])? == 0 {
                 return Ok(false);
@@ -86,7 +86,7 @@ impl JobStore {
         // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
             .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep a task's result."))?;
-        self.write(Sync::Later, |tx| {
+        self.write(Durability::Deferred, |tx| {
             let bytes = "UPDATE job SET bytes = bytes + ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(bytes)?.execute(params![part.len() as i64, key.job])? == 0 {
                 return Ok(false);
@@ -104,7 +104,7 @@ impl JobStore {
 
     /// Ends a job whose tasks have all ended: as `terminated` if every one failed, else as `completed`.
     pub(in crate::jobs) fn finish(&self, id: &str) -> Result<()> {
-        self.write(Sync::BeforeReturning, |tx| {
+        self.write(Durability::Synced, |tx| {
             let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
             let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
             tx.execute("UPDATE job SET status = ? WHERE job_id = ? AND status = 'running'", params![status, id])?;
@@ -115,7 +115,7 @@ impl JobStore {
 
     /// Terminates a queued or running job; its unfinished tasks are skipped.
     pub(in crate::jobs) fn terminate(&self, id: &str) -> Result<Job> {
-        self.write(Sync::BeforeReturning, |tx| {
+        self.write(Durability::Synced, |tx| {
             let status: Option<JobStatus> = tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
             let status = status.ok_or_else(|| no_job(id))?;
             if status.ended() {
@@ -134,7 +134,7 @@ impl JobStore {
 
     /// Returns a running job to the queue, to start over; without an id, every running job.
     pub(in crate::jobs) fn requeue(&self, id: Option<&str>) -> Result<()> {
-        self.write(Sync::BeforeReturning, |tx| {
+        self.write(Durability::Synced, |tx| {
             let mut running = tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND job_id = coalesce(?, job_id)")?;
             let ids: Vec<String> = running.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             for id in ids {

@@ -211,8 +211,8 @@ fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progres
     let done = AtomicUsize::new(0);
     let (mut left_out, mut counted) = (RowsLeftOut::of(filter), true);
     // Rows of skipped chunks cannot be counted.
-    let may_lack = matches!(grid, Grid::Large(table) if filter.columns().any(|column| table.has_empty(column)));
-    let mut places = RowSelectionWriter::beside(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
+    let may_lack = matches!(grid, Grid::Large(table) if filter.columns().any(|column| table.has_nulls(column)));
+    let mut places = RowSelectionWriter::for_table(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
     for chunks in (0..count).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(BATCH_CHUNKS) {
         let matching: Result<Vec<Option<ChunkMatches>>> = chunks
             .par_iter()

@@ -116,7 +116,7 @@ impl ApiView {
         self.requests.get(self.log.selected()?)
     }
 
-    /// Keeps the selection on its request when newer ones arrive; on the newest row it stays at the top.
+    /// Keeps the selection on its request when newer ones arrive; on the newest row it stays at the top. Does nothing while the log is sorted or filtered.
     fn follow(&mut self, newest_before: Option<&RequestLine>) {
         if self.log.cursor.state.selected == 0 || self.log.sorting.is_chosen() || !self.log.filter().is_empty() {
             return;
@@ -171,7 +171,7 @@ impl ApiView {
             put(buffer, area, 1, y, title, theme.dim());
             if title == "state" {
                 let x = 11 + put(buffer, area, 9, y, &format!("{mark} {word}"), theme.style(role));
-                // A long reason wraps; the instruction is never cut.
+                // A long reason wraps to three lines.
                 for (nth, line) in text::wrap(&says, usize::from(area.width.saturating_sub(x + 1)).max(20), 3).iter().enumerate() {
                     y += u16::from(nth > 0);
                     put(buffer, area, x, y, line, theme.text());

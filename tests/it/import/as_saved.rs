@@ -51,10 +51,12 @@ fn words_below_the_rows_cost_their_own_row_and_a_check_tells_it() {
 #[test]
 fn the_account_of_a_link_is_the_holder() {
     let link = |i: u32| format!("https://etherscan.io/token/{UNI}?a=0x{i:040x},{i}.5\n");
+    let paged = |i: u32| format!("https://etherscan.io/token/{UNI}?p=2&a=0x{i:040x},{i}.5\n");
     let page = |i: u32| format!("https://bscscan.com/address/0x{i:040x}#tokentxns,{i}.5\n");
     for (text, chain, args) in [
         (rows(link), "eth", &["uni.csv", "--token", UNI][..]),
         (rows(link), "eth", &["uni.csv"]),
+        (rows(paged), "eth", &["uni.csv"]),
         (rows(page), "bnb", &["uni.csv", "--token", UNI]),
     ] {
         let desk = Desk::empty();

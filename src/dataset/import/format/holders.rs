@@ -125,7 +125,11 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
 
 /// The token in the holders' links, `…/token/0x…?a=0x…`, if all of them have the same.
 fn linked_token(sheet: &Sheet, holder: usize) -> Option<Address> {
-    let of = |cell: &str| Address::parse(cell.split_once("/token/")?.1.split_once("?a=")?.0);
+    let of = |cell: &str| {
+        let (token, query) = cell.split_once("/token/")?.1.split_once('?')?;
+        let names_account = query.split('&').any(|part| part.starts_with("a="));
+        names_account.then(|| Address::parse(token))?
+    };
     let mut all = sheet.column(holder).filter_map(of);
     let first = all.next()?;
     all.all(|token| token == first).then_some(first)

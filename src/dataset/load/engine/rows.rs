@@ -273,7 +273,7 @@ impl AnswerRows {
         }
         let (came, counted) = (self.seen, self.answer.rows);
         if came != counted {
-            return Err(self.outcome.record_engine_fault_or(super::fewer(came, counted)));
+            return Err(self.outcome.record_engine_fault_or(super::wrong_count(came, counted)));
         }
         if let Some(copy) = self.copy.take() {
             // A copy that could not be written completely is shorter than the bytes received.

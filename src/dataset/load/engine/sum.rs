@@ -129,7 +129,7 @@ impl EngineQuery<'_> {
         }
         match forward.drain(DRAIN_MAX) {
             Ok(0) if came == counted => Ok(frames),
-            Ok(0) => Err(refused(stream_end.error_in_tail().unwrap_or_else(|| super::fewer(came, counted)))),
+            Ok(0) => Err(refused(stream_end.error_in_tail().unwrap_or_else(|| super::wrong_count(came, counted)))),
             _ => Err(unreadable("goes on behind its end".to_owned())),
         }
     }

@@ -185,6 +185,9 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
     let used = if area.width >= LEGEND_WIDTH + FIGURES_WIDTH {
         figures(answer, buffer, Rect { x: area.x + LEGEND_WIDTH, width: FIGURES_WIDTH, ..area }, context);
         rows
+    } else if area.height < 2 * rows + 2 {
+        // The correlations come first.
+        rows
     } else {
         let below = Rect { y: area.y + rows.min(area.height), height: area.height.saturating_sub(rows), ..area };
         for nth in 0..answer.tokens.len() {
