@@ -7,10 +7,10 @@ One connection asks for a token again and again; beside it, new clients connect 
 closed connect again. The crowd is a process of its own. Needs Python 3.9 alone, and room for 4,000 open files.
 """
 
-import argparse, asyncio, http.client, multiprocessing, os, resource, shutil, subprocess, tempfile, threading, time
+import asyncio, multiprocessing, resource, threading, time
 
 from figures import Table
-from measure import Watch, cpu
+from measure import Bench, options
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: " + b"a" * 4_000
 
@@ -49,39 +49,12 @@ def crowd(port, size, one):
     asyncio.run(all())
 
 
-class Server:
-    def __init__(self, program):
-        self.folder = tempfile.mkdtemp(prefix="tokendeck-crowd-")
-        env = {**os.environ, **{f"XDG_{name}_HOME": os.path.join(self.folder, name.lower()) for name in ("CACHE", "STATE", "CONFIG", "DATA")}}
-        data = os.path.join(self.folder, "data")
-        subprocess.run([program, "demo", data], env=env, check=True, capture_output=True)
-        command = [program, "serve", "--data", data, "--listen", "127.0.0.1:0"]
-        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.port = int(self.process.stdout.readline().rsplit(":", 1)[-1].split()[0].strip("/"))
-        self.key = subprocess.run([program, "key"], env=env, capture_output=True, text=True).stdout.strip()
-
-    def ask(self, client, path):
-        begun = time.monotonic()
-        client.request("GET", path, headers={"x-api-key": self.key})
-        answer = client.getresponse()
-        answer.read()
-        return answer.status, (time.monotonic() - begun) * 1e3
-
-    def client(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait()
-        shutil.rmtree(self.folder)
-
-
 def new_ones(server, path, end, taken):
     """Clients that connect, ask and go: milliseconds from connecting to the answer; none where there was none."""
     while time.monotonic() < end:
-        begun, client = time.monotonic(), server.client()
+        begun, client = time.monotonic(), server.connect(30)
         try:
-            status, _ = server.ask(client, path)
+            status = server.ask(path, client=client)[0]
         except OSError:
             status = 0
         taken.append((time.monotonic() - begun) * 1e3 if status == 200 else None)
@@ -90,45 +63,41 @@ def new_ones(server, path, end, taken):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("program")
-    arguments.add_argument("--seconds", type=float, default=8)
-    arguments.add_argument("--figures", help="a Markdown file whose table of crowds is replaced")
-    given = arguments.parse_args()
+    given = options(__doc__, seconds=8.0).parse_args()
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     table = Table("a token beside a crowd, ms (wanted: p99 ≤ 10, new ones ≤ 1,000)", "crowd")
     for what, size, one in (("nobody else", 0, None), ("1,100 idle connections", 1_100, idle), ("1,500 connections, a byte a second each", 1_500, slow)):
-        server = Server(os.path.abspath(given.program))
-        path = "/tokens/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"
-        client = server.client()
-        while server.ask(client, path)[0] != 200:
-            time.sleep(0.01)
-        watch, used = Watch(server.process.pid), cpu(server.process.pid)
-        others = multiprocessing.Process(target=crowd, args=(server.port, size, one), daemon=True)
-        if size:
-            others.start()
-        # While the crowd gathers nothing is measured.
-        for length, news, olds in ((3, [], []), (given.seconds, [], [])):
-            end = time.monotonic() + length
-            beside = threading.Thread(target=new_ones, args=(server, path, end, news))
-            beside.start()
-            while time.monotonic() < end:
-                status, took = server.ask(client, path)
-                assert status == 200, status
-                olds.append(took)
-                time.sleep(0.002)
-            beside.join()
-        if size:
-            others.kill()
-        olds.sort()
-        lost, news = news.count(None), sorted(one for one in news if one is not None)
-        at = lambda list, share: f"{list[min(len(list) - 1, int(len(list) * share))]:.2f}" if list else "–"
-        table.row(
-            f"{what}: one that asks again and again, p50 {at(olds, .5)}, p99 {at(olds, .99)}, longest {at(olds, 1)}; "
-            f"{len(news)} new ones, p50 {at(news, .5)}, longest {at(news, 1)}, not answered {lost}",
-            cpu(server.process.pid) - used, given.seconds, watch.lap(),
-        )
-        server.end()
+        with Bench(given.program) as bench:
+            bench.run("demo", bench.data)
+            with bench.serve(bench.data) as server:
+                path = "/tokens/0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2"
+                server.ready(path)
+                server.watch.lap()
+                used = server.cpu()
+                others = multiprocessing.Process(target=crowd, args=(server.port, size, one), daemon=True)
+                if size:
+                    others.start()
+                # While the crowd gathers nothing is measured.
+                for length, news, olds in ((3, [], []), (given.seconds, [], [])):
+                    end = time.monotonic() + length
+                    beside = threading.Thread(target=new_ones, args=(server, path, end, news))
+                    beside.start()
+                    while time.monotonic() < end:
+                        status, _, took = server.ask(path)
+                        assert status == 200, status
+                        olds.append(took * 1e3)
+                        time.sleep(0.002)
+                    beside.join()
+                if size:
+                    others.kill()
+                olds.sort()
+                lost, news = news.count(None), sorted(one for one in news if one is not None)
+                at = lambda list, share: f"{list[min(len(list) - 1, int(len(list) * share))]:.2f}" if list else "–"
+                table.row(
+                    f"{what}: one that asks again and again, p50 {at(olds, .5)}, p99 {at(olds, .99)}, longest {at(olds, 1)}; "
+                    f"{len(news)} new ones, p50 {at(news, .5)}, longest {at(news, 1)}, not answered {lost}",
+                    server.cpu() - used, given.seconds, server.watch.lap(),
+                )
     table.done(given.figures)
 
 

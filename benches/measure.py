@@ -1,17 +1,41 @@
-"""What the scripts beside it measure with: a process's CPU time and memory, and a terminal for it to run in, whose screen can be waited for.
+"""What the scripts beside it share: their arguments, the program in a folder of its own, its server, a process's CPU time and memory, and a
+terminal for it to run in, whose screen can be waited for.
 
 Python 3.9 on Linux, standard library alone. CPU is user and system time of the process, with nanoseconds; memory is the peak of RssAnon,
 looked at every 5 ms.
 """
 
-import fcntl, os, pty, re, select, signal, struct, subprocess, termios, threading, time, unicodedata
+import argparse, fcntl, http.client, os, pty, re, select, shutil, signal, struct, subprocess, tempfile, termios, threading, time, unicodedata
 
 COLUMNS, LINES = 140, 42
 PATIENCE = 300
+KEY = "a-key-that-is-long-enough-for-a-bench"
 
 
 class Missed(Exception):
     """What was waited for never came."""
+
+
+def options(doc, **defaults):
+    """A parser for the program, options with these defaults, and the file of the figures. An option that is False is a switch."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=os.path.abspath)
+    for name, default in defaults.items():
+        kind = {"action": "store_true"} if default is False else {"type": type(default), "default": default}
+        parser.add_argument(f"--{name}", **kind)
+    parser.add_argument("--figures", help="a Markdown file whose table of this script is replaced")
+    return parser
+
+
+def address(token):
+    return f"0x{token * 7919 + 1:040x}"
+
+
+def write_tokens(folder, count, price=""):
+    """The table of so many tokens."""
+    with open(os.path.join(folder, "tokens.csv"), "w") as file:
+        file.write("token_address,symbol,name,chain,price\n")
+        file.writelines(f"{address(token)},T{token},Token {token},eth,{price}\n" for token in range(count))
 
 
 def cpu(pid):
@@ -65,6 +89,82 @@ def run(command, env):
     if process.returncode:
         raise Missed(f"{' '.join(command[:3])}… ended with {process.returncode}: {said[-500:]}")
     return after.children_user + after.children_system - before.children_user - before.children_system, wall, watch.mib(), said
+
+
+class Bench:
+    """The program, and a folder for all it keeps: the one named, or a new one."""
+
+    def __init__(self, program, folder=None):
+        self.program, self.folder = program, folder or tempfile.mkdtemp(prefix="tokendeck-bench-")
+        self.data, self.cache = os.path.join(self.folder, "data"), os.path.join(self.folder, "cache")
+        self.env = {**os.environ, "TOKENDECK_API_KEY": KEY}
+        for name in ("CACHE", "STATE", "CONFIG", "DATA"):
+            self.env[f"XDG_{name}_HOME"] = os.path.join(self.folder, name.lower())
+
+    def run(self, *arguments):
+        return run([self.program, *arguments], self.env)
+
+    def serve(self, data, *more):
+        return Server([self.program, "serve", "--listen", "127.0.0.1:0", "--data", data, *more], self.env)
+
+    def terminal(self, data, *more):
+        return Terminal([self.program, "--data", data, *more], self.env)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Server:
+    """A `serve` with the key, and a connection to it."""
+
+    def __init__(self, command, env):
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.watch = Watch(self.process.pid)
+        said = self.process.stdout.readline()
+        found = re.search(r"127\.0\.0\.1:(\d+)", said)
+        if not found:
+            self.process.kill()
+            raise Missed(f"the server told no address: {said}")
+        self.port = int(found[1])
+        self.client = self.connect(600)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def connect(self, timeout):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def cpu(self):
+        return cpu(self.process.pid)
+
+    def ask(self, path, body=None, client=None):
+        """The answer's status and body, and wall seconds; with a body it is a POST of JSON."""
+        client, asked = client or self.client, time.monotonic()
+        if body:
+            client.request("POST", path, body, {"x-api-key": KEY, "content-type": "application/json"})
+        else:
+            client.request("GET", path, headers={"x-api-key": KEY})
+        answer = client.getresponse()
+        said = answer.read()
+        return answer.status, said, time.monotonic() - asked
+
+    def ready(self, path="/tokens?limit=1", pause=0.01):
+        """Asks until the data are there: the body."""
+        while (answer := self.ask(path))[0] != 200:
+            time.sleep(pause)
+        return answer[1]
 
 
 def forget(folder):
@@ -143,15 +243,46 @@ class Screen:
         return ""
 
 
+def fork(command, env):
+    """Starts a command in a pseudo-terminal of 140×42: its process, and the terminal's other end."""
+    pid, end = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        os.execvpe(command[0], command, {**env, "TERM": "xterm-256color"})
+    return pid, end
+
+
+class Unseen(threading.Thread):
+    """A program in such a terminal at which nobody looks: what it draws is taken and counted."""
+
+    def __init__(self, command, env):
+        super().__init__(daemon=True)
+        self.pid, self.end = fork(command, env)
+        self.bytes, self.recent = 0, b""
+        self.start()
+
+    def run(self):
+        try:
+            while drawn := os.read(self.end, 1 << 16):
+                self.bytes += len(drawn)
+                self.recent = (self.recent + drawn)[-2_000:]
+        except OSError:
+            pass
+
+    def keys(self, keys):
+        os.write(self.end, keys)
+
+    def close(self):
+        os.kill(self.pid, signal.SIGTERM)
+        os.waitpid(self.pid, 0)
+
+
 class Terminal:
-    """A program in a pseudo-terminal of 140×42."""
+    """A program in such a terminal, whose screen is kept."""
 
     def __init__(self, command, env):
         self.started = time.monotonic()
-        self.pid, self.end = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-            os.execvpe(command[0], command, {**env, "TERM": "xterm-256color", "COLORTERM": "truecolor"})
+        self.pid, self.end = fork(command, {**env, "COLORTERM": "truecolor"})
         self.screen, self.rest, self.bytes, self.watch = Screen(), b"", 0, Watch(self.pid)
 
     def __enter__(self):

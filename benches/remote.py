@@ -7,16 +7,12 @@ The objects are written here, with polars, and served by a small S3 of this scri
 time is not counted. CPU and memory are tokendeck's.
 """
 
-import argparse, http.client, http.server, multiprocessing, os, re, shutil, statistics, subprocess, time, urllib.parse
+import http.server, multiprocessing, os, re, shutil, statistics, time, urllib.parse
 
 from figures import Table
-from measure import Terminal, run
+from measure import Bench, address, options, write_tokens
 
 FILES, TOKENS, LATENCY, START = 10, 200, 0.030, 1_600_000_200
-
-
-def address(token):
-    return f"0x{token * 7919 + 1:040x}"
 
 
 def write(folder, rows):
@@ -24,9 +20,7 @@ def write(folder, rows):
     import polars as pl
 
     os.makedirs(os.path.join(folder, "candles"))
-    with open(os.path.join(folder, "tokens.csv"), "w") as file:
-        file.write("token_address,symbol,name,chain,price\n")
-        file.writelines(f"{address(token)},T{token},Token {token},eth,1\n" for token in range(TOKENS))
+    write_tokens(folder, TOKENS, 1)
     each = rows // FILES
     long = rows // TOKENS
     for part in range(FILES):
@@ -99,16 +93,23 @@ def serve(folder, port, silent):
     server.serve_forever()
 
 
-class Bench:
+class Remote(Bench):
     def __init__(self, given):
-        self.program, self.folder = os.path.abspath(given.program), given.folder
-        self.data, self.there = os.path.join(given.folder, "data"), os.path.join(given.folder, "there")
-        self.env = {**os.environ, "NO_PROXY": "127.0.0.1"}
-        for name in ("CACHE", "STATE", "CONFIG", "DATA"):
-            self.env[f"XDG_{name}_HOME"] = os.path.join(given.folder, name.lower())
+        super().__init__(given.program, given.folder)
+        self.there = os.path.join(given.folder, "there")
+        self.env["NO_PROXY"] = "127.0.0.1"
 
     def clear(self):
-        shutil.rmtree(self.env["XDG_CACHE_HOME"], ignore_errors=True)
+        shutil.rmtree(self.cache, ignore_errors=True)
+
+    def elsewhere(self, silent):
+        """Starts the small S3: its process, and a configuration that names it."""
+        port = multiprocessing.Value("i", 0)
+        server = multiprocessing.Process(target=serve, args=(self.data, port, silent), daemon=True)
+        server.start()
+        while not port.value:
+            time.sleep(0.05)
+        return server, self.config(port.value)
 
     def config(self, port):
         os.makedirs(self.there, exist_ok=True)
@@ -123,22 +124,19 @@ class Bench:
         return config
 
 
-def latencies(port, key, paths, seconds):
+def latencies(server, paths, seconds):
     """Milliseconds of each answer to the paths in turn, over one connection."""
-    connection, taken, end = http.client.HTTPConnection("127.0.0.1", port), [], time.monotonic() + seconds
+    taken, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
         for path in paths:
-            begun = time.monotonic()
-            connection.request("GET", path, headers={"x-api-key": key})
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status == 200, answer.status
-            taken.append((time.monotonic() - begun) * 1e3)
+            status, _, wall = server.ask(path)
+            assert status == 200, status
+            taken.append(wall * 1e3)
     return sorted(taken)
 
 
-def stalled(bench, table, silent, config):
-    """Questions to what stands, while a table waits for a source that says nothing; beside the same without such a table."""
+def by_turns(bench, silent):
+    """A dataset without a table that waits for a silent source, then one with it; what to call it."""
     mixed = os.path.join(bench.folder, "mixed")
     os.makedirs(mixed, exist_ok=True)
     shutil.copy(os.path.join(bench.data, "tokens.csv"), mixed)
@@ -146,38 +144,32 @@ def stalled(bench, table, silent, config):
         with open(os.path.join(mixed, "dataset.toml"), "w") as file:
             file.write("[tables.candles]\npath = 's3://bucket/candles/*.parquet'\n" if waits else "")
         silent.value = waits
-        command = [bench.program, "serve", "--listen", "127.0.0.1:0", "--data", mixed, "--config", config]
-        process = subprocess.Popen(command, env={**bench.env, "TOKENDECK_API_KEY": "k" * 32}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        port = int(process.stdout.readline().decode().rsplit(":", 1)[1])
-        time.sleep(1)
-        taken = latencies(port, "k" * 32, [f"/{address(token)}/dexes" for token in range(20)], 5)
-        process.kill()
-        process.wait()
-        p99 = taken[len(taken) * 99 // 100]
-        what = "while a source is silent" if waits else "without files elsewhere"
-        table.row(f"GET dexes of a token {what}: median {statistics.median(taken):.2f}, p99 {p99:.2f}, longest {taken[-1]:.1f} ms, {len(taken)} requests")
+        yield mixed, "while a source is silent" if waits else "without files elsewhere"
     silent.value = False
+
+
+def stalled(bench, table, silent, config):
+    """Questions to what stands, while a table waits for a source that says nothing; beside the same without such a table."""
+    for mixed, what in by_turns(bench, silent):
+        with bench.serve(mixed, "--config", config) as server:
+            time.sleep(1)
+            taken = latencies(server, [f"/{address(token)}/dexes" for token in range(20)], 5)
+        p99 = taken[len(taken) * 99 // 100]
+        table.row(f"GET dexes of a token {what}: median {statistics.median(taken):.2f}, p99 {p99:.2f}, longest {taken[-1]:.1f} ms, {len(taken)} requests")
 
 
 def frames(bench, table, silent, config):
     """How long a key press takes to be drawn, while a table waits for a source that says nothing; beside the same without such a table."""
-    mixed = os.path.join(bench.folder, "mixed")
-    for waits in (False, True):
-        with open(os.path.join(mixed, "dataset.toml"), "w") as file:
-            file.write("[tables.candles]\npath = 's3://bucket/candles/*.parquet'\n" if waits else "")
-        silent.value = waits
+    for mixed, what in by_turns(bench, silent):
         bench.clear()
-        command = [bench.program, "--data", mixed, "--config", config, "--no-api"]
-        with Terminal(command, bench.env) as terminal:
+        with bench.terminal(mixed, "--config", config, "--no-api") as terminal:
             # The early dataset stands; its other views have all they need.
             terminal.rest_for(3)
             terminal.keys("8")
             terminal.rest_for(2)
             taken = terminal.drawn("jk12345678", 300)
-        what = "while a source is silent" if waits else "without files elsewhere"
         late = sum(time > 16 for time in taken)
         table.row(f"key → first bytes drawn, {what}: median {statistics.median(taken):.1f}, p99 {taken[296]:.1f}, longest {taken[-1]:.1f} ms, {late} of 300 over 16")
-    silent.value = False
 
 
 def starts(bench, table, config):
@@ -190,7 +182,7 @@ def starts(bench, table, config):
     taken = {empty: [], config: []}
     for nth in range(60):
         for file in (empty, config) if nth % 2 else (config, empty):
-            used, wall, _, _ = run([bench.program, "check", alone, "--config", file], bench.env)
+            used, wall, _, _ = bench.run("check", alone, "--config", file)
             taken[file].append((wall * 1e3, used * 1e3))
     median = lambda file, which: statistics.median(row[which] for row in taken[file])
     for file, what in ((empty, "without a source"), (config, "with a source that nothing asks")):
@@ -198,44 +190,29 @@ def starts(bench, table, config):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
-    parser.add_argument("--folder", default="/tmp/remote-tokendeck")
-    parser.add_argument("--rows", type=int, default=45_000_000)
-    parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--figures")
-    given = parser.parse_args()
-    bench = Bench(given)
+    given = options(__doc__, folder="/tmp/remote-tokendeck", rows=45_000_000, keep=False).parse_args()
+    bench = Remote(given)
     if not os.path.isdir(os.path.join(bench.data, "candles")):
         write(bench.data, given.rows)
     size = sum(os.path.getsize(os.path.join(bench.data, "candles", name)) for name in os.listdir(os.path.join(bench.data, "candles")))
-    port, silent = multiprocessing.Value("i", 0), multiprocessing.Value("b", 0)
-    server = multiprocessing.Process(target=serve, args=(bench.data, port, silent), daemon=True)
-    server.start()
-    while not port.value:
-        time.sleep(0.05)
-    config = bench.config(port.value)
+    silent = multiprocessing.Value("b", 0)
+    server, config = bench.elsewhere(silent)
     table = Table(f"{size / 1e9:.2f} GB, {given.rows:,} candles in {FILES} objects, {LATENCY * 1e3:.0f} ms before each answer", "remote")
     walls = {}
     for name, data in (("here", bench.data), ("elsewhere", bench.there)):
         bench.clear()
-        used, wall, mib, said = run([bench.program, "check", data, "--config", config], bench.env)
+        used, wall, mib, said = bench.run("check", data, "--config", config)
         walls[name] = wall
         assert "0 errors" in said, said[-500:]
         most = {} if name == "here" else {"mib_max": 200, "wall_max": walls["here"] / 0.8}
         table.row(f"first import, files {name} (`check`)", used, wall, mib, **most)
-    used, wall, mib, said = run([bench.program, "check", bench.there, "--config", config], bench.env)
+    used, wall, mib, said = bench.run("check", bench.there, "--config", config)
     table.row("files elsewhere: `check` after it", used, wall, mib)
     server.terminate()
     server.join()
-    used, wall, mib, said = run([bench.program, "check", bench.there, "--config", config], bench.env)
+    used, wall, mib, said = bench.run("check", bench.there, "--config", config)
     table.row("files elsewhere: the same, nobody answers", used, wall, mib)
-    port.value = 0
-    server = multiprocessing.Process(target=serve, args=(bench.data, port, silent), daemon=True)
-    server.start()
-    while not port.value:
-        time.sleep(0.05)
-    config = bench.config(port.value)
+    server, config = bench.elsewhere(silent)
     stalled(bench, table, silent, config)
     frames(bench, table, silent, config)
     starts(bench, table, config)

@@ -7,45 +7,34 @@ The table is `tokendeck demo`'s candles as Parquet, of 200 tokens. The client re
 its CPU seconds; memory is the peak of RssAnon of the step. Needs Python 3.9 alone.
 """
 
-import argparse, http.client, json, os, shutil, subprocess, time, urllib.parse
+import os, shutil, subprocess, time, urllib.parse
 
 from figures import Table
-from measure import Watch, cpu
+from measure import KEY, Bench, options
 
 FORMATS = ("arrow", "parquet", "csv", "ndjson")
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("program")
-    arguments.add_argument("--rows", type=int, default=20_000_000)
-    arguments.add_argument("--folder", default="/tmp/rows-tokendeck")
-    arguments.add_argument("--keep", action="store_true", help="leaves the data and the cache for the next run")
-    arguments.add_argument("--figures", help="a Markdown file whose table of rows is replaced")
-    given = arguments.parse_args()
-    program, data = os.path.abspath(given.program), os.path.join(given.folder, f"parquet-{given.rows}")
-    env = {**os.environ, **{f"XDG_{name}_HOME": os.path.join(given.folder, name.lower()) for name in ("CACHE", "STATE", "CONFIG", "DATA")}}
+    given = options(__doc__, rows=20_000_000, folder="/tmp/rows-tokendeck", keep=False).parse_args()
+    bench, data = Bench(given.program, given.folder), os.path.join(given.folder, f"parquet-{given.rows}")
     if not os.path.exists(data):
-        subprocess.run([program, "demo", data, "--tokens", "200", "--candles", str(given.rows), "--format", "parquet"], env=env, check=True, capture_output=True)
-    subprocess.run([program, "check", data], env=env, capture_output=True)
-    process = subprocess.Popen([program, "serve", "--data", data, "--listen", "127.0.0.1:0"], env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    watch = Watch(process.pid)
+        bench.run("demo", data, "--tokens", "200", "--candles", str(given.rows), "--format", "parquet")
+    subprocess.run([bench.program, "check", data], env=bench.env, capture_output=True)
     table = Table(f"/tables/candles of {given.rows:,} rows", "rows")
-    try:
-        client = http.client.HTTPConnection(process.stdout.readline().split("//")[-1].split()[0].strip("/"))
-        key = subprocess.run([program, "key"], env=env, capture_output=True, text=True).stdout.strip()
+    with bench.serve(data) as server:
+        watch, client = server.watch, server.client
         buffer = bytearray(1 << 20)
 
-        def ask(target, **headers):
-            asked, used = time.perf_counter(), cpu(process.pid)
-            client.request("GET", target, headers={"x-api-key": key, **headers})
+        def ask(target):
+            asked, used = time.perf_counter(), server.cpu()
+            client.request("GET", target, headers={"x-api-key": KEY})
             reply, bytes, said = client.getresponse(), 0, b""
             while count := reply.readinto(buffer):
                 bytes, said = bytes + count, said or buffer[:count][:4096]
-            return time.perf_counter() - asked, cpu(process.pid) - used, reply.status, bytes, said
+            return time.perf_counter() - asked, server.cpu() - used, reply.status, bytes, said
 
-        while ask("/tables/candles?limit=1")[2] != 200:
-            time.sleep(0.05)
+        server.ready("/tables/candles?limit=1", 0.05)
         watch.lap()
         table.row("the market on screen, nothing asked", mib=watch.lap())
         for format in FORMATS:
@@ -65,9 +54,6 @@ def main():
             wall, used, status, bytes, said = ask(f"/tables/candles?{query}")
             assert status == 200, (what, said)
             table.row(f"{what}: {bytes / 1e6:,.2f} MB", used, wall, watch.lap(), mib_max=100)
-    finally:
-        process.terminate()
-        process.wait()
     table.done(given.figures)
     if not given.keep:
         shutil.rmtree(given.folder)

@@ -8,9 +8,9 @@ the dashboard in a pseudo-terminal (start, idle, jump, filter, sort, keys meanwh
 that of the step. Wall time on a shared machine says little. Needs Python 3.9; polars and csvlens are measured where they are found.
 """
 
-import argparse, http.client, json, os, re, shutil, statistics, subprocess, sys, time
+import json, os, re, shutil, statistics, subprocess, sys, time
 
-from measure import Missed, Terminal, Watch, cpu, forget, run
+from measure import Bench, Missed, Terminal, forget, options, run
 from figures import Table
 
 TOKENS = 200
@@ -34,20 +34,18 @@ def ends(text, times):
     return f"{text}: median {statistics.median(times) * 1e3:.1f}, p99 {times[len(times) * 99 // 100] * 1e3:.1f}, longest {times[-1] * 1e3:.1f} ms"
 
 
-class Scale:
+class Scale(Bench):
     """One table of one size in one format, and where its figures go."""
 
     def __init__(self, given, rows, form, table):
-        self.program, self.folder, self.rows, self.form, self.table = os.path.abspath(given.program), given.folder, rows, form, table
+        super().__init__(given.program, given.folder)
+        self.rows, self.form, self.table = rows, form, table
         self.data = os.path.join(given.folder, f"{form}-{rows}-{TOKENS}")
-        self.cache = os.path.join(given.folder, "cache")
         self.file = os.path.join(self.data, f"candles.{form}")
         self.csvlens = given.csvlens
-        self.env = {**os.environ, **{f"XDG_{name}_HOME": os.path.join(given.folder, name.lower()) for name in ("CACHE", "STATE", "CONFIG", "DATA")}}
         self.all = f"{rows:,}"
         if not os.path.exists(self.data):
-            made = [self.program, "demo", self.data, "--tokens", str(TOKENS), "--candles", str(rows), "--format", form]
-            subprocess.run(made, env=self.env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.run("demo", self.data, "--tokens", str(TOKENS), "--candles", str(rows), "--format", form)
 
     def row(self, what, used=None, wall=None, mib=None, **goal):
         self.table.row(f"{self.form}: {what}", used, wall, mib, **goal)
@@ -55,7 +53,7 @@ class Scale:
     def measure(self):
         shutil.rmtree(self.cache, ignore_errors=True)
         for what, goal in (("first import (`check`)", {"cpu_max": 10 if self.form == "parquet" else 18, "mib_max": 300} if self.rows > 10_000_000 else {}), ("`check` after it", {})):
-            used, wall, mib, _ = run([self.program, "check", self.data], self.env)
+            used, wall, mib, _ = self.run("check", self.data)
             self.row(what, used, wall, mib, **goal)
         for step in (self.starts, self.dashboard, self.api, self.importing, self.polars):
             try:
@@ -68,7 +66,7 @@ class Scale:
 
     def open(self):
         shutil.rmtree(os.path.join(self.folder, "state"), ignore_errors=True)
-        return Terminal([self.program, "--no-api", "--data", self.data], self.env)
+        return self.terminal(self.data, "--no-api")
 
     @staticmethod
     def first_data(terminal):
@@ -172,38 +170,18 @@ class Scale:
 
     def api(self):
         forget(self.cache)
-        start = time.monotonic()
-        process = subprocess.Popen([self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0"], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        watch = Watch(process.pid)
-        host = process.stdout.readline().split("//")[-1].split()[0].strip("/")
-        key = subprocess.run([self.program, "key"], env=self.env, capture_output=True, text=True).stdout.strip()
-        client = http.client.HTTPConnection(host)
-
-        def get(target):
-            client.request("GET", target, headers={"x-api-key": key})
-            reply = client.getresponse()
-            body = reply.read()
-            return body if reply.status == 200 else None
-
-        try:
-            while not (page := get("/tokens?limit=250")):
-                time.sleep(0.002)
-            self.row("`serve`, cache not in memory: first 200", cpu(process.pid), time.monotonic() - start, watch.lap())
+        with self.serve(self.data) as server:
+            watch, page = server.watch, server.ready("/tokens?limit=250", 0.002)
+            self.row("`serve`, cache not in memory: first 200", server.cpu(), time.monotonic() - server.started, watch.lap())
             tokens = [token["token_address"] for token in json.loads(page)["tokens"]]
             for what, limit in (("first read", 500), ("read before", 499), ("the same question again", 499)):
-                times, used = [], cpu(process.pid)
-                for token in tokens:
-                    asked = time.monotonic()
-                    get(f"/tokens/{token}/candles?timeframe=1h&limit={limit}")
-                    times.append(time.monotonic() - asked)
-                each = (cpu(process.pid) - used) / len(tokens)
+                used = server.cpu()
+                times = [server.ask(f"/tokens/{token}/candles?timeframe=1h&limit={limit}")[2] for token in tokens]
+                each = (server.cpu() - used) / len(tokens)
                 self.row(ends(f"500 candles over HTTP, {what}", times), each, statistics.median(times), watch.lap())
-            used = cpu(process.pid)
+            used = server.cpu()
             time.sleep(IDLE)
-            self.row(f"`serve` idle for {IDLE} s", cpu(process.pid) - used, IDLE, watch.lap(), cpu_max=0.01)
-        finally:
-            process.terminate()
-            process.wait()
+            self.row(f"`serve` idle for {IDLE} s", server.cpu() - used, IDLE, watch.lap(), cpu_max=0.01)
 
     def polars(self):
         if subprocess.run([sys.executable, "-c", "import polars"], capture_output=True).returncode:
@@ -241,14 +219,10 @@ class Scale:
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("program")
+    arguments = options(__doc__, folder="/tmp/scale-tokendeck", keep=False)
     arguments.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 20_000_000])
     arguments.add_argument("--forms", nargs="+", default=["parquet", "csv"])
-    arguments.add_argument("--folder", default="/tmp/scale-tokendeck")
     arguments.add_argument("--csvlens", default=shutil.which("csvlens"))
-    arguments.add_argument("--keep", action="store_true", help="leave the data for the next run")
-    arguments.add_argument("--figures", help="a Markdown file whose tables of these sizes are replaced")
     given = arguments.parse_args()
     os.makedirs(given.folder, exist_ok=True)
     for rows in given.rows:

@@ -9,7 +9,9 @@ comes with two bodies, or if a broken generation shows. Memory is RssAnon; it is
 Needs python3 alone. Ends with 1 if anything was wrong.
 """
 
-import argparse, csv, fcntl, http.client, json, os, pty, select, shutil, signal, socket, struct, sys, tempfile, termios, threading, time
+import argparse, csv, http.client, json, os, shutil, socket, sys, tempfile, threading, time
+
+from measure import KEY, Unseen, anon, cpu
 
 TOKEN = None
 
@@ -29,7 +31,6 @@ class Files:
 
     def __init__(self, place, source):
         self.place, self.source, self.link, self.mark = place, source, os.path.join(place, "data"), 0
-        self.broken = 0
         self.turn(1)
 
     def turn(self, mark, broken=False):
@@ -60,51 +61,12 @@ class Files:
         shutil.rmtree(old + "-broken", ignore_errors=True)
 
 
-class Terminal(threading.Thread):
-    """Reads what the dashboard draws, and presses a key now and then."""
-
-    def __init__(self, command, env):
-        super().__init__(daemon=True)
-        self.child, self.end = pty.fork()
-        if self.child == 0:
-            os.execvpe(command[0], command, env)
-        fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", 42, 140, 0, 0))
-        self.bytes, self.recent, self.typing = 0, b"", True
-
-    def run(self):
-        keys, at = b"1234567890", 0
-        last = time.monotonic()
-        while True:
-            ready, _, _ = select.select([self.end], [], [], 0.5)
-            if ready:
-                try:
-                    drawn = os.read(self.end, 65536)
-                except OSError:
-                    return
-                if not drawn:
-                    return
-                self.bytes += len(drawn)
-                self.recent = (self.recent + drawn)[-200_000:]
-            if self.typing and time.monotonic() - last > 2:
-                last, at = time.monotonic(), at + 1
-                os.write(self.end, keys[at % len(keys) : at % len(keys) + 1])
-
-    def anon(self):
-        with open(f"/proc/{self.child}/status") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
-
-    def cpu(self):
-        with open(f"/proc/{self.child}/stat") as stat:
-            fields = stat.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 class Client(threading.Thread):
     tags, guard = {}, threading.Lock()
 
-    def __init__(self, port, key, files, number, pause):
+    def __init__(self, port, files, number, pause):
         super().__init__(daemon=True)
-        self.port, self.key, self.files, self.number, self.pause = port, key, files, number, pause
+        self.port, self.files, self.number, self.pause = port, files, number, pause
         self.answers, self.unchanged, self.wrong, self.marks, self.going = 0, 0, [], set(), True
 
     def run(self):
@@ -114,10 +76,9 @@ class Client(threading.Thread):
             path = paths[self.number % 2]
             try:
                 connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-                headers = {"x-api-key": self.key}
+                headers = {"x-api-key": KEY}
                 if self.answers % 4 == 3 and path in tags:
                     headers["If-None-Match"] = tags[path]
-                newest = self.files.mark
                 connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
                 body, tag = answer.read(), answer.getheader("ETag")
@@ -164,7 +125,7 @@ def main():
     with open(os.path.join(source, "kols.csv"), newline="") as kols:
         TOKEN = next(csv.DictReader(kols))["token_address"]
     files = Files(place, source)
-    env = {**os.environ, "HOME": place, "TERM": "xterm-256color", "TOKENDECK_API_KEY": "a-key-for-the-soak-alone"}
+    env = {**os.environ, "HOME": place, "TOKENDECK_API_KEY": KEY}
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TOKENDECK_CONFIG"):
         env.pop(name, None)
     with socket.socket() as free:
@@ -173,8 +134,7 @@ def main():
     config = os.path.join(place, "config.toml")
     with open(config, "w") as file:
         file.write(f'[datasets]\ndir = "data"\n[api]\nlisten = "127.0.0.1:{port}"\n')
-    terminal = Terminal([os.path.abspath(asked.program), "--config", config], env)
-    terminal.start()
+    terminal = Unseen([os.path.abspath(asked.program), "--config", config], env)
     wrong, begun, clients, memory = [], time.monotonic(), [], []
     try:
         while True:
@@ -183,10 +143,10 @@ def main():
                 break
             except OSError:
                 if time.monotonic() - begun > 30:
-                    sys.exit("the API never listened:\n" + terminal.recent.decode(errors="replace")[-2000:])
+                    sys.exit("the API never listened:\n" + terminal.recent.decode(errors="replace"))
                 time.sleep(0.1)
         time.sleep(2)
-        clients = [Client(port, env["TOKENDECK_API_KEY"], files, i, asked.pause) for i in range(asked.clients)]
+        clients = [Client(port, files, i, asked.pause) for i in range(asked.clients)]
         for client in clients:
             client.start()
         begun, second, broken = time.monotonic(), 0, 0
@@ -197,10 +157,12 @@ def main():
                 files.turn(second + 1, broken=True)
             else:
                 files.turn(second + 1)
-            memory.append(terminal.anon())
+            memory.append(anon(terminal.pid))
+            if second % 2 == 0:
+                terminal.keys(b"%d" % (second // 2 % 10))
             time.sleep(max(0, begun + second - time.monotonic()))
         time.sleep(4)
-        cpu = terminal.cpu()
+        taken = cpu(terminal.pid)
         for client in clients:
             client.going = False
         for client in clients:
@@ -215,11 +177,10 @@ def main():
         for client in clients:
             wrong += client.wrong
         # At rest nothing is drawn and nothing is done.
-        terminal.typing = False
         time.sleep(12)
-        drawn, used = terminal.bytes, terminal.cpu()
+        drawn, used = terminal.bytes, cpu(terminal.pid)
         time.sleep(10)
-        drawn, used = terminal.bytes - drawn, terminal.cpu() - used
+        drawn, used = terminal.bytes - drawn, cpu(terminal.pid) - used
         if drawn or used > 0.05:
             wrong.append(f"at rest {drawn} bytes were drawn and {used:.2f} CPU s used in 10 s")
         fifth = max(1, len(memory) // 5)
@@ -230,15 +191,11 @@ def main():
         print(f"{asked.minutes} minutes, {second} changes, {broken} of them broken, {len(marks)} generations seen")
         print(f"{answers} answers ({sum(client.unchanged for client in clients)} of them 304) to {asked.clients} clients, {len(wrong)} wrong")
         print(f"RssAnon {first / 1024:.1f} MiB in the second fifth, {last / 1024:.1f} in the last, {max(memory) / 1024:.1f} at most")
-        print(f"CPU {cpu:.1f} s, {terminal.bytes / 1e6:.1f} MB drawn; in 10 s at rest {used:.2f} s and {drawn} bytes")
+        print(f"CPU {taken:.1f} s, {terminal.bytes / 1e6:.1f} MB drawn; in 10 s at rest {used:.2f} s and {drawn} bytes")
     finally:
         for client in clients:
             client.going = False
-        try:
-            os.kill(terminal.child, signal.SIGTERM)
-            os.waitpid(terminal.child, 0)
-        except ProcessLookupError:
-            pass
+        terminal.close()
         shutil.rmtree(place, ignore_errors=True)
     for line in wrong[:20]:
         print("wrong:", line)

@@ -7,10 +7,10 @@ The 40 million are the demo's. The 10 million are written here, with polars: thr
 others, over 400 days and over 10; every tenth goes to or comes from a pool. CPU and memory are the server's, its peak that of the step.
 """
 
-import argparse, http.client, os, re, shutil, subprocess, time
+import os, re, shutil
 
 from figures import Table
-from measure import Watch, cpu, run
+from measure import Bench, options
 
 ROWS, PARTS, WALLETS, END = 10_000_000, 10, 3_000_000, 1_795_000_000
 
@@ -41,14 +41,14 @@ def write(folder, token, creator, pool, days):
         ).write_parquet(os.path.join(folder, f"part-{part}.parquet"))
 
 
-class Dataset:
+class Dataset(Bench):
     def __init__(self, given, name, table):
-        self.program, self.table, self.name, self.data = os.path.abspath(given.program), table, name, os.path.join(given.folder, name)
-        self.cache = os.path.join(given.folder, "cache-transfers")
-        self.env = {**os.environ, **{f"XDG_{name}_HOME": os.path.join(given.folder, f"{name.lower()}-transfers") for name in ("CACHE", "STATE", "CONFIG", "DATA")}}
+        # Not the folders of benches/scale.py, which empties its cache.
+        super().__init__(given.program, os.path.join(given.folder, "home-transfers"))
+        self.table, self.name, self.data = table, name, os.path.join(given.folder, name)
 
     def demo(self, *more):
-        return [self.program, "demo", self.data, "--format", "parquet", *more]
+        return self.run("demo", self.data, "--format", "parquet", *more)
 
     def rows(self, name):
         with open(os.path.join(self.data, f"{name}.csv")) as lines:
@@ -57,62 +57,43 @@ class Dataset:
 
     def measure(self, tokens, mib_max):
         shutil.rmtree(self.cache, ignore_errors=True)
-        used, wall, mib, said = run([self.program, "check", self.data], self.env)
+        used, wall, mib, said = self.run("check", self.data)
         self.table.row(f"{self.name}: first import ({said.strip().splitlines()[-1].split(':')[0]})", used, wall, mib, mib_max=mib_max)
-        used, wall, mib, _ = run([self.program, "check", self.data], self.env)
+        used, wall, mib, _ = self.run("check", self.data)
         self.table.row(f"{self.name}: `check` after it", used, wall, mib)
         self.ask(tokens)
 
     def ask(self, tokens):
-        process = subprocess.Popen([self.program, "serve", "--data", self.data, "--listen", "127.0.0.1:0"], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        watch = Watch(process.pid)
-        try:
-            host = process.stdout.readline().split("//")[-1].split()[0].strip("/")
-            key = subprocess.run([self.program, "key"], env=self.env, capture_output=True, text=True).stdout.strip()
-            client = http.client.HTTPConnection(host, timeout=600)
-            while self.get(client, key, "/tokens?limit=1")[0] != 200:
-                time.sleep(0.01)
-            self.table.row(f"{self.name}: `serve` is ready", cpu(process.pid), None, watch.lap())
+        with self.serve(self.data) as server:
+            server.ready()
+            self.table.row(f"{self.name}: `serve` is ready", server.cpu(), None, server.watch.lap())
             for token in tokens:
                 for path in (f"/{token}/security/inference?explain=true", f"/tokens/{token}"):
-                    used, asked = cpu(process.pid), time.monotonic()
-                    status, body = self.get(client, key, path)
+                    used = server.cpu()
+                    status, body, wall = server.ask(path)
                     what = f"{self.name}: {path.replace(token, token[:6] + '…')}: {status}, {len(body)} bytes"
-                    self.table.row(what, cpu(process.pid) - used, time.monotonic() - asked, watch.lap())
-                    cut = re.search(r'"unfinished":\[[^]]+\]', body)
+                    self.table.row(what, server.cpu() - used, wall, server.watch.lap())
+                    cut = re.search(r'"unfinished":\[[^]]+\]', body.decode())
                     if cut:
                         print("   ", cut[0])
-        finally:
-            process.terminate()
-            process.wait()
-
-    @staticmethod
-    def get(client, key, path):
-        client.request("GET", path, headers={"x-api-key": key})
-        reply = client.getresponse()
-        return reply.status, reply.read().decode()
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("program")
-    arguments.add_argument("--folder", default="/tmp/scale-tokendeck")
+    arguments = options(__doc__, folder="/tmp/scale-tokendeck", keep=False)
     arguments.add_argument("--only", choices=["all", "one"])
-    arguments.add_argument("--keep", action="store_true", help="leave the data for the next run")
-    arguments.add_argument("--figures", help="a Markdown file whose table of transfers is replaced")
     given = arguments.parse_args()
     os.makedirs(given.folder, exist_ok=True)
     table = Table("transfers", "transfers")
     if given.only != "one":
         many = Dataset(given, "transfers-40000000", table)
         if not os.path.exists(many.data):
-            used, wall, mib, _ = run(many.demo("--transfers", "40000000"), many.env)
+            used, wall, mib, _ = many.demo("--transfers", "40000000")
             table.row(f"{many.name}: `demo` writes them", used, wall, mib)
         many.measure([row["token_address"] for row in many.rows("tokens")[:3]], 2048)
     for days in (400, 10) if given.only != "all" else ():
         one = Dataset(given, f"transfers-one-{days}-days", table)
         if not os.path.exists(one.data):
-            run(one.demo("--tokens", "80"), one.env)
+            one.demo("--tokens", "80")
             os.remove(os.path.join(one.data, "transfers.parquet"))
         contract, pool = next((contract, pool) for contract in one.rows("contracts") for pool in one.rows("pools") if contract["token_address"] == pool["token0"])
         if not os.path.exists(os.path.join(one.data, "transfers")):
