@@ -108,7 +108,7 @@ class Scale(Bench):
     def filters(self, terminal):
         for text in ("close>50000", "volume>0"):
             terminal.keys("/")
-            terminal.see("Esc undo")
+            terminal.see("Esc cancel")
             done = lambda screen: re.search(f"[0-9] (of {self.all} )?rows ─", screen) and f"/ {text} ─" in screen
             used, wall = terminal.press(f"\x1b[200~{text}\x1b[201~\r", f"the rows of {text}", done)
             count = re.search(r"([0-9,]+) (of [0-9,]+ )?rows ─", terminal.screen.text())[1]
@@ -119,7 +119,7 @@ class Scale(Bench):
         self.choose(terminal, "volume")
         used, asked = terminal.cpu(), time.monotonic()
         terminal.keys("s")
-        when, after = terminal.see("VOLUME ▴")
+        when, after = terminal.see("VOLUME ▾")
         self.row("sort by volume: first page", after - used, when - asked, terminal.watch.lap(), cpu_max=0.8 if self.rows > 10_000_000 else None)
         frames = self.keys(terminal, "Esc cancels")
         when, after = terminal.see(f"─ {self.all} rows ─")

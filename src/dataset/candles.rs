@@ -146,7 +146,7 @@ impl CandleTable {
     }
 
     /// The token's candles of a table that is not in place.
-    fn held(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+    pub(super) fn held(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
         self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
     }
 

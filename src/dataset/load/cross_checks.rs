@@ -6,6 +6,7 @@ use super::lengths;
 use crate::dataset::{
     Dataset, Token,
     address::Address,
+    candles::{CandleTable, RECENT_DAYS},
     chain::Chain,
     findings::{Finding, Severity},
     invariants::{
@@ -13,6 +14,7 @@ use crate::dataset::{
         named,
     },
     rows::YieldRow,
+    time::DAY_MS,
 };
 
 /// Maximum number of largest holders whose share is answered.
@@ -27,10 +29,13 @@ pub(super) fn run(dataset: &mut Dataset) {
     for token in dataset.tokens() {
         let address = token.row.token_address;
         broken.extend(across_tables::figures(&token.row).map(|found| (None, found)));
-        // Rows of a large table are read from disk.
         if dataset.candles().intervals(&address) > 1 {
-            let candles = dataset.candles().of(&address);
-            broken.extend(lengths::contradiction(&token.row, &candles.series()).map(|found| (None, found)));
+            // Rows of a large table are read from disk: only recent ones, which the market reads too.
+            let series = match dataset.candles() {
+                CandleTable::Large(_) => dataset.candles().recent(&address, RECENT_DAYS * DAY_MS).0,
+                candles => candles.held(&address),
+            };
+            broken.extend(lengths::contradiction(&token.row, &series).map(|found| (None, found)));
         }
         if token.row.price.is_some()
             && let Some((_, close)) = dataset.candles().latest_close(&address)
