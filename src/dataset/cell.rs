@@ -1,42 +1,13 @@
 //! Access to single cells of a table, so that a table of any size costs no more than the cells shown. Formatting does not belong here.
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
-use serde_json::{Value, json};
 
 use super::{
+    cell_value::CellValue,
     grid::Grid,
     schema::Kind,
     time::{Day, Time},
 };
-
-/// A cell, in the few types that canonical columns have.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CellValue {
-    Missing,
-    Text(String),
-    Integer(i64),
-    Float(f64),
-    Flag(bool),
-    Time(Time),
-    Day(Day),
-    List(Vec<String>),
-}
-
-impl CellValue {
-    /// The cell as JSON; null where missing.
-    pub fn json(&self) -> Value {
-        match self {
-            Self::Missing => Value::Null,
-            Self::Text(text) => json!(text),
-            Self::Integer(number) => json!(number),
-            Self::Float(number) => json!(number),
-            Self::Flag(flag) => json!(flag),
-            Self::Time(time) => json!(time),
-            Self::Day(day) => json!(day),
-            Self::List(members) => json!(members),
-        }
-    }
-}
 
 /// Schema kind of a column outside the schema, by its data type.
 pub fn kind_of(column: &Column) -> Kind {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TableState;
+use super::table_state::TableState;
 
 /// Findings kept per file, column and reason; all are counted.
 pub const KEPT_PER_REASON: u64 = 100;

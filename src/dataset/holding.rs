@@ -2,11 +2,12 @@
 //! the rest as the aggregates that concentration measures need. Both give the same measures.
 
 use std::{
+    fmt,
     hash::{Hash, Hasher},
     sync::Arc,
 };
 
-use super::{Dataset, RowsOf, address::Address, in_place::Fetched, rows::HolderRow};
+use super::address::Address;
 
 /// Holder counts of a token.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -57,7 +58,7 @@ pub struct Balances {
 }
 
 impl Balances {
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         (size_of_val(self.rows.as_slice()) + size_of_val(self.watched_in_rest.as_slice())) as u64
     }
 }
@@ -76,30 +77,30 @@ pub struct RestAggregates {
     pub nakamoto: Option<u64>,
 }
 
-/// A token's balances: in memory, or aggregated by an engine.
+/// Balances in the storage, row by row.
+pub trait BalanceRows: fmt::Debug {
+    fn count(&self) -> usize;
+    /// Holder and balance of each row, largest balance first.
+    fn balances(&self) -> Box<dyn Iterator<Item = (Address, Option<f64>)> + '_>;
+}
+
+/// A token's balances: row by row, or aggregated by an engine.
 #[derive(Debug)]
 pub enum Holding<'a> {
-    Rows(RowsOf<'a, HolderRow>),
-    /// Holds a `Fetched::Balances`.
-    Aggregated(Arc<Fetched>),
+    Rows(Box<dyn BalanceRows + 'a>),
+    Aggregated(Arc<Balances>),
 }
 
 impl Holding<'_> {
     fn aggregated(&self) -> Option<&Balances> {
-        match self {
-            Self::Aggregated(fetched) => match &**fetched {
-                Fetched::Balances(balances) => Some(balances),
-                _ => None,
-            },
-            Self::Rows(_) => None,
-        }
+        if let Self::Aggregated(balances) = self { Some(balances) } else { None }
     }
 
     /// Number of rows of the token.
     pub fn listed(&self) -> u64 {
         match self {
-            Self::Rows(rows) => rows.len() as u64,
-            Self::Aggregated(_) => self.aggregated().map_or(0, |balances| balances.listed),
+            Self::Rows(rows) => rows.count() as u64,
+            Self::Aggregated(balances) => balances.listed,
         }
     }
 
@@ -113,10 +114,11 @@ impl Holding<'_> {
     }
 
     /// Holder and balance of every individually listed row, largest first, without those in `rest`.
-    pub fn rows(&self) -> impl Iterator<Item = (Address, Option<f64>)> {
-        let here = if let Self::Rows(rows) = self { Some(rows.balances()) } else { None };
-        let aggregated = self.aggregated().map_or(&[][..], |balances| &balances.rows);
-        here.into_iter().flatten().chain(aggregated.iter().copied())
+    pub fn rows(&self) -> Box<dyn Iterator<Item = (Address, Option<f64>)> + '_> {
+        match self {
+            Self::Rows(rows) => rows.balances(),
+            Self::Aggregated(balances) => Box::new(balances.rows.iter().copied()),
+        }
     }
 
     /// `rows`, then the watched holders that `rest` includes.
@@ -134,26 +136,6 @@ impl Holding<'_> {
     }
 }
 
-impl Dataset {
-    /// The token's balances, for a question about the token `about`. Those of a table in place must have been fetched before.
-    pub fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_> {
-        let fetched = self.in_place("holders").and_then(|in_place| in_place.balances(token, about));
-        fetched.map_or_else(|| Holding::Rows(self.holders.of(token)), Holding::Aggregated)
-    }
-
-    /// Number of holders of the token.
-    pub fn holders_listed(&self, token: &Address) -> u64 {
-        let here = || self.holders.of(token).len() as u64;
-        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).unwrap_or_default().rows)
-    }
-
-    /// Number of holders of the token with a balance above zero.
-    pub fn holders_held(&self, token: &Address) -> u64 {
-        let here = || self.holders.of(token).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count() as u64;
-        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).unwrap_or_default().held)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,7 +144,7 @@ mod tests {
     fn a_list_without_its_empty_balances_is_not_whole() {
         for (listed, whole) in [(1, true), (2, false)] {
             let balances = Balances { listed, rows: vec![(Address([1; 20]), Some(1.0))], ..Balances::default() };
-            assert_eq!(Holding::Aggregated(Arc::new(Fetched::Balances(balances))).is_whole(), whole, "{listed}");
+            assert_eq!(Holding::Aggregated(Arc::new(balances)).is_whole(), whole, "{listed}");
         }
     }
 }

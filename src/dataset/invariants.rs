@@ -249,10 +249,6 @@ pub(crate) fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
 
 /// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
 #[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
-pub fn is_valid_candle(open: f64, high: f64, low: f64, close: f64) -> bool {
-    // A comparison with NaN is false, so these six cover NaN and infinity as well.
-    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
-}
 
 /// The first rule that a candle breaks. Analyses treat a candle as valid if it breaks none.
 pub fn candle(open: f64, high: f64, low: f64, close: f64) -> Option<&'static Rule> {

@@ -1,14 +1,12 @@
-//! Typed rows of tables, read from their frames. A field has the name of its column in the schema; a column that a table may lack is an
-//! `Option`. No rules about the meaning of figures.
+//! Typed rows of tables. A field has the name of its column in the schema; a column that a table may lack is an `Option`. Where the
+//! columns come from is the storage's affair; no rules about the meaning of figures.
 
-use polars::prelude::{Column, DataFrame, DataType};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     address::Address,
     chain::Chain,
-    text_runs::runs_of,
     time::{Day, Time},
 };
 
@@ -18,12 +16,12 @@ macro_rules! rows {
         #[derive(Debug, Clone, PartialEq)]
         pub struct $row { $($(#[$of])* pub $field: $type),* }
 
-        impl FromFrame for $row {
+        impl FromColumns for $row {
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
 
-            fn rows(frame: &DataFrame) -> Vec<Self> {
-                $(let mut $field = <$type as FromColumn>::cells(frame.column(stringify!($field)).ok(), frame.height()).into_iter();)*
-                let mut rows = Vec::with_capacity(frame.height());
+            fn from_columns(columns: &dyn Columns) -> Vec<Self> {
+                $(let mut $field = <$type as CellType>::cells(columns, stringify!($field)).into_iter();)*
+                let mut rows = Vec::with_capacity(columns.height());
                 while let ($(Some($field),)*) = ($($field.next(),)*) {
                     rows.push(Self { $($field),* });
                 }
@@ -33,11 +31,24 @@ macro_rules! rows {
     )*};
 }
 
-/// A row type that can be read from a canonical frame (see `load`).
-pub trait FromFrame: Sized {
+/// A row type that can be read from the columns of a canonical table.
+pub trait FromColumns: Sized {
     /// The columns it is read from.
     const COLUMNS: &'static [&'static str];
-    fn rows(frame: &DataFrame) -> Vec<Self>;
+    fn from_columns(columns: &dyn Columns) -> Vec<Self>;
+}
+
+/// The columns of a canonical table, as its storage reads them. Every column has `height` cells; one that is missing is all null.
+pub trait Columns {
+    fn height(&self) -> usize;
+    /// Calls `each` once per run of equal text cells, with the number of cells.
+    fn texts(&self, column: &str, each: &mut dyn FnMut(Option<&str>, usize));
+    /// Calls `each` with every list of texts.
+    fn lists(&self, column: &str, each: &mut dyn FnMut(&[&str]));
+    /// Times and days as their physical number.
+    fn integers(&self, column: &str) -> Vec<Option<i64>>;
+    fn floats(&self, column: &str) -> Vec<Option<f64>>;
+    fn flags(&self, column: &str) -> Vec<Option<bool>>;
 }
 
 rows! {
@@ -224,7 +235,7 @@ rows! {
 
 impl PoolRow {
     /// All tokens of the pool, each once: `token0` and `token1` where `tokens` lacks them, then `tokens`.
-    pub(super) fn every_token(&self) -> Vec<Address> {
+    pub fn every_token(&self) -> Vec<Address> {
         let both = [self.token0, self.token1];
         let named = |token: &Address| self.tokens.contains(token);
         let lacking = both.iter().filter(|token| !named(token));
@@ -242,45 +253,29 @@ impl PoolRow {
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Amount(pub f64);
 
-/// A cell type that can be read from a column of a canonical frame; a missing column is all null.
-pub trait FromColumn: Sized {
-    fn cells(column: Option<&Column>, height: usize) -> Vec<Self>;
+/// A type of cells.
+trait CellType: Sized {
+    fn cells(columns: &dyn Columns, name: &str) -> Vec<Self>;
 }
 
 /// Parses a text column with `read`, once per run of equal cells; `None` where the cell is null or invalid.
-fn texts<T: Clone>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
-    match column.and_then(|column| column.str().ok()) {
-        Some(texts) => runs_of(texts).flat_map(|(rows, text)| std::iter::repeat_n(text.and_then(&read), rows.len())).collect(),
-        None => vec![None; height],
-    }
+fn texts<T: Clone>(columns: &dyn Columns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
+    let mut cells = Vec::with_capacity(columns.height());
+    columns.texts(name, &mut |text, count| cells.extend(std::iter::repeat_n(text.and_then(&read), count)));
+    cells
 }
 
 /// Parses a list-of-text column with `read`.
-fn lists<T>(column: Option<&Column>, height: usize, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
-    match column.and_then(|column| column.list().ok()) {
-        Some(lists) => (0..lists.len())
-            .map(|i| {
-                let series = lists.get_as_series(i);
-                series.as_ref().and_then(|s| s.str().ok()).map_or_else(Vec::new, |texts| texts.iter().flatten().filter_map(&read).collect())
-            })
-            .collect(),
-        None => (0..height).map(|_| Vec::new()).collect(),
-    }
-}
-
-/// Integers of a column; times and days as their physical number.
-fn integers(column: Option<&Column>, height: usize) -> Vec<Option<i64>> {
-    let cast = column.and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
-    match cast.as_ref().and_then(|column| column.i64().ok()) {
-        Some(numbers) => numbers.iter().collect(),
-        None => vec![None; height],
-    }
+fn lists<T>(columns: &dyn Columns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
+    let mut cells = Vec::with_capacity(columns.height());
+    columns.lists(name, &mut |texts| cells.push(texts.iter().copied().filter_map(&read).collect()));
+    cells
 }
 
 macro_rules! cells {
-    ($($type:ty: |$column:ident, $height:ident| $read:expr;)*) => {$(
-        impl FromColumn for $type {
-            fn cells($column: Option<&Column>, $height: usize) -> Vec<Self> {
+    ($($type:ty: |$columns:ident, $name:ident| $read:expr;)*) => {$(
+        impl CellType for $type {
+            fn cells($columns: &dyn Columns, $name: &str) -> Vec<Self> {
                 $read
             }
         }
@@ -289,28 +284,23 @@ macro_rules! cells {
 
 // The loader rejects every row with an empty key cell, so the defaults below never occur.
 cells! {
-    Option<Address>: |column, height| texts(column, height, Address::parse);
-    Address: |column, height| texts(column, height, Address::parse).into_iter().map(Option::unwrap_or_default).collect();
-    Option<String>: |column, height| texts(column, height, |text| Some(text.to_owned()));
-    String: |column, height| texts(column, height, |text| Some(text.to_owned())).into_iter().map(Option::unwrap_or_default).collect();
-    Option<Chain>: |column, height| texts(column, height, Chain::parse);
-    Chain: |column, height| texts(column, height, Chain::parse).into_iter().map(|c| c.unwrap_or_else(Chain::unknown)).collect();
-    Vec<Chain>: |column, height| lists(column, height, Chain::parse);
-    Vec<Address>: |column, height| lists(column, height, Address::parse);
-    Option<i64>: |column, height| integers(column, height);
-    Time: |column, height| integers(column, height).into_iter().map(|ms| Time(ms.unwrap_or_default())).collect();
-    Option<Time>: |column, height| integers(column, height).into_iter().map(|ms| ms.map(Time)).collect();
-    Day: |column, height| integers(column, height).into_iter().map(|day| Day(day.unwrap_or_default() as i32)).collect();
-    Option<Amount>: |column, height| texts(column, height, |text| text.parse().ok().map(Amount));
-    Option<f64>: |column, height| match column.and_then(|column| column.f64().ok()) {
-        Some(numbers) => numbers.iter().map(|n| n.filter(|n| n.is_finite())).collect(),
-        None => vec![None; height],
-    };
-    Option<bool>: |column, height| match column.and_then(|column| column.bool().ok()) {
-        Some(cells) => cells.iter().collect(),
-        None => vec![None; height],
-    };
+    Option<Address>: |columns, name| texts(columns, name, Address::parse);
+    Address: |columns, name| texts(columns, name, Address::parse).into_iter().map(Option::unwrap_or_default).collect();
+    Option<String>: |columns, name| texts(columns, name, |text| Some(text.to_owned()));
+    String: |columns, name| texts(columns, name, |text| Some(text.to_owned())).into_iter().map(Option::unwrap_or_default).collect();
+    Option<Chain>: |columns, name| texts(columns, name, Chain::parse);
+    Chain: |columns, name| texts(columns, name, Chain::parse).into_iter().map(|c| c.unwrap_or_else(Chain::unknown)).collect();
+    Vec<Chain>: |columns, name| lists(columns, name, Chain::parse);
+    Vec<Address>: |columns, name| lists(columns, name, Address::parse);
+    Option<i64>: |columns, name| columns.integers(name);
+    Time: |columns, name| columns.integers(name).into_iter().map(|ms| Time(ms.unwrap_or_default())).collect();
+    Option<Time>: |columns, name| columns.integers(name).into_iter().map(|ms| ms.map(Time)).collect();
+    Day: |columns, name| columns.integers(name).into_iter().map(|day| Day(day.unwrap_or_default() as i32)).collect();
+    Option<Amount>: |columns, name| texts(columns, name, |text| text.parse().ok().map(Amount));
+    Option<f64>: |columns, name| columns.floats(name).into_iter().map(|n| n.filter(|n| n.is_finite())).collect();
+    Option<bool>: |columns, name| columns.flags(name);
 }
+
 impl Post {
     /// Place of publication: the platform given in the dataset, else the host of the link.
     pub fn place(&self) -> Option<&str> {

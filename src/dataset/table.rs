@@ -39,15 +39,6 @@ pub struct Table {
     pub load_ms: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TableState {
-    Loaded,
-    /// No file of that name exists, and `dataset.toml` names none.
-    Absent,
-    /// Present but unusable; the reason, for the user.
-    Unusable(String),
-}
-
 /// A position in the source files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePosition {

@@ -1,64 +1,12 @@
-//! Yield pools and gas: the parts of a yield, the criteria for unusable rows, the price of gas. Rating usable pools belongs to the
-//! analysis.
+//! The tables `yields` and `gas` of a dataset.
 
 use super::{
-    address::Address,
+    Dataset,
     chain::Chain,
     rows::{GasRow, YieldRow},
 };
 
-/// TVL in USD under which a pool is dust.
-pub const TVL_MIN: f64 = 10_000.0;
-/// Percent a year above which a yield is taken for a mistake.
-pub const APY_MAX: f64 = 1e6;
-/// The two pseudo-addresses of a chain's native coin.
-pub const NATIVE: [Address; 2] = [Address([0xee; 20]), Address::ZERO];
-
-impl YieldRow {
-    /// Base and reward yield in percent a year; the total counts as base where neither part is known.
-    pub fn parts(&self) -> Option<(f64, f64)> {
-        match (self.apy_base, self.apy_reward) {
-            (None, None) => self.apy.map(|apy| (apy, 0.0)),
-            (base, reward) => Some((base.unwrap_or_default(), reward.unwrap_or_default())),
-        }
-    }
-
-    /// Reason why no plan can use the pool: the column and the message.
-    pub fn unusable(&self) -> Option<(&'static str, &'static str)> {
-        let category = self.category.as_deref().unwrap_or_default();
-        if category.to_ascii_lowercase().split([' ', '-', '_']).any(|word| word == "cdp") {
-            return Some(("category", "collateral of a debt position earns no deposit yield; no plan uses the pool"));
-        }
-        if self.tvl.is_none_or(|tvl| tvl < TVL_MIN) {
-            return Some(("tvl", "less than $10,000 locked, or not known; no plan uses the pool"));
-        }
-        let Some((base, reward)) = self.parts() else {
-            return Some(("apy", "none of apy_base, apy_reward and apy is known; no plan uses the pool"));
-        };
-        if base < 0.0 || reward < 0.0 {
-            return Some((if base < 0.0 { "apy_base" } else { "apy_reward" }, "a negative yield; no plan uses the pool"));
-        }
-        (base + reward > APY_MAX).then_some(("apy", "more than 1,000,000 % a year; no plan uses the pool"))
-    }
-
-    /// The single asset of the pool; `None` where it has two or more, or they are unknown.
-    pub fn single(&self) -> Option<Address> {
-        match self.tokens.as_slice() {
-            [token] => Some(*token),
-            _ => None,
-        }
-    }
-}
-
-impl GasRow {
-    /// USD for 100,000 gas: as given, or from the gas price and the price of the native coin.
-    pub fn usd(&self) -> Option<f64> {
-        let derived = || Some(self.gas_price_gwei? * 1e-9 * self.native_price_usd? * 1e5);
-        self.usd_per_100k_gas.or_else(derived).filter(|usd| *usd >= 0.0 && usd.is_finite())
-    }
-}
-
-impl super::Dataset {
+impl Dataset {
     /// Every yield pool, by id.
     pub fn yields(&self) -> &[YieldRow] {
         &self.yields

@@ -1,0 +1,110 @@
+//! What an analysis may ask of a dataset. Every answer is of one generation and never changes; where the rows are kept is the storage's
+//! affair.
+
+use std::fmt;
+
+use super::{
+    address::Address,
+    candles::{Candles, ChartCandles, Interval},
+    cell_value::CellValue,
+    chain::Chain,
+    holding::Holding,
+    rows::{
+        ContractRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
+        PostFigures, ScamRow, TransferRow, YieldRow,
+    },
+    time::Time,
+    token::Token,
+};
+
+/// One generation of the analyst's data.
+pub trait Data: fmt::Debug + Sync {
+    /// All tokens, each once, ordered by address.
+    fn tokens(&self) -> &[Token];
+    /// Index of the token in `tokens`.
+    fn token_position(&self, address: &Address) -> Option<usize>;
+
+    fn token(&self, address: &Address) -> Option<&Token> {
+        self.tokens().get(self.token_position(address)?)
+    }
+
+    /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
+    fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+    /// Whether the table is loaded.
+    fn has(&self, table: &str) -> bool;
+    /// Whether `dataset.toml` declares the column approximate.
+    fn is_approximate(&self, table: &str, column: &str) -> bool;
+    fn kols_of(&self, token: &Address) -> &[KolRow];
+    /// The token's posts, newest first.
+    fn posts_of(&self, token: &Address) -> Box<dyn PostRows + '_>;
+    /// The token's balances, for a question about the token `about`.
+    fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
+    /// Number of holders of the token.
+    fn holders_listed(&self, token: &Address) -> u64;
+    /// Number of holders of the token with a balance above zero.
+    fn holders_held(&self, token: &Address) -> u64;
+    /// The token's holder counts, oldest first.
+    fn holder_counts_of(&self, token: &Address) -> &[HolderCountRow];
+    /// The token's candles; none if it has none, or if they were not fetched from their source.
+    fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
+    /// The candles of each interval that start less than `span` milliseconds before its last one; and whether that leaves any out.
+    fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
+    /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
+    fn latest_close(&self, token: &Address) -> Option<(Time, f64)>;
+    fn labels_of(&self, address: &Address) -> &[LabelRow];
+
+    /// Whether the address has the label, ignoring ASCII case.
+    fn is_labelled(&self, address: &Address, label: &str) -> bool {
+        self.labels_of(address).iter().any(|row| row.label.eq_ignore_ascii_case(label))
+    }
+
+    fn dexes(&self) -> &[DexRow];
+    fn fee_tiers(&self) -> &[FeeTierRow];
+    /// The pools that hold the token.
+    fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_>;
+    /// Transfers by token, oldest first, those without a time last.
+    fn transfers(&self) -> &dyn AddressRows<TransferRow>;
+    /// Events by pool, oldest first.
+    fn pool_events(&self) -> &dyn AddressRows<PoolEventRow>;
+    /// Contract code by token.
+    fn contracts(&self) -> &dyn AddressRows<ContractRow>;
+    /// Known scams, by address.
+    fn scams(&self) -> &dyn AddressRows<ScamRow>;
+    /// Contracts deployed by the address, each with its deployment time, ordered by contract address.
+    fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)];
+    /// Deployment time of the contract.
+    fn created_at(&self, contract: &Address) -> Option<Time>;
+    /// Locks of the token (or of a pool's liquidity tokens), by locker.
+    fn locks_of(&self, token: &Address) -> &[LockRow];
+    /// Funding transfers to the address, first payment first.
+    fn funders_of(&self, address: &Address) -> &[FundingRow];
+    /// Every yield pool, by id.
+    fn yields(&self) -> &[YieldRow];
+    fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
+}
+
+/// The rows of a table, grouped by address.
+pub trait AddressRows<T> {
+    fn is_empty(&self) -> bool;
+    /// Addresses that have rows, in table order.
+    fn addresses(&self) -> Vec<Address>;
+    /// Number of rows of the address.
+    fn count(&self, address: &Address) -> usize;
+    /// Rows of the address in table order, in chunks.
+    fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_>;
+    /// The address's row `i`.
+    fn row(&self, address: &Address, i: usize) -> Option<T>;
+    /// A text cell of the address's row `i`.
+    fn text(&self, address: &Address, i: usize, column: &str) -> Option<String>;
+
+    /// The first row of the address.
+    fn first(&self, address: &Address) -> Option<T> {
+        self.row(address, 0)
+    }
+}
+
+/// Posts, in the order of their table.
+pub trait PostRows {
+    fn figures(&self) -> Box<dyn Iterator<Item = PostFigures> + '_>;
+    fn get(&self, place: usize) -> Option<Post>;
+}
