@@ -3,31 +3,28 @@
 
 use std::{hint::black_box, path::Path, sync::Arc, time::Duration};
 
+use analysis::{
+    frames::{CandleVec, resample},
+    market::Market,
+    patterns::patterns,
+    security::code::{Budget, CodeInput, inspect},
+    trendlines::trendlines,
+    yields::plan,
+};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ratatui::{buffer::Buffer, layout::Rect};
-use tokendeck::{
-    analysis::{
-        frames::{CandleVec, resample},
-        market::Market,
-        patterns::patterns,
-        security::code::{Budget, CodeInput, inspect},
-        trendlines::trendlines,
-        yields::plan,
-    },
-    dataset::{
-        Dataset,
-        address::Address,
-        cache::{CacheOptions, RowSelection, sort_rows, top_rows},
-        candles::Interval,
-        load::{load, load_with},
-        progress::Silent,
-        time::{DAY_MS, HOUR_MS},
-    },
+use demo;
+use demo::{
+    DemoOptions, Format,
+    contracts::{ContractCode, Identity, contracts},
+};
+use model::{
+    address::Address,
+    candles::Interval,
+    progress::Silent,
+    time::{DAY_MS, HOUR_MS},
+};
+use query::{
     deck::{Deck, DeckOptions},
-    demo::{
-        self, DemoOptions, Format,
-        contracts::{ContractCode, Identity, contracts},
-    },
     question::{
         Question,
         growth::GrowthQuestion,
@@ -41,14 +38,20 @@ use tokendeck::{
         trendline::TrendlineQuestion,
         yields::{RiskLevel, YieldQuestion},
     },
-    tui::{
-        app::{Setup, wall_clock},
-        keymap::{Keymap, VIEWS},
-        run::picture,
-        theme::{Appearance, Depth, Options, Palette, Theme},
-        view::NoApi,
-    },
 };
+use ratatui::{buffer::Buffer, layout::Rect};
+use store::{
+    Dataset,
+    cache::{CacheOptions, RowSelection, sort_rows, top_rows},
+    load::{load, load_with},
+};
+use tui::{
+    app::{Setup, wall_clock},
+    keymap::{Keymap, VIEWS},
+    run::picture,
+    view::NoApi,
+};
+use widgets::theme::{Appearance, Depth, Options, Palette, Theme};
 
 #[path = "../tests/generator/yields.rs"]
 mod generator;

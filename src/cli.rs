@@ -35,7 +35,9 @@ use clap::{Args, Parser, Subcommand};
 
 use self::outcome::Outcome;
 pub use self::{dashboard::OpenMemory, outcome::finish};
-use crate::{config::Config, dataset::cache::set_mmap_threshold, wire::Consent};
+use crate::config::Config;
+use store::cache::set_mmap_threshold;
+use wire::Consent;
 
 /// A dashboard and a local HTTP JSON API over your own crypto-token datasets.
 ///

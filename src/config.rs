@@ -21,12 +21,10 @@ pub use self::{
     shown::{GivenSetting, VARIABLES},
     sources::{SOURCE_SETTINGS, SourceRow},
 };
-use crate::{
-    dataset::cache::CacheOptions,
-    deck::DeckOptions,
-    question::snapshot::AnswerSettings,
-    wire::{self, Consent, Source},
-};
+use query::{deck::DeckOptions, question::snapshot::AnswerSettings};
+use store::cache::CacheOptions;
+use wire;
+use wire::{Consent, Source};
 
 /// The file's name, in the working directory and in the user's configuration directory.
 pub const FILE: &str = "config.toml";

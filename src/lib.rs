@@ -40,20 +40,6 @@
 //!
 //! `tests/it/architecture.rs` enforces these rules.
 
-pub mod analysis;
-pub mod api;
 pub mod cli;
 pub mod config;
-pub mod dataset;
-pub mod deck;
-pub mod demo;
-pub mod document;
-pub mod error;
-pub mod jobs;
-pub mod question;
-mod spelling;
 pub mod state;
-mod toml_reader;
-pub mod tui;
-pub mod untrusted;
-pub mod wire;

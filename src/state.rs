@@ -1,6 +1,5 @@
 //! Per-user state kept between runs, and where it is kept (the XDG directories). The contents belong to the modules below.
 
-pub mod keys;
 pub mod remote;
 pub mod session;
 pub mod watchlist;

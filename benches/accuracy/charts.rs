@@ -12,9 +12,9 @@ mod train;
 #[path = "charts/write.rs"]
 mod write;
 
+use analysis::patterns::{market::Model, patterns_by};
 use data::Window;
 use score::{Said, said, score};
-use tokendeck::analysis::patterns::{market::Model, patterns_by};
 
 /// Number of cross-validation folds.
 const FOLDS: usize = 5;

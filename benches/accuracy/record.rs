@@ -3,17 +3,16 @@
 
 use std::path::Path;
 
-use tokendeck::{
-    analysis::{
-        frames::{CandleVec, frame},
-        patterns::{breakouts, market::Model},
-        track_record::{
-            REPLAYED, SEEN, edge,
-            returns::{RankedToken, ReturnRecord, after_growth, after_trends, growth_records, trend_records},
-        },
+use analysis::{
+    frames::{CandleVec, frame},
+    patterns::{breakouts, market::Model},
+    track_record::{
+        REPLAYED, SEEN, edge,
+        returns::{RankedToken, ReturnRecord, after_growth, after_trends, growth_records, trend_records},
     },
-    dataset::{Dataset, address::Address, candles::Interval, load::load, progress::Silent},
 };
+use model::{address::Address, candles::Interval, progress::Silent};
+use store::{Dataset, load::load};
 
 /// Sampling stride in candles.
 const EVERY: usize = 8;

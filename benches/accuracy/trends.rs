@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use fit::fit;
-use marks::{Span, level_candles, spans};
-use noise::{SHAPES, closes};
-use tokendeck::analysis::trendlines::{
+use analysis::trendlines::{
     Trend, measures,
     trend::{Chances, WEIGHTS, Weights},
 };
+use fit::fit;
+use marks::{Span, level_candles, spans};
+use noise::{SHAPES, closes};
 
 use crate::{charts::score::calibration, random::Random};
 

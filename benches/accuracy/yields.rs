@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use tokendeck::analysis::yields::{
+use analysis::yields::{
     case::Case,
     effort::{Effort, STEPS_MAX},
     joint::optimum,

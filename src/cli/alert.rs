@@ -9,12 +9,8 @@ use super::{
     shot::token,
     table::section,
 };
-use crate::{
-    dataset::{address::Address, time::Time},
-    document::format::many,
-    error::Problem,
-    jobs::{Alert, AlertBody, AlertList, FiredAlert},
-};
+use model::{address::Address, error::Problem, format::many, time::Time};
+use query::jobs::{Alert, AlertBody, AlertList, FiredAlert};
 
 /// Number of recent firings printed.
 const FIRED: u64 = 20;

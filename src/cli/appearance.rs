@@ -5,10 +5,8 @@ use std::{fs::File, io::Read, path::Path, sync::OnceLock, time::Duration};
 use terminal_colorsaurus::{QueryOptions, background_color};
 
 use super::outcome::Failure;
-use crate::{
-    config::{Terminal, ThemeChoice, plain_reason},
-    tui::theme::{Appearance, Depth, Options, Palette, Theme, is_light},
-};
+use crate::config::{Terminal, ThemeChoice, plain_reason};
+use widgets::theme::{Appearance, Depth, Options, Palette, Theme, is_light};
 
 /// Size limit of a theme file. A theme has some twenty colours; a longer file is something else.
 const THEME_BYTES_MAX: u64 = 64 << 10;

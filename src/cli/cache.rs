@@ -12,13 +12,10 @@ use super::{
     program::{cache, configuration},
     table::section,
 };
-use crate::{
-    dataset::{
-        cache::{Entry, list},
-        source::downloads,
-        time::Time,
-    },
-    document::format::many,
+use model::{format::many, time::Time};
+use store::{
+    cache::{Entry, list},
+    source::downloads,
 };
 
 #[derive(Debug, Args)]

@@ -11,15 +11,12 @@ use super::{
     program::{cache, configuration, require_data, wire},
     table::section,
 };
-use crate::{
-    dataset::{
-        Dataset, Table,
-        findings::{Finding, Severity},
-        load::load_as,
-    },
-    document::format::{self, many},
-    wire::Consent,
+use model::{
+    findings::{Finding, Severity},
+    format::{self, many},
 };
+use store::{Dataset, Table, load::load_as};
+use wire::Consent;
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -149,7 +146,7 @@ fn as_json(dataset: &Dataset) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{TableState, findings::Findings, schema};
+    use model::{findings::Findings, schema, table_state::TableState};
 
     #[test]
     fn findings_line_up_and_are_summed() {

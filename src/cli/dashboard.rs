@@ -19,18 +19,19 @@ use super::{
 };
 use crate::{
     config::{Config, Expect, ThemeChoice},
-    jobs::Jobs,
-    state::{Dirs, keys::Keys},
-    tui::{
-        self,
-        app::{Setup, wall_clock},
-        keymap::Keymap,
-        memory::{Forgetful, Memory},
-        terminal,
-        theme::Appearance,
-        view::{ApiDesk, LiveSettings, NoApi},
-    },
+    state::Dirs,
 };
+use api::keys::Keys;
+use query::jobs::Jobs;
+use tui;
+use tui::{
+    app::{Setup, wall_clock},
+    keymap::Keymap,
+    memory::{Forgetful, Memory},
+    terminal,
+    view::{ApiDesk, LiveSettings, NoApi},
+};
+use widgets::theme::Appearance;
 
 #[derive(Debug, Clone, Args)]
 pub(super) struct DashboardArgs {

@@ -17,7 +17,8 @@ use std::{
 use color_eyre::config::{HookBuilder, Theme};
 
 use super::outcome::say;
-use crate::{state::Dirs, untrusted::decoding};
+use crate::state::Dirs;
+use model::untrusted::decoding;
 
 /// Maximum reports per run: a repeating defect must not fill the disk.
 const REPORTS_MAX: u32 = 20;

@@ -8,10 +8,8 @@ use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
 };
-use crate::{
-    dataset::candles::Interval,
-    demo::{DemoOptions, Format, write},
-};
+use demo::{DemoOptions, Format, write};
+use model::candles::Interval;
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {

@@ -9,13 +9,12 @@ use std::{
 
 use tokio::{runtime::Runtime, sync::oneshot};
 
-use crate::{
-    api::{self, Api, metrics::LATENCY_MICROS},
-    config::plain_reason,
-    tui::{
-        task::Wake,
-        view::{ApiDesk, ApiState, RequestLine},
-    },
+use crate::config::plain_reason;
+use api;
+use api::{Api, metrics::LATENCY_MICROS};
+use tui::{
+    task::Wake,
+    view::{ApiDesk, ApiState, RequestLine},
 };
 
 /// Interval at which new requests wake the dashboard.

@@ -16,11 +16,10 @@ use super::{
     outcome::{Failure, Outcome, print},
     program::{Program, warn},
 };
-use crate::{
-    api::{self, OfflineRows},
-    config::plain_reason,
-    state::keys::Keys,
-};
+use crate::config::plain_reason;
+use api;
+use api::OfflineRows;
+use api::keys::Keys;
 
 /// The API's limit for a request body.
 const BODY_BYTES_MAX: u64 = 1 << 20;

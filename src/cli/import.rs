@@ -19,13 +19,13 @@ use super::{
     outcome::{Failure, Outcome, print, printable, say, say_more},
     table::{aligned, aligned_to_the_end},
 };
-use crate::dataset::{
+use import::{
+    AmountUnit, Dates, FORMATS, FileReport, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit, assignment,
+    chain, decimals, import, table_name, token,
+};
+use model::{
     address::Address,
     chain::Chain,
-    import::{
-        AmountUnit, Dates, FORMATS, FileReport, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit,
-        assignment, chain, decimals, import, table_name, token,
-    },
     progress::{Cancelled, LoadProgress},
 };
 
@@ -257,7 +257,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
         writeln!(text, "{}", printable(note)).ok();
     }
     if !report.tables.is_empty() {
-        let row = |table: &crate::dataset::import::TableReport| {
+        let row = |table: &import::TableReport| {
             let state = match (table.written, dry_run) {
                 (true, _) => "written",
                 (false, true) => "not written: a dry run",

@@ -9,15 +9,13 @@ use super::{
     program::{configuration, offline_jobs},
     table::section,
 };
-use crate::{
-    dataset::{
-        time::{DAY_MS, Time},
-        wall_clock::now,
-    },
-    document::format::many,
+use model::{
     error::Problem,
-    jobs::{Job, Purge, created},
+    format::many,
+    time::{DAY_MS, Time},
 };
+use query::jobs::{Job, Purge, created};
+use store::wall_clock::now;
 
 /// Jobs listed by default.
 const LISTED: u64 = 50;

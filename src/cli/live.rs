@@ -14,14 +14,12 @@ use std::{
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::{appearance, outcome::Failure};
-use crate::{
-    config::{Config, KEYS_SECTION},
-    deck::Deck,
-    tui::{
-        keymap::Keymap,
-        task::Wake,
-        view::{LiveSettings, NewSettings},
-    },
+use crate::config::{Config, KEYS_SECTION};
+use query::deck::Deck;
+use tui::{
+    keymap::Keymap,
+    task::Wake,
+    view::{LiveSettings, NewSettings},
 };
 
 /// Debounce: how long the file must stay unchanged before it is read.

@@ -11,7 +11,7 @@ use std::{
 use tracing::{Level, Metadata};
 use tracing_subscriber::{filter::Targets, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt};
 
-use crate::api::log::Sink;
+use api::log::Sink;
 
 /// How long a line is buffered.
 const WAIT: Duration = Duration::from_millis(20);

@@ -16,7 +16,9 @@ use super::{
     program::{Program, no_dataset},
     serve::first_load_failed,
 };
-use crate::{api, config::plain_reason, state::keys::Keys};
+use crate::config::plain_reason;
+use api;
+use api::keys::Keys;
 
 #[derive(Debug, Args)]
 pub(super) struct McpArgs {

@@ -4,11 +4,9 @@ use std::{collections::HashSet, path::PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::{
-    dataset::address::Address,
-    state::{session, watchlist::Watchlist},
-    tui::memory::Memory,
-};
+use crate::state::{session, watchlist::Watchlist};
+use model::address::Address;
+use tui::memory::Memory;
 
 pub(super) struct StateFolder {
     folder: PathBuf,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::outcome::say;
-use crate::dataset::progress::{Cancelled, LoadProgress};
+use model::progress::{Cancelled, LoadProgress};
 
 const EVERY: Duration = Duration::from_millis(100);
 

@@ -17,14 +17,17 @@ use super::{
     outcome::{Failure, Outcome, say},
 };
 use crate::{
-    api::{Api, ApiOptions},
     config::{self, Config},
-    dataset::{cache::CacheOptions, load::origins_to_agree, manifest},
+    state::{Dirs, remote::Remote},
+};
+use api::keys::Keys;
+use api::{Api, ApiOptions};
+use query::{
     deck::{Deck, DeckEvent, DeckOptions},
     jobs::{JobOptions, Jobs, OfflineJobs},
-    state::{Dirs, keys::Keys, remote::Remote},
-    wire::{Ledger, MemoryLedger, Wire},
 };
+use store::{cache::CacheOptions, load::origins_to_agree, manifest};
+use wire::{Ledger, MemoryLedger, Wire};
 
 pub(super) struct Program {
     pub(super) config: Config,

@@ -10,10 +10,10 @@ use super::{
     program::Program,
     shot::{ending, token},
 };
-use crate::{
-    config::plain_reason,
-    dataset::address::Address,
-    document::{self, DocumentForm, format},
+use crate::config::plain_reason;
+use model::{address::Address, format};
+use query::{
+    document::{self, DocumentForm},
     question::progress::Progress,
 };
 

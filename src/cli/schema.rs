@@ -9,14 +9,12 @@ use super::{
     outcome::{Failure, Outcome, print},
     table::{aligned, aligned_to_the_end},
 };
-use crate::{
-    dataset::{
-        chain::{CHAINS, ChainRow},
-        manifest::keys::{KeyPlace, MAPPING_KEYS},
-        schema::{Column, Need, TABLES, TableSchema, table},
-    },
+use model::{
+    chain::{CHAINS, ChainRow},
+    schema::{Column, Need, TABLES, TableSchema, table},
     spelling::meant,
 };
+use store::manifest::keys::{KeyPlace, MAPPING_KEYS};
 
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {

@@ -15,11 +15,9 @@ use super::{
     outcome::{Failure, Outcome, print},
     program::{Program, no_dataset, open_keys},
 };
-use crate::{
-    api,
-    config::{is_listen_address, plain_reason},
-    deck::{Deck, DeckEvent},
-};
+use crate::config::{is_listen_address, plain_reason};
+use api;
+use query::deck::{Deck, DeckEvent};
 
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {

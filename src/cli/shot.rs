@@ -15,19 +15,16 @@ use super::{
     outcome::{Failure, Outcome},
     program::{Program, require_folder},
 };
-use crate::{
-    config::{ThemeChoice, plain_reason},
-    dataset::{address::Address, schema::Kind},
-    question::known_token,
-    tui::{
-        app::{Setup, wall_clock},
-        keymap::{Keymap, VIEWS, ViewId},
-        picture as render,
-        run::picture,
-        theme::Appearance,
-        view::NoApi,
-    },
+use crate::config::{ThemeChoice, plain_reason};
+use model::{address::Address, schema::Kind};
+use query::question::known_token;
+use tui::{
+    app::{Setup, wall_clock},
+    keymap::{Keymap, VIEWS, ViewId},
+    run::picture,
+    view::NoApi,
 };
+use widgets::{picture as render, theme::Appearance};
 
 /// From the smallest size that the views support to the largest still readable.
 const WIDTHS: std::ops::RangeInclusive<u16> = 60..=400;

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeValue;
 
-use crate::{
-    toml_reader::{integer, number},
-    wire::Consent,
-};
+use model::toml_reader::{integer, number};
+use wire::Consent;
 
 /// Accepted values of a setting.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,11 +8,11 @@ use std::{
 use toml::de::DeValue;
 
 use super::{Config, GivenSetting, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, field::SettingValue, sources};
-use crate::{
+use model::{
     spelling::{is_near, likeness},
     toml_reader::{TomlDocument, TomlEntry, TomlError, one_or_several},
-    wire::Source,
 };
+use wire::Source;
 
 /// Wrong names under which people put an API key into `[api]`.
 const SECRETS: [&str; 8] = ["key", "keys", "api_key", "api_keys", "apikey", "x_api_key", "x-api-key", "secret"];

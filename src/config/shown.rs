@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, VARIABLE, sources};
-use crate::wire::{Source, SourceKind};
+use wire::{Source, SourceKind};
 
 /// A setting of the file: its text and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]

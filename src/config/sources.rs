@@ -3,11 +3,11 @@
 use toml::de::DeValue;
 
 use super::GivenSetting;
-use crate::{
+use model::{
     spelling::meant,
     toml_reader::{TomlEntry, TomlError, integer},
-    wire::{Source, SourceKind},
 };
+use wire::{Source, SourceKind};
 
 /// The section that contains them.
 pub(crate) const SECTION: &str = "sources";

@@ -7,8 +7,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{exclusively, read_text, write_atomic};
-use crate::wire::Ledger;
+use store::private_files::{exclusively, read_text, write_atomic};
+use wire::Ledger;
 
 const FILE: &str = "remote.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;

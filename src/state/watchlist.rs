@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{exclusively, read_text, write_atomic};
-use crate::dataset::address::Address;
+use model::address::Address;
+use store::private_files::{exclusively, read_text, write_atomic};
 
 const FILE: &str = "watchlist";
 const FILE_BYTES_MAX: u64 = 4 << 20;

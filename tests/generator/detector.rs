@@ -1,10 +1,8 @@
 //! Adapts the program's pattern detector to the scorer: converts `Bars` to its input and its patterns to `Found`. Shared by benches and
 //! tests.
 
-use tokendeck::{
-    analysis::{frames::CandleVec, patterns::patterns},
-    dataset::time::DAY_MS,
-};
+use analysis::{frames::CandleVec, patterns::patterns};
+use model::time::DAY_MS;
 
 use super::{Bars, Found};
 

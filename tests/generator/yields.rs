@@ -2,15 +2,13 @@
 //! preferences. For tests and benches.
 #![allow(dead_code, unreachable_pub, reason = "each user takes a part of it")]
 
-use ruint::aliases::U256;
-use tokendeck::{
-    analysis::yields::{amounts, case::Wish, pools::Pools, risk::RiskLevel, wallet::WalletToken},
-    dataset::{
-        address::Address,
-        chain::Chain,
-        rows::{GasRow, YieldRow},
-    },
+use analysis::yields::{amounts, case::Wish, pools::Pools, risk::RiskLevel, wallet::WalletToken};
+use model::{
+    address::Address,
+    chain::Chain,
+    rows::{GasRow, YieldRow},
 };
+use ruint::aliases::U256;
 
 use crate::random::Random;
 

@@ -10,13 +10,8 @@ use std::{
     time::Duration,
 };
 
-use tokendeck::{
-    dataset::address::Address,
-    deck::{Deck, DeckEvent, DeckOptions},
-    error::{Code, Problem},
-    jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
-    question::progress::Progress,
-};
+use model::{address::Address, error::{Code, Problem}};
+use query::{deck::{Deck, DeckEvent, DeckOptions}, jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs}, question::progress::Progress};
 
 use crate::wait::{stays, wait_for, wait_until};
 
@@ -106,7 +101,7 @@ fn two_programs_check_the_alerts_of_their_own_datasets() {
     jobs.add_alert(&request(Some(A), "price>20"), &Progress::default()).unwrap();
     write(two.data.path(), &[(A, "A", 30.0)]);
     two.deck.load().unwrap();
-    wait_for("it fires", || jobs.alerts(9, FIRED_ID_MAX).unwrap().fired.first().map(tokendeck::jobs::FiredAlert::says));
+    wait_for("it fires", || jobs.alerts(9, FIRED_ID_MAX).unwrap().fired.first().map(query::jobs::FiredAlert::says));
     assert_eq!(one.list(), AlertList::default());
     assert_eq!((delivered(&one.jobs, &mut AlertCursor::default()), delivered(&jobs, &mut AlertCursor::default()).len()), (vec![], 1));
 }

@@ -15,7 +15,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokendeck::api::{ApiOptions, answer_offline};
+use api::{ApiOptions, answer_offline};
 
 use self::server::{JSON, KEY, Running, TOKEN, UNKNOWN, get};
 use crate::wait::wait_until;

@@ -7,7 +7,7 @@ mod source;
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
-use tokendeck::api::routes::ENDPOINTS;
+use api::routes::ENDPOINTS;
 
 use self::source::{ROOT, Source, sources, words};
 

@@ -15,19 +15,12 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tokendeck::{
-    api::{self, Api, ApiOptions},
-    dataset::{
-        Dataset, Table,
-        address::Address,
-        cache::{CacheOptions, LargeTable, SortLimits, list},
-        findings::Finding,
-        load::{load, load_with},
-        progress::Silent,
-    },
-    deck::{Deck, DeckOptions},
-    state::keys::Keys,
-};
+use api::{Api, ApiOptions};
+use api;
+use store::{Dataset, Table, cache::{CacheOptions, LargeTable, SortLimits, list}, load::{load, load_with}};
+use model::{address::Address, findings::Finding, progress::Silent};
+use query::deck::{Deck, DeckOptions};
+use api::keys::Keys;
 
 use crate::{shared::skipped, wait::wait_until};
 
@@ -211,7 +204,7 @@ fn rows_and_findings_are_those_of_a_load_into_memory() {
     assert_same(&bench.plain, &bench.load(), "at first sight");
     assert_same(&bench.plain, &bench.load(), "from the cache");
     assert_eq!(list(bench.cache.path()).len(), TABLES.len());
-    let part = |entry: &tokendeck::dataset::cache::Entry| entry.part;
+    let part = |entry: &store::cache::Entry| entry.part;
     assert!(!list(bench.cache.path()).iter().any(part), "nothing half made is left");
     // In one row group as in many.
     let cache = tempfile::tempdir().unwrap();

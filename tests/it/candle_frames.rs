@@ -1,13 +1,8 @@
 //! Timeframes aggregated from finer candles: bucket boundaries, contributing candles, and precedence of series.
 
 use proptest::prelude::*;
-use tokendeck::{
-    analysis::frames::{CandleVec, Frame, base, frame, resample},
-    dataset::{
-        candles::Interval,
-        time::{DAY_MS, HOUR_MS, Time},
-    },
-};
+use analysis::frames::{CandleVec, Frame, base, frame, resample};
+use model::{candles::Interval, time::{DAY_MS, HOUR_MS, Time}};
 
 /// Thursday 2026-01-01.
 const NEW_YEAR: i64 = 20_454 * DAY_MS;

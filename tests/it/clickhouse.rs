@@ -19,15 +19,9 @@ use std::{
 };
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
-use tokendeck::{
-    dataset::{
-        Dataset, TableState,
-        load::{LoadError, load_as, origins_to_agree},
-        progress::{Cancelled, LoadProgress},
-    },
-    error::Code,
-    wire::{Consent, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions},
-};
+use store::{Dataset, load::{LoadError, load_as, origins_to_agree}};
+use model::{table_state::TableState, progress::{Cancelled, LoadProgress}, error::Code};
+use wire::{Consent, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
 use self::server::{Rows, Server, Trouble};
 use crate::{

@@ -13,10 +13,8 @@ use std::fs;
 
 use polars::prelude::{DataFrame, IpcStreamWriter, IpcWriter, ParquetWriter, SerWriter};
 use tempfile::TempDir;
-use tokendeck::{
-    dataset::{Dataset, Table, load::LoadError, load::load, progress::Silent},
-    untrusted::decoding,
-};
+use store::{Dataset, Table, load::{LoadError, load}};
+use model::{progress::Silent, untrusted::decoding};
 
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const ETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
@@ -57,7 +55,7 @@ fn table<'a>(dataset: &'a Dataset, name: &str) -> &'a Table {
 
 /// Findings of a table, one line each, except notes of ignored columns.
 fn findings(table: &Table) -> Vec<String> {
-    let line = |finding: &tokendeck::dataset::findings::Finding| {
+    let line = |finding: &model::findings::Finding| {
         let row = finding.row.map(|row| format!(":{row}")).unwrap_or_default();
         let column = finding.column.as_ref().map(|column| format!(" {column}")).unwrap_or_default();
         let value = finding.value.as_ref().map(|value| format!(" `{value}`")).unwrap_or_default();

@@ -8,10 +8,9 @@ use std::{
 
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde_json::Value;
-use tokendeck::{
-    dataset::{address::Address, candles::Interval, chain::Chain, load::load, progress::Silent},
-    demo::{DemoOptions, Format, write},
-};
+use model::{address::Address, candles::Interval, chain::Chain, progress::Silent};
+use store::load::load;
+use demo::{DemoOptions, Format, write};
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 

@@ -2,10 +2,8 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use tokendeck::{
-    config::{Config, SETTINGS, config_toml, readme_table},
-    tui::keymap::{KEYS, Keymap, Scope},
-};
+use tokendeck::config::{Config, SETTINGS, config_toml, readme_table};
+use tui::keymap::{KEYS, Keymap, Scope};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -64,8 +62,8 @@ fn config_toml_says_every_default() {
 fn the_readme_has_the_tables_of_settings_and_keys() {
     let readme = read("README.md");
     hold("README.md", &filled(&filled(&readme, "settings", &readme_table()), "keys", &keys_table()));
-    hold("README.md", &filled(&read("README.md"), "mapping", &tokendeck::dataset::manifest::keys::keys_table()));
-    hold("README.md", &filled(&read("README.md"), "labels", &tokendeck::analysis::security::facts::labels_table()));
+    hold("README.md", &filled(&read("README.md"), "mapping", &store::manifest::keys::keys_table()));
+    hold("README.md", &filled(&read("README.md"), "labels", &analysis::security::facts::labels_table()));
     assert!(SETTINGS.iter().all(|row| readme.contains(&format!("| `{}.{}` |", row.section, row.key))));
 }
 

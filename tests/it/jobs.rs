@@ -9,14 +9,9 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tokendeck::{
-    dataset::{Dataset, address::Address},
-    deck::{Deck, DeckEvent, DeckOptions},
-    document::{self, DocumentForm},
-    error::Code,
-    jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
-    question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
-};
+use store::Dataset;
+use model::{address::Address, error::Code};
+use query::{deck::{Deck, DeckEvent, DeckOptions}, document::{self, DocumentForm}, jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus}, question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion}};
 
 use crate::wait::wait_until;
 

@@ -2,13 +2,8 @@
 //! mirrored proposals for mirrored prices.
 
 use proptest::prelude::*;
-use tokendeck::{
-    analysis::{
-        frames::CandleVec,
-        patterns::{PatternName, PatternsAnswer, market::proposals, patterns},
-    },
-    dataset::{candles::Candles, time::DAY_MS},
-};
+use analysis::{frames::CandleVec, patterns::{PatternName, PatternsAnswer, market::proposals, patterns}};
+use model::{candles::Candles, time::DAY_MS};
 
 use super::trendline_properties::{anything, mapped, walk};
 
@@ -62,7 +57,7 @@ fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCa
         prop_assert!(detail.anchors.iter().all(|anchor| (pattern.start_index..=pattern.end_index).contains(&anchor.index)));
     }
     let ordered =
-        |two: &[tokendeck::analysis::patterns::Pattern]| (two[0].end_index, two[0].confidence) >= (two[1].end_index, two[1].confidence);
+        |two: &[analysis::patterns::Pattern]| (two[0].end_index, two[0].confidence) >= (two[1].end_index, two[1].confidence);
     prop_assert!(answer.patterns.windows(2).all(ordered));
     Ok(())
 }

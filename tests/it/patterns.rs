@@ -5,13 +5,11 @@ use std::{fmt::Write as _, fs, sync::Arc};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokendeck::{
-    analysis::patterns::PatternName,
-    api::{Api, ApiOptions, answer_offline},
-    config::Config,
-    deck::Deck,
-    state::keys::Keys,
-};
+use analysis::patterns::PatternName;
+use api::{Api, ApiOptions, answer_offline};
+use api::keys::Keys;
+use tokendeck::config::Config;
+use query::deck::Deck;
 
 use crate::{
     pattern_generator::{DEVELOPMENT, Kind, case},

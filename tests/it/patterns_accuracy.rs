@@ -11,7 +11,7 @@ mod data;
 mod judge;
 
 use detector::detect;
-use tokendeck::analysis::patterns::patterns;
+use analysis::patterns::patterns;
 
 use crate::{
     pattern_generator::{Bars, DEVELOPMENT, Found, Kind, NAMES, REPORT, Set, Sizes, score, set},

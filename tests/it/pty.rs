@@ -14,7 +14,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokendeck::tui::keymap::VIEWS;
+use tui::keymap::VIEWS;
 
 use self::terminal::{DEMO, Home, SIZE};
 use crate::wait::{stays, wait_until};

@@ -17,18 +17,13 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tokendeck::{
-    api::{self, Api, ApiOptions},
-    dataset::{
-        Dataset, Table,
-        cache::{CacheOptions, LargeTable},
-        load::{LoadError, load, load_as, load_with},
-        progress::{LoadProgress, Silent},
-    },
-    deck::{Deck, DeckOptions},
-    state::keys::Keys,
-    wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions},
-};
+use api::{Api, ApiOptions};
+use api;
+use store::{Dataset, Table, cache::{CacheOptions, LargeTable}, load::{LoadError, load, load_as, load_with}};
+use model::progress::{LoadProgress, Silent};
+use query::deck::{Deck, DeckOptions};
+use api::keys::Keys;
+use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
 use self::server::Server;
 
@@ -155,7 +150,7 @@ impl Deref for Bench {
 
 /// Files of the demo data, by table.
 fn files(data: &Path) -> Vec<(String, PathBuf)> {
-    let known: BTreeSet<&str> = tokendeck::dataset::schema::TABLES.iter().map(|schema| schema.name).collect();
+    let known: BTreeSet<&str> = model::schema::TABLES.iter().map(|schema| schema.name).collect();
     let mut files: Vec<_> = fs::read_dir(data)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -4,17 +4,10 @@
 use std::{path::Path, sync::Arc};
 
 use ratatui::{buffer::Buffer, style::Color};
-use tokendeck::{
-    dataset::time::Time,
-    deck::{Deck, DeckOptions},
-    tui::{
-        app::Setup,
-        keymap::{Keymap, VIEWS, ViewId, ViewRow},
-        picture, run,
-        theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme},
-        view::NoApi,
-    },
-};
+use model::time::Time;
+use query::deck::{Deck, DeckOptions};
+use tui::{app::Setup, keymap::{Keymap, VIEWS, ViewId, ViewRow}, run, view::NoApi};
+use widgets::{picture, theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme}};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const SIZES: [(u16, u16); 4] = [(60, 16), (80, 24), (140, 42), (220, 60)];

@@ -10,22 +10,10 @@ use std::sync::Arc;
 
 use planted::{PLANTED, market};
 use security::{Case, HOUR, START};
-use tokendeck::{
-    analysis::security::{AnomalyCode, Part, SecurityInference},
-    dataset::{
-        address::Address,
-        cache::CacheOptions,
-        load::{load, load_with},
-        progress::Silent,
-    },
-    error::Code,
-    question::{
-        Question,
-        progress::Progress,
-        security::SecurityQuestion,
-        snapshot::{AnswerSettings, Snapshot},
-    },
-};
+use analysis::security::{AnomalyCode, Part, SecurityInference};
+use model::{address::Address, progress::Silent, error::Code};
+use store::{cache::CacheOptions, load::{load, load_with}};
+use query::question::{Question, progress::Progress, security::SecurityQuestion, snapshot::{AnswerSettings, Snapshot}};
 
 fn snapshot(cases: Vec<Case>) -> Arc<Snapshot> {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,10 +3,8 @@
 use std::{collections::BTreeSet, fs::File};
 
 use polars::prelude::{ParquetReader, SerReader};
-use tokendeck::{
-    analysis::security::code::{Budget, CodeInput, ImplementationContract, inspect},
-    dataset::address::Address,
-};
+use analysis::security::code::{Budget, CodeInput, ImplementationContract, inspect};
+use model::address::Address;
 
 use crate::{security_mutants::mutants::clone_of, shared::shared};
 

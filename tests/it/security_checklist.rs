@@ -6,17 +6,10 @@ use std::{
     sync::OnceLock,
 };
 
-use tokendeck::{
-    analysis::security::{AnomalyCode, Check, CheckState, Group, SecurityInference},
-    dataset::{Token, address::Address, load::load, progress::Silent},
-    question::{
-        Question,
-        progress::Progress,
-        security::SecurityQuestion,
-        snapshot::{AnswerSettings, Snapshot},
-        token::TokenQuestion,
-    },
-};
+use analysis::security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
+use model::{token::Token, address::Address, progress::Silent};
+use store::load::load;
+use query::question::{Question, progress::Progress, security::SecurityQuestion, snapshot::{AnswerSettings, Snapshot}, token::TokenQuestion};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const TOKEN: &str = "0x00000000000000000000000000000000000a11ce";

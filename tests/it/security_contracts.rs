@@ -3,17 +3,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use tokendeck::{
-    analysis::security::{
-        SecurityInference,
-        code::{Budget, CodeInput, CodeReport, inspect},
-    },
-    dataset::address::Address,
-    deck::{Deck, DeckOptions},
-    demo::contracts::{Contract, ContractCode},
-    error::Result,
-    question::{progress::Progress, security::SecurityQuestion},
-};
+use analysis::security::{SecurityInference, code::{Budget, CodeInput, CodeReport, inspect}};
+use model::{address::Address, error::Result};
+use query::{deck::{Deck, DeckOptions}, question::{progress::Progress, security::SecurityQuestion}};
+use demo::contracts::{Contract, ContractCode};
 
 pub(crate) type Codes = BTreeSet<&'static str>;
 

@@ -3,12 +3,9 @@
 
 use std::{fmt::Write as _, time::Instant};
 
-use tokendeck::{
-    analysis::security::{AnomalyCode, Part},
-    dataset::address::Address,
-    demo::contracts::{Contract, Identity, contract, contracts},
-    error::Code,
-};
+use analysis::security::{AnomalyCode, Part};
+use model::{address::Address, error::Code};
+use demo::contracts::{Contract, Identity, contract, contracts};
 
 use crate::security_contracts::{ask, codes, deck_of, executed, wrong};
 

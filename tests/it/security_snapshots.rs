@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use tokendeck::{
-    analysis::security::SecurityInference,
-    dataset::address::Address,
-    demo::contracts::{Identity, contract},
-};
+use analysis::security::SecurityInference;
+use model::address::Address;
+use demo::contracts::{Identity, contract};
 
 use crate::security_contracts::{ask, deck_of};
 

@@ -9,17 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokendeck::{
-    deck::{Deck, DeckOptions, pending::PendingAnswer},
-    error::{Code, Problem, Result},
-    question::{
-        Question,
-        parameter::{Arguments, Parameter},
-        progress::Progress,
-        request::Request,
-        snapshot::Snapshot,
-    },
-};
+use query::{deck::{Deck, DeckOptions, pending::PendingAnswer}, question::{Question, parameter::{Arguments, Parameter}, progress::Progress, request::Request, snapshot::Snapshot}};
+use model::error::{Code, Problem, Result};
 
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 

@@ -3,15 +3,9 @@
 use std::{fs, path::Path};
 
 use serde_json::{Map, json};
-use tokendeck::{
-    dataset::address::Address,
-    state::{
-        keys::{KeySource, Keys},
-        session,
-        watchlist::Watchlist,
-        write_atomic,
-    },
-};
+use model::address::Address;
+use tokendeck::state::{keys::{KeySource, Keys}, session, watchlist::Watchlist};
+use store::private_files::write_atomic;
 
 use crate::wait::wait_until;
 

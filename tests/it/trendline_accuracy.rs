@@ -1,13 +1,8 @@
 //! Accuracy of trendlines on synthetic channels, and of the trend word. Bounds are looser than the measured values, so that only real
 //! regressions fail. `cargo test --release trendline_accuracy -- --nocapture` prints the figures.
 
-use tokendeck::{
-    analysis::{
-        frames::CandleVec,
-        trendlines::{LineType, Trend, trend::WEIGHTS, trendlines},
-    },
-    dataset::time::DAY_MS,
-};
+use analysis::{frames::CandleVec, trendlines::{LineType, Trend, trend::WEIGHTS, trendlines}};
+use model::time::DAY_MS;
 
 use crate::{random::Random, shared::shared};
 

@@ -1,13 +1,8 @@
 //! Invariants of trendlines for any candles: finite answers, scaling, shifting and mirroring, no close beyond a line.
 
 use proptest::prelude::*;
-use tokendeck::{
-    analysis::{
-        frames::CandleVec,
-        trendlines::{LineType, Trend, TrendlineAnswer, trendlines},
-    },
-    dataset::{candles::Candles, time::DAY_MS},
-};
+use analysis::{frames::CandleVec, trendlines::{LineType, Trend, TrendlineAnswer, trendlines}};
+use model::{candles::Candles, time::DAY_MS};
 
 /// Candles of a random walk: steps and wicks in hundredths.
 pub(super) fn walk(sizes: std::ops::Range<usize>) -> impl Strategy<Value = CandleVec> {

@@ -11,10 +11,9 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tokendeck::{
-    dataset::{SourcePosition, address::Address},
-    deck::{Deck, DeckEvent, DeckOptions, load::Watching},
-};
+use store::SourcePosition;
+use model::address::Address;
+use query::deck::{Deck, DeckEvent, DeckOptions, load::Watching};
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};

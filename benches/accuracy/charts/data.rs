@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
+use analysis::frames::CandleVec;
 use serde_json::Value;
-use tokendeck::analysis::frames::CandleVec;
 
 /// 150 candles of a token, and each chartist's annotations.
 pub(crate) struct Window {
@@ -41,7 +41,7 @@ pub(crate) fn read() -> Option<Vec<Window>> {
             marks: [Vec::new(), Vec::new()],
         });
         let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
-        window.candles.timestamp.push(i.parse::<i64>().unwrap_or(0) * tokendeck::dataset::time::DAY_MS);
+        window.candles.timestamp.push(i.parse::<i64>().unwrap_or(0) * model::time::DAY_MS);
         window.candles.open.push(number(open));
         window.candles.high.push(number(high));
         window.candles.low.push(number(low));

@@ -2,7 +2,7 @@
 //! contributions to the log-odds at the knots. Newton's method, with a ridge penalty on first differences of neighbouring knots, so that an
 //! uninformative measure stays flat and is then left out.
 
-use tokendeck::analysis::{
+use analysis::{
     numeric::sigmoid,
     patterns::market::{AdditiveModel, Curve, KNOTS, knot_interval},
 };

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::data::{Mark, Window};
-use tokendeck::analysis::patterns::{PatternsAnswer, market::overlap};
+use analysis::patterns::{PatternsAnswer, market::overlap};
 
 /// A detected pattern.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! Training on the annotations, in stages: the sieve on all proposals, the models over all measures on its survivors, those over
 //! the context measures on out-of-sample outputs of those.
 
-use rayon::prelude::*;
-use tokendeck::analysis::patterns::market::{
+use analysis::patterns::market::{
     AdditiveModel, CONTEXT_MEASURES, CandidateKind, Model, Proposal, SelectionParams, is_quick, likely, overlap, proposals, sieve,
 };
+use rayon::prelude::*;
 
 use super::{
     data::Window,

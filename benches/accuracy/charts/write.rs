@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use tokendeck::analysis::patterns::market::{AdditiveModel, CandidateKind, KNOTS, Model};
+use analysis::patterns::market::{AdditiveModel, CandidateKind, KNOTS, Model};
 
 /// Candidate kinds by source file.
 const FILES: [(&str, &[CandidateKind]); 3] = [

@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use tokendeck::analysis::security::{
+use analysis::security::{
     AnomalyCode,
     code::{Budget, CodeInput, CodeReport, inspect},
     similarity::bigrams::Era,

@@ -8,31 +8,29 @@ mod security;
 
 use std::{collections::BTreeMap, fs::File, path::Path};
 
-use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
-use tokendeck::{
-    analysis::{
-        numeric::sigmoid,
-        security::{
-            AnomalyCode, Part,
-            holders::{LpFeatures, lp_risk},
-            pool_story::{PoolStory, ReserveSide, one_way},
-            similarity::{self, SimilarityIndex},
-        },
-    },
-    dataset::{
-        address::Address,
-        load::load,
-        progress::Silent,
-        rows::{Amount, PoolEventRow},
-        time::Time,
-    },
-    question::{
-        Question,
-        progress::Progress,
-        security::SecurityQuestion,
-        snapshot::{AnswerSettings, Snapshot},
+use analysis::{
+    numeric::sigmoid,
+    security::{
+        AnomalyCode, Part,
+        holders::{LpFeatures, lp_risk},
+        pool_story::{PoolStory, ReserveSide, one_way},
+        similarity::{self, SimilarityIndex},
     },
 };
+use model::{
+    address::Address,
+    progress::Silent,
+    rows::{Amount, PoolEventRow},
+    time::Time,
+};
+use polars::prelude::{DataFrame, DataType, ParquetReader, SerReader};
+use query::question::{
+    Question,
+    progress::Progress,
+    security::SecurityQuestion,
+    snapshot::{AnswerSettings, Snapshot},
+};
+use store::load::load;
 
 use crate::{charts::score::auc, trends::fit::solve};
 

@@ -1,6 +1,6 @@
 //! Fits the weights of the trend word: maximum likelihood of the ordinal model, by Newton's method. Each chartist's label counts half.
 
-use tokendeck::analysis::trendlines::{
+use analysis::trendlines::{
     Trend,
     trend::{Measures, Weights},
 };

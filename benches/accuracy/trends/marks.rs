@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
-use serde::Deserialize;
-use tokendeck::{
-    analysis::{
-        frames::CandleVec,
-        trendlines::{Trend, measures, trend::Measures},
-    },
-    dataset::time::DAY_MS,
+use analysis::{
+    frames::CandleVec,
+    trendlines::{Trend, measures, trend::Measures},
 };
+use model::time::DAY_MS;
+use serde::Deserialize;
 
 /// A span that ends at a window's last candle.
 pub(super) struct Span {

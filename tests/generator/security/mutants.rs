@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tokendeck::demo::contracts::ContractCode;
+use demo::contracts::ContractCode;
 
 use crate::random::Random;
 

@@ -9,14 +9,11 @@ use std::{
 };
 
 use serde_json::Value;
-use tokendeck::{
-    api::{self, Api, ApiOptions},
-    deck::{Deck, DeckEvent, DeckOptions},
-    error::Code,
-    jobs::{AlertCursor, JobOptions, Jobs},
-    question::progress::Progress,
-    state::keys::Keys,
-};
+use api::{Api, ApiOptions};
+use api;
+use query::{deck::{Deck, DeckEvent, DeckOptions}, jobs::{AlertCursor, JobOptions, Jobs}, question::progress::Progress};
+use model::error::Code;
+use api::keys::Keys;
 use tokio::sync::oneshot;
 
 use super::{A, Bench, ROUND, delivered, request, write};

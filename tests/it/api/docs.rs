@@ -1,6 +1,6 @@
 //! GET /docs: needs no key, loads everything from this server, and can be disabled.
 
-use tokendeck::api::ApiOptions;
+use api::ApiOptions;
 
 use super::server::{Answer, Running};
 

@@ -1,13 +1,8 @@
 //! The OpenAPI document: complete in endpoints and codes, and readable by client generators.
 
 use serde_json::Value;
-use tokendeck::{
-    api::{
-        events::EVENTS,
-        routes::{Content, ENDPOINTS},
-    },
-    error::CODES,
-};
+use api::{events::EVENTS, routes::{Content, ENDPOINTS}};
+use model::error::CODES;
 
 use super::server::Running;
 

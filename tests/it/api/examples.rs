@@ -6,17 +6,10 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tokendeck::{
-    api::{
-        Api, ApiOptions, answer_offline,
-        routes::{Content, ENDPOINTS, Endpoint, Verb},
-    },
-    config::Config,
-    deck::Deck,
-    jobs::{JobOptions, Jobs},
-    question::parameter::{EXAMPLE_TOKEN, ParameterKind},
-    state::keys::Keys,
-};
+use api::{Api, ApiOptions, answer_offline, routes::{Content, ENDPOINTS, Endpoint, Verb}};
+use api::keys::Keys;
+use tokendeck::config::Config;
+use query::{deck::Deck, jobs::{JobOptions, Jobs}, question::parameter::{EXAMPLE_TOKEN, ParameterKind}};
 
 use crate::wait::wait_until;
 

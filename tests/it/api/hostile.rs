@@ -6,12 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokendeck::{
-    api::ApiOptions,
-    dataset::{Dataset, address::Address},
-    deck::DeckEvent,
-    question::token::TokenQuestion,
-};
+use api::ApiOptions;
+use store::Dataset;
+use model::address::Address;
+use query::{deck::DeckEvent, question::token::TokenQuestion};
 
 use super::server::{Answer, JSON, KEY, Running, TOKEN, get};
 use crate::wait::wait_until;

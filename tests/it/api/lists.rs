@@ -1,7 +1,7 @@
 //! This project's own lists and batches over HTTP: `where`, `sort`, `only`, page links, NDJSON lines.
 
 use serde_json::{Value, json};
-use tokendeck::api::answer_offline;
+use api::answer_offline;
 
 use super::server::{Running, TOKEN, UNKNOWN, get};
 

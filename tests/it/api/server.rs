@@ -12,13 +12,10 @@ use std::{
 
 use serde_json::Value;
 use tempfile::TempDir;
-use tokendeck::{
-    api::{Api, ApiOptions, serve},
-    dataset::cache::CacheOptions,
-    deck::{Deck, DeckOptions},
-    jobs::{JobOptions, Jobs},
-    state::keys::Keys,
-};
+use api::{Api, ApiOptions, serve};
+use store::cache::CacheOptions;
+use query::{deck::{Deck, DeckOptions}, jobs::{JobOptions, Jobs}};
+use api::keys::Keys;
 use tokio::{net::TcpListener, sync::oneshot};
 
 pub(super) const KEY: &str = "0123456789abcdef0123456789abcdef";

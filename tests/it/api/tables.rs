@@ -11,11 +11,9 @@ use std::{
 use polars::prelude::{DataFrame, DataType, IpcStreamReader, ParquetReader, SerReader, TimeUnit, TimeZone};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
-use tokendeck::{
-    api::{ApiOptions, answer_offline},
-    dataset::cache::CacheOptions,
-    question::parameter::encode,
-};
+use api::{ApiOptions, answer_offline};
+use store::cache::CacheOptions;
+use query::question::parameter::encode;
 
 use super::server::{Answer, Running, TOKEN, get};
 use crate::wait::wait_until;

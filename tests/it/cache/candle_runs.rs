@@ -12,11 +12,8 @@ use proptest::{
     prelude::{Just, ProptestConfig, Strategy, any, prop_oneof},
     proptest,
 };
-use tokendeck::dataset::{
-    cache::CacheOptions,
-    load::{load, load_with},
-    progress::{Cancelled, LoadProgress, Silent},
-};
+use store::{cache::CacheOptions, load::{load, load_with}};
+use model::progress::{Cancelled, LoadProgress, Silent};
 
 use super::{assert_same, token};
 

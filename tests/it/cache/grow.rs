@@ -10,15 +10,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokendeck::{
-    dataset::{
-        Dataset,
-        cache::{CacheOptions, list},
-        load::{load, load_as, load_with},
-        progress::Silent,
-    },
-    deck::{Deck, DeckOptions, load::Watching},
-};
+use store::{Dataset, cache::{CacheOptions, list}, load::{load, load_as, load_with}};
+use model::progress::Silent;
+use query::deck::{Deck, DeckOptions, load::Watching};
 
 use super::{TABLES, assert_same_rows, bench, noise, options, token, write};
 use crate::wait::wait_until;
@@ -78,10 +72,10 @@ fn transfer_time(n: u64) -> u64 {
 fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
     for (a, b) in plain.tables.iter().zip(&grown.tables).filter(|(a, _)| TABLES.contains(&a.schema.name)) {
         let (name, large) = (a.schema.name, b.large.as_ref().unwrap());
-        let rows = |sources: &[tokendeck::dataset::TableFile]| sources.iter().map(|source| (source.bytes, source.rows)).collect::<Vec<_>>();
+        let rows = |sources: &[store::TableFile]| sources.iter().map(|source| (source.bytes, source.rows)).collect::<Vec<_>>();
         assert_eq!((rows(&a.sources), a.rows_bad, a.height()), (rows(&b.sources), b.rows_bad, b.height()), "{name} {when}");
         assert_same_rows(a, large, when);
-        let others = |counts: &[tokendeck::dataset::findings::FindingCount]| {
+        let others = |counts: &[model::findings::FindingCount]| {
             let mut counts: Vec<_> = counts.iter().filter(|count| !count.reason.contains("a later row")).cloned().collect();
             counts.sort_by_key(|count| (count.file.clone(), count.column.clone(), count.reason.clone()));
             counts

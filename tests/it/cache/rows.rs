@@ -3,7 +3,7 @@
 use std::fs;
 
 use polars::prelude::{Column, DataFrame, IpcReader, SerReader, StringChunked};
-use tokendeck::dataset::cache::{Extent, RowSelection, sort_rows, top_rows};
+use store::cache::{Extent, RowSelection, sort_rows, top_rows};
 
 use super::{TABLES, bench};
 

@@ -7,7 +7,7 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-use tokendeck::dataset::cache;
+use store::cache;
 
 use super::{DEMO, Desk, told};
 use crate::wait::wait_for;

@@ -8,12 +8,11 @@ use std::{
 };
 
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
-use tokendeck::{
-    api::{self, Api},
-    dataset::{load::load, progress::Silent},
-    error::Code,
-    wire::{Consent, Source, WireOptions},
-};
+use api::Api;
+use api;
+use store::load::load;
+use model::{progress::Silent, error::Code};
+use wire::{Consent, Source, WireOptions};
 
 use super::{
     Bench, MANIFEST, QUESTIONS, TROUBLES, UNI, candles,

@@ -7,13 +7,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokendeck::{
-    dataset::{
-        Dataset, TableState,
-        load::{LoadError, load_as},
-    },
-    wire::{Consent, Source, Wire},
-};
+use store::{Dataset, load::{LoadError, load_as}};
+use model::table_state::TableState;
+use wire::{Consent, Source, Wire};
 
 use super::{CancelAt, TOKENS, UNI, source, wire_of};
 use crate::{

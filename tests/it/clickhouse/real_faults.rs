@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use tokendeck::{
-    api::Api,
-    dataset::{Dataset, TableState},
-};
+use api::Api;
+use store::Dataset;
+use model::table_state::TableState;
 
 use super::{
     TOKENS, UNI,

@@ -4,7 +4,7 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use serde_json::Value;
-use tokendeck::api::Api;
+use api::Api;
 
 use super::{
     near::same,

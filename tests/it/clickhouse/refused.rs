@@ -4,7 +4,8 @@ use polars::prelude::{DataType, IntoColumn as _, NamedFrom as _, Series};
 
 use super::{Bench, MANIFEST, UNI, candles, in_place::stay_in_place, reason, server::Rows, source, wire_of};
 use crate::remote::{api_over, ask};
-use tokendeck::{dataset::TableState, wire::Consent};
+use model::table_state::TableState;
+use wire::Consent;
 
 #[test]
 fn candles_that_come_twice_are_refused_when_they_are_fetched() {
@@ -98,7 +99,7 @@ fn rows_in_place_that_cannot_be_used_are_warned_of() {
     bench.server.put("candles", swapped);
     let dataset = bench.load(&bench.wire(), 200_000);
     let warned = dataset.table("candles").unwrap().findings.kept().iter().any(|finding| {
-        finding.severity == tokendeck::dataset::findings::Severity::Warning
+        finding.severity == model::findings::Severity::Warning
             && finding.reason.contains("can be used: prices must be above zero")
     });
     assert!(warned, "{:?}", dataset.table("candles").unwrap().findings.kept());

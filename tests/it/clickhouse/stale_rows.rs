@@ -6,11 +6,8 @@ use std::{
 };
 
 use polars::prelude::{Column, DataFrame, IntoColumn as _, NamedFrom as _, Series};
-use tokendeck::{
-    dataset::{TableState, findings::Severity},
-    error::Code,
-    wire::{Consent, Source, Wire},
-};
+use model::{table_state::TableState, findings::Severity, error::Code};
+use wire::{Consent, Source, Wire};
 
 use super::{
     Bench, MANIFEST, UNI, candles,

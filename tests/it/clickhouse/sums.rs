@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IdxCa, NamedFrom as _, Series, SortMultipleOptions};
-use tokendeck::dataset::{candles::Interval, invariants::is_valid_candle};
+use model::candles::{Interval, is_valid_candle};
 
 /// Whether it is a market-wide aggregate, run at load; the others run on demand.
 pub(super) fn is_of_all(sql: &str) -> bool {

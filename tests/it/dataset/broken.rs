@@ -1,10 +1,8 @@
 //! Small broken files, and the exact findings for each.
 
 use polars::prelude::{DataFrame, df};
-use tokendeck::{
-    dataset::{TableState, load::load, progress::Silent},
-    untrusted::decoding,
-};
+use model::{table_state::TableState, progress::Silent, untrusted::decoding};
+use store::load::load;
 
 use super::{ETH, TOKENS, UNI, findings, folder, gzip, hush_decoders, ipc, load_files, load_texts, parquet, table};
 

@@ -3,13 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokendeck::dataset::{
-    Dataset, TableState,
-    address::Address,
-    findings::Severity,
-    load::{LoadError, load},
-    progress::{Cancelled, LoadProgress, Silent},
-};
+use store::{Dataset, load::{LoadError, load}};
+use model::{table_state::TableState, address::Address, findings::Severity, progress::{Cancelled, LoadProgress, Silent}};
 
 use super::{ETH, TOKENS, UNI, findings, folder, load_files, load_texts, table};
 

@@ -11,7 +11,8 @@ use polars::prelude::{
     Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom, ParquetCompression, ParquetWriter, SerWriter,
     Series, df,
 };
-use tokendeck::dataset::{load::load, progress::Silent};
+use store::load::load;
+use model::progress::Silent;
 
 use super::{TOKENS, UNI, folder, gzip, hush_decoders, ipc, ipc_stream, parquet};
 use crate::random::Random;

@@ -3,7 +3,8 @@
 
 use std::{fs, path::Path};
 
-use tokendeck::dataset::{Dataset, address::Address, candles::Interval, findings::Severity, load::load, progress::Silent};
+use store::{Dataset, load::load};
+use model::{address::Address, candles::Interval, findings::Severity, progress::Silent};
 
 use super::{UNI, folder};
 use crate::shared::shared;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use polars::prelude::{AnyValue, DataFrame};
 use proptest::{collection::vec, option, prelude::*};
-use tokendeck::dataset::Table;
+use store::Table;
 
 use super::{UNI, ipc, ipc_stream, load_files, parquet, table};
 

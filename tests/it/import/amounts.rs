@@ -3,12 +3,12 @@
 use std::{fs, path::Path, sync::Arc};
 
 use polars::prelude::{DataFrame, DataType, ParquetWriter};
-use tokendeck::{
-    api::{self, Api, ApiOptions},
-    dataset::{load::load, progress::Silent},
-    deck::{Deck, DeckOptions},
-    state::keys::Keys,
-};
+use api::{Api, ApiOptions};
+use api;
+use store::load::load;
+use model::progress::Silent;
+use query::deck::{Deck, DeckOptions};
+use api::keys::Keys;
 
 use super::Desk;
 

@@ -1,6 +1,6 @@
 //! A suggested command contains only facts of the file; the rest are placeholders. Nothing is suggested that would import wrong numbers.
 
-use tokendeck::dataset::address::Address;
+use model::address::Address;
 
 use super::{Desk, PEPE, UNI, address, reasons, rows, taken, words};
 

@@ -2,7 +2,8 @@
 //! of the table, the same values result; missing facts are asked for.
 
 use serde_json::json;
-use tokendeck::dataset::{Dataset, address::Address};
+use store::Dataset;
+use model::address::Address;
 
 use super::{Desk, PEPE, UNI, address, taken};
 

@@ -1,7 +1,7 @@
 //! Ambiguous time columns: time zones, candle ends instead of starts, interchangeable day and month, digits rounded away by a spreadsheet,
 //! events reverted by the chain.
 
-use tokendeck::dataset::time::HOUR_MS;
+use model::time::HOUR_MS;
 
 use super::{Desk, UNI, address, taken};
 use crate::shared::shared;

@@ -1,6 +1,6 @@
 //! Parity for in-place tables: every front end gives the same answers, equal to those from files.
 
-use tokendeck::api::routes::ENDPOINTS;
+use api::routes::ENDPOINTS;
 
 use super::{CASES, FrontEnds, arguments, deck, walk};
 use crate::{clickhouse::in_place::Stays, demo::market};

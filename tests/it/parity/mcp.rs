@@ -21,16 +21,11 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
-use tokendeck::{
-    api::{
-        self, Api, ApiOptions,
-        routes::{ENDPOINTS, Endpoint},
-    },
-    dataset::address::Address,
-    deck::Deck,
-    question::track_record::TrackRecordQuestion,
-    state::keys::Keys,
-};
+use api::{Api, ApiOptions, routes::{ENDPOINTS, Endpoint}};
+use api;
+use model::address::Address;
+use query::{deck::Deck, question::track_record::TrackRecordQuestion};
+use api::keys::Keys;
 use tokio::{net::unix::pipe, runtime::Runtime};
 use ureq::http::{HeaderName, HeaderValue};
 
@@ -172,7 +167,7 @@ fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
     let mut given = JsonObject::new();
     let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     for (name, value) in path.into_iter().chain(pairs) {
-        let value = tokendeck::question::parameter::decode(value)?.into_owned();
+        let value = query::question::parameter::decode(value)?.into_owned();
         match name {
             "format" if value == "json" => {}
             "format" => return None,

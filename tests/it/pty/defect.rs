@@ -5,11 +5,9 @@ use std::{collections::HashSet, env, fs};
 
 use clap::Parser;
 use serde_json::Value;
-use tokendeck::{
-    cli::{self, CommandLine, defect},
-    dataset::address::Address,
-    tui::memory::Memory,
-};
+use tokendeck::cli::{self, CommandLine, defect};
+use model::address::Address;
+use tui::memory::Memory;
 
 use super::terminal::{DEMO, Home};
 

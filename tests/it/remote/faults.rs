@@ -11,14 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokendeck::{
-    dataset::{
-        TableState,
-        load::LoadError,
-        progress::{Cancelled, LoadProgress, Silent},
-    },
-    wire::{ByteSink, Fault, Object, PartFetch, TimeoutsAndRetries, UrlPattern, Wire, WireOptions},
-};
+use model::{table_state::TableState, progress::{Cancelled, LoadProgress, Silent}};
+use store::load::LoadError;
+use wire::{ByteSink, Fault, Object, PartFetch, TimeoutsAndRetries, UrlPattern, Wire, WireOptions};
 
 use super::{
     Bench, TOKENS, candles, options,

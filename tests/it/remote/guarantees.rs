@@ -7,11 +7,9 @@ use std::{
     sync::atomic::Ordering,
 };
 
-use tokendeck::{
-    dataset::{load::origins_to_agree, progress::Silent},
-    error::Code,
-    wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions},
-};
+use store::load::origins_to_agree;
+use model::{progress::Silent, error::Code};
+use wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions};
 
 use super::{Bench, TOKENS, candles, files_below, options, server::Trouble, wire, wire_with};
 use crate::wait::wait_until;

@@ -4,10 +4,9 @@
 
 use std::{fs, path::Path};
 
-use tokendeck::{
-    dataset::{load::load_with, progress::Silent},
-    wire::{Consent, Source, SourceKind, WireOptions},
-};
+use store::load::load_with;
+use model::progress::Silent;
+use wire::{Consent, Source, SourceKind, WireOptions};
 
 use super::{DEMO, Data, assert_same, files, wire_with};
 

@@ -3,11 +3,9 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use tokendeck::{
-    dataset::{Dataset, TableState, findings::Severity, progress::Silent},
-    error::Code,
-    wire::{Source, Wire, WireOptions},
-};
+use store::Dataset;
+use model::{table_state::TableState, findings::Severity, progress::Silent, error::Code};
+use wire::{Source, Wire, WireOptions};
 
 use super::{
     Bench, TOKENS, candles, options,

@@ -5,12 +5,9 @@ use std::{fs, sync::Arc};
 
 use ruint::aliases::U256;
 use serde_json::{Value, json};
-use tokendeck::{
-    dataset::{load::load, progress::Silent},
-    deck::{Deck, DeckOptions},
-    error::Problem,
-    question::{parameter::Arguments, progress::Progress, yields::YieldQuestion},
-};
+use store::load::load;
+use model::{progress::Silent, error::Problem};
+use query::{deck::{Deck, DeckOptions}, question::{parameter::Arguments, progress::Progress, yields::YieldQuestion}};
 
 /// A stablecoin with enough pools, a token whose pools cost more than they earn, and tokens with missing data.
 const TOKENS: &str = "token_address,symbol,name,chain,decimals,price
@@ -61,7 +58,7 @@ impl Desk {
 
     fn ask(&self, body: &Value) -> Result<Value, Problem> {
         let question = YieldQuestion::parse_request(
-            &Arguments::new(&[tokendeck::question::parameter::EXPLAIN], &[], "explain=true")?,
+            &Arguments::new(&[query::question::parameter::EXPLAIN], &[], "explain=true")?,
             body.to_string().as_bytes(),
         )?;
         let known = self.0.answer(&question, &Progress::default())?;

@@ -3,15 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::{Value, json};
-use tokendeck::{
-    dataset::{Dataset, load::load, progress::Silent},
-    question::{
-        Question,
-        progress::Progress,
-        snapshot::{AnswerSettings, Snapshot},
-        yields::YieldQuestion,
-    },
-};
+use store::{Dataset, load::load};
+use model::progress::Silent;
+use query::question::{Question, progress::Progress, snapshot::{AnswerSettings, Snapshot}, yields::YieldQuestion};
 
 use super::endpoint::adds_up;
 use crate::random::Random;

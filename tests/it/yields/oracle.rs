@@ -2,12 +2,7 @@
 //! tangents, solved by a third-party solver.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
-use tokendeck::analysis::yields::{
-    case::Case,
-    effort::{Effort, STEPS_MAX},
-    joint::{Optimum, optimum},
-    problem::{AllocationProblem, Item},
-};
+use analysis::yields::{case::Case, effort::{Effort, STEPS_MAX}, joint::{Optimum, optimum}, problem::{AllocationProblem, Item}};
 
 use super::generator::{Instance, instance};
 

@@ -1,0 +1,126 @@
+//! Growth of a token's holder count over a window, and the trend of its whales' balance. Pure functions over daily counts.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use model::{rows::HolderCountRow, time::Day};
+
+/// Window of the documented ranking.
+pub const WINDOW_DAYS_DEFAULT: u64 = 7;
+
+/// Maximum number of days by which the base count may precede the window's start.
+const BASE_SLACK_DAYS: i32 = 7;
+
+/// Growth between two holder counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// Percent of the base count.
+    pub percent: f64,
+    pub base: Day,
+    pub last: Day,
+}
+
+/// Direction of the whales' balance over the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhaleTrend {
+    Accumulating,
+    Distributing,
+    Stable,
+}
+
+/// Growth over the `window` days up to the token's last count, relative to the nearest earlier count at most seven days before the window's
+/// start. Returns `None` without such a count, or if it is 0. `counts` is oldest first.
+pub fn growth(counts: &[HolderCountRow], window: u64) -> Option<Growth> {
+    let (last, base) = ends(counts, window, |count| count.holders.map(|holders| holders as f64))?;
+    (base.1 > 0.0).then(|| Growth { percent: percent(base.1, last.1), base: base.0, last: last.0 })
+}
+
+/// Trend of the whales' balance from the window's base to the last count: a change beyond ±`threshold_percent` has a direction.
+pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f64) -> Option<WhaleTrend> {
+    let (last, base) = ends(counts, window, |count| count.whale_balance)?;
+    if base.1 <= 0.0 {
+        return Some(if last.1 > base.1 { WhaleTrend::Accumulating } else { WhaleTrend::Stable });
+    }
+    let percent = percent(base.1, last.1);
+    Some(if percent > threshold_percent {
+        WhaleTrend::Accumulating
+    } else if percent < -threshold_percent {
+        WhaleTrend::Distributing
+    } else {
+        WhaleTrend::Stable
+    })
+}
+
+/// Percent change from `base`, which must not be 0. Subtracts first, so that 1000 to 1010 gives 1 and not 1.0000000000000009.
+pub(super) fn percent(base: f64, last: f64) -> f64 {
+    (last - base) / base * 100.0
+}
+
+type Point = (Day, f64);
+
+/// The last count with a value, and the latest one at or before the window's start that is not too old.
+fn ends(counts: &[HolderCountRow], window: u64, value: impl Fn(&HolderCountRow) -> Option<f64>) -> Option<(Point, Point)> {
+    let mut points = counts.iter().rev().filter_map(|count| Some((count.date, value(count)?)));
+    let last = points.next()?;
+    let start = last.0.0.saturating_sub(i32::try_from(window).unwrap_or(i32::MAX));
+    let base = points.find(|(day, _)| day.0 <= start)?;
+    (base.0.0 >= start.saturating_sub(BASE_SLACK_DAYS)).then_some((last, base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::address::Address;
+
+    fn counts(points: &[(i32, Option<i64>, Option<f64>)]) -> Vec<HolderCountRow> {
+        points
+            .iter()
+            .map(|&(day, holders, whale_balance)| HolderCountRow { token_address: Address::ZERO, date: Day(day), holders, whale_balance })
+            .collect()
+    }
+
+    #[test]
+    fn growth_is_taken_against_the_nearest_count_before_the_window() {
+        let cases = [
+            (vec![(0, 100), (7, 110)], Some(10.0)),
+            (vec![(0, 100), (3, 1), (7, 110)], Some(10.0)),
+            (vec![(0, 50), (5, 100), (12, 90)], Some(-10.0)),
+            (vec![(-7, 100), (7, 150)], Some(50.0)),
+            (vec![(-8, 100), (7, 150)], None),
+            (vec![(1, 100), (7, 150)], None),
+            (vec![(0, 0), (7, 150)], None),
+            (vec![(7, 150)], None),
+            (vec![], None),
+        ];
+        for (points, expected) in cases {
+            let points: Vec<_> = points.iter().map(|&(day, holders)| (day, Some(holders), None)).collect();
+            let got = growth(&counts(&points), 7).map(|growth| (growth.percent * 1e9).round() / 1e9);
+            assert_eq!(got, expected, "{points:?}");
+        }
+    }
+
+    #[test]
+    fn a_count_without_value_is_passed_over() {
+        let counts = counts(&[(0, Some(100), None), (7, Some(120), None), (8, None, None)]);
+        assert_eq!(growth(&counts, 7).map(|growth| growth.last), Some(Day(7)));
+    }
+
+    #[test]
+    fn whales_have_a_direction_only_beyond_the_threshold() {
+        for (last, expected) in [
+            (1010.0, WhaleTrend::Stable),
+            (1010.1, WhaleTrend::Accumulating),
+            (990.0, WhaleTrend::Stable),
+            (989.9, WhaleTrend::Distributing),
+        ] {
+            let counts = counts(&[(0, None, Some(1000.0)), (7, None, Some(last))]);
+            assert_eq!(whale_trend(&counts, 7, 1.0), Some(expected), "{last}");
+        }
+        assert_eq!(whale_trend(&counts(&[(0, None, Some(1.0))]), 7, 1.0), None);
+        // From 0, any balance is accumulation; 0 to 0 is stable.
+        for (last, expected) in [(1.0, WhaleTrend::Accumulating), (0.0, WhaleTrend::Stable)] {
+            assert_eq!(whale_trend(&counts(&[(0, None, Some(0.0)), (7, None, Some(last))]), 7, 1.0), Some(expected), "{last}");
+        }
+    }
+}

@@ -1,0 +1,471 @@
+//! Key figures of every token, shared by views and rankings and derived once per generation: price, market cap, price changes, holders,
+//! growth, thirty days of closes. Pure; one pass over the dataset.
+
+mod moves;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    growth::{self, WINDOW_DAYS_DEFAULT},
+    numeric::known_sum,
+    patterns::{Pattern, Status, TradeAction},
+    trendlines::Trend,
+};
+use model::data::Data;
+use model::{
+    address::Address,
+    candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
+    cell_value::CellValue,
+    chain::Chain,
+    time::{DAY_MS, Day, HOUR_MS, Time},
+    token::Token,
+};
+
+/// A token is stale if its last candle is older than the dataset's newest by more than this many candle intervals.
+const STALE_CANDLES: i64 = 3;
+/// A holder count is old if the token's candles continue for longer than this after it.
+const COUNT_FRESH_MS: i64 = 7 * DAY_MS;
+/// Time span that normally holds `HISTORY_DAYS` closes, with room for missing days.
+const RECENT_MS: i64 = RECENT_DAYS * DAY_MS;
+
+/// A token in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenSummary {
+    pub token_address: Address,
+    pub symbol: Option<String>,
+    pub name: Option<String>,
+    /// Chains it is deployed on, the one with the largest market cap first.
+    pub chains: Vec<Chain>,
+    /// USD.
+    pub price: Option<f64>,
+    /// USD.
+    pub market_cap: Option<f64>,
+    /// Percent over the last 24 hours; null if its candles end long before the newest in the data.
+    pub price_change_24h: Option<f64>,
+    /// Number of holders.
+    pub holders: Option<i64>,
+    /// Percent over the last 7 days.
+    pub holders_growth: Option<f64>,
+    /// The last 30 daily closes, oldest first.
+    pub price_history: Vec<f64>,
+    /// Percent over the last hour, week and month; null as in `price_change_24h`.
+    #[serde(skip)]
+    pub price_change_1h: Option<f64>,
+    #[serde(skip)]
+    pub price_change_7d: Option<f64>,
+    #[serde(skip)]
+    pub price_change_30d: Option<f64>,
+    /// USD traded in the last 24 hours.
+    #[serde(skip)]
+    pub volume_24h: Option<f64>,
+    /// USD in its pools.
+    #[serde(skip)]
+    pub liquidity: Option<f64>,
+    /// The last candle, in any interval.
+    #[serde(skip)]
+    pub last_candle: Option<LastCandle>,
+    /// Last count of its holders.
+    #[serde(skip)]
+    pub last_count: Option<LastCount>,
+    /// Deployment time of its contract.
+    #[serde(skip)]
+    pub created_at: Option<Time>,
+    /// Milliseconds from deployment to the newest time in the data.
+    #[serde(skip)]
+    pub age: Option<i64>,
+    /// Values of the `tokens` file's extra columns.
+    #[serde(skip)]
+    pub own: Vec<(&'static str, CellValue)>,
+    /// Figures requested with `fields`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Box<Figures>>,
+}
+
+impl TokenSummary {
+    /// Whether its candles end long before the newest in the data, so that its price is not current.
+    pub fn is_stale(&self) -> bool {
+        self.last_candle.is_some_and(|last| last.behind.is_some())
+    }
+}
+
+/// Last candle of a token, and its staleness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastCandle {
+    pub start: Time,
+    pub interval: Interval,
+    /// Milliseconds by which the dataset's newest candle is later, if that is more than three of the token's candle intervals.
+    pub behind: Option<i64>,
+}
+
+/// Last count of a token's holders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastCount {
+    pub day: Day,
+    /// Whether another token was counted on a later day, or its own candles continue for more than a week after the count.
+    pub old: bool,
+}
+
+/// Figures that `fields` adds to a token, each only on request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Figures {
+    /// Deployment time of the contract; null where the data do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Added<Time>>,
+    /// Days from deployment to the newest time in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age: Option<Added<f64>>,
+    /// Start of its last candle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Added<Time>>,
+    /// USD traded in the 24 hours up to the end of its last candle: the sum of volume × close over those candles; if they do not reach back
+    /// a day or a volume is unknown, the sum of `volume24h` over its pools; null if its candles end long before the newest in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_24h: Option<Added<f64>>,
+    /// USD: the sum of `liquidity` over the pools that hold it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liquidity: Option<Added<f64>>,
+    /// Percent over the last hour; null where no close is known so long before, or if its candles end long before the newest in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_change_1h: Option<Added<f64>>,
+    /// Percent over the last 7 days, as over the last hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_change_7d: Option<Added<f64>>,
+    /// Percent over the last 30 days, as over the last hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_change_30d: Option<Added<f64>>,
+    /// The extra columns of the `tokens` file, by their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<Added<serde_json::Map<String, serde_json::Value>>>,
+    /// The trend of the trendline analysis; null without candles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trend: Option<Added<Trend>>,
+    /// The daily-candle pattern with the highest confidence, discounted by age; null without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_pattern: Option<Added<Pattern>>,
+    /// Status of that pattern: for display only, not serialized.
+    #[serde(skip)]
+    pub best_pattern_status: Option<Status>,
+    /// Combined recommendation of the daily-candle patterns; null without daily candles.
+    #[serde(rename = "recommendedAction", skip_serializing_if = "Option::is_none")]
+    pub recommended_action: Option<Added<TradeAction>>,
+    /// The score of the security inference; null without its data.
+    #[serde(rename = "securityScore", skip_serializing_if = "Option::is_none")]
+    pub security_score: Option<Added<i64>>,
+    /// Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<Added<&'static str>>,
+    /// Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null with
+    /// fewer candles, or if they end long before the newest in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rsi_14: Option<Added<f64>>,
+    /// Percent distance of the last daily close from the highest high of the 52 weeks up to it, 0 at that high, else negative; null if the
+    /// candles do not reach back so far, or end long before the newest in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_52w_high: Option<Added<f64>>,
+}
+
+impl Figures {
+    /// Whether the figure was computed, even if the result is null.
+    pub fn has(&self, field: &str) -> bool {
+        match field {
+            "trend" => self.trend.is_some(),
+            "best_pattern" => self.best_pattern.is_some(),
+            "recommendedAction" => self.recommended_action.is_some(),
+            "securityScore" => self.security_score.is_some(),
+            "recommendation" => self.recommendation.is_some(),
+            "rsi_14" => self.rsi_14.is_some(),
+            "from_52w_high" => self.from_52w_high.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Merges figures computed later; they replace earlier ones.
+    pub fn take(&mut self, more: Self) {
+        self.trend = more.trend.or(self.trend.take());
+        if more.best_pattern.is_some() {
+            self.best_pattern_status = more.best_pattern_status;
+        }
+        self.best_pattern = more.best_pattern.or(self.best_pattern.take());
+        self.recommended_action = more.recommended_action.or(self.recommended_action.take());
+        self.security_score = more.security_score.or(self.security_score.take());
+        self.recommendation = more.recommendation.or(self.recommendation.take());
+        self.rsi_14 = more.rsi_14.or(self.rsi_14.take());
+        self.from_52w_high = more.from_52w_high.or(self.from_52w_high.take());
+    }
+}
+
+/// A figure requested with `fields`: null if it has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Added<T>(pub Option<T>);
+
+/// Key figures of every token, in the order of `Dataset::tokens`.
+#[derive(Debug, Default)]
+pub struct Market {
+    pub tokens: Vec<TokenSummary>,
+    /// Start of the newest candle of any token.
+    newest: Option<Time>,
+}
+
+impl Market {
+    pub fn new(dataset: &dyn Data) -> Self {
+        let mut tokens: Vec<TokenSummary> =
+            dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
+        let newest = tokens.iter().filter_map(|token| Some(token.last_candle?.start)).max();
+        mark_stale(&mut tokens, newest);
+        mark_old_counts(&mut tokens);
+        mark_age(&mut tokens);
+        Self { tokens, newest }
+    }
+
+    /// Lag of the last candle of a series behind the newest of any token, in milliseconds; `None` unless it is stale: more than three of
+    /// its intervals behind.
+    pub fn behind(&self, last: Time, interval: Interval) -> Option<i64> {
+        behind(self.newest, last, interval)
+    }
+
+    pub fn of<'a>(&'a self, dataset: &dyn Data, token: &Address) -> Option<&'a TokenSummary> {
+        dataset.token_position(token).and_then(|i| self.tokens.get(i))
+    }
+}
+
+fn behind(newest: Option<Time>, last: Time, interval: Interval) -> Option<i64> {
+    let behind = newest?.0.saturating_sub(last.0);
+    (behind > interval.0.saturating_mul(STALE_CANDLES)).then_some(behind)
+}
+
+fn mark_stale(tokens: &mut [TokenSummary], newest: Option<Time>) {
+    for token in tokens {
+        let Some(last) = &mut token.last_candle else { continue };
+        last.behind = behind(newest, last.start, last.interval);
+        // Changes of a long-past day are not current.
+        if last.behind.is_some() {
+            (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
+            token.volume_24h = None;
+        }
+    }
+}
+
+fn mark_old_counts(tokens: &mut [TokenSummary]) {
+    let newest = tokens.iter().filter_map(|token| token.last_count).map(|count| count.day).max();
+    for token in tokens {
+        let candles_end = token.last_candle.map(|last| last.start.0);
+        let Some(count) = &mut token.last_count else { continue };
+        let lag = candles_end.map_or(0, |end| end.saturating_sub(count.day.start().0));
+        count.old = Some(count.day) < newest || lag > COUNT_FRESH_MS;
+    }
+}
+
+/// There is no clock here: ages are relative to the newest candle or contract in the data.
+fn mark_age(tokens: &mut [TokenSummary]) {
+    let times = |token: &TokenSummary| [token.last_candle.map(|last| last.start), token.created_at];
+    let newest = tokens.iter().flat_map(times).flatten().max();
+    for token in tokens {
+        token.age = newest.zip(token.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
+    }
+}
+
+fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
+    let address = token.row.token_address;
+    let price = price(dataset, token);
+    // Usually the last days suffice; of a large table only those are read then.
+    let (recent, cut) = dataset.recent_candles(&address, RECENT_MS);
+    let closes = daily_closes(&recent, cut);
+    let whole = (cut && closes.len() < HISTORY_DAYS).then(|| dataset.candles_of(&address));
+    let series = whole.as_ref().map_or(recent, ChartCandles::series);
+    TokenSummary {
+        token_address: address,
+        symbol: token.row.symbol.clone(),
+        name: token.row.name.clone(),
+        chains: token.chains.clone(),
+        price,
+        market_cap: token.row.market_cap.or_else(|| finite(price? * token.row.total_supply?)),
+        price_change_24h: moves::change(&series, DAY_MS),
+        price_change_1h: moves::change(&series, HOUR_MS),
+        price_change_7d: moves::change(&series, 7 * DAY_MS),
+        price_change_30d: moves::change(&series, 30 * DAY_MS),
+        volume_24h: moves::volume_24h(&series).or_else(|| known_sum(dataset.pools_of(&address).map(|pool| pool.volume24h))),
+        liquidity: known_sum(dataset.pools_of(&address).map(|pool| pool.liquidity)),
+        holders: holders(dataset, token),
+        holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
+        price_history: daily_closes(&series, false),
+        last_candle: latest_series(&series)
+            .and_then(|(interval, candles)| Some(LastCandle { start: Time(*candles.timestamp.last()?), interval, behind: None })),
+        last_count: last_count(dataset, &address),
+        created_at: dataset.created_at(&address),
+        age: None,
+        own: dataset.own_cells(place),
+        figures: None,
+    }
+}
+
+/// The price given in the data, else the close of the token's latest candle in any interval.
+pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
+    token.row.price.or_else(|| dataset.latest_close(&token.row.token_address).map(|(_, close)| close))
+}
+
+/// The holder count given in the data, else the latest daily count, else the number of `holders` rows with a balance.
+fn holders(dataset: &dyn Data, token: &Token) -> Option<i64> {
+    let address = &token.row.token_address;
+    token.row.holders.or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders)).or_else(|| {
+        let count = dataset.holders_held(address);
+        i64::try_from(count).ok().filter(|count| *count > 0)
+    })
+}
+
+fn last_count(dataset: &dyn Data, token: &Address) -> Option<LastCount> {
+    let last = dataset.holder_counts_of(token).iter().rev().find(|count| count.holders.is_some());
+    last.map(|count| LastCount { day: count.date, old: false })
+}
+
+/// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer
+/// interval, as in `frames`. If the series is `cut` (only its recent part was read), its first daily candle is not the true first, so
+/// nothing is filled in before it.
+fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
+    let day = |time: i64| time.div_euclid(DAY_MS).saturating_mul(DAY_MS);
+    let stored = || series.iter().rev().filter(|(_, candles)| !candles.is_empty());
+    let own = stored().find(|(interval, _)| *interval == Interval::DAY).map(|(_, candles)| *candles);
+    let finer = stored().find(|(interval, _)| (1..DAY_MS).contains(&interval.0) && DAY_MS % interval.0 == 0);
+    let (own, finer) = (own.unwrap_or_default(), finer.map(|(_, candles)| *candles).unwrap_or_default());
+    let (before, after) = match (own.timestamp.first(), own.timestamp.last()) {
+        (Some(&first), Some(&last)) => {
+            let starts = |from: i64| finer.timestamp.partition_point(|&time| time < from);
+            // Stored candles need not start at midnight, so a day that overlaps one of them is left out.
+            let end = starts(day(first));
+            (end, starts(day(last.saturating_add(2 * DAY_MS - 1))).max(end))
+        }
+        _ => (finer.len(), finer.len()),
+    };
+    let mut closes = Vec::with_capacity(HISTORY_DAYS);
+    let before = if cut && !own.is_empty() { 0 } else { before };
+    for (candles, range) in [(&finer, after..finer.len()), (&own, 0..own.len()), (&finer, 0..before)] {
+        let mut end = range.end;
+        while end > range.start && closes.len() < HISTORY_DAYS {
+            end -= 1;
+            if candles.valid(end) {
+                closes.push(candles.close[end]);
+                // Skips to the previous day without visiting each minute of this one.
+                let midnight = day(candles.timestamp[end]);
+                end = candles.timestamp[..end].partition_point(|&time| time < midnight).max(range.start);
+            }
+        }
+    }
+    closes.reverse();
+    closes
+}
+
+/// The series whose last candle starts last (its close is the price); of two, the finer.
+fn latest_series<'a>(series: &[(Interval, Candles<'a>)]) -> Option<(Interval, Candles<'a>)> {
+    series.iter().rev().max_by_key(|(_, candles)| candles.timestamp.last()).copied()
+}
+
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{moves::tests::candles, *};
+    use store::sample;
+
+    #[test]
+    fn the_history_is_thirty_daily_closes_whatever_they_are_made_of() {
+        let daily = candles(&(0..40).map(|day| (24 * day, day as f64 + 1.0)).collect::<Vec<_>>());
+        let thirty: Vec<f64> = (11..=40).map(f64::from).collect();
+        assert_eq!(daily_closes(&[(Interval::DAY, daily.as_candles())], false), thirty);
+        // Hourly candles of the last days neither shorten the history nor count twice, and they extend it where the daily ones end.
+        let hourly = candles(&(38 * 24..41 * 24 - 6).map(|hour| (hour, 1000.0 + hour as f64)).collect::<Vec<_>>());
+        let both = [(Interval::HOUR, hourly.as_candles()), (Interval::DAY, daily.as_candles())];
+        let expected: Vec<f64> = thirty[1..].iter().copied().chain([1000.0 + f64::from(41 * 24 - 7)]).collect();
+        assert_eq!(daily_closes(&both, false), expected);
+        assert_eq!(daily_closes(&both[..1], false), [1000.0 + 935.0, 1000.0 + 959.0, 1000.0 + 977.0]);
+        // Intervals coarser than a day have no daily closes.
+        assert_eq!(daily_closes(&[(Interval::WEEK, daily.as_candles())], false), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_token_is_stale_when_its_last_candle_is_more_than_three_of_them_behind() {
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x01,A,A,eth\n0x02,B,B,eth\n0x03,C,C,eth\n0x04,D,D,eth\n0x05,E,E,eth"),
+            (
+                "candles",
+                "token_address,timestamp,open,high,low,close,interval
+                 0x01,2026-01-09T06:00:00Z,1,1,1,1,1h
+                 0x02,2026-01-09T03:00:00Z,1,1,1,1,1h
+                 0x03,2026-01-09T02:00:00Z,1,1,1,1,1h
+                 0x04,2026-01-07,1,1,1,1,1d
+                 0x04,2026-01-02T00:00:00Z,1,1,1,1,1h",
+            ),
+        ]);
+        let behind = |token: &TokenSummary| token.last_candle.map(|last| last.behind.map(|ms| ms / HOUR_MS));
+        let found: Vec<_> = Market::new(&dataset).tokens.iter().map(behind).collect();
+        assert_eq!(found, [Some(None), Some(None), Some(Some(4)), Some(None), None]);
+    }
+
+    #[test]
+    fn a_count_of_holders_is_old_once_others_or_the_candles_are_a_week_ahead() {
+        let old = |counts: &str, candles: &str| -> Vec<Option<bool>> {
+            let dataset = sample::dataset(&[
+                ("tokens", "token_address,symbol,name,chain\n0x01,A,A,eth\n0x02,B,B,eth\n0x03,C,C,eth"),
+                ("holder_counts", &format!("token_address,date,holders\n{counts}")),
+                ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{candles}")),
+            ]);
+            Market::new(&dataset).tokens.iter().map(|token| token.last_count.map(|count| count.old)).collect()
+        };
+        let counts = "0x01,2026-01-09,5\n0x01,2026-01-10,\n0x02,2026-01-08,5";
+        assert_eq!(old(counts, ""), [Some(false), Some(true), None], "a count without a number is none");
+        let candle = |day: u32| format!("0x01,2026-01-{day:02},1,1,1,1,1d");
+        assert_eq!(old("0x01,2026-01-09,5", &candle(16)), [Some(false), None, None]);
+        assert_eq!(old("0x01,2026-01-09,5", &candle(17)), [Some(true), None, None]);
+    }
+
+    #[test]
+    fn a_given_figure_stands_and_the_others_are_derived() {
+        let dataset = sample::dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain,price,market_cap,total_supply,holders
+                 0x01,A,A,eth,2,,10,
+                 0x02,B,B,eth,2,7,10,0
+                 0x03,C,C,eth,,,10,
+                 0x04,D,D,eth,,,10,
+                 0x05,E,E,eth,2,,,
+                 0x06,F,F,eth,1e300,,1e300,",
+            ),
+            (
+                "candles",
+                "token_address,timestamp,open,high,low,close,interval
+                 0x01,2026-01-01,9,9,9,9,1d
+                 0x03,2026-01-01,3,3,3,3,1d
+                 0x03,2026-01-01T00:00:00Z,4,4,4,4,1h
+                 0x03,2026-01-01T05:00:00Z,5,5,5,5,1h",
+            ),
+            ("holder_counts", "token_address,date,holders\n0x01,2026-01-01,70\n0x01,2026-01-02,80\n0x01,2026-01-03,"),
+            (
+                "holders",
+                "token_address,holder_address,balance
+                 0x01,0xa1,5
+                 0x03,0xa1,5
+                 0x03,0xa2,0
+                 0x03,0xa3,
+                 0x04,0xa1,0",
+            ),
+        ]);
+        let market = Market::new(&dataset);
+        let found: Vec<_> = market.tokens.iter().map(|token| (token.price, token.market_cap, token.holders)).collect();
+        assert_eq!(
+            found,
+            [
+                (Some(2.0), Some(20.0), Some(80)),
+                (Some(2.0), Some(7.0), Some(0)),
+                // Price: the latest candle in any interval. Holders: only rows with a balance.
+                (Some(5.0), Some(50.0), Some(1)),
+                (None, None, None),
+                (Some(2.0), None, None),
+                (Some(1e300), None, None),
+            ]
+        );
+    }
+}

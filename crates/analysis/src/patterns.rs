@@ -1,0 +1,389 @@
+//! Chart patterns: the response and its assembly. Pivots, the search for each family, confirmation and ranking have a file each.
+
+mod advice;
+#[cfg(test)]
+mod examples;
+mod find;
+pub mod market;
+mod name;
+mod overlap;
+mod record;
+mod series;
+mod textbook;
+mod zigzag;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use self::{
+    advice::HORIZON,
+    name::{Family, PatternName},
+    record::PatternRecord,
+};
+use self::{
+    find::{BoundaryLine, FoundPattern},
+    market::Model,
+    series::CandleSeries,
+};
+use super::numeric::{Line, finite};
+use model::{candles::Candles, time::Time};
+
+/// Patterns found in a token's candles, and the recommendation derived from them.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PatternsAnswer {
+    /// Sorted by end, latest first, then by descending confidence. Any two overlap by at most half of their combined span.
+    pub patterns: Vec<Pattern>,
+    /// Combined recommendation of all patterns; hold without any.
+    pub recommended_action: TradeAction,
+    /// Start of the last candle used. Only with `explain`, and if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Time>,
+    /// Outcomes of the token's earlier patterns of the same names, from its track record; names without any are left out. Only with
+    /// `explain=record`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub track_record: Option<Vec<PatternRecord>>,
+}
+
+/// A chart pattern.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pattern {
+    /// Name of the pattern.
+    pub name: PatternName,
+    /// Confidence, 0 to 1: roughly the share of such detections that are right.
+    pub confidence: f64,
+    /// 100 once a close beyond the boundary confirms it, less while it forms.
+    pub completion_percent: f64,
+    /// Projected move in signed percent of the breakout level, by the measure rule.
+    pub projected_movement: f64,
+    /// First candle of the pattern; 0 is the oldest candle of the timeframe.
+    pub start_index: usize,
+    /// Candle that confirms it; while it forms, the latest candle.
+    pub end_index: usize,
+    /// Details of the detection. Only with `explain`.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<PatternDetail>,
+}
+
+/// Details of a detected pattern: geometry, target, stop and explanation.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PatternDetail {
+    /// Stage of the pattern.
+    pub status: Status,
+    /// Expected direction of the price.
+    pub direction: Direction,
+    /// Start of the first candle.
+    pub start_time: Time,
+    /// Start of the last candle.
+    pub end_time: Time,
+    /// Its turning points, oldest first.
+    pub anchors: Vec<Anchor>,
+    /// Breakout line that a close must cross; for patterns between two lines, the upper, then the lower.
+    pub boundary: Vec<Segment>,
+    /// Candle that closed beyond the boundary; null while it forms.
+    pub breakout_index: Option<usize>,
+    /// Price of the boundary at the breakout; while it forms, at the last candle.
+    pub breakout_price: f64,
+    /// Height of the pattern as a price difference from the breakout price.
+    pub height: f64,
+    /// Take-profit target. If the measure rule gives a price below zero, the height is applied on a logarithmic scale.
+    pub target_price: f64,
+    /// Stop-loss: a close beyond this price invalidates the pattern. Half the height back across the boundary; while it forms, its opposite
+    /// line at the last candle.
+    pub stop_price: f64,
+    /// Signed move from the last close to the target, in percent of the last close.
+    pub distance_to_target: f64,
+    /// Signed move from the last close to the stop, in percent of the last close.
+    pub distance_to_stop: f64,
+    /// Reward/risk ratio: distance to the target over distance to the stop, from the last close; null once the price is past either.
+    pub reward_risk: Option<f64>,
+    /// Contribution to the sum behind `recommendedAction`: the confidence, negative if it points down, half while it forms, decaying with
+    /// its age, 0 once it is over.
+    pub action_contribution: f64,
+    /// Contributions to its confidence, the largest first and the base last; they add up to its log odds.
+    pub why: Vec<Reason>,
+}
+
+/// One contribution to a pattern's confidence.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "PatternReason")]
+pub struct Reason {
+    /// Name of the measure, with its unit.
+    pub measure: &'static str,
+    /// Value of the measure; for a competing, inner or surrounding pattern, its log odds; for the base, the number of smaller parts merged
+    /// into it.
+    pub value: f64,
+    /// Addend to the log odds, ln(confidence / (1 − confidence)), relative to a typical detection of this kind.
+    pub contribution: f64,
+}
+
+impl Reason {
+    /// Name of the remainder that completes the sum.
+    pub const BASE: &'static str = "base, and all smaller parts";
+
+    /// Keeps the `most` largest parts in order and merges the rest into the base, so that all add up to `logit`.
+    fn adding_up(mut parts: Vec<Self>, most: usize, logit: f64) -> Vec<Self> {
+        parts.sort_by(|a, b| b.contribution.abs().total_cmp(&a.contribution.abs()));
+        let left_out = parts.len().saturating_sub(most);
+        parts.truncate(most);
+        let told: f64 = parts.iter().map(|part| part.contribution).sum();
+        parts.push(Self { measure: Self::BASE, value: left_out as f64, contribution: finite(logit - told) });
+        parts
+    }
+}
+
+/// A turning point.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Anchor {
+    /// Candle index; 0 is the oldest candle of the timeframe.
+    pub index: usize,
+    /// Start of the candle.
+    pub timestamp: Time,
+    /// High or low of the candle.
+    pub price: f64,
+}
+
+/// A line between two candles, straight on a logarithmic price scale.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Segment {
+    /// Older end.
+    pub from: Corner,
+    /// Later end.
+    pub to: Corner,
+}
+
+/// End point of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Corner {
+    /// Candle index; 0 is the oldest candle of the timeframe.
+    pub index: usize,
+    /// Price of the line at that candle.
+    pub price: f64,
+}
+
+/// Stage of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// No close beyond the boundary yet.
+    Forming,
+    /// A close beyond the boundary.
+    Confirmed,
+    /// Confirmed, and the target was reached.
+    Reached,
+    /// Confirmed, then a close back across the boundary by half the height.
+    Failed,
+}
+
+impl Status {
+    /// Whether target and stop no longer apply.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Reached | Self::Failed)
+    }
+}
+
+/// Expected direction of the price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Rising prices.
+    Up,
+    /// Falling prices.
+    Down,
+}
+
+/// Combined recommendation of the patterns, by the sum of their signed weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TradeAction {
+    /// A sum of 0.6 or more.
+    StrongBuy,
+    /// A sum of 0.2 or more.
+    Buy,
+    /// A sum in between.
+    Hold,
+    /// A sum of −0.2 or less.
+    Sell,
+    /// A sum of −0.6 or less.
+    StrongSell,
+}
+
+impl TradeAction {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::StrongBuy => "strong_buy",
+            Self::Buy => "buy",
+            Self::Hold => "hold",
+            Self::Sell => "sell",
+            Self::StrongSell => "strong_sell",
+        }
+    }
+}
+
+impl PatternsAnswer {
+    /// The response if there are no patterns: too few candles, or a timeframe finer than the data.
+    pub fn empty() -> Self {
+        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, as_of: None, track_record: None }
+    }
+
+    /// The leading pattern, see `advice::leading`.
+    pub fn best(&self) -> Option<&Pattern> {
+        advice::leading(&self.patterns, |_| true).map(|place| &self.patterns[place])
+    }
+
+    /// Index of the leading pattern among those still tradable; `None` without `explain` details.
+    pub fn best_open(&self) -> Option<usize> {
+        let open =
+            |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
+        advice::leading(&self.patterns, open)
+    }
+
+    /// The patterns that decide the recommended action, by descending contribution; none without `explain` details.
+    pub fn deciding(&self) -> impl Iterator<Item = &Pattern> {
+        advice::deciding(&self.patterns, self.recommended_action).into_iter().map(|place| &self.patterns[place])
+    }
+}
+
+/// Minimum number of candles.
+const CANDLES_LEAST: usize = 20;
+
+/// Detects the patterns in the candles, with their details if `explain` is set.
+pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
+    patterns_by(candles, &Model::built_in(), explain)
+}
+
+/// As `patterns`, with another model than the built-in one.
+pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> PatternsAnswer {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
+        return PatternsAnswer::empty();
+    };
+    answer(candles, &series, &finds(&series, model, explain), explain)
+}
+
+/// The patterns without details, and the status of the leading one.
+pub fn patterns_and_status(candles: &Candles<'_>) -> (PatternsAnswer, Option<Status>) {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
+        return (PatternsAnswer::empty(), None);
+    };
+    let finds = finds(&series, &Model::built_in(), false);
+    let answer = answer(candles, &series, &finds, false);
+    let status = advice::leading(&answer.patterns, |_| true).map(|best| advice::status(&series, &finds[best]));
+    (answer, status)
+}
+
+fn answer(candles: &Candles<'_>, series: &CandleSeries, finds: &[FoundPattern], explain: bool) -> PatternsAnswer {
+    let builder = AnswerBuilder { series, candles, explain };
+    PatternsAnswer {
+        patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
+        recommended_action: advice::action(series, finds),
+        as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
+        track_record: None,
+    }
+}
+
+/// A pattern confirmed by the last candle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Breakout {
+    pub name: PatternName,
+    pub direction: Direction,
+    /// As in `PatternDetail`.
+    pub target_price: f64,
+    pub stop_price: f64,
+}
+
+/// Patterns that the last candle confirms; none if that candle is invalid.
+pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
+    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
+        return Vec::new();
+    };
+    let last = series.len() - 1;
+    if series.slot[last] as usize + 1 < candles.len() {
+        return Vec::new();
+    }
+    let fresh = |find: &&FoundPattern| find.breakout == Some(last as u32);
+    let breakout = |find: &FoundPattern| Breakout {
+        name: find.name,
+        direction: if find.up { Direction::Up } else { Direction::Down },
+        target_price: finite(series.price(find.target())),
+        stop_price: finite(series.price(advice::stop(&series, find))),
+    };
+    finds(&series, model, false).iter().filter(fresh).map(breakout).collect()
+}
+
+/// All detected patterns in response order.
+fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPattern> {
+    let mut finds = overlap::choose(textbook::all(series, explain), series.len());
+    let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
+    taken.sort_unstable();
+    finds.extend(market::finds(series, model, &taken, explain));
+    overlap::order(&mut finds, series.len());
+    finds
+}
+
+/// Inputs shared by all patterns of one response.
+struct AnswerBuilder<'a> {
+    series: &'a CandleSeries,
+    candles: &'a Candles<'a>,
+    explain: bool,
+}
+
+impl AnswerBuilder<'_> {
+    fn pattern(&self, find: &FoundPattern) -> Pattern {
+        let slot = |at: u32| self.series.slot[at as usize] as usize;
+        let (start, end) = (slot(find.start), find.breakout.map_or(self.candles.len() - 1, slot));
+        Pattern {
+            name: find.name,
+            confidence: finite(find.confidence),
+            completion_percent: finite(find.completion),
+            projected_movement: finite(find.movement()),
+            start_index: start,
+            end_index: end,
+            detail: self.explain.then(|| self.detail(find, start, end)),
+        }
+    }
+
+    fn detail(&self, find: &FoundPattern, start: usize, end: usize) -> PatternDetail {
+        let time = |slot: usize| Time(self.candles.timestamp[slot]);
+        let anchors = find.turns.as_slice().iter().map(|turn| {
+            let index = turn.slot as usize;
+            Anchor { index, timestamp: time(index), price: if turn.high { self.candles.high[index] } else { self.candles.low[index] } }
+        });
+        let edges = [find.upper, find.lower];
+        let boundary = edges.iter().filter_map(|edge| match edge {
+            BoundaryLine::Breaks(line) => Some(self.segment(find, *line, end)),
+            BoundaryLine::Voids(_) => None,
+        });
+        let series = self.series;
+        let last = series.upright.close[series.len() - 1];
+        let (target, stop) = (find.target(), advice::stop(series, find));
+        let percent = |level: f64| 100.0 * (level - last).exp_m1();
+        let (reward, risk) = (percent(target), -percent(stop));
+        PatternDetail {
+            status: advice::status(self.series, find),
+            direction: if find.up { Direction::Up } else { Direction::Down },
+            start_time: time(start),
+            end_time: time(end),
+            anchors: anchors.collect(),
+            boundary: boundary.collect(),
+            breakout_index: find.breakout.map(|_| end),
+            breakout_price: finite(series.price(find.level)),
+            height: finite(series.price(find.level) * find.steepness()),
+            target_price: finite(series.price(target)),
+            stop_price: finite(series.price(stop)),
+            distance_to_target: finite(reward),
+            distance_to_stop: finite(-risk),
+            reward_risk: (reward * risk > 0.0 && (reward > 0.0) == find.up).then(|| finite(reward / risk)),
+            action_contribution: finite(advice::contribution(series, find)),
+            why: find.why.clone(),
+        }
+    }
+
+    /// The line from the first turn to candle `end`.
+    fn segment(&self, find: &FoundPattern, line: Line, end: usize) -> Segment {
+        let from = find.turns.first().slot as usize;
+        let corner = |index: usize| Corner { index, price: finite(self.series.price(line.at((index - from) as f64))) };
+        Segment { from: corner(from), to: corner(end) }
+    }
+}

@@ -1,0 +1,130 @@
+//! Common result of the textbook and the market search: a pattern with its turns, boundary lines and target.
+
+use super::{
+    Reason,
+    name::PatternName,
+    zigzag::{self, Extreme},
+};
+use crate::numeric::Line;
+
+/// A turning point.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Pivot {
+    /// Index among the valid candles.
+    pub(super) at: u32,
+    /// Index in the timeframe: the x coordinate of every line.
+    pub(super) slot: u32,
+    pub(super) price: f64,
+    pub(super) high: bool,
+    /// Whether the leg to the next pivot is absent at the next finer scale, so that patterns across it have not been examined yet.
+    pub(super) fresh: bool,
+}
+
+impl Extreme for Pivot {
+    fn at(&self) -> u32 {
+        self.at
+    }
+
+    fn price(&self) -> f64 {
+        self.price
+    }
+
+    fn mirrored(self) -> Self {
+        Self { price: -self.price, high: !self.high, ..self }
+    }
+}
+
+impl Pivot {
+    /// Number of bars from `origin`.
+    pub(super) fn x(self, origin: u32) -> f64 {
+        f64::from(self.slot) - f64::from(origin)
+    }
+}
+
+pub(super) type PatternTurns = zigzag::Turns<Pivot>;
+
+/// Fraction of the way from one price to another that is covered, below 1; 0 without a way.
+pub(super) fn covered(from: f64, to: f64, now: f64) -> f64 {
+    let way = to - from;
+    if way == 0.0 { 0.0 } else { ((now - from) / way).clamp(0.0, 0.999) }
+}
+
+/// A pattern's line, by the effect of a close beyond it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum BoundaryLine {
+    /// Confirms the pattern.
+    Breaks(Line),
+    /// Invalidates the pattern.
+    Voids(Line),
+}
+
+impl BoundaryLine {
+    pub(super) fn line(self) -> Line {
+        match self {
+            Self::Breaks(line) | Self::Voids(line) => line,
+        }
+    }
+}
+
+/// A valid pattern in upright orientation (not mirrored).
+#[derive(Debug, Clone)]
+pub(super) struct FoundPattern {
+    pub(super) name: PatternName,
+    pub(super) turns: PatternTurns,
+    /// Index among the valid candles.
+    pub(super) start: u32,
+    /// Index of the first close beyond the boundary, among the valid candles.
+    pub(super) breakout: Option<u32>,
+    pub(super) up: bool,
+    /// Log price of the boundary at the breakout, or at the last candle.
+    pub(super) level: f64,
+    pub(super) height: f64,
+    /// Percent.
+    pub(super) completion: f64,
+    pub(super) confidence: f64,
+    pub(super) upper: BoundaryLine,
+    pub(super) lower: BoundaryLine,
+    /// Contributions to its confidence, if requested.
+    pub(super) why: Vec<Reason>,
+}
+
+impl FoundPattern {
+    /// Last candle of the pattern, out of `count` valid ones.
+    pub(super) fn end(&self, count: usize) -> u32 {
+        self.breakout.unwrap_or(count as u32 - 1)
+    }
+
+    /// Height as a price difference, relative to the level.
+    pub(super) fn steepness(&self) -> f64 {
+        if self.up { -(-self.height).exp_m1() } else { self.height.exp_m1() }
+    }
+
+    /// Projected move in signed percent of the breakout level, by the measure rule: the height as a price difference over the level, at
+    /// least −99.9.
+    pub(super) fn movement(&self) -> f64 {
+        if self.up { -100.0 * (-self.height).exp_m1() } else { (-100.0 * self.height.exp_m1()).max(-99.9) }
+    }
+
+    /// Log price of the target. A height of at least the level itself would lead to zero or below; then the height is applied on the
+    /// logarithmic scale, as chartists do there.
+    pub(super) fn target(&self) -> f64 {
+        let way = if !self.up && self.height.exp_m1() >= 1.0 { -self.height } else { (self.movement() / 100.0).ln_1p() };
+        self.level + way
+    }
+
+    pub(super) fn mirrored(self) -> Self {
+        let negated = |edge: BoundaryLine| match edge {
+            BoundaryLine::Breaks(line) => BoundaryLine::Breaks(line.mirrored()),
+            BoundaryLine::Voids(line) => BoundaryLine::Voids(line.mirrored()),
+        };
+        Self {
+            name: self.name.mirrored(),
+            turns: self.turns.mirrored(),
+            up: !self.up,
+            level: -self.level,
+            upper: negated(self.lower),
+            lower: negated(self.upper),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Patterns as chartists mark them on real markets. A wide search proposes candidates; a logistic model, fitted to chartists' marks,
+//! estimates the probability of each, first from its own measures, then from the candidates around it; the best non-overlapping set is
+//! returned. `cargo bench --bench accuracy -- charts` fits the model and evaluates it on held-out tokens.
+
+mod bowl;
+mod candidate;
+mod coefficients;
+mod context;
+mod flag;
+mod lines;
+mod measure_table;
+mod measures;
+mod model;
+mod overlap;
+mod pivots;
+mod reversal;
+mod search;
+mod side;
+
+use self::candidate::PatternCandidate;
+pub use self::{
+    candidate::CandidateKind,
+    context::{CONTEXT_MEASURES, overlap},
+    measures::{ALL as MEASURES, is_quick},
+    model::{AdditiveModel, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
+    overlap::SelectionParams,
+};
+use super::{
+    Reason,
+    find::{BoundaryLine, FoundPattern, Pivot as Turn, covered},
+    name,
+    name::PatternName,
+    series,
+    series::CandleSeries,
+    zigzag,
+};
+use crate::numeric::{Line, finite, sigmoid};
+use ::model::candles::Candles;
+
+/// A candidate and its measures: the training input of the model.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    pub name: PatternName,
+    pub claim: Claim,
+    pub measures: [f64; MEASURES],
+}
+
+/// All candidates of the search.
+pub fn proposals(candles: &Candles<'_>) -> Vec<Proposal> {
+    let Some(series) = CandleSeries::of(candles, super::CANDLES_LEAST) else {
+        return Vec::new();
+    };
+    let proposal = |candidate: &PatternCandidate| Proposal {
+        name: candidate.name(),
+        claim: candidate.claim(),
+        measures: measures::all(series.oriented(candidate.flipped), candidate),
+    };
+    search::all(&series, None).kept.iter().map(proposal).collect()
+}
+
+/// A pattern kind claimed for a range of candles. Ordered by start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Claim {
+    /// Index among the valid candles.
+    pub start: u32,
+    pub end: u32,
+    pub kind: CandidateKind,
+    /// Whether it is the falling form: the rising one upside down.
+    pub flipped: bool,
+}
+
+/// Indices of the proposals above the sieve's threshold by their quick measures, deduplicated by claim: the likeliest of each.
+pub fn sieve(model: &Model, proposals: &[Proposal]) -> Vec<usize> {
+    let logit = |proposal: &Proposal| model.sieve[proposal.claim.kind as usize].at_least(&proposal.measures, model::SIEVE_MIN_LOGIT);
+    let kept = proposals.iter().enumerate().filter_map(|(place, proposal)| Some((proposal.claim, logit(proposal)?, place)));
+    likeliest(kept.collect())
+}
+
+/// Deduplicates by claim, keeping the highest logit, then the lowest index. Returns the indices in order of the claims.
+fn likeliest(mut kept: Vec<(Claim, f64, usize)>) -> Vec<usize> {
+    kept.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+    kept.dedup_by_key(|one| one.0);
+    kept.into_iter().map(|one| one.2).collect()
+}
+
+/// A proposal above the threshold by its own measures, with its context measures.
+#[derive(Debug, Clone)]
+pub struct Likely {
+    /// Index among the proposals.
+    pub place: usize,
+    pub claim: Claim,
+    pub context: [f64; CONTEXT_MEASURES],
+}
+
+/// The proposals above the threshold by all their own measures, with their context measures. In order of the claims.
+pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
+    let logit = |place: usize| model.own[proposals[place].claim.kind as usize].at_least(&proposals[place].measures, model::OWN_MIN_LOGIT);
+    with_context(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?))))
+}
+
+fn with_context(likely: impl Iterator<Item = (usize, Claim, f64)>) -> Vec<Likely> {
+    let (places, scored): (Vec<usize>, Vec<context::Scored>) =
+        likely.map(|(place, claim, logit)| (place, context::Scored { claim, logit, probability: sigmoid(logit) })).unzip();
+    let (places, scored) = without_near_duplicates(&places, &scored);
+    let contexts = context::contexts(&scored);
+    let one = |((place, one), context): ((usize, &context::Scored), _)| Likely { place, claim: one.claim, context };
+    places.into_iter().zip(&scored).zip(contexts).map(one).collect()
+}
+
+/// Drops those with a likelier proposal of the same kind whose start and end differ by at most one candle.
+fn without_near_duplicates(places: &[usize], scored: &[context::Scored]) -> (Vec<usize>, Vec<context::Scored>) {
+    let mut kept = vec![true; scored.len()];
+    for (k, one) in scored.iter().enumerate() {
+        for (j, other) in scored.iter().enumerate().skip(k + 1) {
+            let (mine, theirs) = (one.claim, other.claim);
+            if theirs.start > mine.start + 1 {
+                break;
+            }
+            if theirs.kind == mine.kind && theirs.flipped == mine.flipped && theirs.end.abs_diff(mine.end) <= 1 {
+                kept[if other.logit > one.logit { k } else { j }] = false;
+            }
+        }
+    }
+    let left = (0..scored.len()).filter(|k| kept[*k]);
+    left.map(|k| (places[k], scored[k])).unzip()
+}
+
+/// Detected patterns in the ranges not `taken` by textbook patterns.
+pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<FoundPattern> {
+    let found = search::all(series, Some(&model.sieve));
+    let mut measured = [0.0; MEASURES];
+    let mut logit = |place: usize| {
+        let candidate = &found.kept[place];
+        let (prices, own) = (series.oriented(candidate.flipped), &model.own[candidate.kind as usize]);
+        measures::all_but_thorough(prices, candidate, &mut measured);
+        let first = own.without_thorough(&measured, model::OWN_MIN_LOGIT)?;
+        measures::thorough(prices, candidate, &mut measured);
+        own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)
+    };
+    let likely = with_context(found.in_order().into_iter().filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
+    let contender = |one: &Likely| overlap::Contender {
+        start: one.claim.start,
+        end: one.claim.end,
+        probability: sigmoid(model.context[one.claim.kind as usize].logit(&one.context)),
+    };
+    let contenders: Vec<overlap::Contender> = likely.iter().map(contender).collect();
+    let pattern = |k: usize| {
+        let one = &likely[k];
+        let mut find = find(series, &found.kept[one.place], contenders[k].probability);
+        if explain {
+            let candidate = &found.kept[one.place];
+            find.why = why(model, one, &measures::all(series.oriented(candidate.flipped), candidate));
+        }
+        find
+    };
+    overlap::choose(&contenders, taken, &model.selection).into_iter().map(pattern).collect()
+}
+
+/// Converts a candidate to a pattern: upright, with lines over the slots of the timeframe.
+fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) -> FoundPattern {
+    let upright = if candidate.flipped { candidate.mirrored() } else { *candidate };
+    let (first, end) = (upright.turns.first().at, upright.end);
+    let slot = |at: u32| series.slot[at as usize];
+    let line = |line: Line| {
+        let x = f64::from(end - first);
+        Line::through((0.0, line.at(0.0)), (f64::from(slot(end) - slot(first)), line.at(x)))
+    };
+    let turn = |pivot: &pivots::MarketPivot| {
+        let extreme = if pivot.high { series.upright.high[pivot.at as usize] } else { series.upright.low[pivot.at as usize] };
+        Turn { at: pivot.at, slot: slot(pivot.at), price: extreme, high: pivot.high, fresh: false }
+    };
+    let edge = |breaks: bool, of: Line| if breaks { BoundaryLine::Breaks(line(of)) } else { BoundaryLine::Voids(line(of)) };
+    let both = candidate.kind.breaks_both_ways();
+    FoundPattern {
+        name: candidate.name(),
+        turns: upright.turns.as_slice().iter().map(turn).collect(),
+        start: upright.start,
+        breakout: upright.broken.then_some(end),
+        up: upright.up,
+        level: upright.level(end),
+        height: candidate.reach(),
+        completion: if upright.broken { 100.0 } else { completion(series, &upright) },
+        confidence,
+        upper: edge(both || upright.up, upright.upper),
+        lower: edge(both || !upright.up, upright.lower),
+        why: Vec::new(),
+    }
+}
+
+/// Completion of a forming pattern in percent: its turns, plus the share of the way from the last turn to the boundary, over turns + 1 (the
+/// breakout).
+fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
+    let last = upright.turns.last();
+    let side = if last.high { upright.lower } else { upright.upper }.at(f64::from(upright.end - upright.turns.first().at));
+    let share = covered(last.price, side, series.upright.close[upright.end as usize]);
+    let turns = upright.turns.as_slice().len() as f64;
+    100.0 * (turns + share) / (turns + 1.0)
+}
+
+/// Maximum number of contributions listed individually.
+const REASONS_MAX: usize = 12;
+
+/// Contributions to the log odds, the largest first, and the remainder.
+fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
+    let (own, context) = (&model.own[one.claim.kind as usize], &model.context[one.claim.kind as usize]);
+    let first = own.parts(measured).map(|(measure, value, adds)| (measure_table::label(one.claim.kind, measure), value, adds));
+    // The own measures are listed individually: their sum, too, would count them twice.
+    let others = context.parts(&one.context).filter(|(measure, ..)| *measure != context::OWN_LOGIT);
+    let second = others.map(|(measure, value, adds)| (context::LABELS[measure], value, adds));
+    let parts = first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });
+    Reason::adding_up(parts.collect(), REASONS_MAX, context.logit(&one.context))
+}

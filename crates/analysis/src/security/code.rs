@@ -1,0 +1,311 @@
+//! Dynamic analysis of contract bytecode: an in-memory EVM executes it within a budget, with an owner, holders and a stranger as callers,
+//! and compares the state before and after each call. Function names play no part, so renaming hides nothing. No clock and no randomness:
+//! the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not detected here.
+
+mod abi;
+mod deployment;
+mod effects;
+mod findings;
+mod functions;
+mod funding;
+mod machine;
+mod powers;
+mod proofs;
+mod signatures;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod world;
+
+use std::collections::HashSet;
+
+pub use self::{deployment::DeployedBy, trial::Opening};
+use self::{
+    deployment::Deployment,
+    effects::{BalanceSheet, Baseline},
+    functions::{CodeShape, Function},
+    machine::Machine,
+    trial::Scene,
+};
+use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Taxes};
+use model::{address::Address, untrusted::caught};
+
+/// A storage slot and its value.
+pub type Slot = ([u8; 32], [u8; 32]);
+
+/// A contract that another one delegates to or calls.
+#[derive(Debug, Clone)]
+pub struct ImplementationContract {
+    pub address: Address,
+    pub code: Vec<u8>,
+    /// Its own storage, where the dataset has it.
+    pub storage: Vec<Slot>,
+}
+
+/// Known data of a contract.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CodeInput<'a> {
+    pub runtime: &'a [u8],
+    /// Creation bytecode without constructor arguments.
+    pub creation: Option<&'a [u8]>,
+    /// Types of the constructor's arguments, in Solidity notation; `None` if unknown.
+    pub constructor_types: Option<&'a [String]>,
+    /// Contracts whose code it runs by DELEGATECALL, as far as known: a proxy's implementation, a diamond's facets, a beacon in between.
+    pub implementations: &'a [ImplementationContract],
+    /// Slots and values of a storage snapshot.
+    pub storage: Option<&'a [Slot]>,
+    /// Holders whose balances a complete snapshot must contain; `supply_known`: whether the dataset has a supply.
+    pub holders: &'a [Address],
+    pub supply_known: bool,
+    /// Current or last known owner.
+    pub owner: Option<Address>,
+    pub owner_is_contract: bool,
+    /// Decimals of the token in the dataset, for contracts that do not return them.
+    pub decimals: Option<u8>,
+    /// Whether the token is on a curated list.
+    pub listed: bool,
+    pub has_source: bool,
+}
+
+/// Whether the code contains a delegating call.
+pub fn delegates(code: &[u8]) -> bool {
+    functions::delegates(code)
+}
+
+/// Resource limits for one contract. Work is the number of executed steps, with hashing and calls weighted by their time.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    pub calls: u64,
+    pub work: u64,
+    pub work_per_call: u64,
+    pub gas_per_call: u64,
+}
+
+impl Default for Budget {
+    /// About a second on one core in the worst case.
+    fn default() -> Self {
+        Self { calls: 40_000, work: 45_000_000, work_per_call: 400_000, gas_per_call: 2_000_000 }
+    }
+}
+
+/// Result of the analysis.
+#[derive(Debug, Clone, Default)]
+pub struct CodeReport {
+    pub anomalies: Vec<Anomaly>,
+    /// Steps left undone, with the reason; empty if all was finished.
+    pub unfinished: Vec<String>,
+    pub calls: u64,
+    pub gas: u64,
+    pub work: u64,
+    pub selectors: Vec<[u8; 4]>,
+    pub deployed_by: Option<DeployedBy>,
+    pub opening: Option<Opening>,
+    /// Whether the constructor completed; `None` without one.
+    pub deploys: Option<bool>,
+    /// Whether any trade or transfer succeeded.
+    pub traded: bool,
+    /// Whether trading was observed and every function tried, so that the absence of findings is meaningful.
+    pub conclusive: bool,
+    pub taxes: Option<Taxes>,
+    /// Executed calls behind each passed check.
+    pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
+}
+
+impl CodeReport {
+    pub fn execution(&self) -> Execution {
+        Execution {
+            calls: self.calls,
+            gas: self.gas,
+            selectors: self.selectors.iter().map(|selector| abi::hex(*selector)).collect(),
+            deployed_by: self.deployed_by.map(|deployed_by| deployed_by.word().into()),
+            trading: self.opening.map(|opening| opening.word().into()),
+            taxes: self.taxes,
+            unfinished: self.unfinished.clone(),
+        }
+    }
+}
+
+/// Executes the contract and derives its anomalies.
+pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
+    let mut report = CodeReport::default();
+    if !input.has_source {
+        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset"));
+    }
+    if input.runtime.is_empty() {
+        report.unfinished.push("there is no runtime code to execute".into());
+        return report;
+    }
+    let mut shape = functions::shape(input.runtime);
+    if shape.failed {
+        report.unfinished.push("the functions could not be separated".into());
+    }
+    if shape.too_many {
+        report.unfinished.push(format!("only {} functions were looked at", functions::FUNCTIONS_MAX));
+    }
+    let unknown = proxy(&mut shape, input, &mut report);
+    report.selectors = shape.functions.iter().map(|function| function.selector).collect();
+    if unknown {
+        return report;
+    }
+    // The bytecode is the attacker's: if it triggers a panic in the interpreter, only this contract's result is lost, not the process. The
+    // machine is dropped with all its state, so nothing inconsistent survives.
+    let Some(part) = caught(|| execute(input, &shape, budget, cancelled)) else {
+        report.unfinished.push("executing it broke off".into());
+        return report;
+    };
+    CodeReport {
+        anomalies: [report.anomalies, part.anomalies].concat(),
+        unfinished: [report.unfinished, part.unfinished].concat(),
+        selectors: report.selectors,
+        ..part
+    }
+}
+
+/// Reports a proxy and merges the functions of the contracts behind it. Returns whether the implementation is unknown: then nothing can be
+/// executed and the proxy is the only finding.
+fn proxy(shape: &mut CodeShape, input: &CodeInput<'_>, report: &mut CodeReport) -> bool {
+    let hollow = !shape.token() && shape.delegates;
+    let empty = hollow && (shape.functions.len() <= 8 || shape.has(abi::IMPLEMENTATION));
+    let exchanged = shape.delegates && shape.proxy_slot || empty;
+    let implementations: Vec<CodeShape> = input.implementations.iter().map(|contract| functions::shape(&contract.code)).collect();
+    let in_parts = implementations.iter().any(CodeShape::token);
+    if !shape.clone && !exchanged && !in_parts {
+        return false;
+    }
+    let strength = if shape.clone || !exchanged || input.owner_is_contract { 0.4 } else { 1.0 };
+    let text = if shape.clone {
+        "it is a minimal proxy: another contract, fixed in its code, decides all it does"
+    } else if exchanged {
+        "it is a proxy: the contract that decides all it does can be exchanged"
+    } else {
+        "other contracts, whose addresses are in it, decide its behaviour"
+    };
+    report.anomalies.push(Anomaly::new(AnomalyCode::Proxy, strength, text).held_by(holder(input)));
+    for implementation in implementations {
+        shape.join(implementation);
+    }
+    let unknown = !shape.token();
+    if unknown {
+        report.unfinished.push("the code of the proxy's implementation is not in `contracts`, so nothing was executed".into());
+    }
+    unknown
+}
+
+fn holder(input: &CodeInput<'_>) -> PowerHolder {
+    if input.listed {
+        PowerHolder::Listed
+    } else if input.owner_is_contract {
+        PowerHolder::Contract
+    } else {
+        PowerHolder::Account
+    }
+}
+
+fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
+    let mut machine = Machine::new(budget, cancelled);
+    let mut report = CodeReport::default();
+    trade(&mut machine, input, shape, &mut report);
+    report.calls = machine.calls;
+    report.gas = machine.gas;
+    report.work = machine.work;
+    report.conclusive &= machine.stopped.is_none();
+    if let Some(why) = machine.stopped {
+        report.unfinished.push(format!("not every function was tried: {why}"));
+    }
+    if machine.cut > 0 {
+        report.unfinished.push(format!("{} calls were cut off for their length", machine.cut));
+    }
+    report
+}
+
+/// Deploys the token, funds the accounts, buys and sells; then tries the token's powers.
+fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, report: &mut CodeReport) {
+    let deployment = deployment::set_up(machine, input, &shape.functions);
+    report.deployed_by = Some(deployment.deployed_by);
+    report.deploys = deployment.deploys;
+    if !shape.token() {
+        report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
+        return;
+    }
+    let lacks = snapshot::lacks(machine, &deployment, input);
+    if let Some(what) = &lacks {
+        report.unfinished.push(format!("the storage of the dataset is incomplete: {what}"));
+    }
+    let Some(mut funding) = funding::fund(machine, &deployment) else {
+        report.unfinished.push("no balance could be dealt, so nothing was traded".into());
+        return;
+    };
+    funding.decimals = funding.decimals.or(input.decimals);
+    let scene = Scene::new(&deployment, funding);
+    let calls = owner_calls(machine, &scene, shape);
+    let first = trial::trial(machine, &scene, true, None);
+    let (trial, opening) = if first.open() { (first.clone(), Opening::Open) } else { trial::open(machine, &scene, &calls) };
+    report.opening = Some(opening);
+    // The parts missing from an incomplete snapshot may change the result.
+    let (deployed_by, whole) = (deployment.deployed_by, lacks.is_none());
+    let traded = findings::Traded { trial: &trial, first: &first, opening, deployed_by, funding: &funding, whole };
+    report.anomalies.extend(findings::trading(&traded));
+    report.taxes = Some(findings::taxes(&traded));
+    report.traded = trial.score() >= trial::ONE_LEG;
+    report.conclusive = report.traded;
+    if !report.conclusive {
+        report.unfinished.push("no trade and no transfer went through".into());
+    }
+    try_powers(machine, input, shape, &deployment, &scene, &traded, report);
+}
+
+/// Calldata of every owner call that may open trading.
+fn owner_calls(machine: &mut Machine<'_>, scene: &Scene, shape: &CodeShape) -> Vec<Vec<u8>> {
+    let balances = BalanceSheet::read(machine, scene, None);
+    let functions = shape.functions.iter().filter(|function| !function.standard());
+    let data = |function: &Function| powers::argument_sets(scene, &balances, scene.owner).map(|filling| function.call(&filling).0);
+    let mut calls: Vec<Vec<u8>> = functions.flat_map(data).collect();
+    calls.dedup();
+    calls
+}
+
+/// Calls every function and derives its effects on holders, including those that survive renouncing ownership.
+fn try_powers(
+    machine: &mut Machine<'_>,
+    input: &CodeInput<'_>,
+    shape: &CodeShape,
+    deployment: &Deployment,
+    scene: &Scene,
+    traded: &findings::Traded<'_>,
+    report: &mut CodeReport,
+) {
+    let zeroed = deployment.deployed_by == DeployedBy::Code;
+    let before = baseline(machine, scene, zeroed);
+    let (effects, tried) = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
+    let thefts = powers::thefts(machine, &before);
+    let code_only = findings::CodeOnly { settings: zeroed, unheld: zeroed && input.owner.is_none() };
+    // A token that calls its owner on every transfer expects a contract there.
+    let holder = match holder(input) {
+        PowerHolder::Account if code_only.unheld && effects.iter().any(|effect| effect.control_transferred) => PowerHolder::Contract,
+        other => other,
+    };
+    report.anomalies.extend(findings::powers(&effects, thefts, holder, code_only));
+    report.anomalies.extend(findings::outside(traded, &report.anomalies, holder));
+    report.anomalies.extend(findings::withheld(traded, &report.anomalies, holder));
+    report.proofs = proofs::passed(traded, &before, &tried);
+    if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
+        report.anomalies.extend(findings::returns(&renounce, &left));
+    }
+    if deployment.deployed_by == DeployedBy::Snapshot {
+        let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: traded.whole, input };
+        let more = snapshot::beside(machine, deployment, &before, &effects, &asked);
+        findings::add_new(&mut report.anomalies, more);
+    }
+}
+
+/// The state before any power is used, with every slot read for it.
+fn baseline<'a>(machine: &mut Machine<'_>, scene: &'a Scene, code_only: bool) -> Baseline<'a> {
+    let mut slots = HashSet::new();
+    let balances = BalanceSheet::read(machine, scene, Some(&mut slots));
+    let ledger = slots.clone();
+    let trial = trial::trial(machine, scene, true, Some(&mut slots));
+    let owner = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(scene.token, *selector, &[]));
+    Baseline { scene, balances, trial, slots, ledger, owner, code_only }
+}

@@ -1,0 +1,277 @@
+//! Token data shared by the transaction and holder checks: creator and owner, its pools, the role of each address. Loaded once for all
+//! checks. No check is implemented here.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, own_pools::OwnPools};
+use model::data::Data;
+use model::{
+    address::Address,
+    chain::Chain,
+    rows::{ContractRow, LabelRow},
+    time::Time,
+    token::Token,
+};
+
+/// Role of an address among holders and traders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AddressRole {
+    Trader,
+    Burned,
+    Pool,
+    Router,
+    Exchange,
+    Bridge,
+    Locker,
+    /// The token contract itself.
+    Token,
+}
+
+impl AddressRole {
+    /// Spelling in responses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Trader => "holder",
+            Self::Burned => "burned",
+            Self::Pool => "pool",
+            Self::Router => "router",
+            Self::Exchange => "exchange",
+            Self::Bridge => "bridge",
+            Self::Locker => "locker",
+            Self::Token => "token",
+        }
+    }
+}
+
+/// Labels of each role, as used by people and public label lists.
+const ROLE_LABELS: &[(AddressRole, &[&str])] = &[
+    (AddressRole::Burned, &["burn", "burned", "burner", "dead", "null"]),
+    (
+        AddressRole::Pool,
+        &[
+            "liquidity_pool",
+            "liquidity-pool",
+            "liquidity pool",
+            "pool",
+            "pair",
+            "dex",
+            "amm",
+            "uniswap",
+            "sushiswap",
+            "pancakeswap",
+            "balancer",
+            "bancor",
+            "curve-fi",
+            "kyberswap",
+        ],
+    ),
+    (AddressRole::Router, &["router", "aggregator", "0x-protocol", "1inch", "paraswap"]),
+    (
+        AddressRole::Exchange,
+        &[
+            "exchange",
+            "cex",
+            "ascendex",
+            "binance",
+            "bitfinex",
+            "bithumb",
+            "bitstamp",
+            "bittrex",
+            "bybit",
+            "coinbase",
+            "crypto-com",
+            "deribit",
+            "ftx",
+            "gate-io",
+            "gemini",
+            "huobi",
+            "kraken",
+            "kucoin",
+            "okex",
+            "okx",
+            "poloniex",
+            "upbit",
+        ],
+    ),
+    (AddressRole::Bridge, &["bridge", "celer-network", "hop-protocol", "multichain", "synapse", "wormhole"]),
+    (AddressRole::Locker, &["locker", "lock", "team-finance", "unicrypt", "pinklock", "vesting"]),
+];
+
+/// Markdown table of the labels of each role.
+pub fn labels_table() -> String {
+    let listed = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let mut text = "| counts as | labels |\n|---|---|\n".to_owned();
+    for (role, words) in ROLE_LABELS {
+        text.push_str(&format!("| {} | {} |\n", role.word(), listed(words)));
+    }
+    text.push_str(&format!("| scam | {} |\n", listed(SCAM_LABELS)));
+    text
+}
+
+/// Labels that mark an address as a scam.
+const SCAM_LABELS: &[&str] = &["scam", "phish", "phishing", "phish-hack", "exploit", "honeypot", "rug_pull", "rug-pull"];
+
+/// Labels of venue operators and token issuers: beside one of them, a scam label is as likely to be about an attack on the address, or a
+/// mistake.
+const TRUSTED_LABELS: &[&str] =
+    &["token", "tokens", "token-contract", "token contract", "erc20", "erc-20", "stablecoin", "issuer", "wrapped", "defi"];
+
+/// A scam report about an address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScamReport {
+    /// Continuation of "the address is": the designation, its source and table.
+    pub how: String,
+    /// Whether no other label contradicts it.
+    pub decisive: bool,
+    /// Supporting rows of the dataset, then contradicting ones.
+    pub rows: Vec<EvidenceRow>,
+}
+
+/// The dataset's scam report about an address, if any. A row of `scams` is decisive; a label is, unless the address also has a venue's or
+/// an issuer's label.
+pub fn scam_report(dataset: &dyn Data, address: &Address) -> Option<ScamReport> {
+    let row = |table, note: String| EvidenceRow { note: Some(note), ..EvidenceRow::of(table, *address) };
+    if let Some(scam) = dataset.scams().first(address) {
+        let kind = scam.scam_type.map_or_else(String::new, |kind| format!(" ({kind})"));
+        let source = scam.source.unwrap_or_else(|| "nobody named".to_owned());
+        let note = joined([scam.name.as_deref(), Some(&source)]);
+        return Some(ScamReport {
+            how: format!("a known scam{kind}, reported by {source} (scams)"),
+            decisive: true,
+            rows: vec![row("scams", note)],
+        });
+    }
+    let labels = dataset.labels_of(address);
+    let scam = |row: &LabelRow| named(row, SCAM_LABELS);
+    let label = labels.iter().find(|row| scam(row))?;
+    let others: Vec<&LabelRow> = labels.iter().filter(|row| !scam(row) && trusted(row)).collect();
+    let told =
+        |row: &LabelRow| joined([Some(&*row.label), row.name.as_deref(), row.chain.as_ref().map(Chain::as_str), row.source.as_deref()]);
+    let beside = match others.as_slice() {
+        [] => String::new(),
+        others => {
+            let words: Vec<&str> = others.iter().map(|row| row.label.as_str()).collect();
+            format!("; it is labelled {} as well, so this decides nothing", words.join(" and "))
+        }
+    };
+    let source = label.source.as_deref().map_or_else(String::new, |source| format!(" by {source}"));
+    let name = label.name.as_deref().map_or_else(String::new, |name| format!(", “{name}”"));
+    let how = format!("labelled {}{source} (labels{name}){beside}", label.label);
+    let rows = labels.iter().filter(|row| scam(row)).chain(others.iter().copied());
+    let rows = rows.take(EVIDENCE_ROWS_MAX).map(|label| row("labels", told(label))).collect();
+    Some(ScamReport { how, decisive: others.is_empty(), rows })
+}
+
+fn named(row: &LabelRow, words: &[&str]) -> bool {
+    words.iter().any(|word| row.label.eq_ignore_ascii_case(word))
+}
+
+fn trusted(row: &LabelRow) -> bool {
+    let venue = |(role, words): &(AddressRole, &[&str])| {
+        // Anybody may create a pool or a locker; a DEX has an operator.
+        let runs = matches!(role, AddressRole::Exchange | AddressRole::Bridge | AddressRole::Router)
+            || *role == AddressRole::Pool && !row.label.contains("pool");
+        runs && !row.label.eq_ignore_ascii_case("pair") && named(row, words)
+    };
+    named(row, TRUSTED_LABELS) || ROLE_LABELS.iter().any(venue)
+}
+
+fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// A token and the data around it.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    pub dataset: &'a dyn Data,
+    pub token: &'a Token,
+    pub address: Address,
+    /// Its row of `contracts`, if any.
+    pub contract: Option<ContractRow>,
+    pub creator: Option<Address>,
+    pub owner: Option<Address>,
+    /// Pools that trade it: those large enough to be informative first, each group by descending liquidity.
+    pub pools: Vec<Address>,
+    /// Number of informative pools; the others are too small.
+    pub informative: usize,
+    /// Pools with the token as the quote side.
+    pub quoted: HashSet<Address>,
+    roles: HashMap<Address, AddressRole>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn new(dataset: &'a dyn Data, token: &'a Token) -> Self {
+        let address = token.row.token_address;
+        let OwnPools { own: pools, informative, quoted } = OwnPools::new(dataset, &address);
+        let mut roles: HashMap<Address, AddressRole> = dataset.pools_of(&address).map(|pool| (pool.address, AddressRole::Pool)).collect();
+        roles.insert(address, AddressRole::Token);
+        roles.extend(dataset.dexes().iter().filter_map(|dex| Some((dex.router?, AddressRole::Router))));
+        let contract = dataset.contracts().first(&address);
+        let (creator, owner) = contract.as_ref().map_or((None, None), |row| (row.creator, row.owner));
+        Self { dataset, token, address, contract, creator, owner, pools, informative, quoted, roles }
+    }
+
+    /// Addresses whose role does not depend on labels.
+    pub fn named(&self) -> impl Iterator<Item = Address> {
+        self.roles.keys().copied()
+    }
+
+    pub fn role(&self, address: &Address) -> AddressRole {
+        if let Some(role) = self.roles.get(address) {
+            return *role;
+        }
+        if address.is_burn_address() {
+            return AddressRole::Burned;
+        }
+        let labels = self.dataset.labels_of(address);
+        ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
+    }
+
+    /// Missing input of the liquidity checks if the token has no pool of its own.
+    pub fn no_pool(&self) -> NeededInput {
+        if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
+    }
+
+    /// Whether the address is the creator or the owner.
+    pub fn insider(&self, address: &Address) -> bool {
+        Some(*address) == self.creator || Some(*address) == self.owner
+    }
+
+    /// Sender of the address's first funding.
+    pub fn funder(&self, address: &Address) -> Option<Address> {
+        self.dataset.funders_of(address).first().map(|row| row.from_address)
+    }
+
+    /// Smallest units per whole token; `None` if the decimals are unknown.
+    pub fn unit(&self) -> Option<f64> {
+        self.token.row.decimals.filter(|digits| (0..=77).contains(digits)).map(|digits| 10_f64.powi(digits as i32))
+    }
+
+    /// In whole tokens, as given by the dataset.
+    pub fn total_supply(&self) -> Option<f64> {
+        self.token.row.total_supply.filter(|supply| supply.is_finite() && *supply > 0.0)
+    }
+
+    pub fn listed(&self) -> bool {
+        self.token.row.listed == Some(true)
+    }
+
+    /// Latest time in the dataset's data on the token, from which the remaining term of a lock is counted. `transfer` is the time of its
+    /// last transfer.
+    pub fn as_of(&self, transfer: Option<Time>) -> Option<Time> {
+        let counts = self.dataset.holder_counts_of(&self.address).last().map(|row| row.date.start());
+        let close = self.dataset.latest_close(&self.address).map(|(time, _)| time);
+        counts.max(close).max(transfer)
+    }
+
+    /// Display role of an address: creator, owner, or its first label.
+    pub fn title(&self, address: &Address) -> Option<String> {
+        if Some(*address) == self.creator {
+            return Some("creator".to_owned());
+        }
+        if Some(*address) == self.owner {
+            return Some("owner".to_owned());
+        }
+        self.dataset.labels_of(address).first().map(|row| row.label.clone())
+    }
+}

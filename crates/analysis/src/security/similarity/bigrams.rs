@@ -1,0 +1,388 @@
+//! Classifier of contracts by opcode bigrams (pairs of consecutive instructions): known scams against listed tokens. Trained on the
+//! dataset's codes and trusted according to its cross-validated accuracy. Scams of one kind are seldom copied exactly, but they are built
+//! from the same parts. Similarity search is the index's task.
+
+use std::collections::{BTreeMap, HashMap};
+
+use revm::bytecode::OpCode;
+
+use super::{
+    CodeOrigin, Signature, agreeing,
+    margin::{LinearSvm, Sample, Sparse},
+    normal::{DUP, PUSH, SWAP, normalise},
+};
+use model::error::Result;
+
+/// Maximum number of training codes per group.
+const EXAMPLES_MAX: usize = 600;
+/// Minimum number of scam families, and of listed tokens, for training.
+const FAMILIES_MIN: usize = 10;
+const LISTED_MIN: usize = 20;
+/// Of 128 hashes: two codes that agree in at least this many are of one family and are never split between training and validation.
+const FAMILY_HASHES: usize = 90;
+const FOLDS: usize = 8;
+/// Minimum number of codes that must contain a pair for it to count.
+const CODES_MIN: u32 = 3;
+/// Maximum strength: the mix of instructions does not show any behaviour, so alone it never makes a token a high risk.
+const HINT: f64 = 0.75;
+/// Total cost of mistakes, in multiples of the number of codes.
+const COST: f64 = 0.25;
+/// Minimum divisor of a sample's weight, so that a group's few codes of one era do not outweigh the many of another.
+const ERA_MIN: f64 = 3.0;
+/// Cross-validated area under the ROC curve at which the classifier begins to count, and at which it counts fully.
+const TRUST: (f64, f64) = (0.6, 0.8);
+/// Share of listed tokens with a decision value as high from which on the result has no strength.
+const COMMON: f64 = 0.15;
+const PAIRS_SHOWN: usize = 3;
+
+/// Compiler generation of a code. Scams are younger than listed tokens; without balancing this, the classifier would only tell the year.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Era {
+    /// The dispatcher extracts the selector by division.
+    Divided,
+    /// By shifts, from Solidity 0.5 on.
+    Shifted,
+    /// Arithmetic is checked by the compiler, from Solidity 0.8 on.
+    Checked,
+}
+
+impl Era {
+    pub fn of(code: &[u8]) -> Self {
+        read(code).1
+    }
+}
+
+/// Selectors in every ERC-20 contract's code: `transfer(address,uint256)`, `balanceOf(address)`, `totalSupply()`, each after its PUSH4.
+const TOKEN: [[u8; 5]; 3] = [[0x63, 0xa9, 0x05, 0x9c, 0xbb], [0x63, 0x70, 0xa0, 0x82, 0x31], [0x63, 0x18, 0x16, 0x0d, 0xdd]];
+/// `Panic(uint256)`.
+const PANIC: [u8; 4] = [0x4e, 0x48, 0x7b, 0x71];
+const SHR: u8 = 0x1c;
+/// Number of leading symbols that are taken for the dispatcher.
+const DISPATCH: usize = 120;
+
+/// Counts of the pairs of consecutive instructions.
+type Pairs = Vec<([u8; 2], u32)>;
+
+/// A training code.
+#[derive(Debug, Clone)]
+pub struct Example {
+    pairs: Pairs,
+    era: Era,
+    group: CodeOrigin,
+    signature: Box<Signature>,
+}
+
+impl Example {
+    /// Returns `None` if the code is no token's.
+    pub fn new(group: CodeOrigin, code: &[u8], signature: &Signature) -> Option<Self> {
+        let token = TOKEN.iter().all(|function| code.windows(function.len()).any(|bytes| bytes == function));
+        let (pairs, era) = read(code);
+        token.then(|| Self { pairs, era, group, signature: Box::new(*signature) })
+    }
+}
+
+/// Whether the code at index `place` of `of` in its group is used for training: evenly spaced sampling.
+pub fn is_example(place: usize, of: usize) -> bool {
+    place.is_multiple_of(of.div_ceil(EXAMPLES_MAX).max(1))
+}
+
+/// Result of the classifier for one code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// 0 to 1.
+    pub strength: f64,
+    /// Share of the listed tokens whose cross-validated decision value is at least as high.
+    pub share_of_listed_above: f64,
+    /// Pairs of instructions that contribute most.
+    pub pairs: Vec<String>,
+}
+
+/// The trained classifier.
+#[derive(Debug, Clone)]
+pub struct BigramClassifier {
+    terms: Terms,
+    svm: LinearSvm,
+    /// Cross-validated decision values of the listed tokens, ascending.
+    listed: Vec<f64>,
+    scams: usize,
+    /// Cross-validated area under the ROC curve: the probability that an unseen scam scores higher than an unseen listed token.
+    auc: f64,
+}
+
+impl BigramClassifier {
+    /// Trains on the examples. Returns `None` if there are too few, or if the groups cannot be separated. `step` may cancel.
+    pub fn learn(examples: &[Example], step: &dyn Fn() -> Result<()>) -> Result<Option<Self>> {
+        let examples = different(examples);
+        let families = families(&examples);
+        let of = |group| examples.iter().filter(|example| example.group == group).count();
+        let mut scam_families: Vec<usize> =
+            examples.iter().zip(&families).filter(|(example, _)| example.group == CodeOrigin::Scam).map(|(_, family)| *family).collect();
+        scam_families.sort_unstable();
+        scam_families.dedup();
+        if scam_families.len() < FAMILIES_MIN || of(CodeOrigin::Template) < LISTED_MIN {
+            return Ok(None);
+        }
+        let terms = Terms::new(&examples);
+        let vectors: Vec<Sparse> = examples.iter().map(|example| terms.vector(&example.pairs)).collect();
+        let (mut scams, mut listed) = (Vec::new(), Vec::new());
+        let mut svm = LinearSvm { weights: vec![0.0; terms.rarity.len()], offset: 0.0 };
+        for fold in 0..FOLDS {
+            step()?;
+            let unseen = |i: usize| families[i] % FOLDS == fold;
+            let part = fit(&examples, &vectors, terms.rarity.len(), &|i| !unseen(i));
+            for i in (0..examples.len()).filter(|i| unseen(*i)) {
+                let list = if examples[i].group == CodeOrigin::Scam { &mut scams } else { &mut listed };
+                list.push(part.of(&vectors[i]));
+            }
+            // The mean of all folds' rules is used, which varies less than each of them.
+            svm.offset += part.offset / FOLDS as f64;
+            svm.weights.iter_mut().zip(part.weights).for_each(|(mean, weight)| *mean += weight / FOLDS as f64);
+        }
+        let auc = auc(&scams, &listed);
+        if auc <= TRUST.0 {
+            return Ok(None);
+        }
+        listed.sort_by(f64::total_cmp);
+        Ok(Some(Self { terms, svm, listed, scams: of(CodeOrigin::Scam), auc }))
+    }
+
+    /// Number of scams and listed tokens in the training set.
+    pub fn learned_from(&self) -> (usize, usize) {
+        (self.scams, self.listed.len())
+    }
+
+    pub fn auc(&self) -> f64 {
+        self.auc
+    }
+
+    /// Returns `None` for a code without known instruction pairs.
+    pub fn judge(&self, code: &[u8]) -> Option<Judgement> {
+        let (pairs, _) = read(code);
+        let vector = self.terms.vector(&pairs);
+        if vector.is_empty() {
+            return None;
+        }
+        let share_of_listed_above = self.share_of_listed_above(self.svm.of(&vector));
+        let trust = ((self.auc - TRUST.0) / (TRUST.1 - TRUST.0)).clamp(0.0, 1.0);
+        let mut parts: Vec<(f64, u32)> = vector.iter().map(|(at, value)| (self.svm.weights[*at as usize] * value, *at)).collect();
+        parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let shown = parts.iter().filter(|(part, _)| *part > 0.0).take(PAIRS_SHOWN);
+        Some(Judgement {
+            strength: HINT * trust * (1.0 - share_of_listed_above / COMMON).max(0.0),
+            share_of_listed_above,
+            pairs: shown.map(|(_, at)| self.terms.name(*at)).collect(),
+        })
+    }
+
+    /// Share of listed tokens with a decision value of at least `sum`, linearly interpolated: decreases as `sum` rises.
+    fn share_of_listed_above(&self, sum: f64) -> f64 {
+        let count = self.listed.len() as f64;
+        let under = self.listed.partition_point(|other| *other < sum);
+        let between = match (under.checked_sub(1).map(|at| self.listed[at]), self.listed.get(under)) {
+            (Some(low), Some(high)) if *high > low => (sum - low) / (high - low),
+            _ => 0.0,
+        };
+        (count - under as f64 - between).max(0.0) / count
+    }
+}
+
+/// Pairs used as features, with their inverse document frequency.
+#[derive(Debug, Clone)]
+struct Terms {
+    places: HashMap<[u8; 2], u32>,
+    rarity: Vec<f64>,
+}
+
+impl Terms {
+    fn new(examples: &[&Example]) -> Self {
+        let mut codes: BTreeMap<[u8; 2], u32> = BTreeMap::new();
+        for (pair, _) in examples.iter().flat_map(|example| &example.pairs) {
+            *codes.entry(*pair).or_default() += 1;
+        }
+        codes.retain(|_, count| *count >= CODES_MIN);
+        let all = examples.len() as f64;
+        Self {
+            rarity: codes.values().map(|with| ((1.0 + all) / (1.0 + f64::from(*with))).ln() + 1.0).collect(),
+            places: codes.into_keys().zip(0..).collect(),
+        }
+    }
+
+    /// TF-IDF vector of unit length: for each pair, the logarithm of its count times its rarity.
+    fn vector(&self, pairs: &Pairs) -> Sparse {
+        let weigh = |(pair, count): &([u8; 2], u32)| {
+            let at = *self.places.get(pair)?;
+            Some((at, f64::from(*count).ln_1p() * self.rarity[at as usize]))
+        };
+        let vector: Sparse = pairs.iter().filter_map(weigh).collect();
+        let length = vector.iter().map(|(_, value)| value * value).sum::<f64>().sqrt();
+        vector.into_iter().map(|(at, value)| (at, value / length)).collect()
+    }
+
+    fn name(&self, place: u32) -> String {
+        let pair = self.places.iter().find(|(_, at)| **at == place).map_or([0; 2], |(pair, _)| *pair);
+        pair.map(symbol).join(" ")
+    }
+}
+
+fn symbol(symbol: u8) -> String {
+    match symbol {
+        PUSH => "PUSH".into(),
+        DUP => "DUP".into(),
+        SWAP => "SWAP".into(),
+        other => OpCode::new(other).map_or_else(|| format!("0x{other:02x}"), |opcode| opcode.as_str().to_owned()),
+    }
+}
+
+fn read(code: &[u8]) -> (Pairs, Era) {
+    let symbols = normalise(code);
+    let symbols = &symbols[..symbols.len().min(super::OPCODES_MAX)];
+    let mut counts: BTreeMap<[u8; 2], u32> = BTreeMap::new();
+    for pair in symbols.array_windows() {
+        *counts.entry(*pair).or_default() += 1;
+    }
+    let era = if code.windows(PANIC.len()).any(|bytes| bytes == PANIC) {
+        Era::Checked
+    } else if symbols.iter().take(DISPATCH).any(|symbol| *symbol == SHR) {
+        Era::Shifted
+    } else {
+        Era::Divided
+    };
+    (counts.into_iter().collect(), era)
+}
+
+/// Deduplicates identical codes within a group.
+fn different(examples: &[Example]) -> Vec<&Example> {
+    let mut different: Vec<&Example> = examples.iter().collect();
+    let key = |example: &Example| (example.group == CodeOrigin::Template, example.signature.clone());
+    different.sort_by_cached_key(|example| key(example));
+    different.dedup_by(|a, b| key(a) == key(b) && a.pairs == b.pairs);
+    different
+}
+
+/// Family of each code: that of the first earlier code with a matching signature, else a new one.
+fn families(examples: &[&Example]) -> Vec<usize> {
+    let mut firsts: Vec<&Signature> = Vec::new();
+    examples
+        .iter()
+        .map(|example| {
+            let known = firsts.iter().position(|first| agreeing(first, &example.signature) >= FAMILY_HASHES);
+            known.unwrap_or_else(|| {
+                firsts.push(&example.signature);
+                firsts.len() - 1
+            })
+        })
+        .collect()
+}
+
+/// Balances the total cost between the groups, and between the eras within a group, so that features that only tell the era do not help.
+fn fit(examples: &[&Example], vectors: &[Sparse], coordinates: usize, seen: &dyn Fn(usize) -> bool) -> LinearSvm {
+    let key = |i: usize| (examples[i].group == CodeOrigin::Scam, examples[i].era);
+    let seen: Vec<usize> = (0..examples.len()).filter(|i| seen(*i)).collect();
+    let mut peers: BTreeMap<(bool, Era), f64> = BTreeMap::new();
+    for i in &seen {
+        *peers.entry(key(*i)).or_default() += 1.0;
+    }
+    let raw = |i: usize| 1.0 / peers[&key(i)].max(ERA_MIN);
+    let sum = |scam: bool| -> f64 { seen.iter().filter(|i| key(**i).0 == scam).map(|i| raw(*i)).sum() };
+    let (scams, listed) = (sum(true), sum(false));
+    let half = COST * seen.len() as f64 / 2.0;
+    let sample = |i: usize| {
+        let wanted = key(i).0;
+        Sample { vector: &vectors[i], wanted, cost: half * raw(i) / if wanted { scams } else { listed } }
+    };
+    let samples: Vec<Sample<'_>> = seen.iter().map(|i| sample(*i)).collect();
+    LinearSvm::fit(&samples, coordinates)
+}
+
+/// Area under the ROC curve; ties count half.
+fn auc(scams: &[f64], listed: &[f64]) -> f64 {
+    let pairs = scams.iter().flat_map(|scam| listed.iter().map(move |other| scam.total_cmp(other)));
+    let right: f64 = pairs.map(|order| f64::from(order as i8 + 1) / 2.0).sum();
+    right / (scams.len() * listed.len()).max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{grams, mix as hash, signature},
+        *,
+    };
+
+    /// A token's code of random instructions, with occasional runs that only its makers write.
+    fn code(seed: u64, habit: &[u8]) -> Vec<u8> {
+        let draw = |i: u64| hash(seed.wrapping_mul(0x9e37_79b9).wrapping_add(i));
+        let mut code: Vec<u8> = TOKEN.concat();
+        for i in 0..300 {
+            match draw(i) % 16 {
+                0 => code.extend(habit),
+                other => code.push(other as u8 + 1),
+            }
+        }
+        code
+    }
+
+    const SCAMS: &[u8] = &[0x33, 0x54, 0x14];
+    const LISTED: &[u8] = &[0x42, 0x10, 0x15];
+
+    fn examples(scams: u64, listed: u64, habit: &[u8]) -> Vec<Example> {
+        let example = |group, code: Vec<u8>| Example::new(group, &code, &signature(&grams(&code))).expect("a token's code");
+        let scams = (0..scams).map(|seed| example(CodeOrigin::Scam, code(seed, habit)));
+        scams.chain((1_000..1_000 + listed).map(|seed| example(CodeOrigin::Template, code(seed, LISTED)))).collect()
+    }
+
+    fn learned(examples: &[Example]) -> Option<BigramClassifier> {
+        BigramClassifier::learn(examples, &|| Ok(())).expect("nobody gives up")
+    }
+
+    #[test]
+    fn code_like_that_of_scams_is_told_from_code_like_that_of_listed_tokens() {
+        let classifier = learned(&examples(15, 40, SCAMS)).expect("there is a difference");
+        assert_eq!((classifier.learned_from(), classifier.auc()), ((15, 40), 1.0));
+        let judge = |seed, habit| classifier.judge(&code(seed, habit)).expect("a code");
+        let (scam, honest) = (judge(5_000, SCAMS), judge(6_000, LISTED));
+        assert_eq!((scam.strength, scam.share_of_listed_above), (HINT, 0.0));
+        assert!(scam.pairs.contains(&"CALLER SLOAD".to_owned()) || scam.pairs.contains(&"SLOAD EQ".to_owned()), "{scam:?}");
+        assert!(honest.share_of_listed_above > COMMON && honest.strength == 0.0, "{honest:?}");
+        assert_eq!(classifier.judge(&[]), None);
+    }
+
+    #[test]
+    fn too_few_codes_or_no_difference_teach_nothing() {
+        for (scams, listed, habit) in [(9, 40, SCAMS), (15, 19, SCAMS), (0, 0, SCAMS), (30, 60, LISTED)] {
+            assert!(learned(&examples(scams, listed, habit)).is_none(), "{scams} {listed}");
+        }
+        // Copies of one scam count once.
+        let mut copies = examples(0, 40, SCAMS);
+        let one = examples(1, 0, SCAMS).remove(0);
+        copies.extend(std::iter::repeat_n(one, 50));
+        assert!(learned(&copies).is_none());
+    }
+
+    #[test]
+    fn the_order_of_the_codes_does_not_matter() {
+        let (mut codes, asked) = (examples(15, 40, SCAMS), code(7_000, LISTED));
+        let one = learned(&codes).and_then(|classifier| classifier.judge(&asked));
+        codes.reverse();
+        assert_eq!(one, learned(&codes).and_then(|classifier| classifier.judge(&asked)));
+    }
+
+    #[test]
+    fn the_higher_a_score_the_fewer_listed_tokens_reach_it() {
+        let classifier = BigramClassifier {
+            terms: Terms::new(&[]),
+            svm: LinearSvm { weights: Vec::new(), offset: 0.0 },
+            listed: vec![-1.0, -1.0, 0.0, 0.5],
+            scams: 0,
+            auc: 1.0,
+        };
+        let shares: Vec<f64> = (-20..=10).map(|sum| classifier.share_of_listed_above(f64::from(sum) / 10.0)).collect();
+        assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+        assert_eq!((shares[0], shares[30], classifier.share_of_listed_above(0.25)), (1.0, 0.0, 0.125));
+    }
+
+    #[test]
+    fn codes_that_are_no_tokens_are_not_learned_from() {
+        let code = [0x63, 0xa9, 0x05, 0x9c, 0xbb, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06];
+        assert!(Example::new(CodeOrigin::Scam, &code, &signature(&grams(&code))).is_none());
+    }
+}

@@ -1,0 +1,180 @@
+//! Checks of the transfers themselves: wash trading, balances that do not add up, airdrops, first digits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    CheckInput,
+    amounts::{CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
+    percent,
+};
+use crate::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, facts::AddressRole};
+use model::address::Address;
+
+const MISMATCH_MIN: f64 = 0.001;
+const MISMATCH_FULL: f64 = 0.05;
+/// Minimum strength once the mismatch counts, so that it is never negligible.
+const MISMATCH_LEAST: f64 = 0.2;
+const AMONG: &str = "transfers among these wallets";
+const WASH_MIN: f64 = 0.05;
+const WASH_FULL: f64 = 0.5;
+/// Minimum number of transfers: two friends who lend and repay are no wash traders.
+const WASH_TRANSFERS_MIN: u64 = 6;
+const AIRDROPPED_MIN: f64 = 0.5;
+const RECEIVERS_MIN: u64 = 20;
+
+/// Codes of these checks.
+pub(super) const CODES: &[AnomalyCode] =
+    &[AnomalyCode::BalanceMismatch, AnomalyCode::WashTrading, AnomalyCode::AirdropSpam, AnomalyCode::AmountDigits];
+
+pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
+    [mismatch(input), wash(input), airdropped(input), digits(input)].into_iter().flatten().collect()
+}
+
+/// Compares the replayed balances with the holder table, for the addresses that the table lists.
+fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::BalanceMismatch;
+    let holders = input.facts.dataset.holding_of(&input.facts.address, &input.facts.address);
+    if holders.is_empty() {
+        input.log.note(NeededInput::Holders, &[code]);
+        return None;
+    }
+    // Addresses with a zero balance matter too: the transfers may leave them a balance.
+    if !holders.is_whole() {
+        input.log.note(NeededInput::AllHolders, &[code]);
+        return None;
+    }
+    if !input.ledger.complete {
+        input.log.note(NeededInput::History, &[code]);
+        return None;
+    }
+    let unit = input.log.require(input.facts.unit(), NeededInput::Supply, code)?;
+    let supply = input.supply(code)?;
+    let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
+    let (mut sum, mut worst) = (0.0, 0.0);
+    for (holder, balance) in holders.rows() {
+        let Some(balance) = balance else { continue };
+        // Tokens are minted from and burned to the zero address: its balance is not replayed.
+        if holder.0 == [0; 20] {
+            continue;
+        }
+        let replayed = input.ledger.find(&holder).map_or(0.0, |wallet| wallet.balance);
+        let share = (replayed - balance * unit).abs() / supply;
+        sum += share;
+        worst = f64::max(worst, share);
+        if replays.len() < EVIDENCE_ROWS_MAX {
+            let note = Some(format!("{:.2} by the transfers", replayed / unit));
+            replays.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", holder) });
+        }
+        if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
+            rows.push(EvidenceRow { amount: Some(balance), share: Some(share), ..EvidenceRow::of("holders", holder) });
+        }
+    }
+    let sentence = format!(
+        "replayed balances differ from the holder table by {} of the supply, {} at one address (transfers, holders)",
+        percent(sum),
+        percent(worst)
+    );
+    input.log.saw(code, &*sentence);
+    input.log.prove_by(code, "balances of the holder table", replays);
+    (worst > MISMATCH_MIN).then(|| {
+        Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
+            .figure("share", sum)
+            .figure("largest", worst)
+            .rows("balances that the transfers do not add up to", rows)
+    })
+}
+
+fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::WashTrading;
+    let found = input.wash.finish();
+    if input.wash.unfinished {
+        input.log.unsure(code, "transfers: windows with too many pairs of traders were not checked");
+    }
+    input.log.saw(code, "nothing went round among the same traders (transfers)");
+    let found = found?;
+    let share = (found.volume / input.wash.volume).min(1.0);
+    let rows = among(input, &found.members);
+    input.log.prove_by(code, AMONG, rows.clone());
+    (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
+        let members = found.members.len();
+        let sentence = format!(
+            "{} of the volume goes round among {members} wallets within {} ({} transfers)",
+            percent(share),
+            found.window,
+            found.count
+        );
+        Anomaly::new(code, share / WASH_FULL, sentence)
+            .figure("share", share)
+            .figure("wallets", members as f64)
+            .figure("transfers", found.count as f64)
+            .rows(format!("{AMONG}, which come back within {}", found.window), rows)
+    })
+}
+
+/// The first transfers from one of these wallets to another.
+fn among(input: &CheckInput<'_>, members: &BTreeSet<u32>) -> Vec<EvidenceRow> {
+    let member =
+        |address: Option<Address>| address.and_then(|address| input.ledger.id_of(&address)).is_some_and(|id| members.contains(&id));
+    let mut places = Vec::new();
+    let mut place = 0;
+    for chunk in input.facts.dataset.transfers().chunks(&input.facts.address) {
+        for transfer in &chunk {
+            let passed = transfer.status != Some(0) && transfer.from_address != transfer.to_address;
+            if passed && member(transfer.from_address) && member(transfer.to_address) {
+                places.push(place);
+                if places.len() == EVIDENCE_ROWS_MAX {
+                    return input.rows(&places);
+                }
+            }
+            place += 1;
+        }
+    }
+    input.rows(&places)
+}
+
+/// Receivers of equal amounts from one sender that never sent anything.
+fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
+    let mut receivers = 0;
+    for wallet in input.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader && wallet.received > 0) {
+        receivers += 1;
+        let bought = matches!(input.ledger.wallet(wallet.first_from).role, AddressRole::Pool | AddressRole::Router | AddressRole::Exchange);
+        if wallet.received == 1 && wallet.sent == 0 && !bought {
+            *groups.entry((wallet.first_from, wallet.first_value.to_bits())).or_default() += 1;
+        }
+    }
+    let code = AnomalyCode::AirdropSpam;
+    if receivers < RECEIVERS_MIN {
+        input.log.unsure(code, format!("transfers: {receivers} receivers are too few to tell: it takes {RECEIVERS_MIN}"));
+    }
+    let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
+    let share = count as f64 / receivers as f64;
+    let amount = input.facts.unit().map(|unit| f64::from_bits(value) / unit);
+    let sender = input.ledger.wallet(sender).address;
+    let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
+    let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
+    // The sender is named only in a finding: otherwise it is one of many.
+    let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
+    let sentence = format!("{count} of {receivers} receivers got one amount from {from} and never acted (transfers)");
+    let found = input.log.measured(code, strength, sentence, "one amount to many", vec![row])?;
+    Some(found.figure("share", share).figure("receivers", receivers as f64))
+}
+
+fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::AmountDigits;
+    let Some(deviation) = input.digits.deviation() else {
+        input.log.unsure(code, format!("transfers: too few amounts to tell: it takes {COUNT_MIN}"));
+        return None;
+    };
+    let sentence = format!(
+        "the first digits of {} amounts deviate by {:.3} from organic ones (transfers); a hint only",
+        deviation.count, deviation.mean
+    );
+    input.log.saw(code, &*sentence);
+    (deviation.mean > DEVIATION_MAX && deviation.chance < CHANCE_MAX).then(|| {
+        Anomaly::new(AnomalyCode::AmountDigits, deviation.mean / (2.0 * DEVIATION_MAX), sentence)
+            .figure("transfers", deviation.count as f64)
+            .figure("meanDeviation", deviation.mean)
+            .figure("chance", deviation.chance)
+    })
+}

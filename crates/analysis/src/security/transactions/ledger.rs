@@ -1,0 +1,249 @@
+//! One pass over a token's transfers: balances, trades, mints and burns. Memory grows with the number of wallets, not of transfers. The
+//! checks interpret the aggregates.
+
+use std::collections::HashMap;
+
+use super::super::{
+    facts::{AddressRole, Facts},
+    pool_story::Moment,
+};
+use model::{
+    address::Address,
+    rows::TransferRow,
+    time::{DAY_MS, Time},
+};
+
+/// Maximum number of distinct wallets; all further ones share one entry.
+pub(super) const WALLETS_MAX: usize = 4_000_000;
+/// A transfer of at least this fraction of a pool's balance is a removal of liquidity: no trade against a constant-product pool yields that
+/// much.
+const EMPTYING: f64 = 0.9;
+/// Minimum balance of a pool, as a fraction of its peak, for its emptying to matter.
+const WORTH_PULLING: f64 = 0.01;
+
+/// An address as seen in the transfers. Amounts are in smallest units.
+#[derive(Debug, Clone)]
+pub(super) struct Wallet {
+    pub(super) address: Address,
+    pub(super) role: AddressRole,
+    /// Whether it is a pool in which the token is the quote side.
+    pub(super) quoted: bool,
+    pub(super) insider: bool,
+    pub(super) balance: f64,
+    pub(super) peak: f64,
+    pub(super) received: u32,
+    pub(super) sent: u32,
+    /// Sender and value of the first transfer it received.
+    pub(super) first_from: u32,
+    pub(super) first_value: f64,
+    pub(super) bought: f64,
+    pub(super) sold: f64,
+}
+
+/// A transfer, successful or failed, with its ends as indices into `wallets`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Move {
+    /// Row number among the token's transfers.
+    pub(super) row: usize,
+    pub(super) time: Option<Time>,
+    pub(super) block: Option<i64>,
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) value: f64,
+    pub(super) failed: bool,
+    pub(super) kind: TransferKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TransferKind {
+    Mint,
+    Burn,
+    Buy,
+    Sell,
+    /// Liquidity added or removed, and transfers among pools and routers.
+    Venue,
+    Transfer,
+}
+
+/// A removal of liquidity by one transfer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Emptied {
+    pub(super) share: f64,
+    pub(super) row: usize,
+    pub(super) at: Option<Moment>,
+    pub(super) value: f64,
+    /// Amount added to pools within a day afterwards.
+    pub(super) put_back: f64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct TransferLedger {
+    pub(super) wallets: Vec<Wallet>,
+    ids: HashMap<Address, u32>,
+    pub(super) transfers: u64,
+    /// Whether the history begins with a mint, so that balances can be replayed.
+    pub(super) complete: bool,
+    /// Whether any row has a success status.
+    pub(super) statuses: bool,
+    pub(super) minted: f64,
+    pub(super) burned: f64,
+    pub(super) launch: Option<Moment>,
+    pub(super) last: Option<Time>,
+    pub(super) worst_emptied: Option<Emptied>,
+    pub(super) overflowed: bool,
+}
+
+impl TransferLedger {
+    pub(super) fn new(launch: Option<Moment>) -> Self {
+        Self { launch, ..Self::default() }
+    }
+
+    fn id(&mut self, address: Address, facts: &Facts<'_>) -> u32 {
+        if let Some(id) = self.ids.get(&address) {
+            return *id;
+        }
+        let full = self.wallets.len() >= WALLETS_MAX;
+        if full {
+            self.overflowed = true;
+            return WALLETS_MAX as u32 - 1;
+        }
+        let id = self.wallets.len() as u32;
+        self.wallets.push(Wallet {
+            address,
+            role: facts.role(&address),
+            quoted: facts.quoted.contains(&address),
+            insider: facts.insider(&address),
+            balance: 0.0,
+            peak: 0.0,
+            received: 0,
+            sent: 0,
+            first_from: u32::MAX,
+            first_value: 0.0,
+            bought: 0.0,
+            sold: 0.0,
+        });
+        self.ids.insert(address, id);
+        id
+    }
+
+    pub(super) fn wallet(&self, id: u32) -> &Wallet {
+        &self.wallets[id as usize]
+    }
+
+    pub(super) fn find(&self, address: &Address) -> Option<&Wallet> {
+        self.ids.get(address).map(|id| self.wallet(*id))
+    }
+
+    pub(super) fn id_of(&self, address: &Address) -> Option<u32> {
+        self.ids.get(address).copied()
+    }
+
+    /// Processes the next transfer; returns `None` if its ends or its amount are unknown.
+    pub(super) fn add(
+        &mut self,
+        row: usize,
+        transfer: &TransferRow,
+        facts: &Facts<'_>,
+        liquidity_block: impl Fn(i64) -> bool,
+    ) -> Option<Move> {
+        let (from, to, value) = (transfer.from_address?, transfer.to_address?, transfer.value?.0);
+        self.statuses |= transfer.status.is_some();
+        let failed = transfer.status == Some(0);
+        self.last = self.last.max(transfer.timestamp);
+        let mint = from == Address::ZERO;
+        if self.transfers == 0 {
+            self.complete = mint;
+        }
+        self.transfers += 1;
+        let (from, to) = (self.id(from, facts), self.id(to, facts));
+        let liquidity = transfer.block_number.is_some_and(liquidity_block);
+        let mut movement = Move {
+            row,
+            time: transfer.timestamp,
+            block: transfer.block_number,
+            from,
+            to,
+            value,
+            failed,
+            kind: if mint { TransferKind::Mint } else { TransferKind::Transfer },
+        };
+        if !mint {
+            movement.kind = self.kind(&movement, liquidity);
+        }
+        if !failed {
+            self.book(&movement);
+        }
+        Some(movement)
+    }
+
+    fn kind(&mut self, movement: &Move, liquidity: bool) -> TransferKind {
+        let (from, to) = (self.wallet(movement.from), self.wallet(movement.to));
+        let venue = |role: AddressRole| matches!(role, AddressRole::Pool | AddressRole::Router);
+        match (venue(from.role), venue(to.role)) {
+            (true, true) => TransferKind::Venue,
+            // Transfers to and from a pool with the token as the quote side pay for the other token.
+            _ if from.quoted || to.quoted => TransferKind::Venue,
+            (true, false) => {
+                let emptying = from.role == AddressRole::Pool && from.balance > 0.0 && movement.value >= EMPTYING * from.balance;
+                if emptying && !movement.failed && from.balance >= WORTH_PULLING * from.peak {
+                    self.emptied(movement, (movement.value / from.balance).min(1.0));
+                }
+                if emptying || liquidity { TransferKind::Venue } else { TransferKind::Buy }
+            }
+            (false, true) => {
+                // The first transfer into a pool, or into an empty pool, is liquidity.
+                let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= movement.value * 1e-6);
+                if opening || liquidity { TransferKind::Venue } else { TransferKind::Sell }
+            }
+            (false, false) if to.role == AddressRole::Burned => TransferKind::Burn,
+            (false, false) => TransferKind::Transfer,
+        }
+    }
+
+    fn emptied(&mut self, movement: &Move, share: f64) {
+        if self.worst_emptied.is_none_or(|worst| share > worst.share) {
+            let at = movement.time.map(|time| Moment { time, block: movement.block });
+            self.worst_emptied = Some(Emptied { share, row: movement.row, at, value: movement.value, put_back: 0.0 });
+        }
+    }
+
+    /// Books a successful transfer.
+    fn book(&mut self, movement: &Move) {
+        let to = self.wallet(movement.to);
+        let into_pool = to.role == AddressRole::Pool && !to.quoted && movement.kind != TransferKind::Sell;
+        if into_pool && let Some(time) = movement.time {
+            self.launch.get_or_insert(Moment { time, block: movement.block });
+            if let Some(emptied) = &mut self.worst_emptied
+                && emptied.at.is_some_and(|at| time.0 - at.time.0 <= DAY_MS)
+            {
+                emptied.put_back += movement.value;
+            }
+        }
+        match movement.kind {
+            TransferKind::Mint => self.minted += movement.value,
+            TransferKind::Burn => self.burned += movement.value,
+            _ => {}
+        }
+        let from = &mut self.wallets[movement.from as usize];
+        from.sent = from.sent.saturating_add(1);
+        if movement.kind != TransferKind::Mint {
+            from.balance -= movement.value;
+        }
+        from.sold += if movement.kind == TransferKind::Sell { movement.value } else { 0.0 };
+        let to = &mut self.wallets[movement.to as usize];
+        if to.received == 0 {
+            (to.first_from, to.first_value) = (movement.from, movement.value);
+        }
+        to.received = to.received.saturating_add(1);
+        to.balance += movement.value;
+        to.peak = to.peak.max(to.balance);
+        to.bought += if movement.kind == TransferKind::Buy { movement.value } else { 0.0 };
+    }
+
+    /// Supply in smallest units: the dataset's figure, else mints minus burns.
+    pub(super) fn supply(&self, facts: &Facts<'_>) -> Option<f64> {
+        let given = facts.total_supply().zip(facts.unit()).map(|(supply, unit)| supply * unit);
+        let replayed = self.complete.then_some(self.minted - self.burned);
+        given.or(replayed).filter(|supply| supply.is_finite() && *supply > 0.0)
+    }
+}

@@ -1,0 +1,170 @@
+//! Eligible yield pools, prepared once per generation: single-asset pools with usable figures, by token and chain.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use super::{
+    curve::{Dilution, YieldCurve},
+    risk::{APPROVAL_GAS, Category, RiskTraits},
+};
+use model::data::Data;
+use model::{
+    address::Address,
+    chain::Chain,
+    rows::{GasRow, YieldRow},
+    yield_rows::NATIVE,
+};
+
+/// A single-asset pool. Values are in USD, rates are fractions a year.
+#[derive(Debug, Clone)]
+pub struct YieldPool {
+    pub id: String,
+    pub protocol: String,
+    pub chain: Chain,
+    pub token: Address,
+    /// Symbol of its asset according to the pool.
+    pub symbol: Option<String>,
+    pub meta: Option<String>,
+    pub tvl: f64,
+    /// Quoted yield before any deposit, in percent a year.
+    pub quoted: f64,
+    pub curve: YieldCurve,
+    pub score: f64,
+    pub outlier: bool,
+    /// Gas of the approval and of the deposit in USD; `None` if the chain's gas price is unknown.
+    pub gas: Option<[f64; 2]>,
+    /// Index of its protocol within `Pools`; `chain_number`: of its chain.
+    pub protocol_number: u32,
+    pub chain_number: u32,
+}
+
+impl YieldPool {
+    /// Gas cost of a deposit in USD; 0 if unknown.
+    pub fn fee(&self) -> f64 {
+        self.gas.map_or(0.0, |[approval, deposit]| approval + deposit)
+    }
+}
+
+/// The yield pools of a dataset.
+#[derive(Debug, Default)]
+pub struct Pools {
+    /// Sorted by token, chain, id.
+    pub pools: Vec<YieldPool>,
+    index: HashMap<(Address, Chain), Range<usize>>,
+    chains: HashSet<Chain>,
+    /// Number of distinct protocols and chains.
+    pub protocols: usize,
+    pub chain_count: usize,
+}
+
+/// Returns the number of `name`, assigning the next one if it is new.
+fn numbered(numbers: &mut HashMap<String, u32>, name: &str) -> u32 {
+    if let Some(number) = numbers.get(name) {
+        return *number;
+    }
+    let number = numbers.len() as u32;
+    numbers.insert(name.to_owned(), number);
+    number
+}
+
+impl Pools {
+    pub fn new(dataset: &dyn Data) -> Self {
+        Self::from_rows(dataset.yields(), |chain| dataset.gas_of(chain).and_then(GasRow::usd))
+    }
+
+    /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain.
+    pub fn from_rows(rows: &[YieldRow], gas: impl Fn(&Chain) -> Option<f64>) -> Self {
+        let chains: HashSet<Chain> = rows.iter().filter_map(|row| row.chain.clone()).collect();
+        let gas: HashMap<&Chain, f64> = chains.iter().filter_map(|chain| Some((chain, gas(chain)?))).collect();
+        let pools = rows.iter().filter_map(|row| {
+            let chain = row.chain.as_ref()?;
+            pool(row, chain, gas.get(chain).copied())
+        });
+        let mut pools = Self::of(pools);
+        pools.chains = chains;
+        pools
+    }
+
+    /// Builds the index. No two pools may share an id.
+    pub fn of(pools: impl Iterator<Item = YieldPool>) -> Self {
+        let mut pools: Vec<YieldPool> = pools.collect();
+        pools.sort_by(|a, b| a.token.cmp(&b.token).then_with(|| a.chain.cmp(&b.chain)).then_with(|| a.id.cmp(&b.id)));
+        let (mut protocols, mut chain_numbers) = (HashMap::new(), HashMap::new());
+        for pool in &mut pools {
+            pool.protocol_number = numbered(&mut protocols, &pool.protocol);
+            pool.chain_number = numbered(&mut chain_numbers, pool.chain.as_str());
+        }
+        let mut index = HashMap::new();
+        let mut start = 0;
+        for end in 1..=pools.len() {
+            let same = pools.get(end).is_some_and(|pool| pool.token == pools[start].token && pool.chain == pools[start].chain);
+            if !same {
+                index.insert((pools[start].token, pools[start].chain.clone()), start..end);
+                start = end;
+            }
+        }
+        let chains = pools.iter().map(|pool| pool.chain.clone()).collect();
+        Self { pools, index, chains, protocols: protocols.len(), chain_count: chain_numbers.len() }
+    }
+
+    /// Index range of the token's pools on the chain. A chain's native coin has two addresses; if one has no pools, the other's are
+    /// returned.
+    pub fn on(&self, token: Address, chain: &Chain) -> Range<usize> {
+        let of = |token: Address| self.index.get(&(token, chain.clone())).cloned();
+        let twin = || NATIVE.contains(&token).then(|| NATIVE.into_iter().find(|other| *other != token)).flatten().and_then(of);
+        of(token).or_else(twin).unwrap_or(0..0)
+    }
+
+    /// Whether any row of the table is on the chain.
+    pub fn knows(&self, chain: &Chain) -> bool {
+        self.chains.contains(chain)
+    }
+}
+
+fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
+    if row.unusable().is_some() {
+        return None;
+    }
+    let (token, tvl, (base, reward)) = (row.single()?, row.tvl?, row.parts()?);
+    if base + reward <= 0.0 {
+        return None;
+    }
+    let category = Category::of(row.category.as_deref());
+    let dilution = match category {
+        Category::Lending => Dilution::Squared,
+        Category::Vault | Category::Dex => Dilution::Shared,
+        Category::Staking | Category::Rwa => Dilution::None,
+    };
+    // For lending, tvl is supply minus debt, but the yield is shared by the whole supply.
+    let size = match row.total_supply_usd {
+        Some(supply) if category == Category::Lending && supply >= tvl => supply,
+        _ => tvl,
+    };
+    let traits = RiskTraits {
+        category,
+        tvl,
+        count: row.count.unwrap_or(0).max(0) as f64,
+        sigma: row.sigma,
+        rewards: reward / (base + reward),
+        outlier: row.outlier.unwrap_or(false),
+    };
+    let usd = |gas_units: f64| gas.map(|usd| gas_units / 1e5 * usd);
+    Some(YieldPool {
+        id: row.pool.clone(),
+        protocol: row.protocol.clone().unwrap_or_default(),
+        chain: chain.clone(),
+        token,
+        symbol: row.symbol.clone(),
+        meta: row.pool_meta.clone(),
+        tvl,
+        quoted: base + reward,
+        curve: YieldCurve { base: base / 100.0, reward: reward / 100.0, size, dilution },
+        score: traits.score(),
+        outlier: traits.outlier,
+        protocol_number: 0,
+        chain_number: 0,
+        gas: usd(APPROVAL_GAS).zip(usd(category.gas() - APPROVAL_GAS)).map(|(approval, deposit)| [approval, deposit]),
+    })
+}

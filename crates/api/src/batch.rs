@@ -1,0 +1,156 @@
+//! Batch requests: GET /tokens with `addresses`, and GET /security, which can stream its inferences as NDJSON, each line as soon as it is
+//! ready.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, mpsc::channel},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use hyper::{
+    Response,
+    header::{CONTENT_TYPE, HeaderValue},
+};
+use serde::Serialize;
+
+use super::{
+    call::{Answered, Call, HandlerStep},
+    format::AnswerFormat,
+    handlers::{ask, list},
+    reply::{self, Body},
+    routes::SEARCH_PARAMETERS,
+    rows::{self, RowSender},
+};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+};
+use query::{
+    deck::{Deck, cached::CachedAnswer, pending::PendingAnswer},
+    question::{
+        Question,
+        batch::{BatchPart, INSTEAD, SecurityBatchQuestion, TokenBatchQuestion},
+        parameter::{Arguments, Parameter, ParameterKind, decode, parameter},
+        request::Request,
+        search::SearchQuestion,
+        security::SecurityQuestion,
+    },
+};
+use store::export::ExportError;
+
+const NDJSON: &str = "application/x-ndjson";
+
+/// `format` of GET /security.
+pub(super) const FORMAT: Parameter = parameter(
+    "format",
+    ParameterKind::Word { words: &["json", "ndjson"], default: None },
+    "`ndjson`: a line for each token, as they are done; else as `Accept` says, else json.",
+);
+
+/// Tokens of one request analysed concurrently.
+const AT_ONCE: usize = 4;
+/// Poll interval for noticing that the client has disconnected.
+const CLIENT_CHECK: Duration = Duration::from_millis(100);
+
+/// GET /tokens: the token list, or the details of the tokens in `addresses`.
+pub(super) fn tokens(call: &Call<'_>) -> Answered {
+    let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name);
+    if call.query.split('&').any(named) {
+        let arguments = Arguments::new(SEARCH_PARAMETERS, call.path, call.query)?;
+        if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
+            return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
+        }
+        // Refused instead of ignored: an ignored filter would make the answer look filtered.
+        let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
+        if let Some(other) = SEARCH_PARAMETERS.iter().find(|other| of_the_list(other.name) && arguments.is_chosen(other.name)) {
+            let detail = format!("`{}` is for the list, and `addresses` names the tokens themselves: leave one of them out.", other.name);
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        ask::<TokenBatchQuestion>(&Call { parameters: TokenBatchQuestion::PARAMETERS, ..*call })
+    } else {
+        list::<SearchQuestion>(&Call { parameters: SEARCH_PARAMETERS, ..*call })
+    }
+}
+
+/// GET /security: one JSON answer, or an NDJSON line per token.
+pub(super) fn security(call: &Call<'_>) -> Answered {
+    let arguments = call.arguments()?;
+    let lines = AnswerFormat::negotiated(&arguments, call.headers)?.word == "ndjson";
+    if !lines {
+        return ask::<SecurityBatchQuestion>(call);
+    }
+    let question = SecurityBatchQuestion::parse(&arguments)?;
+    let api = call.api;
+    api.deck.ready::<SecurityBatchQuestion>()?;
+    let body = if call.head {
+        Body::Whole(Bytes::new())
+    } else {
+        let deck = Arc::clone(&api.deck);
+        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| ask_each(&deck, &question, sender))?)
+    };
+    let mut reply = Response::new(body);
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
+    reply::vary(&mut reply);
+    Ok(HandlerStep::Now(reply))
+}
+
+/// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
+/// request names it.
+fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSender) -> std::result::Result<(), ExportError> {
+    let mut times: HashMap<Address, usize> = HashMap::new();
+    let mut left: Vec<Address> = Vec::new();
+    for address in &question.addresses {
+        let count = times.entry(*address).or_default();
+        *count += 1;
+        if *count == 1 {
+            left.push(*address);
+        }
+    }
+    let mut left = left.into_iter();
+    let (answered, answers) = channel();
+    let mut asked: HashMap<Address, PendingAnswer<_>> = HashMap::new();
+    loop {
+        while asked.len() < AT_ONCE
+            && let Some(contract_address) = left.next()
+        {
+            let answered = answered.clone();
+            let wake = move || answered.send(contract_address).unwrap_or_default();
+            asked.insert(contract_address, deck.ask(SecurityQuestion { contract_address, explain: question.explain }, wake));
+        }
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let Ok(address) = answers.recv_timeout(CLIENT_CHECK) else {
+            // Returning drops the pending answers, which cancels them.
+            if sender.is_closed() {
+                return Err(ExportError::Stopped);
+            }
+            continue;
+        };
+        let Some(outcome) = asked.remove(&address).and_then(|mut pending| pending.poll_now()) else { continue };
+        let line = line(address, outcome).ok_or(ExportError::Stopped)?;
+        for _ in 0..times.get(&address).copied().unwrap_or(1) {
+            sender.data(line.clone()).map_err(|_| ExportError::Stopped)?;
+        }
+    }
+}
+
+/// Returns a token's NDJSON line; `None` if the answer was cancelled.
+fn line(token_address: Address, outcome: Result<Arc<CachedAnswer<<SecurityQuestion as Question>::Answer>>>) -> Option<Bytes> {
+    /// Same JSON shape as `TokenSecurity`.
+    #[derive(Serialize)]
+    struct Line<'a, A> {
+        token_address: Address,
+        #[serde(flatten)]
+        inference: &'a A,
+    }
+    let part = BatchPart::of(token_address, outcome).ok()?;
+    let mut text = match &part {
+        BatchPart::Answer(cached) => serde_json::to_vec(&Line { token_address, inference: &cached.answer }),
+        BatchPart::Refused(refused) => serde_json::to_vec(refused),
+    }
+    .ok()?;
+    text.push(b'\n');
+    Some(text.into())
+}

@@ -1,0 +1,67 @@
+//! The types between service and handlers: the request as a handler sees it, and its immediate or deferred reply. No decisions.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use hyper::HeaderMap;
+use tokio::sync::watch;
+
+use super::{
+    Api,
+    reply::{IfNoneMatch, Reply},
+};
+use model::error::Result;
+use query::question::parameter::{Arguments, Parameter};
+
+/// A request as a handler sees it.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub api: &'a Arc<Api>,
+    pub parameters: &'static [Parameter],
+    /// The route's path parameters with their values, still percent-encoded.
+    pub path: &'a [(&'a str, &'a str)],
+    pub query: &'a str,
+    /// Path and query, unparsed.
+    pub target: &'a str,
+    /// `None` for calls made without a server.
+    pub headers: Option<&'a HeaderMap>,
+    pub if_none_match: IfNoneMatch<'a>,
+    /// Whether only the headers are needed (HEAD).
+    pub head: bool,
+}
+
+impl<'a> Call<'a> {
+    /// Parses path and query, checked against the endpoint's parameters.
+    pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
+        Arguments::new(self.parameters, self.path, self.query)
+    }
+}
+
+/// A deferred reply.
+pub(super) type Awaited = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
+
+/// An immediate or a deferred reply.
+pub(super) enum HandlerStep {
+    Now(Reply),
+    Later(Awaited),
+}
+
+impl HandlerStep {
+    pub(super) fn later(reply: impl Future<Output = Result<Reply>> + Send + 'static) -> Self {
+        Self::Later(Box::pin(reply))
+    }
+
+    pub(super) async fn resolve(self) -> Result<Reply> {
+        match self {
+            Self::Now(reply) => Ok(reply),
+            Self::Later(reply) => reply.await,
+        }
+    }
+}
+
+pub(super) type Answered = Result<HandlerStep>;
+
+/// Completes once the server stops.
+pub(super) async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // A dropped sender counts as a stop too.
+    stopping.wait_for(|stopping| *stopping).await.ok();
+}

@@ -1,0 +1,238 @@
+//! The event log behind GET /events: one numbered sequence whose latest events are kept for clients that reconnect. `stream` sends them to
+//! one client.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use tokio::sync::{
+    broadcast::{Receiver, error::RecvError},
+    watch,
+};
+
+use super::{Api, datasets::Stale, routes::Shape};
+use query::{
+    deck::DeckEvent,
+    jobs::{AlertCursor, FiredAlert, Job},
+};
+use store::wall_clock::now;
+
+/// Events kept for clients that reconnect.
+const EVENTS_KEPT: usize = 1_000;
+
+/// An event type.
+#[derive(Debug, Clone, Copy)]
+pub struct EventKind {
+    pub name: &'static str,
+    pub meaning: &'static str,
+    /// Schema of its data.
+    pub data: Shape,
+}
+
+/// THE table of event types, which the OpenAPI document lists.
+pub const EVENTS: &[EventKind] = &[
+    EventKind {
+        name: RELOADED,
+        meaning: "Answers come from a new generation of the data.",
+        data: SchemaGenerator::subschema_for::<Reloaded>,
+    },
+    EventKind {
+        name: FAILED,
+        meaning: "A load failed; answers still come from the generation before.",
+        data: SchemaGenerator::subschema_for::<Stale>,
+    },
+    EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },
+    EventKind { name: JOB, meaning: "A deep analysis has made progress or has ended.", data: SchemaGenerator::subschema_for::<Job> },
+    EventKind {
+        name: MISSED,
+        meaning: "Events after `Last-Event-ID` are no longer kept: fetch the resources you follow again. It has no id of its own.",
+        data: SchemaGenerator::subschema_for::<Missed>,
+    },
+];
+const RELOADED: &str = "dataset.reloaded";
+const FAILED: &str = "dataset.failed";
+const JOB: &str = "job.updated";
+const FIRED: &str = "alert.fired";
+const MISSED: &str = "events.missed";
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Reloaded {
+    /// Increases with every load.
+    generation: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Missed {
+    /// The `Last-Event-ID` that the client sent.
+    last_event_id: u64,
+    /// Id of the oldest event still kept; null if there is none.
+    oldest: Option<u64>,
+}
+
+/// The latest events by id, already encoded.
+#[derive(Debug)]
+pub(super) struct EventLog {
+    recent: Mutex<RecentEvents>,
+    newest: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct RecentEvents {
+    /// Every event with a greater id is kept.
+    complete_after: u64,
+    events: VecDeque<(u64, Bytes)>,
+}
+
+impl EventLog {
+    /// Ids start at the current time in milliseconds, so that they increase across restarts.
+    pub(super) fn new() -> Self {
+        let now = now().0.unsigned_abs();
+        Self { recent: Mutex::new(RecentEvents { complete_after: now, events: VecDeque::new() }), newest: watch::Sender::new(now) }
+    }
+
+    /// Subscribes to the newest id.
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.newest.subscribe()
+    }
+
+    /// Returns at most `limit` events after `id` and the id of the last one; a `MISSED` event comes first if earlier ones are gone.
+    pub(super) fn after(&self, id: u64, limit: usize) -> (Vec<Bytes>, u64) {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = *self.newest.borrow();
+        let (mut events, mut received) = (Vec::new(), id);
+        if id < recent.complete_after || id > newest {
+            let missed = Missed { last_event_id: id, oldest: recent.events.front().map(|(id, _)| *id) };
+            events.push(encoded(None, MISSED, &missed));
+            received = recent.complete_after;
+        }
+        let from = recent.events.partition_point(|(id, _)| *id <= received);
+        for (id, event) in recent.events.iter().skip(from).take(limit) {
+            events.push(event.clone());
+            received = *id;
+        }
+        (events, received)
+    }
+
+    fn add(&self, kind: &str, data: &impl Serialize) {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = now().0.unsigned_abs().max(*self.newest.borrow() + 1);
+        recent.events.push_back((id, encoded(Some(id), kind, data)));
+        if recent.events.len() > EVENTS_KEPT
+            && let Some((gone, _)) = recent.events.pop_front()
+        {
+            recent.complete_after = gone;
+        }
+        self.newest.send_replace(id);
+    }
+}
+
+/// Appends the deck's events to the log until deck or server is gone.
+pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
+    // First the alerts that fired right before the last shutdown.
+    let cursor = Arc::default();
+    record_alerts(&api, &cursor).await;
+    loop {
+        match events.recv().await {
+            Ok(DeckEvent::Reloaded(generation)) => api.events.add(RELOADED, &Reloaded { generation }),
+            Ok(DeckEvent::LoadFailed(_)) => {
+                if let Some(failure) = api.deck.stale() {
+                    api.events.add(FAILED, &Stale::of(failure));
+                }
+            }
+            Ok(DeckEvent::JobUpdated(id)) => {
+                let Some(jobs) = api.jobs.as_ref().map(Arc::clone) else { continue };
+                if let Ok(Ok(job)) = tokio::task::spawn_blocking(move || jobs.job(&id)).await {
+                    api.events.add(JOB, &job);
+                }
+            }
+            Ok(DeckEvent::AlertsFired) => record_alerts(&api, &cursor).await,
+            Ok(DeckEvent::Notice(_)) => {}
+            // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.
+            Err(RecvError::Lagged(_)) => {
+                record_alerts(&api, &cursor).await;
+                if let Ok(snapshot) = api.deck.snapshot() {
+                    api.events.add(RELOADED, &Reloaded { generation: snapshot.generation });
+                }
+            }
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+/// Appends the alerts that fired since the last call.
+async fn record_alerts(api: &Arc<Api>, cursor: &Arc<Mutex<AlertCursor>>) {
+    let (api, cursor) = (Arc::clone(api), Arc::clone(cursor));
+    let record = move || {
+        let Some(jobs) = &api.jobs else { return };
+        let mut cursor = cursor.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorded = jobs.deliver_fired(&mut cursor, |fired| {
+            tracing::info!("alert: {}", fired.says());
+            api.events.add(FIRED, &fired);
+        });
+        if let Err(problem) = recorded {
+            tracing::warn!("alerts that fired cannot be read: {}", problem.detail);
+        }
+    };
+    tokio::task::spawn_blocking(record).await.ok();
+}
+
+/// Encodes a server-sent event. serde_json writes no line breaks, so `data` is one line.
+fn encoded(id: Option<u64>, kind: &str, data: &impl Serialize) -> Bytes {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
+    format!("{id}event: {kind}\ndata: {data}\n\n").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generations(events: &[Bytes]) -> Vec<String> {
+        let text = |event: &Bytes| String::from_utf8_lossy(event).into_owned();
+        events
+            .iter()
+            .map(|event| text(event).lines().filter(|line| !line.starts_with("id: ") && !line.is_empty()).collect::<Vec<_>>().join(" "))
+            .collect()
+    }
+
+    #[test]
+    fn a_client_that_reconnects_gets_the_events_it_missed_in_order() {
+        let log = EventLog::new();
+        let start = *log.watch().borrow();
+        assert_eq!(log.after(start, 10), (vec![], start));
+        for generation in 1..=3 {
+            log.add(RELOADED, &Reloaded { generation });
+        }
+        let (events, first) = log.after(start, 1);
+        assert_eq!(generations(&events), [r#"event: dataset.reloaded data: {"generation":1}"#]);
+        let (events, last) = log.after(first, 10);
+        assert_eq!(
+            generations(&events),
+            [r#"event: dataset.reloaded data: {"generation":2}"#, r#"event: dataset.reloaded data: {"generation":3}"#]
+        );
+        assert!(start < first && first < last && last == *log.watch().borrow());
+        assert_eq!(log.after(last, 10), (vec![], last));
+    }
+
+    #[test]
+    fn a_client_whose_last_event_is_unknown_gets_one_event_that_says_so() {
+        let log = EventLog::new();
+        let start = *log.watch().borrow();
+        for generation in 1..=EVENTS_KEPT as u64 {
+            log.add(RELOADED, &Reloaded { generation });
+        }
+        assert_eq!(log.after(start, 2_000).0.len(), EVENTS_KEPT, "the last {EVENTS_KEPT} are all kept");
+        log.add(RELOADED, &Reloaded { generation: 0 });
+        for unknown in [start, 0, u64::MAX] {
+            let (events, had) = log.after(unknown, 2_000);
+            assert_eq!((events.len(), had), (EVENTS_KEPT + 1, *log.watch().borrow()), "{unknown}");
+            let told = String::from_utf8_lossy(&events[0]);
+            assert!(told.starts_with(&format!("event: events.missed\ndata: {{\"last_event_id\":{unknown},\"oldest\":")), "{told}");
+            assert_eq!(log.after(had, 10), (vec![], had), "told once");
+        }
+    }
+}

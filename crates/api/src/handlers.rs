@@ -1,0 +1,233 @@
+//! The endpoint handlers: questions are answered by the deck, jobs and alerts by their store, the rest from the API's own state. No routing
+//! and no access checks.
+
+use std::sync::Arc;
+
+use hyper::header::{HeaderValue, LOCATION};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    call::{Answered, Call, HandlerStep},
+    datasets,
+    format::{AnswerFormat, REPORT_FORMATS},
+    reply::{self, IfNoneMatch, Reply},
+    routes::DEEP_ANALYSIS,
+    rows,
+};
+use model::error::{Code, Problem, Result};
+use query::{
+    deck::cached::CachedAnswer,
+    document::{self, DocumentForm},
+    jobs::{AlertBody, JobBody, Jobs, JobsWanted},
+    question::{Question, known_token, paging::Paging, parameter::PAGE, tabular::Tabular, yields::YieldQuestion},
+};
+
+/// Answers a question from the deck's cache, else on its pool.
+pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
+    // Fast path: a cached target in canonical form need not be parsed.
+    if let Ok(snapshot) = call.api.deck.ready::<Q>()
+        && let Some(cached) = call.api.deck.cached_by_key::<Q>(snapshot.generation, call.target)
+    {
+        return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
+    }
+    answer(call, Q::parse(&call.arguments()?)?)
+}
+
+/// Answers a list question in the negotiated format.
+pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
+    let arguments = call.arguments()?;
+    let format = AnswerFormat::negotiated(&arguments, call.headers)?;
+    let question = Q::parse(&arguments)?;
+    let all = !arguments.given("limit") && !arguments.given("page");
+    match format.form {
+        None => answer(call, question),
+        Some(form) => rows::stream(call, question, all, format, form),
+    }
+}
+
+fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
+    let deck = &call.api.deck;
+    let snapshot = deck.ready::<Q>()?;
+    // Refused at once: on the pool that would cost more than a cached answer.
+    if let Some(token) = question.token() {
+        known_token(&snapshot, &token)?;
+    }
+    if let Some(cached) = deck.cached_by_key::<Q>(snapshot.generation, &question.key()) {
+        return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
+    }
+    if call.if_none_match.given() {
+        // A client has this generation's entity tag only from its answer, which has not changed.
+        let etag = snapshot.etag(&question.target());
+        if call.if_none_match.lists(&etag) {
+            return Ok(HandlerStep::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
+        }
+    }
+    let any_tag = call.if_none_match.matches("");
+    let pending = deck.ask(question, || {});
+    Ok(HandlerStep::later(async move {
+        let cached = pending.await?;
+        let reply = cached_reply(&cached, IfNoneMatch::default());
+        Ok(if any_tag { reply::into_not_modified(&reply) } else { reply })
+    }))
+}
+
+/// Returns the answer with its entity tag and links, or 304 if the client's copy is current.
+fn cached_reply<A>(cached: &CachedAnswer<A>, if_none_match: IfNoneMatch<'_>) -> Reply {
+    let mut reply = reply::tagged(&cached.json, &cached.etag, if_none_match);
+    if let Some(links) = &cached.links {
+        reply::link(&mut reply, links);
+    }
+    reply
+}
+
+pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
+    let question = YieldQuestion::parse_request(&call.arguments()?, body)?;
+    call.api.deck.ready::<YieldQuestion>()?;
+    if let Some(cached) = call.api.deck.cached(&question) {
+        return Ok(HandlerStep::Now(reply::json(200, cached.json.clone())));
+    }
+    let pending = call.api.deck.ask(question, || {});
+    Ok(HandlerStep::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
+}
+
+pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
+    call.arguments()?;
+    let request = JobBody::parse(body)?;
+    with_jobs(call, move |jobs| {
+        let job = jobs.create(&request)?;
+        let mut reply = reply::rendered(202, &job)?;
+        if let Ok(location) = HeaderValue::from_str(&format!("/deep-analysis/jobs/{}", job.job_id)) {
+            reply.headers_mut().insert(LOCATION, location);
+        }
+        Ok(reply)
+    })
+}
+
+pub(super) fn list_jobs(call: &Call<'_>) -> Answered {
+    let arguments = call.arguments()?;
+    let wanted = JobsWanted {
+        filter: arguments.conditions("where")?,
+        sort: arguments.orders("sort")?,
+        only: arguments.words("only")?,
+        page: arguments.integer(PAGE.name)?,
+        limit: arguments.integer("limit")?,
+    };
+    let target = format!("{}jobs?{}", DEEP_ANALYSIS[0], call.query);
+    with_jobs(call, move |jobs| {
+        let list = jobs.select(&wanted)?;
+        let mut reply = reply::rendered(200, &list)?;
+        if let Some(links) = (Paging::Page { page: list.page, limit: list.limit, total: list.total }).links(&target) {
+            reply::link(&mut reply, &links);
+        }
+        Ok(reply)
+    })
+}
+
+pub(super) fn job(call: &Call<'_>) -> Answered {
+    let id = call.arguments()?.identifier("job_id").to_owned();
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.job(&id)?))
+}
+
+pub(super) fn terminate_job(call: &Call<'_>) -> Answered {
+    let arguments = call.arguments()?;
+    let id = arguments.identifier("job_id").to_owned();
+    if arguments.flag("purge")? {
+        return with_jobs(call, move |jobs| jobs.purge(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)));
+    }
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.terminate(&id)?))
+}
+
+pub(super) fn report(call: &Call<'_>) -> Answered {
+    let arguments = call.arguments()?;
+    let id = arguments.identifier("job_id").to_owned();
+    let word = AnswerFormat::negotiated_among(REPORT_FORMATS, &arguments, call.headers)?.word;
+    let form = DocumentForm::ALL.iter().find(|form| form.word() == word);
+    let Some(form) = form else {
+        return with_jobs(call, move |jobs| {
+            let mut reply = reply::rendered(200, &jobs.report(&id)?)?;
+            reply::vary(&mut reply);
+            Ok(reply)
+        });
+    };
+    let jobs = jobs(call)?;
+    let drawing = call
+        .api
+        .deck
+        .work(move |deck, progress| document::of_job(deck, &jobs.report(&id)?, progress).map(|document| document.write(*form)));
+    Ok(HandlerStep::later(async move {
+        let mut reply = reply::page(*form, drawing.await?);
+        reply::vary(&mut reply);
+        Ok(reply)
+    }))
+}
+
+pub(super) fn alerts(call: &Call<'_>) -> Answered {
+    let arguments = call.arguments()?;
+    let (limit, before) = (arguments.integer("limit")?, arguments.integer("before")?);
+    with_jobs(call, move |jobs| reply::rendered(200, &jobs.alerts(limit, before)?))
+}
+
+pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
+    call.arguments()?;
+    let request = AlertBody::parse(body)?;
+    let jobs = jobs(call)?;
+    // On the deck's pool, since the condition is evaluated for every token.
+    let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&request, progress).map_err(AlertBody::refused));
+    Ok(HandlerStep::later(async move { reply::rendered(201, &adding.await?) }))
+}
+
+pub(super) fn remove_alert(call: &Call<'_>) -> Answered {
+    let id = call.arguments()?.identifier("alert_id").to_owned();
+    with_jobs(call, move |jobs| jobs.remove_alert(&id).map(|()| reply::empty(hyper::StatusCode::NO_CONTENT)))
+}
+
+fn jobs(call: &Call<'_>) -> Result<Arc<Jobs>> {
+    let none = || Problem::new(Code::Busy, "Jobs cannot be kept here: the program has no state folder that it may write to.");
+    call.api.jobs.as_ref().map(Arc::clone).ok_or_else(none)
+}
+
+/// Calls `ask` off the request threads, since the jobs' store blocks on a file.
+fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 'static) -> Answered {
+    let jobs = jobs(call)?;
+    Ok(HandlerStep::later(async move {
+        let asked = tokio::task::spawn_blocking(move || ask(&jobs)).await;
+        asked.unwrap_or_else(|_| Err(Problem::new(Code::Defect, "The jobs met a defect of the program.")))
+    }))
+}
+
+pub(super) fn datasets(call: &Call<'_>) -> Answered {
+    let deck = &call.api.deck;
+    let snapshot = deck.snapshot()?;
+    Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale()))?))
+}
+
+/// Whether the server runs and has data.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Health {
+    /// `ok`, or `loading` until the first dataset is loaded.
+    status: &'static str,
+    /// The program's version.
+    version: &'static str,
+    /// Present while answers come from older data because the last load failed; GET /datasets has the reason.
+    #[serde(skip_serializing_if = "is_false")]
+    stale: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(stale: &bool) -> bool {
+    !stale
+}
+
+pub(super) fn healthz(call: &Call<'_>) -> Answered {
+    let status = if call.api.deck.complete_snapshot().is_ok() { "ok" } else { "loading" };
+    Ok(HandlerStep::Now(reply::rendered(
+        200,
+        &Health { status, version: env!("CARGO_PKG_VERSION"), stale: call.api.deck.stale().is_some() },
+    )?))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
+pub(super) fn metrics(call: &Call<'_>) -> Answered {
+    Ok(HandlerStep::Now(reply::reply(200, "text/plain; version=0.0.4; charset=utf-8", call.api.metrics.text(&call.api.deck))))
+}

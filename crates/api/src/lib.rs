@@ -1,0 +1,140 @@
+//! The HTTP API: the documented endpoints and this project's additions, answered from the deck. hyper is used here only; no market
+//! arithmetic lives here. `routes` holds the endpoint table, `guard` the checks that every request must pass.
+
+mod batch;
+mod call;
+mod coding;
+mod connection;
+mod datasets;
+mod docs;
+pub mod events;
+mod format;
+mod guard;
+mod handlers;
+pub mod keys;
+pub mod log;
+pub mod mcp;
+pub mod metrics;
+mod openapi;
+mod rate;
+mod reply;
+pub mod routes;
+mod rows;
+mod server;
+mod service;
+mod stream;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::sync::{Semaphore, watch};
+
+use self::{coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
+pub use self::{server::serve, service::answer_offline};
+use crate::keys::Keys;
+use query::{deck::Deck, jobs::Jobs};
+
+/// Settings of the API server.
+#[derive(Debug, Clone)]
+pub struct ApiOptions {
+    /// Accepted `Host` names besides loopback.
+    pub hosts: Vec<String>,
+    /// CORS: allowed origins; empty disallows all.
+    pub cors_origins: Vec<String>,
+    /// Rate limit in requests per second and key; `None`: unlimited.
+    pub rate_per_second: Option<u32>,
+    /// Maximum open connections. At the limit, a new one replaces one that has long sent no request, else the longest idle one, else waits.
+    pub connections: usize,
+    /// Maximum concurrent event streams (GET /events).
+    pub event_streams: usize,
+    /// Maximum concurrent row streams.
+    pub row_streams: usize,
+    /// Whether /docs is served.
+    pub docs: bool,
+    /// Timeout for receiving a request head.
+    pub header_time: Duration,
+    /// Timeout for receiving a request body.
+    pub body_time: Duration,
+    /// Keep-alive timeout of an idle connection.
+    pub idle_time: Duration,
+}
+
+impl Default for ApiOptions {
+    fn default() -> Self {
+        Self {
+            hosts: Vec::new(),
+            cors_origins: Vec::new(),
+            rate_per_second: None,
+            connections: 1_024,
+            event_streams: 64,
+            row_streams: 16,
+            docs: true,
+            header_time: Duration::from_secs(5),
+            body_time: Duration::from_secs(30),
+            idle_time: Duration::from_secs(75),
+        }
+    }
+}
+
+/// Components and state of the API, shared by all requests.
+#[derive(Debug)]
+pub struct Api {
+    pub deck: Arc<Deck>,
+    /// `None` without a state folder to store jobs in.
+    pub jobs: Option<Arc<Jobs>>,
+    pub keys: Arc<Keys>,
+    pub options: ApiOptions,
+    pub log: RequestLog,
+    pub metrics: Metrics,
+    rate: Option<Rate>,
+    ids: RequestIds,
+    /// Event log behind GET /events.
+    events: Arc<EventLog>,
+    /// One permit per event stream.
+    event_streams: Arc<Semaphore>,
+    /// One permit per row stream.
+    row_streams: Arc<Semaphore>,
+    coded: CodedMemo,
+    /// Whether the server is shutting down.
+    stopping: watch::Sender<bool>,
+}
+
+impl Api {
+    pub fn new(deck: Arc<Deck>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Arc<Self> {
+        Arc::new(Self {
+            deck,
+            jobs,
+            keys,
+            log: RequestLog::default(),
+            metrics: Metrics::default(),
+            rate: options.rate_per_second.map(Rate::new),
+            ids: RequestIds::new(),
+            events: Arc::new(EventLog::new()),
+            event_streams: Arc::new(Semaphore::new(options.event_streams)),
+            row_streams: Arc::new(Semaphore::new(options.row_streams)),
+            coded: CodedMemo::default(),
+            stopping: watch::Sender::new(false),
+            options,
+        })
+    }
+}
+
+/// A reply produced in process, without a server.
+#[derive(Debug)]
+pub struct OfflineReply {
+    pub status: u16,
+    /// Empty if `rows` carries the body.
+    pub body: Bytes,
+    pub rows: Option<OfflineRows>,
+}
+
+/// A row stream for blocking readers; must not be read on an async runtime's thread.
+#[derive(Debug)]
+pub struct OfflineRows(rows::RowStream);
+
+impl OfflineRows {
+    /// Returns the next chunk, `None` at the end. Errors: the stream ended before its last row.
+    pub fn next_piece(&mut self) -> std::result::Result<Option<Bytes>, String> {
+        self.0.wait().map_err(|broken| broken.to_string())
+    }
+}

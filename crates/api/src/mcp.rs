@@ -1,0 +1,228 @@
+//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint. rmcp implements the protocol, over
+//! stateless HTTP and over stdio. `tools` defines the tools and their arguments.
+
+mod tools;
+
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    HeaderMap, Request, Response,
+    header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, LINK},
+};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, Implementation, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    },
+    serve_server,
+    service::{RequestContext, ServerInitializeError},
+    transport::{
+        async_rw::AsyncRwTransport,
+        io::stdio_pipes,
+        streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager},
+    },
+};
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use self::tools::{TOOLS, Tool};
+use super::{
+    Api,
+    call::{Answered, Call, HandlerStep},
+    guard::{self, BODY_BYTES_MAX},
+    reply::{self, Body, Reply},
+    service::answer_inside,
+};
+use model::{
+    error::{Code, Problem, Result},
+    spelling::nearest,
+};
+use query::question::parameter::clip;
+
+const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person's own dataset; nothing else is looked up. \
+    `tokens` finds a token's address by its name or symbol, which the other tools take. Money is USD, APY percent, fractions are from 0 \
+    to 1. A missing value is null and never a zero. A refusal says what was expected.";
+
+/// POST /mcp.
+pub(super) fn answer(call: &Call<'_>, body: &[u8]) -> Answered {
+    let mut headers = call.headers.cloned().unwrap_or_default();
+    guard::check_origin(call.api, &headers)?;
+    // The guard has checked the host, and every answer is JSON: rmcp need not check either.
+    headers.insert(HOST, HeaderValue::from_static("localhost"));
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let (api, body) = (Arc::clone(call.api), Bytes::copy_from_slice(body));
+    Ok(HandlerStep::later(async move { exchange(api, headers, body).await }))
+}
+
+/// Answers one JSON-RPC message.
+async fn exchange(api: Arc<Api>, headers: HeaderMap, body: Bytes) -> Result<Reply> {
+    let defect = || Problem::new(Code::Defect, "The message met a defect of the program.");
+    let is_json = serde_json::from_slice::<IgnoredAny>(&body).is_ok();
+    let mut request = Request::post("/mcp").body(Full::new(body)).map_err(|_| defect())?;
+    *request.headers_mut() = headers;
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_max_request_body_bytes(BODY_BYTES_MAX)
+        .disable_allowed_hosts();
+    let tools = move || Ok(Tools { api: Arc::clone(&api), waits_for_data: false });
+    let service = StreamableHttpService::new(tools, Arc::new(NeverSessionManager::default()), config);
+    let (parts, body) = Response::into_parts(service.handle(request).await);
+    let body = body.collect().await.map_err(|_| defect())?.to_bytes();
+    let status = parts.status.as_u16();
+    if parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json") {
+        return Ok(reply::json(status, body));
+    }
+    if parts.status.is_success() {
+        return Ok(reply::empty(parts.status));
+    }
+    // rmcp refuses some messages in plain text; these become JSON-RPC errors.
+    let (status, code, says) = match (status, is_json) {
+        (415, false) => (400, ErrorCode::PARSE_ERROR, Cow::Borrowed("The body is no JSON: expected one JSON-RPC message.")),
+        (415, true) => (400, ErrorCode::INVALID_REQUEST, "The body is no message of the protocol: expected one JSON-RPC message.".into()),
+        (status, _) => (status, ErrorCode::INVALID_REQUEST, String::from_utf8_lossy(&body)),
+    };
+    reply::rendered(status, &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": says } }))
+}
+
+/// Schema of the request body of POST /mcp.
+pub(super) fn message_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "One JSON-RPC message of the Model Context Protocol.",
+        "required": ["jsonrpc", "method"],
+        "properties": {
+            "jsonrpc": { "type": "string", "enum": ["2.0"] },
+            "id": { "type": ["string", "integer"], "description": "Without it the message is a notification, which is answered 202 without a body." },
+            "method": { "type": "string", "description": "`initialize`, `ping`, `tools/list`, `tools/call` and others of the protocol." },
+            "params": { "type": "object" },
+        },
+        "examples": [{ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }],
+    })
+}
+
+/// Serves the protocol over stdio until the client disconnects. Calls before the first load wait for it.
+pub async fn serve_stdio(api: Arc<Api>) -> std::result::Result<(), String> {
+    let (read, write) = stdio_pipes();
+    serve_between(api, read, write).await
+}
+
+/// Like `serve_stdio`, over any reader and writer.
+pub async fn serve_between(
+    api: Arc<Api>,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+) -> std::result::Result<(), String> {
+    let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(BODY_BYTES_MAX);
+    let serving = match serve_server(Tools { api, waits_for_data: true }, transport).await {
+        Ok(serving) => serving,
+        // The client disconnected before its first message.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(format!("the client does not begin as the Model Context Protocol has it: {error}")),
+    };
+    serving.waiting().await.map(drop).map_err(|error| error.to_string())
+}
+
+/// The server handler of one client.
+#[derive(Debug)]
+struct Tools {
+    api: Arc<Api>,
+    /// Whether calls wait for the first load instead of failing with `loading`.
+    waits_for_data: bool,
+}
+
+impl ServerHandler for Tools {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("tokendeck", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    /// All but 2025-03-26, which requires batching, unsupported by rmcp.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> std::result::Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(Tool::described).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> std::result::Result<CallToolResponse, ErrorData> {
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name() == call.name) else {
+            let near = nearest(&call.name, TOOLS.iter().map(Tool::name)).unwrap_or_default();
+            return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", clip(&call.name)), None));
+        };
+        let answering = async {
+            self.wait_for_data().await;
+            match tool.request(&call.arguments.unwrap_or_default()) {
+                Ok(request) => answer_inside(&self.api, request.method, &request.target, &request.body).await,
+                Err(refusal) => reply::problem(&refusal, tool.path()),
+            }
+        };
+        // A panic is answered too, or the client would wait for ever.
+        let answering = AssertUnwindSafe(answering).catch_unwind();
+        let defect =
+            |_| reply::problem(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool.path());
+        tokio::select! {
+            reply = answering => Ok(tool_result(reply.unwrap_or_else(defect)).into()),
+            // Dropping the answer cancels the work.
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
+        }
+    }
+}
+
+impl Tools {
+    async fn wait_for_data(&self) {
+        let mut events = self.api.deck.listen();
+        while self.waits_for_data && self.api.deck.complete_snapshot().is_err() && self.api.deck.is_loading() {
+            // After a lag the state is compared again too.
+            if events.recv().await == Err(tokio::sync::broadcast::error::RecvError::Closed) {
+                return;
+            }
+        }
+    }
+}
+
+/// Answers up to this size are also given as structured content. Longer ones are text only, so that no server thread spends its time
+/// parsing and writing them again.
+const STRUCTURED_BYTES_MAX: usize = 256 << 10;
+
+/// Converts a reply: its bytes as text and as structured content, a refusal as a tool error. For a page of several, a second text names the
+/// others.
+fn tool_result(reply: Reply) -> CallToolResult {
+    let refused = !reply.status().is_success();
+    // A single-page list links to its first and last page too.
+    let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
+    let others = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(other_pages);
+    let body = match reply.into_body() {
+        Body::Whole(body) => body,
+        // No tool takes `format`, so none streams.
+        Body::Stream(_) | Body::Rows(_) => Bytes::new(),
+    };
+    let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
+    content.extend(others.map(ContentBlock::text));
+    let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    let structured = || serde_json::from_slice(&body).ok().filter(Value::is_object);
+    result.structured_content = (body.len() <= STRUCTURED_BYTES_MAX).then(structured).flatten();
+    result
+}
+
+/// Describes the other pages of an answer, from its `Link` header.
+fn other_pages(links: &str) -> String {
+    format!("This is a part of the answer. The other parts, as requests whose parameters are the tool's arguments: {links}")
+}

@@ -1,0 +1,206 @@
+//! The MCP tools, generated from the endpoint table: the JSON Schema of each tool's arguments, and the API request of a call.
+
+use std::sync::{Arc, LazyLock};
+
+use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    openapi,
+    routes::{ENDPOINTS, Endpoint},
+};
+use model::{
+    error::{Code, Problem, Result},
+    spelling::nearest,
+};
+use query::question::{
+    filter::{ColumnKind, FilterColumn},
+    parameter::{Parameter, ParameterKind, clip, encode},
+};
+
+/// The tools, in endpoint order.
+pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| ENDPOINTS.iter().filter(|endpoint| endpoint.tool).map(Tool::new).collect());
+
+/// A question as an MCP tool.
+#[derive(Debug)]
+pub(super) struct Tool {
+    endpoint: &'static Endpoint,
+    /// Schemas of the request body's members; empty if the endpoint reads no body.
+    body: Map<String, Value>,
+    schema: Arc<JsonObject>,
+}
+
+/// An API request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ApiRequest {
+    pub method: &'static str,
+    pub target: String,
+    pub body: Vec<u8>,
+}
+
+impl Tool {
+    fn new(endpoint: &'static Endpoint) -> Self {
+        let mut properties: JsonObject = parameters(endpoint).map(|parameter| (parameter.name.to_owned(), property(parameter))).collect();
+        let mut required: Vec<Value> =
+            parameters(endpoint).filter(|parameter| parameter.kind.is_required()).map(|parameter| parameter.name.into()).collect();
+        let mut body = Map::new();
+        if let Some(shape) = endpoint.body {
+            let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+            let schema = shape(&mut settings.for_deserialize().into_generator());
+            if let Some(Value::Object(members)) = schema.get("properties") {
+                body.clone_from(members);
+            }
+            required.extend(schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default());
+            properties.extend(body.clone());
+        }
+        let mut schema = Map::new();
+        schema.insert("type".into(), "object".into());
+        schema.insert("properties".into(), properties.into());
+        schema.insert("required".into(), required.into());
+        schema.insert("additionalProperties".into(), false.into());
+        Self { endpoint, body, schema: Arc::new(schema) }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.endpoint.name
+    }
+
+    pub(super) fn path(&self) -> &'static str {
+        self.endpoint.path
+    }
+
+    /// Returns the tool's definition for clients.
+    pub(super) fn described(&self) -> Described {
+        // Tools only read the loaded data.
+        let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+        Described::new(self.endpoint.name, self.endpoint.summary, Arc::clone(&self.schema)).with_annotations(hints)
+    }
+
+    /// Builds the API request of a call. Checks only that names are known and values fit into a request; the endpoint validates the rest.
+    pub(super) fn request(&self, arguments: &JsonObject) -> Result<ApiRequest> {
+        let mut path = self.endpoint.path.to_owned();
+        let (mut query, mut body) = (Vec::new(), Map::new());
+        for (name, value) in arguments {
+            if self.body.contains_key(name) {
+                body.insert(name.clone(), value.clone());
+                continue;
+            }
+            let parameter = parameters(self.endpoint).find(|parameter| parameter.name == name).ok_or_else(|| self.unknown(name))?;
+            let Some(text) = text(parameter, value)? else { continue };
+            if parameter.kind.in_path() {
+                path = path.replace(&format!("{{{name}}}"), &encode(&text));
+            } else {
+                query.push(format!("{name}={}", encode(&text)));
+            }
+        }
+        if let Some(left) = path.split('{').nth(1).and_then(|rest| rest.split('}').next()) {
+            return Err(missing(left));
+        }
+        let target = if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) };
+        let body = if self.endpoint.body.is_some() { Value::Object(body).to_string().into_bytes() } else { Vec::new() };
+        Ok(ApiRequest { method: self.endpoint.verb.method(), target, body })
+    }
+
+    fn unknown(&self, name: &str) -> Problem {
+        let known = || parameters(self.endpoint).map(|parameter| parameter.name).chain(self.body.keys().map(String::as_str));
+        let detail = match nearest(name, known()) {
+            Some(near) => {
+                let all: Vec<&str> = known().collect();
+                format!("`{}` is no argument of `{}`: did you mean `{near}`? It takes {}.", clip(name), self.name(), all.join(", "))
+            }
+            None => format!("`{}` is no argument of `{}`, which takes none.", clip(name), self.name()),
+        };
+        Problem::new(Code::InvalidParameter, detail)
+    }
+}
+
+/// The endpoint's parameters without `format`, since a tool answers JSON.
+fn parameters(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static Parameter> {
+    endpoint.parameters.iter().filter(|parameter| parameter.name != "format")
+}
+
+fn missing(name: &str) -> Problem {
+    Problem::new(Code::InvalidParameter, format!("`{name}` is missing: it cannot be left out."))
+}
+
+/// Separator of a parameter's multiple values in a request; `None` for single-valued parameters.
+fn separator(kind: ParameterKind) -> Option<&'static str> {
+    match kind {
+        ParameterKind::Where(_) => Some(" "),
+        ParameterKind::Words(_)
+        | ParameterKind::Sort { .. }
+        | ParameterKind::Addresses { .. }
+        | ParameterKind::Indicators { .. }
+        | ParameterKind::Line(_) => Some(","),
+        _ => None,
+    }
+}
+
+/// Returns the value in request syntax; `None` if omitted (null).
+fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
+    let wrong = || {
+        let shown = clip(&value.to_string());
+        let detail = format!("`{}` is `{shown}`: expected a text, a number, true or false, or a list of these.", parameter.name);
+        Problem::new(Code::InvalidParameter, detail)
+    };
+    let one = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        // In JSON Schema 5.0 is an integer.
+        Value::Number(number) => {
+            Some(number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 1e15).map_or_else(|| number.to_string(), |n| format!("{n:.0}")))
+        }
+        _ => None,
+    };
+    let text = match value {
+        Value::Null => return Ok(None),
+        Value::Array(items) => {
+            let between = separator(parameter.kind).ok_or_else(wrong)?;
+            items.iter().map(one).collect::<Option<Vec<_>>>().map(|items| items.join(between))
+        }
+        value => one(value),
+    };
+    let text = text.ok_or_else(wrong)?;
+    if text.is_empty() && parameter.kind.in_path() { Err(missing(parameter.name)) } else { Ok(Some(text)) }
+}
+
+/// JSON Schema of a parameter. Regular expressions pages long are left out; the columns are named instead.
+fn property(parameter: &Parameter) -> Value {
+    let mut schema = openapi::value_of(parameter.kind);
+    let mut meaning = parameter.meaning.to_owned();
+    match parameter.kind {
+        ParameterKind::Where(columns) => meaning = format!("{meaning} {}", by_kind(columns)),
+        ParameterKind::Sort { columns, .. } => {
+            let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+            meaning = format!("{meaning} Several are separated by commas. Columns: {}.", names.join(", "));
+        }
+        ParameterKind::Words(words) => meaning = format!("{meaning} Several are separated by commas, of {}.", words.join(", ")),
+        ParameterKind::Time => meaning = format!("{meaning} A time, a day or seconds since 1970."),
+        _ => {}
+    }
+    if let Value::Object(schema) = &mut schema {
+        if !matches!(parameter.kind, ParameterKind::Address | ParameterKind::Addresses { .. }) {
+            schema.remove("pattern");
+        }
+        schema.insert("description".into(), json!(meaning));
+    }
+    schema
+}
+
+/// Lists the filterable columns by kind, with an example comparison for each.
+fn by_kind(columns: &[FilterColumn]) -> String {
+    let groups = [
+        ("Numbers, as in `>10m` or `<=5%`", &[ColumnKind::Number][..]),
+        ("Texts, as in `:uni` or `=\"a b\"`", &[ColumnKind::Text, ColumnKind::List]),
+        ("Chains, as in `:base`", &[ColumnKind::Chain]),
+        ("Flags, as in `:yes`", &[ColumnKind::Flag]),
+        ("Times, as in `>=2026-08`", &[ColumnKind::Time]),
+        ("Lengths of time, as in `<90d`", &[ColumnKind::Duration]),
+    ];
+    let told = groups.iter().filter_map(|(what, kinds)| {
+        let names: Vec<&str> = columns.iter().filter(|column| kinds.contains(&column.kind)).map(|column| column.name).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}.", names.join(", ")))
+    });
+    told.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,207 @@
+//! Metrics: request counts by route and status, latency, and the loaded data; for Prometheus and the terminal. Counting only: nothing here
+//! answers a request.
+
+use std::{
+    fmt::Write,
+    fs,
+    sync::atomic::{AtomicI64, AtomicU64, Ordering},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use super::routes::ENDPOINTS;
+use query::deck::Deck;
+
+/// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
+pub const LATENCY_MICROS: [u64; 15] =
+    [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000, 10_000_000];
+
+/// Statuses counted individually; any other counts as the last.
+const STATUSES: [u16; 22] = [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 421, 422, 429, 431, 500, 503, 499];
+
+#[derive(Debug)]
+pub struct Metrics {
+    /// Per endpoint, and for requests without one: a counter per status.
+    requests: Vec<[AtomicU64; STATUSES.len()]>,
+    latency: [AtomicU64; LATENCY_MICROS.len() + 1],
+    micros: AtomicU64,
+    in_flight: AtomicI64,
+}
+
+/// Latency histogram.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latency {
+    /// Requests per bucket of `LATENCY_MICROS`, and in the unbounded one.
+    pub counts: [u64; LATENCY_MICROS.len() + 1],
+    /// Sum of all latencies.
+    pub micros: u64,
+}
+
+impl Latency {
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Returns the upper bound, in microseconds, of the bucket that holds this quantile (0-1); `None` without requests.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        let wanted = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let bucket = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        })?;
+        Some(LATENCY_MICROS[bucket.min(LATENCY_MICROS.len() - 1)])
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            requests: (0..=ENDPOINTS.len()).map(|_| Default::default()).collect(),
+            latency: Default::default(),
+            micros: AtomicU64::new(0),
+            in_flight: AtomicI64::new(0),
+        }
+    }
+}
+
+impl Metrics {
+    pub(super) fn count(&self, position: Option<usize>, status: u16, took: Duration) {
+        let micros = took.as_micros() as u64;
+        let status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
+        self.requests[position.unwrap_or(ENDPOINTS.len())][status].fetch_add(1, Ordering::Relaxed);
+        self.latency[LATENCY_MICROS.partition_point(|&end| end < micros)].fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    pub(super) fn begin(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn end(&self) {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Requests in flight.
+    pub fn in_flight(&self) -> i64 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub fn latency(&self) -> Latency {
+        Latency { counts: std::array::from_fn(|i| self.latency[i].load(Ordering::Relaxed)), micros: self.micros.load(Ordering::Relaxed) }
+    }
+
+    /// Number of requests answered with this status.
+    pub fn answered(&self, status: u16) -> u64 {
+        let Some(i) = STATUSES.iter().position(|known| *known == status) else { return 0 };
+        self.requests.iter().map(|route| route[i].load(Ordering::Relaxed)).sum()
+    }
+
+    /// Renders the Prometheus text exposition format, version 0.0.4.
+    pub(super) fn text(&self, deck: &Deck) -> String {
+        let mut page = Page(String::with_capacity(8 << 10));
+        self.write_requests(&mut page);
+        self.write_latency(&mut page);
+        page.figure("tokendeck_requests_in_flight", "gauge", "Requests that wait for their answer.", self.in_flight() as f64);
+        write_dataset(&mut page, deck);
+        if let Some(fetched) = deck.remote_traffic() {
+            page.figure("tokendeck_remote_requests_total", "counter", "Requests to sources elsewhere.", fetched.requests as f64);
+            page.figure("tokendeck_remote_bytes_total", "counter", "Bytes fetched from sources elsewhere.", fetched.bytes as f64);
+        }
+        if let Some(bytes) = resident_bytes() {
+            page.figure("process_resident_memory_bytes", "gauge", "Memory of the process.", bytes as f64);
+        }
+        page.0
+    }
+
+    fn write_requests(&self, page: &mut Page) {
+        page.head("tokendeck_requests_total", "counter", "Requests by route and status.");
+        for (i, counters) in self.requests.iter().enumerate() {
+            let route = ENDPOINTS.get(i).map_or("none", |endpoint| endpoint.name);
+            for (status, counter) in STATUSES.iter().zip(counters) {
+                let count = counter.load(Ordering::Relaxed);
+                if count > 0 {
+                    page.line(&format!("tokendeck_requests_total{{route=\"{route}\",status=\"{status}\"}}"), count as f64);
+                }
+            }
+        }
+    }
+
+    fn write_latency(&self, page: &mut Page) {
+        let latency = self.latency();
+        page.head("tokendeck_request_seconds", "histogram", "Time to answer.");
+        let mut seen = 0;
+        for (end, count) in LATENCY_MICROS.iter().zip(latency.counts) {
+            seen += count;
+            page.line(&format!("tokendeck_request_seconds_bucket{{le=\"{}\"}}", *end as f64 / 1e6), seen as f64);
+        }
+        let all = latency.count() as f64;
+        page.line("tokendeck_request_seconds_bucket{le=\"+Inf\"}", all);
+        page.line("tokendeck_request_seconds_sum", latency.micros as f64 / 1e6);
+        page.line("tokendeck_request_seconds_count", all);
+    }
+}
+
+fn write_dataset(page: &mut Page, deck: &Deck) {
+    let Ok(snapshot) = deck.snapshot() else { return };
+    page.figure("tokendeck_dataset_generation", "gauge", "Counts up with every load.", snapshot.generation as f64);
+    let tables = &snapshot.dataset.tables;
+    let newest = tables.iter().flat_map(|table| &table.sources).filter_map(|source| source.modified).max();
+    if let (Some(newest), Ok(now)) = (newest, SystemTime::now().duration_since(UNIX_EPOCH)) {
+        let age = (now.as_secs_f64() - newest.0 as f64 / 1e3).max(0.0);
+        page.figure("tokendeck_dataset_age_seconds", "gauge", "Since the newest source file was written.", age);
+    }
+    page.head("tokendeck_dataset_rows", "gauge", "Rows of each table that is loaded.");
+    for table in tables.iter().filter(|table| table.loaded()) {
+        page.line(&format!("tokendeck_dataset_rows{{table=\"{}\"}}", table.schema.name), table.height() as f64);
+    }
+}
+
+/// Resident set size of the process, from /proc; `None` without it.
+fn resident_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib * 1_024)
+}
+
+struct Page(String);
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a String cannot fail.
+        writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}").ok();
+    }
+
+    fn line(&mut self, name: &str, value: f64) {
+        writeln!(self.0, "{name} {value}").ok();
+    }
+
+    fn figure(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.head(name, kind, help);
+        self.line(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::error::CODES;
+
+    #[test]
+    fn every_status_has_its_counter() {
+        for status in CODES.iter().map(|row| row.status).chain(ENDPOINTS.iter().map(|endpoint| endpoint.status)) {
+            assert!(STATUSES.contains(&status), "{status}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_the_upper_bound_of_its_bucket() {
+        let metrics = Metrics::default();
+        assert_eq!(metrics.latency().quantile(0.5), None);
+        for micros in [1, 2, 3, 400, 50_000_000] {
+            metrics.count(None, 200, Duration::from_micros(micros));
+        }
+        let latency = metrics.latency();
+        assert_eq!([0.0, 0.5, 0.8, 1.0].map(|share| latency.quantile(share)), [Some(10), Some(10), Some(500), Some(10_000_000)]);
+        assert_eq!((latency.count(), metrics.answered(200), metrics.answered(404)), (5, 5, 0));
+    }
+}

@@ -1,0 +1,156 @@
+//! Regular expressions of text parameters in the OpenAPI document: times, and lists (possibly empty) of addresses, conditions, columns and
+//! indicators. For documentation only, not parsing; a test checks that matching text is accepted.
+
+use serde_json::{Value, json};
+
+use analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX};
+use query::question::{
+    filter::{ColumnKind, FilterColumn, TEXT_CHARS_MAX},
+    order::SORTS_MAX,
+    parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
+};
+
+/// Pattern of a list of `min` to `max` addresses.
+pub(super) fn addresses(min: usize, max: usize) -> Value {
+    let address = ADDRESS_PATTERN.trim_start_matches('^').trim_end_matches('$');
+    let (fewest, most) = (min.saturating_sub(1), max.saturating_sub(1));
+    json!({ "type": "string", "pattern": format!("^{address}(,{address}){{{fewest},{most}}}$"), "examples": [EXAMPLE_TOKEN] })
+}
+
+/// Pattern of an RFC 3339 time, a day or a Unix time in seconds, from year 1 to 9999.
+pub(super) fn time() -> Value {
+    let clock = r"[Tt ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
+    let seconds = r"[0-9]{1,11}|1[0-9]{11}|2[0-4][0-9]{10}|-[0-9]{1,10}|-[1-5][0-9]{10}";
+    let pattern = format!("^({}({clock})?|{seconds})?$", day());
+    json!({ "type": "string", "pattern": pattern, "examples": ["2026-08-14T00:00:00Z", "2026-08-14"] })
+}
+
+const YEAR: &str = r"([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)";
+
+/// Pattern of a Gregorian calendar day.
+fn day() -> String {
+    let long = r"(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])";
+    let short = r"(0[469]|11)-(0[1-9]|[12][0-9]|30)";
+    let february = r"02-(0[1-9]|1[0-9]|2[0-8])";
+    let fourth = "(0[48]|[2468][048]|[13579][26])";
+    format!(r"({YEAR}-({long}|{short}|{february})|([0-9][0-9]{fourth}|{fourth}00)-02-29)")
+}
+
+/// Pattern of a comma-separated list of these words.
+pub(super) fn words(words: &[&str]) -> Value {
+    let word = words.join("|");
+    json!({ "type": "string", "pattern": format!("^(({word})(,({word}))*)?$"), "examples": [words[..words.len().min(2)].join(",")] })
+}
+
+/// Pattern of a filter over these columns.
+pub(super) fn conditions(columns: &[FilterColumn]) -> Value {
+    json!({ "type": "string", "maxLength": TEXT_CHARS_MAX, "pattern": pattern(columns), "examples": [example(columns)] })
+}
+
+/// Pattern of a sort order by these columns.
+pub(super) fn sort(columns: &[FilterColumn], default: Option<&'static str>) -> Value {
+    let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+    let column = format!("[+-]?({})", names.join("|"));
+    let pattern = format!("^({column}(,{column}){{0,{}}})?$", SORTS_MAX - 1);
+    let mut schema = json!({ "type": "string", "pattern": pattern, "examples": [format!("-{}", names[0])] });
+    if let Some(default) = default {
+        schema["default"] = default.into();
+    }
+    schema
+}
+
+/// Pattern of a list of indicators, each a word with its numbers. No regular expression can require the fast period to be under the slow
+/// one.
+pub(super) fn indicators(default: &'static str) -> Value {
+    let period = "([2-9]|[1-9][0-9]|[1-4][0-9]{2}|500)";
+    const { assert!(PERIOD_MAX == 500, "the pattern of a period names the longest") };
+    let width = r"(0\.[1-9][0-9]{0,2}|[1-9](\.[0-9]{1,3})?|10)";
+    let spelled = |word: &str, usual: &str| match word {
+        "bollinger" => format!("{word}_{period}_{width}"),
+        _ => format!("{word}(_{period}){{{}}}", usual.matches('_').count()),
+    };
+    let names: Vec<String> = KINDS.iter().map(|kind| spelled(kind.word, kind.usual)).collect();
+    let name = format!("({})", names.join("|"));
+    json!({ "type": "string", "pattern": format!("^({name}(,{name}){{0,{}}})?$", INDICATORS_MAX - 1), "default": default })
+}
+
+/// Pattern of filter conditions: each column with the comparisons and values of its kind.
+fn pattern(columns: &[FilterColumn]) -> String {
+    const ANY: &str = ":|=|!=|>=|<=|>|<";
+    // A word without spaces, or a quoted string. Not every regex engine counts U+0085 as a space, as the parser does.
+    const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
+    let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
+    let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
+        let named = columns.iter().filter(|column| kinds.contains(&column.kind));
+        let names: Vec<&str> = named.flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
+        (!names.is_empty()).then(|| format!("({}) *({signs}) *({value})", names.join("|")))
+    };
+    let kinds = [
+        of_kind(&[ColumnKind::Number], ANY, "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?%?"),
+        of_kind(&[ColumnKind::Text, ColumnKind::List, ColumnKind::Chain], ":|=|!=", WORD),
+        of_kind(&[ColumnKind::Flag], ":|=|!=", "yes|no|true|false|1|0"),
+        of_kind(&[ColumnKind::Time], "=|!=|>=|<=|>|<", &time),
+        of_kind(&[ColumnKind::Duration], ANY, "[0-9]{1,5}(s|min|h|d|w|mo|y)"),
+    ];
+    let condition = kinds.into_iter().flatten().collect::<Vec<_>>().join("|");
+    format!("^ *(({condition})( +({condition})){{0,31}})? *$")
+}
+
+fn example(columns: &[FilterColumn]) -> String {
+    let of_kind =
+        |kind: ColumnKind, rest: &str| columns.iter().find(|column| column.kind == kind).map(|column| format!("{}{rest}", column.name));
+    let examples = [of_kind(ColumnKind::Chain, ":base"), of_kind(ColumnKind::Number, ">1m"), of_kind(ColumnKind::Time, ">=2026-08")];
+    examples.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{
+        string::string_regex,
+        test_runner::{Config, TestRunner},
+    };
+
+    use super::super::described;
+    use crate::routes::ENDPOINTS;
+    use query::question::parameter::{Arguments, ParameterKind, clip, encode};
+
+    #[test]
+    fn a_parameter_accepts_whatever_its_pattern_allows() {
+        let mut checked = 0;
+        for endpoint in ENDPOINTS {
+            for parameter in endpoint.parameters {
+                let schema = &described(parameter)["schema"];
+                let (Some(pattern), false) = (schema["pattern"].as_str(), parameter.kind.in_path()) else { continue };
+                let within = pattern.trim_start_matches('^').trim_end_matches('$');
+                let texts = string_regex(within).expect(pattern);
+                let taken = |text: String| {
+                    if schema["maxLength"].as_u64().is_some_and(|chars| text.chars().count() as u64 > chars) {
+                        return Ok(());
+                    }
+                    let query = format!("{}={}", parameter.name, encode(&text));
+                    let given = Arguments::new(endpoint.parameters, &[], &query).expect("a query");
+                    let taken = match parameter.kind {
+                        ParameterKind::Time => given.time(parameter.name).map(drop),
+                        ParameterKind::Words(_) => given.words(parameter.name).map(drop),
+                        ParameterKind::Addresses { .. } => given.addresses(parameter.name).map(drop),
+                        ParameterKind::Where(_) => given.conditions(parameter.name).map(drop),
+                        ParameterKind::Sort { .. } => given.orders(parameter.name).map(drop),
+                        ParameterKind::Indicators { .. } => given.indicators(parameter.name).map(drop),
+                        other => panic!("{other:?} has a pattern that nothing reads"),
+                    };
+                    match taken {
+                        Err(problem) if problem.detail.contains("expected the fast period before the slow one") => {}
+                        taken => assert_eq!(taken.map_err(|problem| problem.detail), Ok(()), "{} {}", endpoint.path, parameter.name),
+                    }
+                    Ok(())
+                };
+                let config = Config { cases: 48, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
+                if let Err(error) = TestRunner::new(config).run(&texts, taken) {
+                    panic!("{} {}: {}", endpoint.path, parameter.name, clip(&error.to_string()));
+                }
+                checked += 1;
+            }
+        }
+        assert!(checked > 20, "{checked} patterns");
+    }
+}

@@ -1,0 +1,428 @@
+//! THE endpoint table, read by the router, the OpenAPI document, the MCP tools and the metrics. A question is one line of it. Request
+//! checks and answers are decided elsewhere.
+
+mod router;
+
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+pub use self::router::Verb;
+pub(super) use self::router::{NoRoute, find};
+use super::{
+    batch,
+    call::{Answered, Call},
+    datasets::Datasets,
+    docs,
+    format::{FORMAT, REPORT_FORMAT},
+    handlers::{self, Health},
+    mcp, openapi, stream,
+};
+use model::error::Code;
+use query::{
+    jobs::{Alert, AlertBody, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
+    question::{
+        Question,
+        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
+        candles::CandlesQuestion,
+        compare::CompareQuestion,
+        dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
+        growth::GrowthQuestion,
+        holders::{HolderCountsQuestion, HoldersQuestion},
+        indicators::IndicatorsQuestion,
+        list,
+        parameter::{PAGE, Parameter, ParameterKind, parameter},
+        patterns::PatternsQuestion,
+        posts::{PostsQuestion, TokenPostsQuestion},
+        request::Request,
+        search::{SearchQuestion, Tokens},
+        security::SecurityQuestion,
+        tables::{
+            TableQuestion, TablesQuestion,
+            column::{CountsQuestion, DescribeQuestion},
+        },
+        tabular::Tabular,
+        token::TokenQuestion,
+        track_record::TrackRecordQuestion,
+        trendline::TrendlineQuestion,
+        yields::{YieldBody, YieldQuestion},
+    },
+};
+
+/// An endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Endpoint {
+    pub verb: Verb,
+    /// Its placeholders are the path parameters.
+    pub path: &'static str,
+    /// OpenAPI operation id, and label in the metrics.
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// One of `TAGS`.
+    pub tag: &'static str,
+    /// Whether it is an MCP tool too.
+    pub tool: bool,
+    pub parameters: &'static [Parameter],
+    /// Error codes beyond those implied by its kind and parameters.
+    pub codes: &'static [Code],
+    /// Status of success.
+    pub status: u16,
+    /// Description of its 204, if it can answer with one.
+    pub no_content: Option<&'static str>,
+    pub content: Content,
+    /// Whether it is answered without a key.
+    pub open: bool,
+    /// Whether its answers have entity tags.
+    pub tagged: bool,
+    /// Schema of its JSON request body.
+    pub body: Option<Shape>,
+    pub(super) handler: Handler,
+}
+
+/// Generator of a schema in the OpenAPI document.
+pub type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// The content of a success response.
+#[derive(Debug, Clone, Copy)]
+pub enum Content {
+    /// JSON of this schema.
+    Json(Shape),
+    /// JSON without a schema.
+    Document,
+    /// Server-sent events, of the types in `EVENTS`.
+    Events,
+    /// Text of this media type.
+    Text(&'static str),
+    /// No body.
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Handler {
+    /// Without a request body.
+    Plain(fn(&Call<'_>) -> Answered),
+    /// With a JSON request body.
+    Body(fn(&Call<'_>, &[u8]) -> Answered),
+}
+
+/// Path prefix of the jobs, and its accepted alternative spelling.
+pub const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
+
+/// Endpoint groups in the OpenAPI document, with their descriptions.
+pub const TAGS: &[(&str, &str)] = &[
+    ("tokens", "Tokens, their candles, holders and posts."),
+    ("technical", "Trendlines and chart patterns."),
+    ("security", "What the code, the transfers and the holders show."),
+    ("dexes", "Where tokens trade."),
+    ("analytics", "Rankings over all tokens."),
+    ("yield", "Where to place a portfolio."),
+    ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("alerts", "Conditions that are checked with each new generation of the data."),
+    ("tables", "The tables of the dataset, row by row."),
+    ("service", "The server and its data."),
+];
+
+pub const ENDPOINTS: &[Endpoint] = &[
+    question::<TokenQuestion>("tokens", &[]),
+    question::<TokenPostsQuestion>("tokens", &[]),
+    question::<TrendlineQuestion>("technical", &[Code::NoCandles]),
+    question::<SecurityQuestion>("security", &[Code::NoSecurityData]),
+    question::<PatternsQuestion>("technical", &[Code::NoCandles]),
+    question::<DexListQuestion>("dexes", &[]),
+    question::<DexDetailQuestion>("dexes", &[Code::DexNotFound]),
+    question::<GrowthQuestion>("analytics", &[]),
+    Endpoint {
+        path: "/api/analytics/tokens/holders-growth",
+        name: "api_holders_growth",
+        tool: false,
+        ..question::<GrowthQuestion>("analytics", &[])
+    },
+    Endpoint {
+        verb: Verb::Post,
+        tagged: false,
+        body: Some(SchemaGenerator::subschema_for::<YieldBody>),
+        handler: Handler::Body(handlers::optimize),
+        ..question::<YieldQuestion>("yield", &[])
+    },
+    Endpoint {
+        summary: "Search and browse tokens; with `addresses` the details of those, each as GET /tokens/{token_address} answers.",
+        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(SEARCH_PARAMETERS, TokenBatchQuestion::PARAMETERS),
+        content: Content::Json(list_or_batch),
+        handler: Handler::Plain(batch::tokens),
+        ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
+    },
+    list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
+    list::<IndicatorsQuestion>("technical", &[Code::NoCandles]),
+    question::<TrackRecordQuestion>("technical", &[Code::NoCandles]),
+    list::<HoldersQuestion>("tokens", &[]),
+    list::<HolderCountsQuestion>("tokens", &[]),
+    list::<PostsQuestion>("tokens", &[]),
+    list::<AllDexesQuestion>("dexes", &[]),
+    question::<CandleBatchQuestion>("tokens", &[]),
+    Endpoint {
+        parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(SecurityBatchQuestion::PARAMETERS, &[batch::FORMAT]),
+        handler: Handler::Plain(batch::security),
+        ..question::<SecurityBatchQuestion>("security", &[])
+    },
+    question::<CompareQuestion>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
+    question::<TablesQuestion>("tables", &[]),
+    list::<TableQuestion>("tables", &[Code::TableNotFound]),
+    question::<CountsQuestion>("tables", &[Code::TableNotFound]),
+    question::<DescribeQuestion>("tables", &[Code::TableNotFound]),
+    Endpoint {
+        parameters: &[],
+        codes: &[],
+        status: 202,
+        body: Some(SchemaGenerator::subschema_for::<JobBody>),
+        ..job::<Job>(
+            Verb::Post,
+            "/deep-analysis/jobs",
+            "create_job",
+            "Starts a deep analysis of one token or several: six tasks each.",
+            Handler::Body(handlers::create_job),
+        )
+    },
+    Endpoint {
+        codes: &[],
+        parameters: &[
+            list::conditions::<Job>(),
+            list::sort::<Job>(None, list::SORT),
+            list::only::<Job>(),
+            PAGE,
+            parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
+        ],
+        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", Handler::Plain(handlers::list_jobs))
+    },
+    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", Handler::Plain(handlers::job)),
+    Endpoint {
+        codes: &[Code::JobNotFound, Code::JobEnded],
+        parameters: &[JOB, parameter("purge", ParameterKind::Flag, "Removes the job with all it found, ended or not.")],
+        no_content: Some("With `purge`: the job is removed."),
+        ..job::<Job>(
+            Verb::Delete,
+            "/deep-analysis/jobs/{job_id}",
+            "terminate_job",
+            "Terminates a job.",
+            Handler::Plain(handlers::terminate_job),
+        )
+    },
+    Endpoint {
+        parameters: &[JOB, REPORT_FORMAT],
+        codes: &[Code::JobNotFound, Code::Loading],
+        ..job::<Report>(
+            Verb::Get,
+            "/deep-analysis/jobs/{job_id}/report",
+            "job_report",
+            "What a job found; partial while it runs.",
+            Handler::Plain(handlers::report),
+        )
+    },
+    Endpoint {
+        parameters: &[
+            parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "How many of the latest firings."),
+            parameter("before", FIRED_ID, "A `fired_id`: only the firings before it, for the next page."),
+        ],
+        ..alert(
+            Verb::Get,
+            "/alerts",
+            "alerts",
+            "The alerts of the dataset and their firings, newest first.",
+            Handler::Plain(handlers::alerts),
+        )
+    },
+    Endpoint {
+        codes: &[Code::Loading, Code::SourceUnavailable],
+        status: 201,
+        body: Some(SchemaGenerator::subschema_for::<AlertBody>),
+        content: shape::<Alert>(),
+        ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, Handler::Body(handlers::add_alert))
+    },
+    Endpoint {
+        parameters: &[parameter("alert_id", ParameterKind::Identifier, "The alert's id, as its creation answered it.")],
+        codes: &[Code::AlertNotFound],
+        status: 204,
+        content: Content::Nothing,
+        ..alert(
+            Verb::Delete,
+            "/alerts/{alert_id}",
+            "remove_alert",
+            "Removes an alert; its firings stay.",
+            Handler::Plain(handlers::remove_alert),
+        )
+    },
+    Endpoint {
+        verb: Verb::Post,
+        codes: &[Code::ForeignOrigin, Code::Loading, Code::SourceUnavailable, Code::Cancelled],
+        body: Some(mcp::message_schema),
+        ..plain("/mcp", "mcp", MCP, Content::Document, Handler::Body(mcp::answer))
+    },
+    plain(
+        "/events",
+        "events",
+        "Server-sent events, numbered; `Last-Event-ID` names the last one received, and those after it come first.",
+        Content::Events,
+        Handler::Plain(stream::open),
+    ),
+    Endpoint {
+        codes: &[Code::Loading],
+        ..plain(
+            "/datasets",
+            "datasets",
+            "The tables that are loaded, their sources and findings.",
+            shape::<Datasets>(),
+            Handler::Plain(handlers::datasets),
+        )
+    },
+    Endpoint {
+        open: true,
+        ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), Handler::Plain(handlers::healthz))
+    },
+    Endpoint {
+        open: true,
+        tagged: true,
+        ..plain("/openapi.json", "openapi", "This document.", Content::Document, Handler::Plain(openapi::answer))
+    },
+    Endpoint {
+        open: true,
+        tagged: true,
+        ..plain("/docs", "docs", "This document as a page to read and to try.", Content::Text(docs::HTML), Handler::Plain(docs::page))
+    },
+    Endpoint {
+        open: true,
+        tagged: true,
+        parameters: &[docs::FILE],
+        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Text("*/*"), Handler::Plain(docs::file))
+    },
+    plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), Handler::Plain(handlers::metrics)),
+];
+
+/// Concatenates two parameter lists at compile time.
+const fn joined<const N: usize>(first: &[Parameter], second: &[Parameter]) -> [Parameter; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
+}
+
+/// Schema of GET /tokens: the list, or the batch.
+fn list_or_batch(schemas: &mut SchemaGenerator) -> Schema {
+    let shapes = [schemas.subschema_for::<Tokens>(), schemas.subschema_for::<<TokenBatchQuestion as Question>::Answer>()];
+    json_schema!({ "anyOf": shapes })
+}
+
+const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
+    Endpoint {
+        verb: Verb::Get,
+        path: Q::PATH,
+        name: Q::NAME,
+        summary: Q::SUMMARY,
+        tag,
+        tool: true,
+        parameters: Q::PARAMETERS,
+        codes,
+        status: 200,
+        no_content: None,
+        content: shape::<Q::Answer>(),
+        open: false,
+        tagged: true,
+        body: None,
+        handler: Handler::Plain(handlers::ask::<Q>),
+    }
+}
+
+/// A list question, available in every row format.
+const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
+    Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Handler::Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
+}
+
+/// Maximum number of a list's parameters, including `format`.
+const LIST_PARAMETERS_MAX: usize = 24;
+
+/// The parameters of GET /tokens without `addresses`.
+pub(super) const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
+
+struct WithFormat<Q>(PhantomData<Q>);
+
+impl<Q: Question> WithFormat<Q> {
+    const ALL: &'static [Parameter; LIST_PARAMETERS_MAX] = &{
+        let mut all = [FORMAT; LIST_PARAMETERS_MAX];
+        let mut nth = 0;
+        while nth < Q::PARAMETERS.len() {
+            all[nth] = Q::PARAMETERS[nth];
+            nth += 1;
+        }
+        all
+    };
+    /// The question's parameters, followed by `format`.
+    const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
+}
+
+/// Defaults to an id greater than any firing's, so that the latest come first.
+const FIRED_ID: ParameterKind = ParameterKind::Integer { min: 1, max: FIRED_ID_MAX, default: FIRED_ID_MAX };
+
+const JOB: Parameter = parameter("job_id", ParameterKind::Identifier, "The job's id, as its creation answered it.");
+
+const fn job<A: JsonSchema>(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
+    let codes = &[Code::JobNotFound];
+    Endpoint { verb, codes, tag: "deep analysis", parameters: &[JOB], ..plain(path, name, summary, shape::<A>(), handler) }
+}
+
+const ADD_ALERT: &str = "Adds an alert: it fires when the token, or any token, meets its condition in one generation of the data and did not in the one before.";
+
+const MCP: &str = "The Model Context Protocol, streamable HTTP without sessions: every question is a tool, its answer the same as here.";
+
+const fn alert(verb: Verb, path: &'static str, name: &'static str, summary: &'static str, handler: Handler) -> Endpoint {
+    Endpoint { verb, tag: "alerts", ..plain(path, name, summary, shape::<AlertList>(), handler) }
+}
+
+const fn plain(path: &'static str, name: &'static str, summary: &'static str, content: Content, handler: Handler) -> Endpoint {
+    Endpoint {
+        verb: Verb::Get,
+        path,
+        name,
+        summary,
+        tag: "service",
+        tool: false,
+        parameters: &[],
+        codes: &[],
+        status: 200,
+        no_content: None,
+        content,
+        open: false,
+        tagged: false,
+        body: None,
+        handler,
+    }
+}
+
+const fn shape<A: JsonSchema>() -> Content {
+    Content::Json(SchemaGenerator::subschema_for::<A>)
+}
+
+impl Endpoint {
+    /// Whether its answers have a `Link` header to the neighbouring pages.
+    pub fn paged(&self) -> bool {
+        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
+            || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
+    }
+
+    /// Values of its `format` parameter, if it has one.
+    pub fn formats(&self) -> Option<&'static [&'static str]> {
+        let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
+        if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
+    }
+
+    /// Whether it asks the deck, and so needs loaded data.
+    pub fn needs_data(&self) -> bool {
+        matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
+    }
+}
+
+/// Whether the path needs no key: it is an open endpoint or below one.
+pub(super) fn is_open(path: &str) -> bool {
+    let below = |open: &str| open.split_once('{').is_some_and(|(above, _)| path.starts_with(above));
+    ENDPOINTS.iter().any(|endpoint| endpoint.open && (endpoint.path == path || below(endpoint.path)))
+}

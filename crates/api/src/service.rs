@@ -1,0 +1,350 @@
+//! From request to reply: guard, routing, body, handler; a panic becomes a 500 that reveals nothing. `finish` adds the common headers and
+//! logs the reply. `answer_offline` does the same without a server.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::{
+    Method, Request, Response, Uri,
+    body::{Body as _, Incoming},
+    header::{ALLOW, EXPECT, HeaderValue},
+    http::request::Parts,
+};
+use tokio::time::Instant;
+
+use super::{
+    Api, OfflineReply, OfflineRows,
+    call::{Answered, Awaited, Call, HandlerStep},
+    coding,
+    connection::{ConnectionState, Phase},
+    guard,
+    log::LogEntry,
+    reply::{self, Body, IfNoneMatch, Reply},
+    routes::{self, ENDPOINTS, Handler},
+};
+use model::error::{Code, Problem, Result};
+use query::question::parameter::Parameter;
+
+/// Status logged for a client that disconnected before its answer.
+const HUNG_UP: u16 = 499;
+/// Time and bytes for which a refused body is still drained, so that the client gets to read the refusal.
+const LINGER: (Duration, usize) = (Duration::from_secs(2), 8 << 20);
+
+/// hyper service of one connection.
+#[derive(Debug)]
+pub(super) struct ConnectionService {
+    api: Arc<Api>,
+    state: Arc<ConnectionState>,
+}
+
+impl ConnectionService {
+    pub(super) fn new(api: Arc<Api>, state: Arc<ConnectionState>) -> Self {
+        Self { api, state }
+    }
+}
+
+impl hyper::service::Service<Request<Incoming>> for ConnectionService {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, request: Request<Incoming>) -> Answering {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        self.state.enter(Phase::Busy, started);
+        let mut position = None;
+        let step = catch_unwind(AssertUnwindSafe(|| start(&self.api, &parts, body, &mut position)));
+        let step = step.unwrap_or_else(|_| HandlerStep::Now(defect(parts.uri.path())));
+        let step = coding::apply(&self.api, &parts.headers, step);
+        let exchange = Exchange { api: Arc::clone(&self.api), state: Arc::clone(&self.state), parts, position, started };
+        match step {
+            HandlerStep::Now(reply) => Answering { now: Some(exchange.finish(reply)), later: None },
+            HandlerStep::Later(reply) => {
+                self.api.metrics.begin();
+                Answering { now: None, later: Some((exchange, reply)) }
+            }
+        }
+    }
+}
+
+/// Guards and routes the request, and starts its answer. `position` becomes its index in the endpoint table, for the metrics.
+fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<usize>) -> HandlerStep {
+    let path = parts.uri.path();
+    if let Err(refusal) = guard::admit(api, parts) {
+        return HandlerStep::Now(reply::problem(&refusal, path));
+    }
+    if let Some(reply) = guard::preflight_reply(api, parts) {
+        return HandlerStep::Now(reply);
+    }
+    let route = match routes::find(&parts.method, path) {
+        Ok(route) => route,
+        Err(refusal) => {
+            linger(parts, body);
+            return HandlerStep::Now(no_route(api, &refusal, path));
+        }
+    };
+    *position = Some(route.position);
+    let endpoint = &ENDPOINTS[route.position];
+    if *api.stopping.borrow() {
+        return HandlerStep::Now(reply::problem(
+            &Problem::new(Code::ShuttingDown, "The server is shutting down: ask again in a moment."),
+            path,
+        ));
+    }
+    let answered = match endpoint.handler {
+        Handler::Plain(handler) => {
+            let mut values = [("", ""); 4];
+            let count = route.arguments.len().min(values.len());
+            values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
+            handler(&Call {
+                headers: Some(&parts.headers),
+                if_none_match: IfNoneMatch::of(&parts.headers),
+                head: parts.method == Method::HEAD,
+                ..unconditional_call(api, &values[..count], &parts.uri, endpoint.parameters)
+            })
+        }
+        Handler::Body(handler) => answer_with_body(api, parts, body, endpoint.parameters, handler),
+    };
+    answered.unwrap_or_else(|refusal| HandlerStep::Now(reply::problem(&refusal, path)))
+}
+
+/// Reads the body and calls the handler with it.
+fn answer_with_body(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Incoming,
+    parameters: &'static [Parameter],
+    handler: fn(&Call<'_>, &[u8]) -> Answered,
+) -> Answered {
+    if let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact()) {
+        linger(parts, body);
+        return Err(refusal);
+    }
+    let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
+    Ok(HandlerStep::later(async move {
+        let body = read(body, api.options.body_time).await?;
+        let call = Call { headers: Some(&headers), ..unconditional_call(&api, &[], &uri, parameters) };
+        handler(&call, &body)?.resolve().await
+    }))
+}
+
+/// Builds a call without conditional headers and HEAD: one with a body, or one without a server.
+fn unconditional_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Call<'a> {
+    let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
+    Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
+}
+
+fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
+    let mut reply = reply::problem(&refusal.problem, path);
+    if let Some(allow) = &refusal.allow {
+        let cors = if api.options.cors_origins.is_empty() { "" } else { ", OPTIONS" };
+        if let Ok(allow) = HeaderValue::from_str(&format!("{allow}{cors}")) {
+            reply.headers_mut().insert(ALLOW, allow);
+        }
+    }
+    reply
+}
+
+fn defect(path: &str) -> Reply {
+    reply::problem(&Problem::new(Code::Defect, "The request met a defect of the program."), path)
+}
+
+/// Reads the whole body, within its size and time limits.
+async fn read(mut body: Incoming, time: Duration) -> Result<Bytes> {
+    let reading = async {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame =
+                frame.map_err(|_| Problem::new(Code::InvalidRequest, "The body ended early or is not framed as HTTP/1.1 has it."))?;
+            if let Ok(data) = frame.into_data() {
+                if whole.len() + data.len() > guard::BODY_BYTES_MAX {
+                    return Err(guard::too_large());
+                }
+                whole.extend_from_slice(&data);
+            }
+        }
+        Ok(whole.freeze())
+    };
+    let late = || Problem::new(Code::RequestTimeout, format!("The body did not arrive within {} s: send it faster.", time.as_secs()));
+    tokio::time::timeout(time, reading).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// Drains the rest of a refused request: if the connection closed meanwhile, the refusal would be lost too.
+fn linger(parts: &Parts, mut body: Incoming) {
+    if body.is_end_stream() || parts.headers.contains_key(EXPECT) {
+        return;
+    }
+    tokio::spawn(async move {
+        let reading = async {
+            let mut left = LINGER.1;
+            while let Some(Ok(frame)) = body.frame().await {
+                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(LINGER.0, reading).await.ok();
+    });
+}
+
+/// A request in flight, with the context to finish its reply.
+#[derive(Debug, Clone)]
+struct Exchange {
+    api: Arc<Api>,
+    state: Arc<ConnectionState>,
+    parts: Parts,
+    position: Option<usize>,
+    started: Instant,
+}
+
+impl Exchange {
+    /// Adds the common headers and logs the reply.
+    fn finish(&self, mut reply: Reply) -> Reply {
+        let bytes = match reply.body() {
+            Body::Whole(bytes) if self.parts.method != Method::HEAD => bytes.len() as u64,
+            _ => 0,
+        };
+        reply::finish(&mut reply, self.api.ids.of(&self.parts.headers));
+        guard::allow_origin(&self.api, &self.parts, &mut reply);
+        let status = reply.status().as_u16();
+        match reply.body_mut() {
+            Body::Whole(_) => {
+                let now = Instant::now();
+                self.state.enter(Phase::Answered, now);
+                self.note(status, bytes, now);
+            }
+            // Logged at its start, since an event stream has no end.
+            Body::Stream(_) => self.note(status, bytes, Instant::now()),
+            Body::Rows(rows) => {
+                let exchange = self.clone();
+                rows.on_end = Some(Box::new(move |bytes, complete| {
+                    let now = Instant::now();
+                    exchange.state.enter(Phase::Answered, now);
+                    exchange.note(if complete { status } else { HUNG_UP }, bytes, now);
+                }));
+            }
+        }
+        reply
+    }
+
+    fn note(&self, status: u16, bytes: u64, now: Instant) {
+        let took = now.saturating_duration_since(self.started);
+        let (method, path) = (self.parts.method.as_str(), self.parts.uri.path());
+        self.api.metrics.count(self.position, status, took);
+        self.api.log.add(&LogEntry { method, path, status, took, bytes });
+    }
+}
+
+/// Future of a reply, polled by hyper.
+pub(super) struct Answering {
+    now: Option<Reply>,
+    later: Option<(Exchange, Awaited)>,
+}
+
+impl Future for Answering {
+    type Output = std::result::Result<Reply, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(reply) = self.now.take() {
+            return Poll::Ready(Ok(reply));
+        }
+        let Some((exchange, reply)) = &mut self.later else { return Poll::Pending };
+        let polled = catch_unwind(AssertUnwindSafe(|| reply.as_mut().poll(context)));
+        let path = exchange.parts.uri.path();
+        let reply = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(Ok(reply))) => reply,
+            Ok(Poll::Ready(Err(refusal))) => reply::problem(&refusal, path),
+            Err(_) => defect(path),
+        };
+        let reply = exchange.finish(reply);
+        exchange.api.metrics.end();
+        self.later = None;
+        Poll::Ready(Ok(reply))
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        if let Some((exchange, _)) = &self.later {
+            exchange.api.metrics.end();
+            exchange.note(HUNG_UP, 0, Instant::now());
+        }
+    }
+}
+
+/// Answers a request in process: no server, no key, no limits, but the same endpoint table. Blocks, so must not run on an async runtime's
+/// thread.
+pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> OfflineReply {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let reply = match runtime {
+        Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)),
+        Err(error) => reply::problem(&Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")), target),
+    };
+    let status = reply.status().as_u16();
+    match reply.into_body() {
+        Body::Whole(body) => OfflineReply { status, body, rows: None },
+        Body::Stream(_) => OfflineReply { status, body: Bytes::new(), rows: None },
+        Body::Rows(rows) => OfflineReply { status, body: Bytes::new(), rows: Some(OfflineRows(rows)) },
+    }
+}
+
+/// Like `answer_offline`, on a runtime. Dropping the future cancels the work.
+pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Reply {
+    let reply = match begin(api, method, target, body) {
+        Ok(step) => step.resolve().await,
+        Err(refusal) => Err(refusal),
+    };
+    reply.unwrap_or_else(|refusal| reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()))
+}
+
+fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<HandlerStep> {
+    let malformed = || Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
+    let uri: Uri = target.parse().map_err(|_| malformed())?;
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
+    let route = routes::find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
+    let endpoint = &ENDPOINTS[route.position];
+    let values: Vec<(&str, &str)> = route.arguments.iter().collect();
+    let call = unconditional_call(api, &values, &uri, endpoint.parameters);
+    match endpoint.handler {
+        Handler::Plain(handler) => handler(&call),
+        Handler::Body(handler) => handler(&call, body),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ApiOptions;
+    use query::deck::Deck;
+    use tokendeck::state::keys::Keys;
+
+    #[test]
+    fn a_panic_becomes_a_500_that_reveals_nothing() {
+        let deck = Deck::new(std::path::Path::new("nowhere"), query::deck::DeckOptions::default()).expect("a deck");
+        let api = Api::new(deck, None, Arc::new(Keys::in_memory().expect("a key")), ApiOptions::default());
+        let (parts, ()) = Request::builder().uri("/tokens?x=1").body(()).expect("a request").into_parts();
+        let exchange = Exchange { api: Arc::clone(&api), state: ConnectionState::new(), parts, position: None, started: Instant::now() };
+        api.metrics.begin();
+        let mut answering = Answering { now: None, later: Some((exchange, Box::pin(async { panic!("the secret of the house") }))) };
+        let polled = Pin::new(&mut answering).poll(&mut Context::from_waker(std::task::Waker::noop()));
+        let Poll::Ready(Ok(reply)) = polled else { panic!("not answered") };
+        let Body::Whole(body) = reply.body() else { panic!("not whole") };
+        let body = String::from_utf8_lossy(body);
+        assert!(
+            reply.status() == 500 && body.contains("internal_error") && body.contains("\"/tokens\"") && !body.contains("secret"),
+            "{body}"
+        );
+        assert_eq!((api.metrics.in_flight(), api.log.recent(1)[0].status), (0, 500));
+    }
+}

@@ -1,0 +1,216 @@
+//! The demo data: a synthetic market, byte-identical for the same seed and options. Lives here: the list of its tables, `TABLES`, and their
+//! writing to a folder. The contents of each table are in the modules below.
+
+mod candles;
+pub mod contracts;
+mod evidence;
+mod facts;
+mod invented;
+mod market;
+mod output;
+mod path;
+mod people;
+mod pools;
+mod posts;
+mod random;
+mod readme;
+mod shapes;
+mod stories;
+mod tokens;
+mod transfers;
+mod yields;
+
+use std::{fs, path::Path};
+
+use self::{
+    market::DemoMarket,
+    output::{DemoTable, failed, write_text},
+};
+use model::candles::Interval;
+use store::export::writers::ExportFormat;
+
+/// Dataset title. With `synthetic = true` it identifies a demo dataset, which may be overwritten.
+pub const TITLE: &str = "Demo market";
+const DESCRIPTION: &str = "dataset.toml";
+const README: &str = "README.md";
+/// Upper limits: nobody would read more, and each token costs memory.
+const TOKENS_MAX: u32 = 100_000;
+const DAYS_MAX: u32 = 20_000;
+const ROWS_MAX: u64 = 1_000_000_000;
+
+/// Called with (table, rows done, rows expected); returning false cancels.
+pub type DemoProgress<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoOptions {
+    pub tokens: u32,
+    pub days: u32,
+    pub seed: u64,
+    /// Total number of candles, shared among the tokens.
+    pub candles: Option<u64>,
+    /// Total number of transfers, shared among the tokens; by default some thousand of a few invented tokens.
+    pub transfers: Option<u64>,
+    /// Interval of all candles; by default one hour for the ten leading tokens, one day for the others.
+    pub interval: Option<Interval>,
+    pub format: Format,
+}
+
+impl Default for DemoOptions {
+    fn default() -> Self {
+        Self { tokens: 64, days: 400, seed: 20_261_115, candles: None, transfers: None, interval: None, format: Format::Mixed }
+    }
+}
+
+/// File format of the tables that can be large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Csv,
+    Parquet,
+    /// Each table in a format that is common for it
+    Mixed,
+}
+
+/// A written file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoFile {
+    pub file: String,
+    /// 0 for a file that is not a table.
+    pub rows: u64,
+    pub bytes: u64,
+}
+
+/// Definition of a demo table.
+struct Recipe {
+    name: &'static str,
+    /// Its format unless `Format` overrides it.
+    form: ExportFormat,
+    /// Whether it can be large, so that `Format` applies.
+    large: bool,
+    columns: &'static [&'static str],
+    /// Estimated number of rows, for progress only.
+    rows: fn(&DemoMarket) -> u64,
+    write: fn(&DemoMarket, &mut DemoTable) -> Result<(), String>,
+}
+
+macro_rules! recipes {
+    ($($name:literal $form:ident $large:literal $columns:path, $rows:expr, $write:expr;)*) => {
+        &[$(Recipe { name: $name, form: ExportFormat::$form, large: $large, columns: $columns, rows: $rows, write: $write }),*]
+    };
+}
+
+const TABLES: &[Recipe] = recipes! {
+    "tokens" Csv false tokens::COLUMNS, |market| market.each(1), tokens::write;
+    "kols" Csv false people::KOL_COLUMNS, |market| market.each(8), people::write_kols;
+    "posts" Ndjson true posts::COLUMNS, posts::rows, posts::write;
+    "candles" Parquet true candles::COLUMNS, candles::rows, candles::write;
+    "holders" Parquet true people::HOLDER_COLUMNS, |market| market.each(96), people::write_holders;
+    "holder_counts" Parquet true people::COUNT_COLUMNS, |market| market.each(market.options.days), people::write_counts;
+    "transfers" Parquet true transfers::COLUMNS, transfers::rows, transfers::write;
+    "contracts" Csv false evidence::CONTRACT_COLUMNS, |_| evidence::ROWS, evidence::write_contracts;
+    "scams" Csv false evidence::SCAM_COLUMNS, |_| evidence::ROWS, evidence::write_scams;
+    "pool_events" Csv false evidence::EVENT_COLUMNS, |_| 64, evidence::write_pool_events;
+    "locks" Csv false evidence::LOCK_COLUMNS, |_| evidence::ROWS, evidence::write_locks;
+    "funding" Csv false evidence::FUNDING_COLUMNS, |_| 64, evidence::write_funding;
+    "labels" Csv false people::LABEL_COLUMNS, |market| market.each(6), people::write_labels;
+    "dexes" Csv false pools::DEX_COLUMNS, |_| facts::DEXES.len() as u64, pools::write_dexes;
+    "fee_tiers" Csv false pools::FEE_COLUMNS, |_| 64, pools::write_fee_tiers;
+    "pools" Csv false pools::POOL_COLUMNS, |market| market.each(5), pools::write_pools;
+    "yields" Ndjson false yields::YIELD_COLUMNS, |_| 150, yields::write;
+    "gas" Csv false yields::GAS_COLUMNS, |_| facts::GAS.len() as u64, yields::write_gas;
+};
+
+impl Recipe {
+    fn form(&self, format: Format) -> ExportFormat {
+        match format {
+            Format::Csv if self.large => ExportFormat::Csv,
+            Format::Parquet if self.large => ExportFormat::Parquet,
+            _ => self.form,
+        }
+    }
+}
+
+/// Writes the market of `options` into `folder`, which must be new, empty, or a demo dataset. Each file is written atomically; on
+/// cancellation by `progress` the completed ones stay, and the folder may be written again.
+pub fn write(folder: &Path, options: &DemoOptions, progress: &mut DemoProgress) -> Result<Vec<DemoFile>, String> {
+    check(options)?;
+    let earlier = claim(folder)?;
+    let market = DemoMarket::new(options);
+    let description = describe(options);
+    // Written first, so that an unfinished folder is recognised as a demo; skipped if unchanged.
+    if earlier.as_deref() != Some(&description) {
+        write_text(folder, DESCRIPTION, &description)?;
+    }
+    let mut written = vec![DemoFile { file: DESCRIPTION.to_owned(), rows: 0, bytes: description.len() as u64 }];
+    for recipe in TABLES {
+        let form = recipe.form(options.format);
+        let mut report = |table: &str, done: u64, total: u64| progress(table, done, total);
+        let mut table = DemoTable::create(folder, recipe.name, recipe.columns, form, (recipe.rows)(&market), &mut report)?;
+        (recipe.write)(&market, &mut table)?;
+        written.push(table.finish()?);
+        remove_others(folder, recipe.name, form)?;
+    }
+    let text = readme::text(&market, &written);
+    written.push(write_text(folder, README, &text)?);
+    Ok(written)
+}
+
+fn check(options: &DemoOptions) -> Result<(), String> {
+    for (name, value, least, most) in [
+        ("tokens", u64::from(options.tokens), 1, u64::from(TOKENS_MAX)),
+        ("days", u64::from(options.days), 1, u64::from(DAYS_MAX)),
+        ("candles", options.candles.unwrap_or(0), 0, ROWS_MAX),
+        ("transfers", options.transfers.unwrap_or(0), 0, ROWS_MAX),
+    ] {
+        if !(least..=most).contains(&value) {
+            return Err(format!("{name} `{value}`: expected {least} to {most}"));
+        }
+    }
+    candles::check(options)
+}
+
+/// Creates the folder; returns its existing `dataset.toml`. Errors: it holds anything but demo data.
+fn claim(folder: &Path) -> Result<Option<String>, String> {
+    let shown = folder.display();
+    if folder.exists() && !folder.is_dir() {
+        return Err(format!("`{shown}` is a file: expected a folder; name another"));
+    }
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let mut entries = fs::read_dir(folder).map_err(|error| format!("could not read `{shown}`: {error}"))?;
+    // A first run killed while it wrote its first file leaves only this one.
+    let unfinished = format!(".{DESCRIPTION}.part");
+    if entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == unfinished.as_str())) {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(folder.join(DESCRIPTION)).unwrap_or_default();
+    let description: toml::Table = text.parse().unwrap_or_default();
+    let synthetic = description.get("synthetic").and_then(toml::Value::as_bool) == Some(true);
+    if synthetic && description.get("title").and_then(toml::Value::as_str) == Some(TITLE) {
+        return Ok(Some(text));
+    }
+    Err(format!(
+        "`{shown}` holds something that is not demo data, which is never written over: expected an empty folder, or one whose {DESCRIPTION} says \
+         title = \"{TITLE}\" and synthetic = true; name another folder"
+    ))
+}
+
+/// Removes an earlier run's files of the table in other formats, finished or not: a table may have one file only.
+fn remove_others(folder: &Path, table: &str, kept: ExportFormat) -> Result<(), String> {
+    for other in ExportFormat::FILES.into_iter().filter(|form| *form != kept) {
+        let name = format!("{table}.{}", other.ending());
+        for path in [folder.join(format!(".{name}.part")), folder.join(name)] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(format!("could not remove `{}`: {error}", path.display()));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn describe(options: &DemoOptions) -> String {
+    format!(
+        "# Written by `{}`. Invented data: see README.md.\ntitle = \"{TITLE}\"\nlicense = \"MIT\"\nsynthetic = true\n",
+        readme::command(options)
+    )
+}

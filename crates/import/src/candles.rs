@@ -1,0 +1,182 @@
+//! Candles of any source. Columns of time, prices and volume are found by name where there are names, and always checked against the rows,
+//! so that a source needs no reader of its own.
+
+mod columns;
+pub(super) mod currency;
+mod series;
+mod times;
+mod volume_units;
+mod volumes;
+
+pub(super) use self::columns::{PRICES, has_close_times};
+use self::{
+    columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
+    volumes::{Volume, VolumeRule},
+};
+use super::{
+    edits::{Fix, fixed},
+    evidence::volume::PriceRange,
+    format::{FileToImport, ImportPlan, Take},
+    refusal::{COLUMN, Refusal, VALUE},
+    rows::{Edited, numbers, put},
+    sheet::Sheet,
+    sniff::Sniffed,
+    tokens::TokenMatch,
+};
+use store::{manifest::Unit, source::RowSource};
+
+/// Added column with the base volume, where the file's volume is not a number of tokens as written.
+pub(super) const TOKENS_TRADED: &str = "tokens traded";
+
+/// Note on prices of unknown currency.
+pub(super) const IN_DOLLARS: &str = "assumed: its prices are in USD, as it names no currency";
+
+/// Added column that marks rows with prices, where some have none.
+pub(super) const TRADED: &str = "traded";
+
+/// Whether the file has a time and four prices.
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
+}
+
+/// Whether the header names a time, open, high, low and close.
+pub(super) fn is_named(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
+}
+
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let found = columns(sheet, &file.options.map)?.ok_or("has no time and four prices that fit together")?;
+    plan(file, sheet, &found)
+}
+
+/// The import plan of candles with these columns.
+fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
+    found.in_dollars(file.options.as_usd)?;
+    let named = currency::named(file, sheet, found);
+    currency::in_dollars(file, &named)?;
+    currency::not_smallest_units(file, sheet, found)?;
+    let mut says = found.says.clone();
+    let repeated = found.repeated_times(sheet, &file.options.pick);
+    let volume = volumes::volume(file, sheet, found);
+    let mut take = figures(file, sheet, found, &volume)?;
+    if let Some(interval) = found.interval {
+        take = take.columns(&[("interval", &sheet.names[interval])]);
+    } else if sheet.names.iter().any(|name| name.eq_ignore_ascii_case("interval")) {
+        // An `interval` column that holds no intervals is ignored.
+        take = take.without("interval");
+    }
+    if found.has_empty_rows() {
+        take = take.keep(TRADED, &["yes"], "have no prices, as nothing was traded");
+    }
+    if let Volume::None(_) = volume {
+        take = take.without("volume");
+    }
+    says.extend(volume.says(sheet));
+    let (plan, several) = series::by_series(file, sheet, found, take)?;
+    if repeated > 0.01 && !several {
+        return Err(refusal(
+            sheet,
+            &format!(
+                "{:.0} % of its first rows have the time of another row and other prices, so it holds several series and does not name them by a column \
+                 we know",
+                repeated * 100.0
+            ),
+            "say which column distinguishes them, and which to take: --pick COLUMN=VALUE",
+        )
+        .say("pick", format!("{COLUMN}={VALUE}")));
+    }
+    let prices = prices_assumed(file, sheet, found, plan.token.as_ref()).filter(|_| named.is_empty());
+    Ok(plan.saying_all(says).noting(found.notes.clone()).noting(prices).noting(volume.assumed(sheet)).noting(volume.unread(sheet)))
+}
+
+/// The figures times a factor.
+fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
+    figures.into_iter().map(|figure| figure * by).collect()
+}
+
+/// The note on prices of unknown currency; `None` if the currency is known.
+fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
+    let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
+    (!told).then(|| IN_DOLLARS.to_owned())
+}
+
+/// Reads time, prices and base volume as determined here, so that the loader does not infer them again.
+fn figures(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Take, String> {
+    let mut take = Take::into("candles", rows(file, sheet, found, volume)?).columns(&[("timestamp", &sheet.names[found.time])]);
+    take.worked_out = volume.worked_out(sheet);
+    for (ours, theirs) in PRICES.iter().zip(found.prices) {
+        take = take.columns(&[(ours, &sheet.names[theirs])]);
+    }
+    let name = match volume {
+        Volume::Column { at, .. } => &sheet.names[*at],
+        Volume::Made(..) => TOKENS_TRADED,
+        Volume::None(_) => return Ok(take),
+    };
+    take = take.columns(&[("volume", name)]);
+    take.rule("volume").unit = Some(Unit::Token);
+    if let Volume::Column { scale, .. } = volume {
+        take.rule("volume").scale = Some(*scale).filter(|scale| *scale != 1.0);
+    }
+    Ok(take)
+}
+
+/// The rows, with cells rewritten for the loader.
+fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &Volume) -> Result<Box<dyn RowSource>, String> {
+    let mut fixes = vec![match (found.clock, found.ended) {
+        (Some(clock), _) => Fix::day_and_clock(sheet, found.time, clock, found.when),
+        (None, Some(step)) => Fix::ended(sheet, found.time, found.when, step),
+        (None, None) => Fix::time(sheet, found.time, found.when),
+    }];
+    for at in found.prices {
+        fixes.extend(Fix::number(sheet, at, found.style));
+    }
+    if volume.unread(sheet).is_some() {
+        fixes.extend(volume.column().map(|at| Fix::text(sheet, at, volume_units::emptied)));
+    }
+    if let Some(at) = volume.column().filter(|&at| sheet.column(at).any(|cell| volume_units::without_ticker(cell).is_some())) {
+        fixes.push(Fix::text(sheet, at, volume_units::without_ticker));
+    }
+    if let Volume::Column { at, style, .. } = volume {
+        fixes.extend(Fix::number(sheet, *at, *style));
+    }
+    let mut rows = fixed(sheet.rows(file.sniffed)?, fixes);
+    if found.has_empty_rows() {
+        let (names, style) = (found.prices.map(|at| sheet.names[at].clone()), found.style);
+        rows = Edited::over(rows, &[TRADED], move |batch| {
+            let prices: Vec<Vec<f64>> = names.iter().map(|name| numbers(batch, name, style)).collect();
+            let traded = (0..batch.height).map(|row| prices.iter().any(|prices| !prices[row].is_nan() && prices[row] != 0.0));
+            let traded = traded.map(|traded| Some(if traded { "yes" } else { "no" }.to_owned())).collect();
+            put(batch, TRADED, traded);
+        });
+    }
+    let Volume::Made(made, _) = volume else { return Ok(rows) };
+    let (made, style) = (*made, found.style);
+    let names = sheet.names.clone();
+    let [_, high, low, close] = found.prices;
+    Ok(Edited::over(rows, &[TOKENS_TRADED], move |batch| {
+        let column = |at: usize, style| numbers(batch, &names[at], style);
+        let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
+        let (first, second) = (scaled(column(made.first, made.style), made.scale), made.second.map(|at| column(at, made.style)));
+        let tokens = (0..batch.height).map(|row| {
+            let range = PriceRange { low: lows[row], high: highs[row] };
+            VolumeRule::tokens(range, closes[row], first[row], second.as_ref().map(|second| second[row]))
+        });
+        let tokens: Vec<Option<f64>> = tokens.collect();
+        put(batch, TOKENS_TRADED, tokens);
+    }))
+}
+
+/// Candles of one known token, from rows in the documented order: time, open, high, low, close, volume.
+pub(super) fn of_token(file: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let order: Vec<(String, String)> =
+        TIME_AND_PRICES.iter().zip(&sheet.names).map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone())).collect();
+    let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
+    let volume = volumes::volume(file, sheet, &found);
+    let take = figures(file, sheet, &found, &volume)?;
+    let mut says = found.says.clone();
+    says.extend(volume.says(sheet));
+    let prices = (!file.options.as_usd).then(|| IN_DOLLARS.to_owned());
+    Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(prices).noting(volume.assumed(sheet)))
+}

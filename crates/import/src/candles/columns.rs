@@ -1,0 +1,435 @@
+//! Finds a table's columns of candle time and prices. Names are checked against the rows: a price order that the rows contradict is
+//! rejected.
+
+use super::super::{
+    edits::with_clock,
+    evidence::{
+        CellKind, kind,
+        number::NumberStyle,
+        ohlc::{self, FoundOrder, OhlcPlaces},
+        when::{AmbiguousDate, TimeStyle, starts_of_ends},
+    },
+    names::{Names, is_one_of, plain},
+    notation, pair,
+    refusal::{COLUMN, DATES, Refusal},
+    sheet::{Sheet, json::KEY},
+};
+use model::{candles::Interval, time::MINUTE_MS};
+
+/// Maximum share of invalid candles for which the columns may still be those that their names say.
+const BROKEN_FEW: f64 = 0.2;
+pub(crate) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
+pub(super) const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
+/// Names of the candle's time; the first that is present and holds times wins. Names of the open time come first: a plain time beside one
+/// of them may be the close time.
+const TIMES: &str = "\
+    opentime opentimeutc starttime start timestart timeperiodstart periodstart timeopen opentimestamp begin begins startat \
+    candlebegintime intervalbegin intervalstart bucketstart windowstart periodbegin timestamp unix unixtimestamp unixtime time \
+    datetime ts timestampms timestamputc candletime bartime bucket date dateutc datetimeutc timeutc candledatetimeutc utctime t d \
+    day hour minute snappedat createdat evttime blocktime timestampunix datum zeit fecha data 日期 时间 交易日期 交易时间 дата время \
+    日付 日時 날짜 timestampseconds gmttime localtime index id key";
+const OPEN: &str = "open o opening erster first eröffn eröffnung apertura apert ouv ouverture abertura 开盘 开盘价 откр открытие 始値 시가";
+const HIGH: &str = "high h max hoch máximo maximo máx haut plushaut máxima massimo 最高 最高价 макс максимум 高値 고가";
+const LOW: &str = "low l min tief mínimo minimo mín bas plusbas mínima 最低 最低价 мин минимум 安値 저가";
+pub(crate) const CLOSE: &str = "\
+    close c closing trade last price zuletzt schluss schlusskurs último ultimo dernier clôture cierre 收盘 收盘价 цена закр закрытие \
+    終値 종가 closelast adjclose";
+/// Currency and price markers that a column name may carry.
+const MARKS: &str = "usd usdt usdc price priceusd usdprice inusd";
+const INTERVALS: &str = "interval timeframe granularity resolution period bar tf frequency";
+
+/// The candle columns of a file, and the facts inferred from its sample.
+#[derive(Debug, Clone)]
+pub(crate) struct CandleColumns {
+    pub time: usize,
+    pub when: TimeStyle,
+    /// The time of day, if in a column of its own.
+    pub clock: Option<usize>,
+    /// The candles' interval, if their times are the last second of each.
+    pub ended: Option<i64>,
+    pub prices: OhlcPlaces,
+    pub style: NumberStyle,
+    pub interval: Option<usize>,
+    /// The currency that the price columns' names carry.
+    pub currency: Option<String>,
+    /// The times of the sample rows, and the rows' indexes, oldest first.
+    pub times: Vec<Option<i64>>,
+    pub by_time: Vec<usize>,
+    pub says: Vec<String>,
+    /// Notes that every load repeats.
+    pub notes: Vec<String>,
+    /// The numbers of open, high, low and close in the sample rows.
+    pub figures: [Vec<f64>; 4],
+}
+
+/// Builds the refusal: the reason, the options that would help, and the equivalent lines of `dataset.toml`.
+pub(crate) fn refusal(sheet: &Sheet, why: &str, what: &str) -> Refusal {
+    let name = |words: &str, or: usize| {
+        Names::of(&sheet.names)
+            .find(words)
+            .or_else(|| (or < sheet.names.len()).then_some(or))
+            .map_or("NAME", |at| sheet.names[at].as_str())
+            .to_owned()
+    };
+    let (time, open, high, low, close) = (name(TIMES, 0), name(OPEN, 1), name(HIGH, 2), name(LOW, 3), name(CLOSE, 4));
+    Refusal::new(format!("is nearest to candles, but {why}: {what}")).lines(format!(
+        "[tables.candles] columns = {{ timestamp = \"{time}\", open = \"{open}\", high = \"{high}\", low = \"{low}\", close = \"{close}\" }}"
+    ))
+}
+
+/// The columns of time, open, high, low and close, by name.
+pub(crate) fn named(sheet: &Sheet) -> Option<(usize, OhlcPlaces)> {
+    let names = Names::of(&sheet.names);
+    let prices = [price(&names, OPEN)?, price(&names, HIGH)?, price(&names, LOW)?, price(&names, CLOSE)?];
+    let apart = prices.iter().enumerate().all(|(i, at)| !prices[..i].contains(at));
+    let time = time(sheet, &names)?;
+    (apart && !prices.contains(&time)).then_some((time, prices))
+}
+
+fn price(names: &Names, words: &str) -> Option<usize> {
+    let marked = |name: &str| {
+        words.split_whitespace().any(|word| {
+            name.strip_prefix(word).is_some_and(|rest| is_one_of(rest, MARKS) || pair::is_currency(rest)) && word.len() > 1
+                || name.strip_suffix(word).is_some_and(|rest| word.len() > 1 && is_one_of(rest, MARKS))
+        })
+    };
+    names.find(words).or_else(|| (0..names.len()).find(|&at| marked(names.whole(at)) || marked(names.last(at))))
+}
+
+/// The time column: by name, else a column that holds only times.
+fn time(sheet: &Sheet, names: &Names) -> Option<usize> {
+    let reads = |at: usize| {
+        let cells: Vec<&str> = sheet.column(at).take(200).collect();
+        !matches!(TimeStyle::of(&cells), Ok(None))
+    };
+    let known: Vec<usize> = names.in_order(TIMES).filter(|&at| reads(at)).collect();
+    // Excel serial dates look like prices, so a column counts as times only by its name, or as the first unnamed one that reads as times.
+    let apart = || {
+        (0..names.len()).find(|&at| {
+            (sheet.names[at].starts_with("column ") || names.whole(at).starts_with("unnamed") || sheet.names[at] == KEY) && reads(at)
+        })
+    };
+    let written = || (0..names.len()).find(|&at| kind(sheet.column(at).take(50)) == CellKind::Time);
+    // Monotonic numbers in the range of present-day epochs can only be times.
+    let epochs = || {
+        (0..names.len()).find(|&at| TimeStyle::of(&sheet.column(at).collect::<Vec<_>>()) == Ok(Some(TimeStyle::Epoch)) && rises(sheet, at))
+    };
+    // Of several, the first that is on full minutes: candles open there, whereas last trades and close times are off.
+    let to_the_minute = |at: &usize| {
+        let cells: Vec<&str> = sheet.column(*at).filter(|cell| !cell.is_empty()).collect();
+        TimeStyle::of(&cells)
+            .ok()
+            .flatten()
+            .is_some_and(|when| cells.iter().all(|cell| when.ms(cell).is_some_and(|ms| ms % MINUTE_MS == 0)))
+    };
+    let known = known.iter().copied().find(to_the_minute).or_else(|| known.first().copied());
+    known.or_else(apart).or_else(written).or_else(epochs)
+}
+
+fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
+    sheet.column(at).map(|cell| style.plain(cell).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)).collect()
+}
+
+/// Finds the candle columns. Errors: what the user has to specify. `None` if these are no candles.
+pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<CandleColumns>, Refusal> {
+    let said =
+        |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
+    let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
+    if said("timestamp").is_some() || wanted.iter().any(|(ours, _)| said(ours).is_some()) {
+        let names = Names::of(&sheet.names);
+        let of = |(ours, words): (&str, &str)| said(ours).or_else(|| price(&names, words).filter(|_| sheet.named));
+        let prices = wanted.map(of);
+        let time = said("timestamp").or_else(|| time(sheet, &names).filter(|_| sheet.named));
+        if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
+            return four_columns_or_one(sheet, [open, high, low, close]).and_then(|says| {
+                let mut found = candle_columns(sheet, time, [open, high, low, close], true)?;
+                found.notes.extend(says);
+                Ok(Some(found))
+            });
+        }
+    }
+    if sheet.named
+        && let Some((time, prices)) = named(sheet)
+    {
+        return candle_columns(sheet, time, prices, false).map(Some);
+    }
+    if sheet.named { Ok(None) } else { unnamed(sheet) }
+}
+
+/// Refuses one column used for two prices; if it is used for all four, returns the note for such candles.
+fn four_columns_or_one(sheet: &Sheet, prices: OhlcPlaces) -> Result<Option<String>, Refusal> {
+    let twice = (1..4).find(|&at| prices[..at].contains(&prices[at]));
+    let Some(twice) = twice else { return Ok(None) };
+    let name = &sheet.names[prices[twice]];
+    if prices.iter().all(|at| *at == prices[0]) {
+        return Ok(Some(format!(
+            "warning: it has one price a time, `{name}`, so open, high, low and close are the same: ranges and patterns of such candles say nothing"
+        )));
+    }
+    let shown: Vec<&str> = PRICES.iter().zip(prices).filter(|(_, at)| *at == prices[twice]).map(|(ours, _)| *ours).collect();
+    Err(format!("has one column, `{name}`, for {}: a candle's four prices are columns of their own, or all one price", shown.join(" and "))
+        .into())
+}
+
+/// Headerless columns: a time followed by prices that fit exactly one order.
+fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
+    let width = sheet.names.len();
+    if !(5..=16).contains(&width) || sheet.first.is_empty() {
+        return Ok(None);
+    }
+    let when = |at: usize| TimeStyle::of(&sheet.column(at).take(200).collect::<Vec<_>>());
+    let Some(time) = (0..width.min(3)).find(|&at| matches!(when(at), Ok(Some(_)) | Err(AmbiguousDate))) else { return Ok(None) };
+    let spaced = kind(sheet.column(time).take(50)) == CellKind::Time || rises(sheet, time) || has_close_times(sheet);
+    let rest: Vec<usize> = (time + 1..width).filter(|&at| kind(sheet.column(at).take(50)) == CellKind::Number).collect();
+    if rest.len() < 4 || !spaced {
+        return Ok(None);
+    }
+    let style = notation::style(sheet, &rest).ok_or("has numbers with decimal comma and with decimal point")?;
+    let numbers: Vec<Vec<f64>> = rest.iter().map(|&at| figures(sheet, at, style)).collect();
+    let times = times(&time_cells(sheet, time, clock(sheet, time)), when(time).ok().flatten().unwrap_or(TimeStyle::MonthFirst));
+    let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
+    match told {
+        FoundOrder::Nothing => Ok(None),
+        // Sources with this layout document their order; the rows must only not contradict it.
+        FoundOrder::Several(_) if has_documented_order(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
+            candle_columns(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
+        }
+        FoundOrder::Order(order) => {
+            let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false)?;
+            let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
+                "open, high, low, close by the rows".to_owned()
+            } else {
+                let shown = [0, 1, 2, 3].map(|at| PRICES[order.iter().position(|place| *place == at).unwrap_or(at)]);
+                format!("the prices stand as {}", shown.join(", "))
+            };
+            found
+                .says
+                .push(format!("its columns have no names; {stand}: high and low hold in every row, and each opens where the last closed"));
+            Ok(Some(found))
+        }
+        FoundOrder::Several(orders) => {
+            let named = |order: &OhlcPlaces| -> Vec<String> {
+                let named = PRICES.iter().zip(order).map(|(price, at)| format!("{price}={}", sheet.names[rest[*at]]));
+                std::iter::once(format!("timestamp={}", sheet.names[time])).chain(named).collect()
+            };
+            let shown = |order: &OhlcPlaces| named(order).iter().map(|map| format!("--map {map}")).collect::<Vec<_>>().join(" ");
+            Err(refusal(
+                sheet,
+                "its columns have no names, and its rows fit more than one order of the prices",
+                &format!("say which is which, as in `{}` or `{}`", shown(&orders[0]), shown(orders.get(1).unwrap_or(&orders[0]))),
+            )
+            .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}")))))
+        }
+    }
+}
+
+/// Whether the seventh number is a close time, a millisecond before the next row, as in Binance klines.
+pub(crate) fn has_close_times(sheet: &Sheet) -> bool {
+    let spans = |row: &Vec<String>| {
+        let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
+        number(0).zip(number(6)).is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
+    };
+    !sheet.named && !sheet.first.is_empty() && sheet.first.iter().take(50).all(spans)
+}
+
+/// Whether the lists come from an API response whose order is documented as open, high, low, close.
+fn has_documented_order(sheet: &Sheet) -> bool {
+    let answer = sheet.beside("retcode retmsg").is_some() && sheet.mentions("result.list")
+        || sheet.beside("code").is_some() && sheet.names.len() == 9
+        || sheet.mentions("result.") && sheet.names.len() == 8;
+    has_close_times(sheet) || answer
+}
+
+/// Whether the column is nearly monotonic, as times are.
+fn rises(sheet: &Sheet, at: usize) -> bool {
+    let numbers: Vec<f64> = sheet.column(at).filter_map(|cell| cell.trim().parse().ok()).collect();
+    let up = numbers.windows(2).filter(|two| two[1] > two[0]).count();
+    let down = numbers.windows(2).filter(|two| two[1] < two[0]).count();
+    numbers.len() > 1 && (up.max(down)) * 100 >= (numbers.len() - 1) * 90
+}
+
+/// The column of times of day beside that of days.
+fn clock(sheet: &Sheet, time: usize) -> Option<usize> {
+    let is_clock = |cell: &str| {
+        let parts: Vec<&str> = cell.trim().split(':').collect();
+        (2..=3).contains(&parts.len())
+            && parts.iter().all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    // `093000`, in a column whose name says so.
+    let is_digits = |cell: &str| {
+        let cell = cell.trim();
+        let part = |from: usize| format!("{cell:0>6}")[from..from + 2].parse::<u32>().unwrap_or(99);
+        (1..=6).contains(&cell.len()) && cell.bytes().all(|digit| digit.is_ascii_digit()) && part(0) < 24 && part(2) < 60 && part(4) < 60
+    };
+    let days = sheet.column(time).take(50).all(|cell| !cell.contains(':'));
+    let all = |at: &usize, is: &dyn Fn(&str) -> bool| sheet.column(*at).take(50).all(is) && sheet.column(*at).next().is_some();
+    let named = |at: &usize| ["time", "hour", "clock"].contains(&plain(&sheet.names[*at]).as_str());
+    let others = || (0..sheet.names.len()).filter(|at| *at != time);
+    days.then(|| others().find(|at| all(at, &is_clock)).or_else(|| others().find(|at| named(at) && all(at, &is_digits)))).flatten()
+}
+
+/// The time cells of the sample rows, each joined with its time of day if that is a separate column.
+fn time_cells(sheet: &Sheet, time: usize, clock: Option<usize>) -> Vec<String> {
+    let cell = |row: &Vec<String>| clock.map_or_else(|| row[time].clone(), |clock| with_clock(&row[time], &row[clock]));
+    sheet.first.iter().map(cell).collect()
+}
+
+fn times(cells: &[String], when: TimeStyle) -> Vec<Option<i64>> {
+    cells.iter().map(|cell| when.ms(cell)).collect()
+}
+
+/// The sample rows by time; if the table joins several lists, only those of the first, as each is a series.
+fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
+    let first = |row: usize| sheet.lists().len() < 2 || sheet.first[row].first() == sheet.lists().first();
+    let mut rows: Vec<usize> = (0..times.len()).filter(|&row| times[row].is_some() && first(row)).collect();
+    rows.sort_by_key(|&row| times[row]);
+    rows
+}
+
+/// Builds the candle columns with the facts that the rows show.
+fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
+    let clock = clock(sheet, time);
+    let cells = time_cells(sheet, time, clock);
+    let when = time_style(sheet, time, &cells)?;
+    if let Some((zone, column)) = super::times::foreign_zone(sheet, time, when, &cells) {
+        let why = format!("its times are of the zone `{zone}`, by its column `{column}`, and those of candles are UTC");
+        return Err(refusal(sheet, &why, "give them in UTC, or with their offset as in `2024-03-01 09:00+01:00`"));
+    }
+    let style = notation::style(sheet, &prices)
+        .ok_or_else(|| refusal(sheet, "some of its prices have a decimal comma and others a decimal point", "write them one way"))?;
+    let figures = |prices: OhlcPlaces| prices.map(|at| figures(sheet, at, style));
+    let times = times(&cells, when);
+    if let Some(cell) = super::times::rounded(&cells, &times) {
+        let why = format!("`{cell}` in `{}` has lost its last digits, as spreadsheets round long numbers", sheet.names[time]);
+        return Err(refusal(sheet, &why, "show the column as whole numbers and save it again, or take the file as it came"));
+    }
+    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times, super::times::are_ends(sheet, time)) };
+    let by_time = by_time(sheet, &times);
+    let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
+    let mut says: Vec<String> = reordered.into_iter().collect();
+    says.extend(when.says().map(str::to_owned));
+    if ended.is_some() {
+        says.push("its times are the ends of the candles: each candle is put where it begins".to_owned());
+    }
+    if style.comma {
+        says.push("its numbers have a decimal comma".to_owned());
+    }
+    let names = Names::of(&sheet.names);
+    // A bare number may be minutes or seconds, which the steps between times decide; of a single candle, a small one is minutes.
+    let alone = times.iter().flatten().min() == times.iter().flatten().max();
+    let intervals = |at: &usize| {
+        let different = sheet.different(*at);
+        let length = |text: &str| text.parse::<i64>().map_or(Interval::parse(text).is_some(), |number| alone && (1..60).contains(&number));
+        !different.is_empty() && different.iter().all(|text| length(text))
+    };
+    let currency = PRICES.iter().zip(prices).find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));
+    let figures = figures(prices);
+    Ok(CandleColumns {
+        time,
+        when,
+        clock,
+        ended,
+        prices,
+        style,
+        interval: names.find(INTERVALS).filter(intervals),
+        currency,
+        times,
+        by_time,
+        says,
+        notes: notation::assumed(sheet, &prices, style).into_iter().collect(),
+        figures,
+    })
+}
+
+fn time_style(sheet: &Sheet, time: usize, cells: &[String]) -> Result<TimeStyle, Refusal> {
+    let name = &sheet.names[time];
+    match sheet.when(&cells.iter().map(String::as_str).collect::<Vec<_>>()) {
+        Ok(Some(when)) => Ok(when),
+        Ok(None) => {
+            let cell = cells.iter().find(|cell| !cell.is_empty()).map_or("", String::as_str);
+            let why = format!("`{cell}` in `{name}` is no time that can be read");
+            Err(refusal(sheet, &why, "give its times as ISO 8601 or as seconds since 1970"))
+        }
+        Err(AmbiguousDate) => {
+            let why = format!("`{}` in `{name}` could be day/month or month/day", sheet.column(time).next().unwrap_or_default());
+            Err(refusal(sheet, &why, "say which it is, as in --dates day or --dates month").say("dates", DATES))
+        }
+    }
+}
+
+/// A price order that fits the rows, and the note if it differs from the names. Columns given by the user (`said`) are kept.
+fn fitting(
+    sheet: &Sheet,
+    prices: OhlcPlaces,
+    figures: &[Vec<f64>; 4],
+    by_time: &[usize],
+    said: bool,
+) -> Result<(OhlcPlaces, Option<String>), Refusal> {
+    let (share, first) = ohlc::holds(figures, [0, 1, 2, 3]);
+    // A few invalid rows are the file's errors; many mean that the columns are misnamed.
+    let few = share >= 1.0 - BROKEN_FEW && first.is_some();
+    if share >= 0.99 || sheet.broken_too && few {
+        return Ok((prices, None));
+    }
+    let shown =
+        |row: usize| PRICES.iter().zip(figures).map(|(name, cells)| format!("{name} {}", cells[row])).collect::<Vec<_>>().join(", ");
+    let (row, why) = first.map_or((0, String::new()), |row| (row + 1, shown(row)));
+    let broken = (1.0 - share) * 100.0;
+    let why = format!("row {row} has {why}, and that breaks low ≤ open, close ≤ high, all above zero ({broken:.0} % of the rows do)");
+    match ohlc::find_order(figures, by_time) {
+        FoundOrder::Order(order) if !said => {
+            let prices = order.map(|at| prices[at]);
+            let named: Vec<String> =
+                PRICES.iter().zip(prices).map(|(ours, theirs)| format!("{ours} from `{}`", sheet.names[theirs])).collect();
+            let says =
+                format!("its names of prices do not fit its rows ({why}); one order fits every row and is taken: {}", named.join(", "));
+            Ok((prices, Some(says)))
+        }
+        _ if first.is_none() => Err(refusal(sheet, "its prices are empty or no numbers", "take a file that has some")),
+        _ if few => Err(refusal(
+            sheet,
+            &why,
+            "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows",
+        )),
+        _ => Err(refusal(sheet, &why, "say which column is which with --map open=NAME and so on, or take a file whose prices fit")
+            .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}"))))),
+    }
+}
+
+impl CandleColumns {
+    /// Refuses prices whose column names carry another currency.
+    pub(crate) fn in_dollars(&self, as_usd: bool) -> Result<(), Refusal> {
+        match &self.currency {
+            Some(currency) if !as_usd && !pair::is_dollar(currency) => Err(format!(
+                "has prices in {} by the names of its columns, and candles are in USD: take a file in USD, or say --as-usd if they are",
+                currency.to_uppercase()
+            )
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether some sample rows have no prices, as sources write periods without trades.
+    pub(crate) fn has_empty_rows(&self) -> bool {
+        (0..self.figures[0].len()).any(|row| self.figures.iter().all(|figures| figures[row].is_nan() || figures[row] == 0.0))
+    }
+
+    /// The most frequent step between the sample's times, in milliseconds.
+    pub(crate) fn step(&self) -> i64 {
+        Interval::between(self.times.iter().flatten().copied().collect()).0
+    }
+
+    /// The share of sample rows that have the time of another row but different prices.
+    pub(crate) fn repeated_times(&self, sheet: &Sheet, picked: &[(String, String)]) -> f64 {
+        let places: Vec<(usize, &str)> = (picked.iter())
+            .filter_map(|(name, value)| Some((sheet.names.iter().position(|known| known.eq_ignore_ascii_case(name))?, value.as_str())))
+            .collect();
+        let is_picked = |row: usize| places.iter().all(|(at, value)| sheet.first[row][*at].trim() == *value);
+        let rows: Vec<usize> = self.by_time.iter().copied().filter(|row| is_picked(*row)).collect();
+        let same = |a: usize, b: usize| self.times[a] == self.times[b];
+        let differs = |a: usize, b: usize| self.prices.iter().any(|&at| sheet.first[a][at] != sheet.first[b][at]);
+        let repeated = rows.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();
+        // A single duplicate is an error in one row, not a second series.
+        if repeated < 2 { 0.0 } else { repeated as f64 / rows.len() as f64 }
+    }
+}

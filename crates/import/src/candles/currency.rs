@@ -1,0 +1,128 @@
+//! The currency of the prices, wherever the file states it: in cells, in a column, in lines around the table, in JSON members beside it.
+//! Prices not in USD are refused; a file that states none is left to the caller.
+
+use super::{
+    super::{
+        evidence::currency::{of_cell, of_text},
+        format::FileToImport,
+        names::Names,
+        pair,
+        refusal::Refusal,
+        sheet::Sheet,
+    },
+    columns::CandleColumns,
+};
+
+/// Columns and members that name a currency and nothing else.
+const NAMES: &str = "\
+    pricecurrency currencycode ccy vscurrency countercurrency counter pricein priceunit quotedin denomination denominatedin unitofaccount";
+/// Columns that may name the token instead: they count only if they hold nothing but fiat currencies.
+const MAYBE: &str = "currency unit";
+/// Members beside the table that name the price currency.
+const BESIDE: &str = "quotecurrency vscurrency quote pricecurrency";
+/// A member beside the table that may name the token instead.
+const BESIDE_MAYBE: &str = "currency";
+/// The word of APIs for prices in the chain's native coin.
+const NATIVE: &str = "NATIVE";
+/// Upper limit of a token's price; larger whole numbers are smallest units.
+const USD_MAX: f64 = 1e13;
+
+/// A currency, and where the file states it.
+pub(crate) struct NamedCurrency {
+    currency: String,
+    says: String,
+}
+
+/// Every currency that the file states for these prices.
+pub(super) fn named(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Vec<NamedCurrency> {
+    let mut all = Vec::new();
+    for at in found.prices {
+        if let Some((cell, currency)) = sheet.column(at).find_map(|cell| Some((cell, of_cell(cell)?))) {
+            all.push(NamedCurrency { currency: currency.to_owned(), says: format!("as `{cell}` in `{}` shows", sheet.names[at]) });
+        }
+    }
+    all.extend(in_columns(file, sheet));
+    // A footnote is text in the time column.
+    let notes: Vec<&str> = sheet.column(found.time).filter(|cell| cell.len() > 8 && cell.contains(' ')).collect();
+    let lines: Vec<&str> = sheet.beside.iter().filter(|(place, _)| place == "preamble").map(|(_, text)| text.as_str()).collect();
+    let heading = lines.join(" ");
+    for line in std::iter::once(heading.as_str()).chain(notes) {
+        let told = of_text(line, pair::is_quote);
+        // A line that names the dollar as well is about several figures.
+        if !told.iter().any(|currency| pair::is_dollar(currency)) {
+            let shown: String = line.chars().take(80).collect();
+            let says = format!("as it says in `{}`", shown.trim());
+            all.extend(told.into_iter().map(|currency| NamedCurrency { currency, says: says.clone() }));
+        }
+    }
+    all.extend(beside(sheet));
+    all
+}
+
+/// The currencies in currency columns, for the picked rows.
+fn in_columns(file: &FileToImport<'_>, sheet: &Sheet) -> Vec<NamedCurrency> {
+    if !sheet.named {
+        return Vec::new();
+    }
+    let names = Names::of(&sheet.names);
+    let mut all = Vec::new();
+    for (words, sure) in [(NAMES, true), (MAYBE, false)] {
+        for at in names.all(words) {
+            let name = &sheet.names[at];
+            let picked = file.options.pick.iter().find(|(column, _)| column.eq_ignore_ascii_case(name));
+            let values: Vec<String> = match picked {
+                Some((_, value)) => vec![value.trim().to_uppercase()],
+                None => sheet.different(at).iter().map(|value| value.trim().to_uppercase()).collect(),
+            };
+            let is_currency = |value: &String| value == NATIVE || if sure { pair::is_quote(value) } else { pair::is_money(value) };
+            if !values.is_empty() && values.iter().all(is_currency) {
+                let says = |value: &str| format!("as `{}` in `{name}` says", value.to_lowercase());
+                all.extend(values.into_iter().map(|value| NamedCurrency { says: says(&value), currency: value }));
+            }
+        }
+    }
+    all
+}
+
+/// The currency in members beside the table.
+pub(crate) fn beside(sheet: &Sheet) -> Option<NamedCurrency> {
+    let of = |names: &str, is_currency: fn(&str) -> bool| {
+        let value = sheet.beside(names)?.trim();
+        let currency = value.to_uppercase();
+        let known = currency == NATIVE || is_currency(&currency);
+        known.then(|| NamedCurrency { currency, says: format!("as `{value}` beside its table says") })
+    };
+    of(BESIDE, pair::is_quote).or_else(|| of(BESIDE_MAYBE, pair::is_money))
+}
+
+/// Refuses prices stated to be in a currency other than USD.
+pub(crate) fn in_dollars(file: &FileToImport<'_>, named: &[NamedCurrency]) -> Result<(), Refusal> {
+    let foreign = |named: &&NamedCurrency| !pair::is_dollar(&named.currency);
+    let Some(first) = named.iter().find(foreign).filter(|_| !file.options.as_usd) else { return Ok(()) };
+    let what = if first.currency == NATIVE { "the chain's own coin" } else { first.currency.as_str() };
+    Err(format!(
+        "has prices in {what}, {}, and candles are in USD: take a file in USD, or say --as-usd if its prices are in USD all the same",
+        first.says
+    )
+    .into())
+}
+
+/// Refuses prices too high for any token, as smallest units are.
+pub(super) fn not_smallest_units(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<(), Refusal> {
+    let mut closes: Vec<f64> = found.figures[3].iter().copied().filter(|price| *price > 0.0).collect();
+    closes.sort_by(f64::total_cmp);
+    let middle = closes.get(closes.len() / 2).copied().unwrap_or_default();
+    if file.options.as_usd || middle < USD_MAX || closes.iter().any(|price| price.fract() != 0.0) {
+        return Ok(());
+    }
+    let name = |at: usize| &sheet.names[found.prices[at]];
+    let shown = sheet.column(found.prices[3]).find(|cell| !cell.is_empty()).unwrap_or_default();
+    let scaled = |ours: &str, at: usize| format!("{ours} = {{ from = \"{}\", scale = 1e-18 }}", name(at));
+    let columns = [scaled("open", 0), scaled("high", 1), scaled("low", 2), scaled("close", 3)].join(", ");
+    Err(Refusal::new(format!(
+        "has prices as `{shown}` in `{}`, which no token costs in USD: they seem to be in smallest units (wei), so divide them first, or say --as-usd if \
+         they are USD",
+        name(3)
+    ))
+    .lines(format!("[tables.candles] columns = {{ {columns} }}")))
+}

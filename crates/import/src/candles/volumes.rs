@@ -1,0 +1,322 @@
+//! Finds the base volume (in tokens). A quote volume (in money) is divided by the price, or left out.
+
+use super::{
+    super::{
+        evidence::{
+            CellKind, kind,
+            number::{NumberStyle, plain as plain_number},
+            volume::{PriceRange, VolumeMeasure, pair as pays, too_large},
+        },
+        format::FileToImport,
+        names::{Names, is_one_of, plain},
+        notation, pair,
+        sheet::Sheet,
+    },
+    columns::CandleColumns,
+    volume_units::{self, scale_of, unread},
+};
+use crate::VolumeUnit;
+use store::load::bind::BESIDE_DOLLARS;
+
+/// Prices from which six decimals reveal a 32-bit float.
+const SINGLE_SHOWS: f64 = 100.0;
+/// Volume names that do not tell the unit.
+const BARE: &str = "volume vol v volumen volumes 成交量 объем объём 出来高 거래량 volumetraded tradedvolume";
+const TOKENS: &str = "\
+    volumefrom basevolume volbase volumebase basevol assetvolume baseassetvolume quantity volumebtc volumeeth volumecoin amount \
+    basevolumetraded homenotional candleacctradevolume stuecke stücke";
+const MONEY: &str = "\
+    volumeto foreignnotional candleacctradeprice quotevolume quoteassetvolume turnover volumeusd volumeusdt usdvolume volumequote \
+    quotevol volquote volumecurrency volccyquote volccy dollarvolume notional amountusd qav 成交额 value volumequotecurrency \
+    totalvolume volumeusdc volusd";
+
+/// The source of the base volume.
+pub(super) enum Volume {
+    /// A column that holds it. `is_sure` if the rows show it or the user says so; otherwise nothing contradicts it.
+    Column { at: usize, style: NumberStyle, is_sure: bool, scale: f64 },
+    /// Computed row by row.
+    Made(VolumeRule, String),
+    /// None, and the reason.
+    None(Option<String>),
+}
+
+/// How the base volume is computed from other columns.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VolumeRule {
+    /// The base volume, if `second` is the quote volume; without `second`, the quote volume.
+    pub first: usize,
+    pub second: Option<usize>,
+    pub style: NumberStyle,
+    /// Factor of `first`, from its column name.
+    pub scale: f64,
+}
+
+impl VolumeRule {
+    /// The tokens traded in a row. If two columns swap roles between rows, the one that fits as tokens; a lone quote volume is divided by
+    /// the close.
+    pub(super) fn tokens(range: PriceRange, close: f64, first: f64, second: Option<f64>) -> Option<f64> {
+        match second {
+            Some(second) if range.pays(first, second) || first == 0.0 => Some(first),
+            Some(second) if range.pays(second, first) => Some(second),
+            Some(_) => None,
+            // Sources that give USD write 0 for no measurement rather than for no trades.
+            None => Some(first / close).filter(|tokens| first > 0.0 && close > 0.0 && tokens.is_finite()),
+        }
+    }
+}
+
+impl Volume {
+    /// The columns it is computed from.
+    pub(super) fn worked_out(&self, sheet: &Sheet) -> Vec<String> {
+        match self {
+            Self::Made(made, _) => std::iter::once(made.first).chain(made.second).map(|at| sheet.names[at].clone()).collect(),
+            Self::Column { .. } | Self::None(_) => Vec::new(),
+        }
+    }
+
+    /// The column it is read from, or the first it is computed from.
+    pub(super) fn column(&self) -> Option<usize> {
+        match self {
+            Self::Column { at, .. } => Some(*at),
+            Self::Made(made, _) => Some(made.first),
+            Self::None(_) => None,
+        }
+    }
+
+    /// The note on non-numeric volume cells, if there are several.
+    pub(super) fn unread(&self, sheet: &Sheet) -> Option<String> {
+        let at = self.column()?;
+        let (bad, filled, first) = unread(sheet, at);
+        let first = first.filter(|_| bad > 1)?;
+        Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: such cells are left empty", sheet.names[at]))
+    }
+
+    /// The note on a volume whose unit is known only from its name.
+    pub(super) fn assumed(&self, sheet: &Sheet) -> Option<String> {
+        let name = &sheet.names[self.column()?];
+        if let Some(word) = volume_units::may_be_token(name) {
+            let by = scale_of(name);
+            return Some(format!(
+                "assumed: the figures of `{name}` are multiplied by {by}, as `{word}` says; if {word} is a token, take it out of the column's name"
+            ));
+        }
+        let Self::Column { at, is_sure: false, .. } = self else { return None };
+        let name = &sheet.names[*at];
+        Some(format!(
+            "assumed: `{name}` counts tokens, as nothing in it shows USD; if it is USD, as Yahoo Finance and CoinMarketCap give it, say --volume usd"
+        ))
+    }
+
+    pub(super) fn says(&self, sheet: &Sheet) -> Option<String> {
+        match self {
+            Self::Column { at, scale, .. } if *scale != 1.0 => {
+                Some(format!("volume in tokens from `{}`, multiplied by {scale} as its name says", sheet.names[*at]))
+            }
+            Self::Column { at, .. } if is_one_of(&plain(&sheet.names[*at]), BARE) => None,
+            Self::Column { at, .. } => Some(format!("volume in tokens from `{}`", sheet.names[*at])),
+            Self::Made(_, says) => Some(says.clone()),
+            Self::None(says) => says.clone(),
+        }
+    }
+}
+
+fn counts(name: &str) -> Option<VolumeMeasure> {
+    if is_one_of(name, TOKENS) {
+        return Some(VolumeMeasure::Tokens);
+    }
+    let money =
+        is_one_of(name, MONEY) || name.contains("vol") && ["usd", "quote", "eur", "currency"].iter().any(|mark| name.contains(mark));
+    money.then_some(VolumeMeasure::Money)
+}
+
+/// Determines the base volume of candles with these columns.
+pub(super) fn volume(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Volume {
+    let names = Names::of(&sheet.names);
+    let candidates = file.mapped("volume").map_or_else(|| candidates(sheet, found, &names), |said| vec![said]);
+    let Some(style) = notation::style_beside(sheet, &candidates, found.style.comma) else {
+        return Volume::None(Some("its volumes are written with decimal comma and decimal point, so they are left empty".to_owned()));
+    };
+    let [_, high, low, _] = &found.figures;
+    let ranges: Vec<PriceRange> = low.iter().zip(high).map(|(&low, &high)| PriceRange { low, high }).collect();
+    let scales: Vec<f64> = candidates.iter().map(|&at| scale_of(&sheet.names[at])).collect();
+    let number = |cell: &str| style.plain(&volume_units::figure(cell)).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
+    let figures: Vec<Vec<f64>> =
+        candidates.iter().zip(&scales).map(|(&at, scale)| sheet.column(at).map(|cell| number(cell) * scale).collect()).collect();
+    if let Some(volume) = of_contracts(&names, &candidates, &figures, &ranges, style) {
+        return volume;
+    }
+    if candidates.is_empty() {
+        return Volume::None(illegible(sheet, &names));
+    }
+    // The ratio of two volumes is the price.
+    for (i, tokens) in figures.iter().enumerate() {
+        for (j, money) in figures.iter().enumerate().filter(|(j, _)| *j != i) {
+            let (Some(right), Some(wrong)) = (pays(&ranges, tokens, money), pays(&ranges, money, tokens)) else { continue };
+            let fine = found.figures[3].iter().any(|close| !(0.8..=1.25).contains(close));
+            if right >= 0.98 && (fine || counts(names.whole(candidates[i])) != Some(VolumeMeasure::Money)) {
+                return Volume::Column { at: candidates[i], style, is_sure: true, scale: scales[i] };
+            }
+            if scales[i] == 1.0 && scales[j] == 1.0 && right > 0.02 && wrong > 0.02 && right + wrong >= 0.95 {
+                let says = format!(
+                    "its volumes `{}` and `{}` change places ({:.0} % of the rows have the tokens in the second): of each row the one is taken whose quotient is the \
+                     price",
+                    sheet.names[candidates[i]],
+                    sheet.names[candidates[j]],
+                    wrong * 100.0
+                );
+                return Volume::Made(VolumeRule { first: candidates[i], second: Some(candidates[j]), style, scale: 1.0 }, says);
+            }
+        }
+    }
+    single(file, sheet, found, &Candidates { names: &names, columns: &candidates, figures: &figures, ranges: &ranges, style })
+}
+
+/// Candidate volume columns, and their figures in the sample rows.
+struct Candidates<'a> {
+    names: &'a Names,
+    columns: &'a [usize],
+    figures: &'a [Vec<f64>],
+    ranges: &'a [PriceRange],
+    style: NumberStyle,
+}
+
+/// The note on a column named as a volume with few numbers in it.
+fn illegible(sheet: &Sheet, names: &Names) -> Option<String> {
+    let at = (0..names.len()).find(|&at| sheet.named && is_one_of(names.whole(at), BARE))?;
+    let (bad, filled, first) = unread(sheet, at);
+    let first = first?;
+    Some(format!("{bad} of the first {filled} cells of `{}` are no numbers, as `{first}`: volume is left empty", sheet.names[at]))
+}
+
+/// The base volume beside a volume in contracts, as of coin-margined futures: a contract is 100 or 10 USD.
+fn of_contracts(names: &Names, candidates: &[usize], figures: &[Vec<f64>], ranges: &[PriceRange], style: NumberStyle) -> Option<Volume> {
+    names.find("closetime")?;
+    let place = |words: &str| candidates.iter().position(|&at| is_one_of(names.whole(at), words));
+    let (contracts, tokens) = (place("volume")?, place("quotevolume quoteassetvolume")?);
+    let worth = |usd: f64| {
+        let money: Vec<f64> = figures[contracts].iter().map(|count| count * usd).collect();
+        pays(ranges, &figures[tokens], &money).is_some_and(|share| share >= 0.98)
+    };
+    (worth(100.0) || worth(10.0)).then(|| Volume::Column { at: candidates[tokens], style, is_sure: true, scale: 1.0 })
+}
+
+/// The volume from a single column, with no second one to confirm its unit.
+fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: &Candidates<'_>) -> Volume {
+    let of = |wanted: Option<VolumeMeasure>| {
+        among.columns.iter().position(|&at| {
+            let name = among.names.whole(at);
+            counts(name).or_else(|| counts(among.names.last(at))) == wanted
+        })
+    };
+    let bare = among.columns.iter().position(|&at| is_one_of(among.names.whole(at), BARE) || is_one_of(among.names.last(at), BARE));
+    let Some(place) = of(Some(VolumeMeasure::Tokens)).or(bare).or_else(|| of(None)).or_else(|| of(Some(VolumeMeasure::Money))) else {
+        return Volume::None(None);
+    };
+    let at = among.columns[place];
+    let name = &sheet.names[at];
+    let scale = scale_of(name);
+    let (bad, filled, first) = unread(sheet, at);
+    if let Some(first) = first.filter(|_| bad == filled) {
+        return Volume::None(Some(format!("`{name}` has no cell that is a number, as `{first}`: volume is left empty")));
+    }
+    if among.figures[place].iter().all(|figure| figure.is_nan() || *figure == 0.0) {
+        return Volume::None(Some(format!("`{name}` has no figure above zero: volume is left empty")));
+    }
+    let too_large = too_large(among.ranges, &among.figures[place], found.step());
+    let currency = volume_units::currency(sheet, at);
+    if let (Some(currency), None) = (currency.filter(|currency| !pair::is_dollar(currency)), file.options.volume) {
+        return Volume::None(Some(format!("`{name}` is in {currency} by its cells, and our volume counts tokens: it is left empty")));
+    }
+    let money = match file.options.volume {
+        Some(unit) => (unit == VolumeUnit::Usd).then(|| "as said with --volume usd".to_owned()),
+        None if too_large => Some("as tokens it would be worth more than is traded of any in a day".to_owned()),
+        None if currency.is_some() => Some("as its cells say".to_owned()),
+        None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) || name.contains('$') => Some("by its name".to_owned()),
+        None => in_usd(sheet, among.names, found, &among.figures[place]),
+    };
+    match money {
+        None => {
+            let named = counts(among.names.whole(at)) == Some(VolumeMeasure::Tokens);
+            Volume::Column { at, style: among.style, is_sure: named || file.options.volume.is_some(), scale }
+        }
+        Some(why) => Volume::Made(
+            VolumeRule { first: at, second: None, style: among.style, scale },
+            format!(
+                "its volume `{name}` is in USD ({why}): warning, it is divided by each close, which is near the tokens traded but not exact; 0 is left empty"
+            ),
+        ),
+    }
+}
+
+/// Why the volume is in USD, if other columns or the texts beside the table show it.
+fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) -> Option<String> {
+    if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
+        return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
+    }
+    if sheet.mentions("ohlcv_list") {
+        return Some("as GeckoTerminal gives it".to_owned());
+    }
+    if sheet.mentions("yfinance") || sheet.beside("datagranularity instrumenttype").is_some() {
+        return Some("as Yahoo gives it".to_owned());
+    }
+    let whole = figures.iter().all(|figure| figure.is_nan() || figure.fract() == 0.0) && figures.iter().any(|figure| *figure > 1e5);
+    let prices: Vec<&str> = found.prices.iter().flat_map(|&at| sheet.column(at).take(100)).filter(|cell| !cell.is_empty()).collect();
+    let as_yahoo = |cell: &&&str| {
+        let Ok(price) = cell.parse::<f64>() else { return false };
+        let decimals = cell.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        // Yahoo's prices were once 32-bit floats, recognisable even when cut to six decimals; small ones of any source could look so.
+        let single = f64::from(price as f32);
+        decimals > 6 && single == price || decimals == 6 && price >= SINGLE_SHOWS && format!("{single:.6}") == **cell
+    };
+    let share = prices.iter().filter(as_yahoo).count() as f64 / prices.len().max(1) as f64;
+    (whole && share > 0.6).then(|| "whole numbers beside prices as Yahoo writes them".to_owned())
+}
+
+/// Columns that may be volumes: by name if there are names, else all numbers that are neither time nor price nor count.
+fn candidates(sheet: &Sheet, found: &CandleColumns, names: &Names) -> Vec<usize> {
+    let taken = |at: &usize| *at == found.time || found.prices.contains(at);
+    let numbers = |at: &usize| {
+        kind(sheet.column(*at).filter(|cell| *cell != "0").take(100)) == CellKind::Number || sheet.column(*at).all(|cell| cell == "0")
+    };
+    // A column named as a volume need not be numeric in every row.
+    let mostly = |at: &usize| {
+        let (bad, filled, _) = unread(sheet, *at);
+        sheet.named && filled > 0 && bad * 2 <= filled && kind(sheet.column(*at).take(100)) != CellKind::Time
+    };
+    let free = (0..names.len()).filter(|at| !taken(at) && (numbers(at) || mostly(at)));
+    if sheet.named {
+        let named = |at: &usize| {
+            [names.whole(*at), names.last(*at)].iter().any(|name| {
+                let other = "tick taker change num count trades 24h 7d 30d ma mean avg pct weighted";
+                let known = is_one_of(name, BARE) || counts(name).is_some();
+                known || name.contains("vol") && !other.split(' ').any(|mark| name.contains(mark)) && !name.contains("volatil")
+            })
+        };
+        return free.filter(named).collect();
+    }
+    let price_like = |at: &usize| {
+        // A weighted average price (VWAP) lies between low and high in every row.
+        let inside = sheet.column(*at).enumerate().filter_map(|(row, cell)| {
+            let number: f64 = plain_number(cell, found.style.comma)?.parse().ok()?;
+            Some(number >= found.figures[2][row] * 0.999 && number <= found.figures[1][row] * 1.001)
+        });
+        let inside: Vec<bool> = inside.collect();
+        inside.iter().filter(|inside| **inside).count() * 10 >= inside.len() * 9
+    };
+    let time_like = |at: &usize| {
+        sheet
+            .column(*at)
+            .take(50)
+            .all(|cell| cell.parse::<f64>().is_ok_and(|number| number > 1e12 || (1.2e9..2e9).contains(&number) && cell.len() == 10))
+    };
+    let mut free: Vec<usize> = free
+        .filter(|at| *at > found.prices.iter().copied().min().unwrap_or(0) || found.prices.iter().all(|price| price > at))
+        .filter(|at| !price_like(at) && !time_like(at))
+        .collect();
+    // Whole numbers beside a column with fractions are trade counts.
+    let whole = |at: &usize| sheet.column(*at).take(200).all(|cell| cell.parse::<f64>().is_ok_and(|number| number.fract() == 0.0));
+    if free.iter().any(|at| !whole(at)) {
+        free.retain(|at| !whole(at));
+    }
+    free
+}

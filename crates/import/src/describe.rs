@@ -1,0 +1,142 @@
+//! Edits `dataset.toml`: adds a path, or marks amounts as approximate, and leaves every other line unchanged. An edit is accepted only if
+//! the result parses.
+
+use std::fmt::Write as _;
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use store::manifest::{FILE, Manifest, TableManifest};
+
+/// The initial text for a dataset without a `dataset.toml`.
+pub(super) fn fresh(title: &str) -> String {
+    format!("# Describes this dataset; `tokendeck schema --template` shows all that can be said here.\ntitle = {}\n", quoted(title))
+}
+
+/// Sets `path` of the table to `paths`. Errors: how the user can resolve it.
+pub(super) fn with_path(text: &str, table: &str, paths: &[String]) -> Result<String, String> {
+    let list = format!("[{}]", paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", "));
+    with(text, table, replaced(text, table, &list), &format!("path = {list}"), |said| said.path = paths.to_vec())
+}
+
+/// Marks a column of the table as approximate.
+pub(super) fn with_approximate(text: &str, table: &str, column: &'static str) -> Result<String, String> {
+    with(text, table, None, &format!("columns.{column}.approximate = true"), |said| {
+        said.columns.entry(column).or_default().approximate = true;
+    })
+}
+
+/// Tries `replaced`, then adding a line for the table; returns the first text that parses to the intended manifest and changes nothing
+/// else.
+fn with(text: &str, table: &str, replaced: Option<String>, line: &str, say: impl FnOnce(&mut TableManifest)) -> Result<String, String> {
+    let mut expected = Manifest::parse(text).map_err(|error| format!("{FILE}, {error}"))?;
+    let schema = model::schema::table(table).ok_or_else(|| format!("no table `{table}`"))?;
+    say(expected.tables.entry(schema.name).or_default());
+    let edited = [replaced, under_header(text, table, line), Some(appended(text, table, line))];
+    let good = edited.into_iter().flatten().find(|edited| Manifest::parse(edited).is_ok_and(|manifest| manifest == expected));
+    good.ok_or_else(|| format!("{FILE} speaks of `{table}` in a way that cannot be added to: write {line} there, under [tables.{table}]"))
+}
+
+/// Replaces the value of an existing `path`.
+fn replaced(text: &str, table: &str, list: &str) -> Option<String> {
+    let document = DeTable::parse(text).ok()?;
+    let mut tables: &DeTable<'_> = document.get_ref();
+    for name in ["tables", table] {
+        match member(tables, name)?.get_ref() {
+            DeValue::Table(inner) => tables = inner,
+            _ => return None,
+        }
+    }
+    let span = member(tables, "path")?.span();
+    Some(format!("{}{list}{}", &text[..span.start], &text[span.end..]))
+}
+
+fn member<'a, 't>(table: &'a DeTable<'t>, name: &str) -> Option<&'a Spanned<DeValue<'t>>> {
+    table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
+}
+
+/// Inserts a line after the header `[tables.NAME]`.
+fn under_header(text: &str, table: &str, says: &str) -> Option<String> {
+    let header = format!("[tables.{table}]");
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        let plain = line.split('#').next().unwrap_or_default().replace([' ', '\t', '"', '\''], "");
+        if plain.trim_end() == header {
+            let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
+            let before = if line.ends_with('\n') { "" } else { end };
+            return Some(format!("{}{before}{says}{end}{}", &text[..at], &text[at..]));
+        }
+    }
+    None
+}
+
+/// Appends a section for the table.
+fn appended(text: &str, table: &str, says: &str) -> String {
+    let mut edited = text.to_owned();
+    if !edited.is_empty() && !edited.ends_with('\n') {
+        edited.push('\n');
+    }
+    // Writing to a String cannot fail.
+    write!(edited, "\n[tables.{table}]\n{says}\n").ok();
+    edited
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_added_and_every_other_line_stays() {
+        let paths = ["a.csv".to_owned(), "imported/candles.parquet".to_owned()];
+        let list = r#"["a.csv", "imported/candles.parquet"]"#;
+        for (text, expected) in [
+            ("", format!("\n[tables.candles]\npath = {list}\n")),
+            ("# mine\ntitle = 'x'", format!("# mine\ntitle = 'x'\n\n[tables.candles]\npath = {list}\n")),
+            (
+                "[tables.candles] # daily\npath = \"a.csv\" # from me\ncolumns = { open = 'o' }\n[tables.posts]\npath='p.csv'\n",
+                format!("[tables.candles] # daily\npath = {list} # from me\ncolumns = {{ open = 'o' }}\n[tables.posts]\npath='p.csv'\n"),
+            ),
+            (
+                "[tables.candles]\r\ncolumns = { open = 'o' }\r\n",
+                format!("[tables.candles]\r\npath = {list}\r\ncolumns = {{ open = 'o' }}\r\n"),
+            ),
+            (
+                "[tables.candles.columns]\nopen = 'o'\n",
+                format!("[tables.candles.columns]\nopen = 'o'\n\n[tables.candles]\npath = {list}\n"),
+            ),
+            ("[tables]\ncandles = { path = 'a.csv' }\n", format!("[tables]\ncandles = {{ path = {list} }}\n")),
+        ] {
+            assert_eq!(with_path(text, "candles", &paths).expect(text), expected, "{text}");
+        }
+        let inline = "tables = { candles = { columns = { open = 'o' } } }\n";
+        assert!(with_path(inline, "candles", &paths).unwrap_err().contains("in a way that cannot be added to"));
+    }
+
+    #[test]
+    fn amounts_are_said_to_be_approximate() {
+        let says = "columns.value.approximate = true\n";
+        for (text, expected) in [
+            ("", format!("\n[tables.transfers]\n{says}")),
+            ("[tables.transfers]\npath = 'a.csv'\n", format!("[tables.transfers]\n{says}path = 'a.csv'\n")),
+        ] {
+            let edited = with_approximate(text, "transfers", "value").unwrap();
+            assert_eq!(edited, expected);
+            assert!(Manifest::parse(&edited).unwrap().tables["transfers"].columns["value"].approximate);
+        }
+        let inline = "[tables.transfers]\ncolumns = { value = 'v' }\n";
+        assert!(with_approximate(inline, "transfers", "value").unwrap_err().contains("write columns.value.approximate = true there"));
+    }
+
+    #[test]
+    fn a_fresh_dataset_toml_can_be_read() {
+        let manifest = Manifest::parse(&fresh("my \"data\" 漢字")).unwrap();
+        assert_eq!(manifest.title.as_deref(), Some("my \"data\" 漢字"));
+    }
+}

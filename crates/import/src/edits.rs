@@ -1,0 +1,141 @@
+//! Normalises cells for the loader: times and numbers in a file's notation become plain ones. Unreadable cells stay unchanged, so that the
+//! loader's finding shows them as written.
+
+use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, TimeUnit, TimeZone};
+
+use super::{
+    evidence::{
+        number::NumberStyle,
+        when::{TimeStyle, start_of_end},
+    },
+    rows::{Edited, cells, column},
+    sheet::{Sheet, flat},
+};
+use store::source::{RowSource, SourceBatch};
+
+/// A rewrite of one column.
+#[derive(Debug, Clone)]
+pub(super) struct Fix {
+    column: String,
+    kind: FixKind,
+}
+
+#[derive(Debug, Clone)]
+enum FixKind {
+    Time(TimeStyle),
+    /// The last second of a candle of that length, moved to its open time.
+    Ended(TimeStyle, i64),
+    /// A day, and the column of the time of day.
+    DayAndClock(TimeStyle, String),
+    Number(NumberStyle),
+    Text(fn(&str) -> Option<String>),
+}
+
+impl Fix {
+    pub(super) fn time(sheet: &Sheet, at: usize, when: TimeStyle) -> Self {
+        Self { column: sheet.names[at].clone(), kind: FixKind::Time(when) }
+    }
+
+    pub(super) fn ended(sheet: &Sheet, at: usize, when: TimeStyle, step: i64) -> Self {
+        Self { column: sheet.names[at].clone(), kind: FixKind::Ended(when, step) }
+    }
+
+    pub(super) fn day_and_clock(sheet: &Sheet, day: usize, clock: usize, when: TimeStyle) -> Self {
+        Self { column: sheet.names[day].clone(), kind: FixKind::DayAndClock(when, sheet.names[clock].clone()) }
+    }
+
+    /// `None` if its numbers are plain already.
+    pub(super) fn number(sheet: &Sheet, at: usize, style: NumberStyle) -> Option<Self> {
+        style.needs_rewrite.then(|| Self { column: sheet.names[at].clone(), kind: FixKind::Number(style) })
+    }
+
+    /// Rewrites each cell that the function returns a text for.
+    pub(super) fn text(sheet: &Sheet, at: usize, change: fn(&str) -> Option<String>) -> Self {
+        Self { column: sheet.names[at].clone(), kind: FixKind::Text(change) }
+    }
+}
+
+/// The rows with the rewrites applied.
+pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSource> {
+    if fixes.is_empty() {
+        return rows;
+    }
+    Edited::over(rows, &[], move |batch| {
+        for fix in &fixes {
+            fix.apply(batch);
+        }
+    })
+}
+
+impl Fix {
+    fn apply(&self, batch: &mut SourceBatch) {
+        let clocks = if let FixKind::DayAndClock(_, clock) = &self.kind { cells(batch, clock) } else { Vec::new() };
+        let Some(column) = column(batch, &self.column) else { return };
+        let typed = !matches!(column.dtype(), DataType::String);
+        let is_read_as_it_is = match &self.kind {
+            // Serial dates and 20240131 are numbers, whose meaning as times only the style knows.
+            FixKind::Time(TimeStyle::Excel | TimeStyle::Digits) => column.dtype().is_temporal(),
+            FixKind::Time(_) | FixKind::Number(_) => typed,
+            FixKind::Ended(..) | FixKind::DayAndClock(..) | FixKind::Text(_) => false,
+        };
+        if is_read_as_it_is {
+            return;
+        }
+        *column = match &self.kind {
+            FixKind::Time(_) | FixKind::Ended(..) => times(&flat::optional(column), &self.column, |text| self.ms(text)),
+            FixKind::DayAndClock(when, _) => {
+                let days = flat::optional(column).into_iter().zip(clocks);
+                let joined: Vec<Option<String>> =
+                    days.map(|(day, clock)| day.map(|day| with_clock(&day, clock.as_deref().unwrap_or_default()))).collect();
+                times(&joined, &self.column, |text| when.ms(text))
+            }
+            FixKind::Number(style) => texts(column, &self.column, |text| style.plain(text)),
+            FixKind::Text(change) => texts(column, &self.column, change),
+        };
+    }
+
+    fn ms(&self, text: &str) -> Option<i64> {
+        match self.kind {
+            FixKind::Time(when) => when.ms(text),
+            FixKind::Ended(when, step) => when.ms(text).map(|ms| start_of_end(ms, step)),
+            _ => None,
+        }
+    }
+}
+
+/// Joins a day and a time of day. Digits alone, as `20240501` and `93000`, are joined as digits.
+pub(super) fn with_clock(day: &str, clock: &str) -> String {
+    let (day, clock) = (day.trim(), clock.trim());
+    let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+    match (digits(day) && day.len() == 8, digits(clock)) {
+        _ if clock.is_empty() => day.to_owned(),
+        // Leading zeros are lost if a time of day was stored as a number.
+        (true, true) => format!("{day}{clock:0>6}"),
+        (true, false) => format!("{}-{}-{} {clock}", &day[..4], &day[4..6], &day[6..]),
+        (false, true) => {
+            let clock = format!("{clock:0>6}");
+            format!("{day} {}:{}:{}", &clock[..2], &clock[2..4], &clock[4..6])
+        }
+        _ => format!("{day} {clock}"),
+    }
+}
+
+/// A column of times; of texts if some are unreadable, so that a finding can show them.
+fn times(cells: &[Option<String>], name: &str, ms: impl Fn(&str) -> Option<i64>) -> Column {
+    let name = PlSmallStr::from_str(name);
+    let read: Vec<Option<i64>> = cells.iter().map(|cell| cell.as_deref().and_then(&ms)).collect();
+    let unread = cells.iter().zip(&read).any(|(cell, ms)| ms.is_none() && cell.as_ref().is_some_and(|cell| !cell.trim().is_empty()));
+    if unread {
+        let texts: Vec<Option<String>> =
+            cells.iter().zip(read).map(|(cell, ms)| ms.map(|ms| model::time::Time(ms).to_string()).or_else(|| cell.clone())).collect();
+        return Series::new(name, texts).into_column();
+    }
+    let plain = Series::new(name, read).into_column();
+    plain.cast(&DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC))).unwrap_or(plain)
+}
+
+fn texts(column: &Column, name: &str, change: impl Fn(&str) -> Option<String>) -> Column {
+    let texts: Vec<Option<String>> =
+        flat::optional(column).into_iter().map(|cell| cell.map(|cell| change(&cell).unwrap_or(cell))).collect();
+    Series::new(PlSmallStr::from_str(name), texts).into_column()
+}

@@ -1,0 +1,406 @@
+//! Infers the time format of a column: epochs of any unit, Excel serial dates, ISO 8601, day and month in either order, month names.
+//! Ambiguity is resolved over all cells: by numbers that cannot be a month, and by even steps.
+
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime};
+
+use crate::Dates;
+use model::{
+    candles::Interval,
+    time::{DAY_MS, HOUR_MS, MINUTE_MS},
+};
+use store::coerce::notation::excel_day;
+
+/// Plausible times, 2008 to 2100: no token traded before, and no file comes from after.
+const FIRST_MS: i64 = 1_199_145_600_000;
+const LAST_MS: i64 = 4_102_444_800_000;
+/// Excel serial dates of 2008 and 2100; day 0 is 1899-12-30.
+const EXCEL: std::ops::Range<f64> = 39_448.0..73_051.0;
+/// The share of cells that one format must read.
+const READABLE: f64 = 0.98;
+/// Maximum number of cells that are no times, such as a total or a source below the table; and at most one in `ONE_OF` cells.
+const WORDS_MAX: usize = 2;
+const ONE_OF: usize = 5;
+const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// The time format of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TimeStyle {
+    /// Seconds, milliseconds, microseconds or nanoseconds since 1970, by magnitude.
+    Epoch,
+    /// `20220817`, optionally followed by hours and minutes.
+    Digits,
+    Excel,
+    /// Year first, as in ISO 8601.
+    YearFirst,
+    DayFirst,
+    MonthFirst,
+}
+
+/// Error: day and month are ambiguous.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AmbiguousDate;
+
+impl TimeStyle {
+    const ALL: [Self; 6] = [Self::Epoch, Self::Digits, Self::YearFirst, Self::MonthFirst, Self::DayFirst, Self::Excel];
+
+    /// The format that the user stated.
+    pub(crate) fn said(dates: Dates) -> Self {
+        match dates {
+            Dates::Day => Self::DayFirst,
+            Dates::Month => Self::MonthFirst,
+        }
+    }
+
+    /// Parses a time as milliseconds since 1970 UTC.
+    pub(crate) fn ms(self, text: &str) -> Option<i64> {
+        let text = text.trim();
+        match self {
+            Self::Epoch => epoch(text),
+            Self::Digits => digits(text),
+            Self::Excel => excel(text),
+            Self::YearFirst | Self::DayFirst | Self::MonthFirst => calendar(text, self),
+        }
+    }
+
+    /// The note for the user; `None` if the format is unambiguous.
+    pub(crate) fn says(self) -> Option<&'static str> {
+        match self {
+            Self::Epoch | Self::Digits | Self::YearFirst => None,
+            Self::Excel => Some("its dates are read as Excel's day numbers (days since 1899-12-30)"),
+            Self::DayFirst => Some("its dates are read as day/month/year"),
+            Self::MonthFirst => Some("its dates are read as month/day/year"),
+        }
+    }
+
+    /// Infers the format of nearly all cells; `None` if they are no times. Errors: day and month are ambiguous.
+    pub(crate) fn of(cells: &[&str]) -> Result<Option<Self>, AmbiguousDate> {
+        let mut filled: Vec<&str> = cells.iter().copied().filter(|cell| !cell.trim().is_empty()).collect();
+        let is_time = |cell: &&str| Self::ALL.iter().any(|when| when.ms(cell).is_some());
+        let words = filled.iter().filter(|cell| !is_time(cell)).count();
+        if words <= WORDS_MAX && words * ONE_OF <= filled.len() {
+            filled.retain(is_time);
+        }
+        let reads = |when: &Self| {
+            let good = filled.iter().filter(|cell| when.ms(cell).is_some()).count();
+            !filled.is_empty() && good as f64 >= READABLE * filled.len() as f64
+        };
+        let all: Vec<Self> = Self::ALL.into_iter().filter(reads).collect();
+        match all[..] {
+            [] => Ok(None),
+            [Self::MonthFirst, Self::DayFirst, ..] => day_or_month_first(&filled),
+            [first, ..] => Ok(Some(first)),
+        }
+    }
+}
+
+/// Decides between month-first and day-first, where both parse: by the more even steps between times.
+fn day_or_month_first(cells: &[&str]) -> Result<Option<TimeStyle>, AmbiguousDate> {
+    let times = |when: TimeStyle| -> Vec<i64> { cells.iter().filter_map(|cell| when.ms(cell)).collect() };
+    let (months, days) = (times(TimeStyle::MonthFirst), times(TimeStyle::DayFirst));
+    if months == days {
+        return Ok(Some(TimeStyle::MonthFirst));
+    }
+    // All on the first day of a month, or on the first days of one month: only the user knows.
+    let firsts =
+        |times: &[i64]| times.len() > 2 && times.iter().all(|ms| DateTime::from_timestamp_millis(*ms).is_some_and(|time| time.day() == 1));
+    if firsts(&months) != firsts(&days) && !has_points(cells) {
+        return Err(AmbiguousDate);
+    }
+    let (by_month, by_day) = (evenness(months.clone()), evenness(days.clone()));
+    let (over_months, over_days) = (gap(&months), gap(&days));
+    match (by_month - by_day).abs() {
+        // A few days of an hourly series: one reading leaves gaps of weeks, the other none.
+        _ if by_month.min(by_day) > 0.5 && over_months > 7 * DAY_MS && over_days <= 2 * DAY_MS => Ok(Some(TimeStyle::DayFirst)),
+        _ if by_month.min(by_day) > 0.5 && over_days > 7 * DAY_MS && over_months <= 2 * DAY_MS => Ok(Some(TimeStyle::MonthFirst)),
+        // Dates written with points have the day first.
+        apart if apart < 0.2 && has_points(cells) => Ok(Some(TimeStyle::DayFirst)),
+        apart if apart < 0.2 => Err(AmbiguousDate),
+        _ if by_month > by_day => Ok(Some(TimeStyle::MonthFirst)),
+        _ => Ok(Some(TimeStyle::DayFirst)),
+    }
+}
+
+/// The share of steps between sorted, distinct times that equal the most frequent step; a tenth of it if that step is longer than a week.
+fn evenness(mut times: Vec<i64>) -> f64 {
+    times.sort_unstable();
+    times.dedup();
+    if times.len() < 3 {
+        return 0.0;
+    }
+    let mut steps: Vec<i64> = times.windows(2).map(|two| two[1] - two[0]).collect();
+    steps.sort_unstable();
+    let most = steps.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
+    let share = most.1 as f64 / steps.len() as f64;
+    if most.0 > 7 * DAY_MS { share / 10.0 } else { share }
+}
+
+/// Converts close times to open times, and returns the interval: if all times are a second or a millisecond before a full minute, or, with
+/// `are_ends`, on one.
+pub(crate) fn starts_of_ends(times: Vec<Option<i64>>, are_ends: bool) -> (Vec<Option<i64>>, Option<i64>) {
+    let last = |ms: &i64| {
+        let over = ms.rem_euclid(MINUTE_MS);
+        [1, 1_000].contains(&(MINUTE_MS - over)) || are_ends && over == 0
+    };
+    if times.iter().flatten().count() < 2 || !times.iter().flatten().all(last) {
+        return (times, None);
+    }
+    let step = Interval::between(times.iter().flatten().copied().collect()).0;
+    if step < MINUTE_MS {
+        return (times, None);
+    }
+    (times.into_iter().map(|ms| ms.map(|ms| start_of_end(ms, step))).collect(), Some(step))
+}
+
+/// The open time of a candle of length `step` from its last second or its close time.
+pub(crate) fn start_of_end(ms: i64, step: i64) -> i64 {
+    (ms + MINUTE_MS - 1).div_euclid(MINUTE_MS) * MINUTE_MS - step
+}
+
+/// Whether the dates are written with points.
+fn has_points(cells: &[&str]) -> bool {
+    cells.iter().all(|cell| day_and_clock(cell.trim()).0.matches('.').count() == 2)
+}
+
+/// The longest step between the times, in milliseconds.
+fn gap(times: &[i64]) -> i64 {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.windows(2).map(|two| two[1] - two[0]).max().unwrap_or(0)
+}
+
+/// Whether the text is a formatted time, not just a number.
+pub(crate) fn is_written_out(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    digits >= 3
+        && text.len() <= 48
+        && [TimeStyle::YearFirst, TimeStyle::DayFirst, TimeStyle::MonthFirst].iter().any(|when| calendar(text.trim(), *when).is_some())
+}
+
+fn in_bounds(ms: i64) -> Option<i64> {
+    (FIRST_MS..LAST_MS).contains(&ms).then_some(ms)
+}
+
+fn epoch(text: &str) -> Option<i64> {
+    let number: f64 =
+        if text.bytes().all(|digit| digit.is_ascii_digit()) || text.contains(['.', 'e', 'E']) { text.parse().ok()? } else { return None };
+    // The unit that puts it between 2008 and 2100; no two do.
+    let exact = text.parse::<i64>().ok();
+    [(1e3, 1), (1.0, 1), (1e-3, 1_000), (1e-6, 1_000_000)].into_iter().find_map(|(scale, divisor)| {
+        let ms = match exact {
+            Some(exact) if scale > 1.0 => exact.checked_mul(1_000)?,
+            Some(exact) => exact.div_euclid(divisor),
+            None => (number * scale).round() as i64,
+        };
+        in_bounds(ms)
+    })
+}
+
+fn digits(text: &str) -> Option<i64> {
+    let whole = text.strip_suffix(".0").unwrap_or(text);
+    if !matches!(whole.len(), 8 | 10 | 12 | 14) || !whole.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let part = |from: usize, to: usize| whole.get(from..to).and_then(|part| part.parse::<u32>().ok());
+    let day = NaiveDate::from_ymd_opt(part(0, 4)? as i32, part(4, 6)?, part(6, 8)?)?;
+    let time = NaiveTime::from_hms_opt(part(8, 10).unwrap_or(0), part(10, 12).unwrap_or(0), part(12, 14).unwrap_or(0))?;
+    in_bounds(NaiveDateTime::new(day, time).and_utc().timestamp_millis())
+}
+
+fn excel(text: &str) -> Option<i64> {
+    let days: f64 = text.replace(',', ".").parse().ok()?;
+    EXCEL.contains(&days).then(|| excel_day(days))?
+}
+
+/// A date with an optional time of day: in numbers, or with the month's name.
+fn calendar(text: &str, order: TimeStyle) -> Option<i64> {
+    let (text, offset) = without_zone(text)?;
+    let (day, time) = day_and_clock(text);
+    let day = date(day, order)?;
+    let ms = day.and_time(NaiveTime::MIN).and_utc().timestamp_millis() + time_of_day(time)? - offset;
+    in_bounds(ms)
+}
+
+/// Splits off the time zone and returns its offset east of UTC in milliseconds. Other zone names are not supported.
+pub(crate) fn without_zone(text: &str) -> Option<(&str, i64)> {
+    let text = text.trim();
+    for end in ["(UTC)", "+UTC", "UTC", "GMT", "Z"] {
+        if let Some(rest) = text.strip_suffix(end).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == ' ' || c == 'M')) {
+            return Some((rest.trim_end(), 0));
+        }
+    }
+    // +00:00, +0000, -05:30, only after a time.
+    if let Some(at) = text.rfind(['+', '-'])
+        && text[..at].contains(':')
+    {
+        let digits: String = text[at + 1..].chars().filter(|c| *c != ':').collect();
+        if matches!(digits.len(), 2 | 4) && digits.bytes().all(|digit| digit.is_ascii_digit()) {
+            let hours: i64 = digits[..2].parse().ok()?;
+            let minutes: i64 = digits.get(2..).filter(|rest| !rest.is_empty()).map_or(Some(0), |rest| rest.parse().ok())?;
+            let sign = if text.as_bytes()[at] == b'-' { -1 } else { 1 };
+            return Some((text[..at].trim_end(), sign * (hours * 60 + minutes) * MINUTE_MS));
+        }
+    }
+    Some((text, 0))
+}
+
+/// Splits date and time of day.
+fn day_and_clock(text: &str) -> (&str, &str) {
+    if let Some(at) = text.find('T').filter(|&at| at > 7 && text[..at].ends_with(|c: char| c.is_ascii_digit())) {
+        return (&text[..at], &text[at + 1..]);
+    }
+    // The time is the word with the first colon, or is written as `12-AM`.
+    let colon = text.find(':').map(|at| text[..at].rfind([' ', ',']).map_or(0, |space| space + 1));
+    let half = || {
+        let end = text.rfind(' ')?;
+        let last = &text[end + 1..];
+        last.ends_with("-AM").then_some(end + 1).or_else(|| last.ends_with("-PM").then_some(end + 1))
+    };
+    match colon.or_else(half) {
+        Some(at) if at > 0 => (text[..at].trim_end_matches([' ', ',']), &text[at..]),
+        _ => (text, ""),
+    }
+}
+
+fn time_of_day(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some(0);
+    }
+    let upper = text.to_ascii_uppercase();
+    let (clock, half) = match (upper.strip_suffix("AM"), upper.strip_suffix("PM")) {
+        (Some(rest), _) => (rest, Some(0)),
+        (_, Some(rest)) => (rest, Some(12)),
+        _ => (upper.as_str(), None),
+    };
+    let mut parts = clock.trim_matches([' ', '-']).split(':');
+    let mut hour: i64 = parts.next()?.trim().parse().ok()?;
+    let minute: i64 = parts.next().map_or(Some(0), |part| part.parse().ok())?;
+    let seconds: f64 = parts.next().map_or(Some(0.0), |part| part.replace(',', ".").parse().ok())?;
+    if parts.next().is_some() || !(0..60).contains(&minute) || !(0.0..60.0).contains(&seconds) {
+        return None;
+    }
+    if let Some(half) = half {
+        if !(1..=12).contains(&hour) {
+            return None;
+        }
+        hour = hour % 12 + half;
+    }
+    (0..24).contains(&hour).then(|| hour * HOUR_MS + minute * MINUTE_MS + (seconds * 1e3).round() as i64)
+}
+
+fn date(text: &str, order: TimeStyle) -> Option<NaiveDate> {
+    let parts: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).flat_map(chinese).filter(|part| !part.is_empty()).collect();
+    let named = parts.iter().position(|part| month(part).is_some());
+    let number = |part: &str| part.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse::<u32>().ok();
+    let (year, month, day) = match (&parts[..], named) {
+        (_, Some(at)) => {
+            // A weekday may precede it.
+            let rest: Vec<&str> = parts.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, part)| *part).collect();
+            let rest: Vec<&str> = rest.into_iter().filter(|part| part.starts_with(|c: char| c.is_ascii_digit())).collect();
+            let [a, b] = rest[..] else { return None };
+            let (year, day) = if a.len() == 4 { (a, b) } else { (b, a) };
+            (year, month(parts[at])?, number(day)?)
+        }
+        ([year, month, day], None) if year.len() == 4 => (*year, number(month)?, number(day)?),
+        ([first, second, year], None) => {
+            let (first, second) = (number(first)?, number(second)?);
+            match order {
+                TimeStyle::DayFirst => (*year, second, first),
+                TimeStyle::MonthFirst => (*year, first, second),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let full: i32 = match year.len() {
+        4 => year.parse().ok()?,
+        2 => 2_000 + year.parse::<i32>().ok()?,
+        _ => return None,
+    };
+    // `None` if the month or day is out of range in this order.
+    NaiveDate::from_ymd_opt(full, month, day)
+}
+
+/// The three numbers of 2020年1月2日.
+fn chinese(part: &str) -> impl Iterator<Item = &str> {
+    part.split(['年', '月', '日'])
+}
+
+fn month(text: &str) -> Option<u32> {
+    let lower = text.to_ascii_lowercase();
+    let at = MONTHS.iter().position(|month| lower.starts_with(month))?;
+    let whole =
+        ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"][at];
+    (lower.len() == 3 || whole == lower || lower == "sept").then_some(at as u32 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOON: i64 = 1_690_718_400_000;
+    const DAY: i64 = 1_690_675_200_000;
+
+    #[test]
+    fn a_time_is_read_however_it_is_written() {
+        for (text, when, ms) in [
+            ("1690718400", TimeStyle::Epoch, NOON),
+            ("1690718400.0", TimeStyle::Epoch, NOON),
+            ("1690718400000", TimeStyle::Epoch, NOON),
+            ("1690718400000000", TimeStyle::Epoch, NOON),
+            ("1690718400000000000", TimeStyle::Epoch, NOON),
+            ("1.6907184e9", TimeStyle::Epoch, NOON),
+            ("20230730", TimeStyle::Digits, DAY),
+            ("202307301200", TimeStyle::Digits, NOON),
+            ("45137", TimeStyle::Excel, DAY),
+            ("45137.5", TimeStyle::Excel, NOON),
+            ("2023-07-30", TimeStyle::YearFirst, DAY),
+            ("2023/07/30 12:00", TimeStyle::YearFirst, NOON),
+            ("2023-07-30T12:00:00.000Z", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12:00:00.000 UTC", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12:00:00+00:00", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 14:00:00+0200", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12-PM", TimeStyle::YearFirst, NOON),
+            ("2023-07-30 12-AM", TimeStyle::YearFirst, DAY),
+            ("2023年7月30日", TimeStyle::YearFirst, DAY),
+            ("Jul 30, 2023", TimeStyle::YearFirst, DAY),
+            ("30 July 2023", TimeStyle::YearFirst, DAY),
+            ("30-Jul-23", TimeStyle::YearFirst, DAY),
+            ("Jul-30-2023 12:00:00 PM +UTC", TimeStyle::YearFirst, NOON),
+            ("Sun, 30 Jul 2023 12:00:00 GMT", TimeStyle::YearFirst, NOON),
+            ("07-30-2023", TimeStyle::MonthFirst, DAY),
+            ("7/30/2023 12:00", TimeStyle::MonthFirst, NOON),
+            ("7/30/2023 12:00:00 AM", TimeStyle::MonthFirst, DAY),
+            ("30.07.2023", TimeStyle::DayFirst, DAY),
+        ] {
+            assert_eq!((TimeStyle::of(&[text]), when.ms(text)), (Ok(Some(when)), Some(ms)), "{text}");
+        }
+        for text in ["1234", "0.5", "hello", "13:00", "1.5", "2023", "2023-13-40", "EST 2023-01-01 10:00 EST"] {
+            assert_eq!(TimeStyle::of(&[text]), Ok(None), "{text}");
+        }
+    }
+
+    #[test]
+    fn day_and_month_are_told_by_what_cannot_be_one_or_by_even_steps() {
+        for (cells, expected) in [
+            (&["01/02/2023", "13/02/2023"][..], Ok(Some(TimeStyle::DayFirst))),
+            (&["01/02/2023", "01/13/2023"], Ok(Some(TimeStyle::MonthFirst))),
+            // Four days of January, or the first of four months.
+            (&["01/02/2023", "01/03/2023", "01/04/2023", "01/05/2023"], Err(AmbiguousDate)),
+            (&["02/02/2023", "02/03/2023", "02/04/2023", "02/05/2023"], Ok(Some(TimeStyle::MonthFirst))),
+            (&["03/04/2023 22:00", "03/04/2023 23:00", "04/04/2023 00:00", "04/04/2023 01:00"], Ok(Some(TimeStyle::DayFirst))),
+            (&["03.04.2023", "07.09.2023"], Ok(Some(TimeStyle::DayFirst))),
+            (&["01/02/2023", "02/02/2023", "03/02/2023", "04/02/2023"], Ok(Some(TimeStyle::DayFirst))),
+            (&["01/02/2023", "05/03/2023"], Err(AmbiguousDate)),
+        ] {
+            assert_eq!(TimeStyle::of(cells), expected, "{cells:?}");
+        }
+    }
+
+    #[test]
+    fn seconds_and_milliseconds_may_stand_in_one_column() {
+        let cells = ["1690675200", "1690675200000"];
+        assert_eq!(TimeStyle::of(&cells), Ok(Some(TimeStyle::Epoch)));
+        assert_eq!(cells.map(|cell| TimeStyle::Epoch.ms(cell)), [Some(DAY); 2]);
+    }
+}

@@ -1,0 +1,274 @@
+//! Imports one file into its tables: plans how to read it, reads its rows table by table, and records the tokens it adds.
+
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::DataFrame;
+
+use super::{
+    Run, candles,
+    format::{self, FileToImport, FormatRow, ImportPlan, Take},
+    names::Names,
+    pair, quality,
+    refusal::{COLUMN, Refusal, WRITE_TOKENS},
+    report::{self, FileReport, Taken, few, listed},
+    sheet::Sheet,
+    sniff::Sniffed,
+    table_index,
+    take::{NotTaken, Reading, add_tokens, note},
+    tokens::{TokenFoundBy, TokenHints, TokenMatch},
+};
+use model::{
+    address::Address,
+    chain::Chain,
+    findings::{Finding, Severity},
+    schema::TABLES,
+};
+use store::{load, origin::Origin, repeats};
+
+/// Tables whose rows belong to a token; the rows are visible only if that token is in `tokens`.
+const ABOUT_TOKENS: &[&str] = &["candles", "holders", "holder_counts", "transfers", "posts"];
+/// Rows in a file's preview.
+const SHOWN: usize = 5;
+
+impl Run<'_> {
+    /// Reads the rows of one file into their tables; its notes and findings go to `report`.
+    pub(super) fn file(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
+        let plan = self.plan(sniffed, format, report)?;
+        let source = self.sources;
+        // Marked as refused until it has been read completely.
+        self.sources += 1;
+        self.refused.insert(source);
+        report.source = Some(source);
+        let about = (plan.token.as_ref().and_then(|token| token.symbol.clone()), self.chain_of(&plan));
+        let chain_told = self.options.chain.is_some() || plan.chain.is_some() || plan.token.as_ref().is_some_and(TokenMatch::is_coin);
+        let mut file = FileFacts { notes: plan.notes, ..FileFacts::default() };
+        // A file of one token needs that token, whatever table it fills.
+        file.needed.extend(plan.token.as_ref().map(|token| token.address));
+        for take in plan.takes {
+            self.take(sniffed, take, source, &mut file, report)?;
+        }
+        if report.taken.iter().all(|taken| taken.rows == taken.set_aside + taken.left_out) {
+            let (table, why) = report::why_nothing(report);
+            return Err(format!("is nearest to {table}, but has no row that can be taken: {why}").into());
+        }
+        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        let unused: Vec<String> = names.iter().filter(|name| !file.used.contains(*name) && file.has_own_columns).cloned().collect();
+        if !unused.is_empty() {
+            note(&mut report.findings, &sniffed.name, format!("no table of ours takes {}", listed(&unused)));
+        }
+        self.refused.remove(&source);
+        self.approximate.extend(file.approximate);
+        for frame in &file.tokens {
+            self.tokens.add(frame);
+            report.says.extend(self.tokens.sharing(frame));
+            self.context.decimals.extend(load::decimals(frame));
+        }
+        let rejected = std::mem::take(&mut file.rejected);
+        let notes_of = |table: &str| {
+            let rejected = rejected.iter().filter(|(of, _)| *of == table).map(|(_, note)| note.clone());
+            file.notes.iter().cloned().chain(rejected).collect()
+        };
+        let origin = |notes| Origin::new(&sniffed.name, format.title, file.needed.iter().copied(), self.options.words(&[]), notes);
+        self.origins.extend(report.taken.iter().map(|taken| (source, taken.table, origin(notes_of(taken.table)))));
+        if !chain_told && file.needed.iter().any(|token| !self.tokens.has(token)) {
+            // The note is about the tokens it adds, which are rows of another table.
+            let note = format!("assumed: the chain of its tokens is `{}`, as it names none", about.1);
+            self.origins.push((source, "tokens", origin(vec![note.clone()])));
+            report.says.push(format!("{note}; say another with --chain"));
+        }
+        report.says.extend(file.notes);
+        for token in file.needed {
+            self.needed.entry(token).or_insert_with(|| about.clone());
+        }
+        Ok(())
+    }
+
+    /// Plans how to read the file, with the options applied.
+    fn plan(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
+        let chain = self.options.chain.clone().unwrap_or_else(default_chain);
+        let hints = TokenHints::of(self.options, &chain);
+        let file = FileToImport { sniffed, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };
+        mapped_columns(sniffed, &self.options.map)?;
+        let mut plan = match &self.options.table {
+            Some(table) => format::mapped::open(&file, table)?,
+            None => format.plan(&file)?.with_options(&file)?,
+        };
+        if self.options.chain.is_none() && plan.chain.is_none() {
+            plan.chain = sniffed.sheet.as_ref().and_then(named_chain);
+        }
+        self.hold_to_one_token(sniffed, &plan)?;
+        report.says.clone_from(&plan.says);
+        if sniffed.sheet.as_ref().is_some_and(Sheet::is_windows_1252) {
+            report
+                .says
+                .push("its text is not UTF-8, and is read as Windows-1252; if its names come out wrong, save it as UTF-8 first".to_owned());
+        }
+        report.movements = sniffed.sheet.as_ref().map_or_else(Vec::new, |sheet| repeats::movements(&sheet.names));
+        self.context.decimals.extend(plan.decimals.iter().map(|(token, decimals)| (*token, Some(*decimals))));
+        if let Some(decimals) = self.options.decimals {
+            match decimals_of(sniffed, &plan, &self.context.decimals)? {
+                Some(token) => drop(self.context.decimals.insert(token, Some(decimals.into()))),
+                None => report.says.push("--decimals is not used: the decimals of its tokens are known".to_owned()),
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Reads the rows that a file has for one table.
+    fn take(
+        &mut self,
+        sniffed: &Sniffed,
+        mut take: Take,
+        source: u32,
+        file: &mut FileFacts,
+        report: &mut FileReport,
+    ) -> Result<(), NotTaken> {
+        self.open(take.table)?;
+        let schema = &TABLES[table_index(take.table)];
+        let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
+        let bound = report::column_sources(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
+        let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
+        file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
+        let Some(spool) = self.spools.get_mut(&table_index(take.table)) else { return Ok(()) };
+        let about_tokens = ABOUT_TOKENS.contains(&take.table) || take.table == "contracts" && self.options.token.is_some();
+        let mut shown: Vec<Vec<String>> = Vec::new();
+        let findings_before = report.findings.kept().len();
+        let amount = reading.run(&mut *take.rows, &mut report.findings, |frame, rows| {
+            if take.table == "tokens" {
+                file.tokens.push(frame.clone());
+            }
+            if about_tokens {
+                add_tokens(&frame, &mut file.needed);
+            }
+            if shown.len() < SHOWN {
+                shown.extend(report::first_rows(&frame, &bound, SHOWN - shown.len()));
+            }
+            Ok(spool.add(frame, source, rows)?)
+        })?;
+        file.used.extend(reading.used(take.rows.columns())?);
+        let names = sniffed.sheet.as_ref().map_or(&[][..], |sheet| &sheet.names);
+        file.has_own_columns |= names.iter().filter(|name| take.rows.columns().contains(name)).count() * 2 > names.len();
+        file.used.extend(take.worked_out);
+        report.previews.push(report::Preview { table: take.table, columns: bound, rows: shown });
+        for column in &amount.approximate {
+            if !file.approximate.contains(&(take.table, *column)) {
+                report.says.push(format!(
+                    "warning: `{column}` went through floating-point numbers, which keep 15 to 17 digits: it is approximate"
+                ));
+                file.approximate.push((take.table, *column));
+            }
+        }
+        let taken = Taken::of(take.table, &amount, take.left_out);
+        let own_findings = report.findings.kept().get(findings_before..).unwrap_or_default();
+        file.rejected.extend(note_on_rejected_rows(&taken, own_findings).map(|note| (take.table, note)));
+        report.taken.push(taken);
+        self.observed.extend(amount.observed.iter().map(|observed| (source, observed.clone())));
+        file.notes.extend(quality::broken(take.table, &amount, &report.findings, self.options.broken_too)?);
+        Ok(())
+    }
+
+    /// The chain of a new token: that of the file; a coin without a contract has its own.
+    fn chain_of(&self, plan: &ImportPlan) -> Chain {
+        let coin =
+            self.options.coin.as_ref().filter(|_| plan.token.as_ref().is_some_and(|token| Some(token.address) == self.options.token));
+        let said = || self.options.chain.clone().unwrap_or_else(default_chain);
+        coin.map(|coin| Chain::of_coin(coin)).or_else(|| plan.chain.clone()).unwrap_or_else(said)
+    }
+
+    /// Refuses `--token` for files that are named after different tokens.
+    fn hold_to_one_token(&mut self, sniffed: &Sniffed, plan: &ImportPlan) -> Result<(), String> {
+        let words: Vec<String> = pair::pair(&sniffed.name, |_| false).map(|pair| pair.base).into_iter().collect();
+        let (Some(token), Some(said), [symbol]) = (&plan.token, self.options.token, &words[..]) else { return Ok(()) };
+        if token.address != said || token.by != TokenFoundBy::Said {
+            return Ok(());
+        }
+        match &self.said_for {
+            Some(other) if other != symbol => {
+                Err(format!("is of `{symbol}` by its name, and --token was taken for a file of `{other}`: import them one by one"))
+            }
+            _ => {
+                self.said_for = Some(symbol.clone());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Facts gathered while reading one file.
+#[derive(Default)]
+struct FileFacts {
+    /// Token rows, which later files may refer to.
+    tokens: Vec<DataFrame>,
+    /// Tokens that its rows refer to.
+    needed: HashSet<Address>,
+    /// Columns of the file that were read.
+    used: HashSet<String>,
+    /// Whether more than half of the file's columns are among those that a table was read from.
+    has_own_columns: bool,
+    /// Tables and columns whose amounts are floating-point numbers.
+    approximate: Vec<(&'static str, &'static str)>,
+    /// Notes that every load repeats.
+    notes: Vec<String>,
+    /// Notes on rejected rows, with their table.
+    rejected: Vec<(&'static str, String)>,
+}
+
+/// The note on the rejected rows of one table, which every load repeats, as the file is not read again; `None` if there are none.
+fn note_on_rejected_rows(taken: &Taken, findings: &[Finding]) -> Option<String> {
+    let first = findings.iter().find(|finding| finding.severity == Severity::Error && finding.row.is_some());
+    let shown = first.map_or_else(String::new, |finding| {
+        format!("{}: {}", if taken.set_aside > 1 { "; the first" } else { "" }, quality::row_of(finding))
+    });
+    let which = if taken.set_aside == 1 { "is missing, as it was rejected" } else { "are missing, as they were rejected" };
+    (taken.set_aside > 0).then(|| format!("warning: {} of its {} rows {which}{shown}", taken.set_aside, taken.rows))
+}
+
+/// Refuses `--map` of a missing column, which would otherwise be ignored silently.
+fn mapped_columns(sniffed: &Sniffed, map: &[(String, String)]) -> Result<(), Refusal> {
+    let Some(sheet) = &sniffed.sheet else { return Ok(()) };
+    let lacks = |(_, theirs): &&(String, String)| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(theirs));
+    map.iter().find(lacks).map_or(Ok(()), |(ours, theirs)| {
+        let reason = format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names));
+        Err(Refusal::new(reason).say("map", format!("{ours}={COLUMN}")))
+    })
+}
+
+/// The token that `--decimals` applies to: the file's, else the only one in its rows with unknown decimals. Refuses several.
+fn decimals_of(sniffed: &Sniffed, plan: &ImportPlan, known: &HashMap<Address, Option<i64>>) -> Result<Option<Address>, Refusal> {
+    if let Some(token) = &plan.token {
+        return Ok(Some(token.address));
+    }
+    let column = plan.takes.iter().find_map(|take| take.manifest.columns.get("token_address")?.from.as_deref());
+    let sheet = sniffed.sheet.as_ref();
+    let at = sheet.and_then(|sheet| sheet.names.iter().position(|name| Some(name.as_str()) == column));
+    let mut all: Vec<Address> =
+        sheet.zip(at).map_or_else(Vec::new, |(sheet, at)| sheet.column(at).filter_map(|cell| Address::parse(cell.trim())).collect());
+    let set = plan.takes.iter().find_map(|take| take.manifest.set.get("token_address"));
+    all.extend(set.and_then(|token| Address::parse(token)));
+    all.retain(|token| known.get(token).copied().flatten().is_none() && !plan.decimals.iter().any(|(told, _)| told == token));
+    all.sort_unstable();
+    all.dedup();
+    match &all[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        several => Err(format!(
+            "is of {} tokens whose decimals are not known ({}), and --decimals is for a file of one: {WRITE_TOKENS}",
+            several.len(),
+            few(several, 3)
+        )
+        .into()),
+    }
+}
+
+/// The chain of tokens for which neither file nor option names one.
+fn default_chain() -> Chain {
+    Chain::known("eth").unwrap_or_else(Chain::unknown)
+}
+
+/// The chain that a column of the sample rows names, if there is only one.
+fn named_chain(sheet: &Sheet) -> Option<Chain> {
+    let at = Names::of(&sheet.names).find("chain network blockchain chainname").filter(|_| sheet.named)?;
+    let chains: Vec<Option<Chain>> = sheet.different(at).into_iter().map(Chain::known).collect();
+    let first = chains.first()?.clone()?;
+    chains.iter().all(|chain| chain.as_ref() == Some(&first)).then_some(first)
+}

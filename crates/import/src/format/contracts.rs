@@ -1,0 +1,142 @@
+//! Contract bytecode: build files of Truffle, Hardhat, Foundry and Brownie, and tables of addresses and bytecode. `bytecode` of a build
+//! file is the creation code; the runtime code is `deployedBytecode`.
+
+use super::{
+    super::{
+        evidence::{CellKind, addresses, kind},
+        names::{Names, TOKEN},
+        outline::OutlineNode,
+        refusal::{ADDRESS, Refusal},
+        report::few,
+        rows::GeneratedRows,
+        sheet::Sheet,
+        sniff::Sniffed,
+    },
+    FileToImport, ImportPlan, Take,
+};
+use model::address::Address;
+
+/// Paths of the runtime and creation bytecode in build files.
+const RUNTIME: &[&str] =
+    &["deployedBytecode.object", "deployedBytecode", "evm.deployedBytecode.object", "runtimeBytecode", "data.deployedBytecode.object"];
+const CREATION: &[&str] = &["bytecode.object", "bytecode", "evm.bytecode.object", "data.bytecode.object"];
+
+fn text<'l>(sniffed: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
+    let outline = sniffed.outline()?;
+    places.iter().find_map(|place| outline.text(place))
+}
+
+pub(super) fn is_build(sniffed: &Sniffed) -> bool {
+    let Some(outline) = sniffed.outline() else { return false };
+    let abi =
+        matches!(outline.node("abi"), Some(OutlineNode::List(_) | OutlineNode::Text(_))) || outline.node("compilerOutput.abi").is_some();
+    abi && (text(sniffed, RUNTIME).is_some() || text(sniffed, CREATION).is_some())
+}
+
+pub(super) fn build(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sniffed = file.sniffed;
+    let (runtime, creation) = (text(sniffed, RUNTIME), text(sniffed, CREATION));
+    let hex = |code: &str| format!("0x{}", code.trim_start_matches("0x"));
+    let filled = |code: Option<&str>| code.map(hex).filter(|code| code.len() > 2);
+    let (runtime, creation) = (filled(runtime), filled(creation));
+    if runtime.is_none() && creation.is_none() {
+        return Err("is the build file of an interface or an abstract contract: it has no code".into());
+    }
+    if let Some(code) = [&runtime, &creation].into_iter().flatten().find(|code| !code[2..].bytes().all(|digit| digit.is_ascii_hexdigit())) {
+        let at = code[2..].bytes().position(|digit| !digit.is_ascii_hexdigit()).unwrap_or_default() + 2;
+        let place: String = code.chars().skip(at).take(40).collect();
+        return Err(format!(
+            "is the build file of a contract that is not linked yet: its code has the place `{place}` for a library; link it first"
+        )
+        .into());
+    }
+    let mut plan = ImportPlan::default();
+    let deployed = deployed(sniffed);
+    let token = match (&deployed[..], file.hints.token) {
+        ([one], None) => {
+            plan = plan.saying(format!("token {one}, from the file"));
+            *one
+        }
+        (_, Some(said)) => {
+            plan = plan.saying(format!("token {said}, as said with --token"));
+            said
+        }
+        ([], None) => {
+            let reason = "is a contract's build file and does not say where it is deployed: say which it is with --token ADDRESS";
+            return Err(Refusal::new(reason).say("token", ADDRESS));
+        }
+        (several, None) => {
+            return Err(Refusal::new(format!(
+                "is of a contract deployed {} times ({}): say which it is with --token ADDRESS",
+                several.len(),
+                few(several, 4)
+            ))
+            .say("token", ADDRESS));
+        }
+    };
+    if runtime.as_deref().is_some_and(|code| code.contains(&"0".repeat(64))) {
+        plan = plan.saying("immutables stand as zeros in a build file's runtime code, so that no code of a chain equals it");
+    }
+    let row = vec![Some(token.to_string()), runtime, creation];
+    let rows = GeneratedRows::of(&["token_address", "bytecode", "creation_bytecode"], sniffed.bytes, vec![row]);
+    plan.takes.push(Take::into("contracts", rows));
+    Ok(plan)
+}
+
+/// The contract's deployment addresses stated in the file.
+fn deployed(sniffed: &Sniffed) -> Vec<Address> {
+    let Some(outline) = sniffed.outline() else { return Vec::new() };
+    let mut found: Vec<Address> = outline
+        .places()
+        .filter(|place| {
+            *place == "address" || *place == "deployment.address" || place.starts_with("networks.") && place.ends_with(".address")
+        })
+        .filter_map(|place| outline.text(place).and_then(Address::parse))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
+    if !sheet.named {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    let mut all = names.all(TOKEN);
+    all.extend(names.all("address contract contractaddr addr"));
+    let address = all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)?;
+    let code = names.find("bytecode runtimebytecode deployedbytecode runtimecode code contractbytecode contractcode")?;
+    let hex = |cell: &str| cell.len() > 20 && cell.trim_start_matches("0x").bytes().all(|digit| digit.is_ascii_hexdigit());
+    let filled: Vec<&str> = sheet.column(code).filter(|cell| !cell.is_empty() && *cell != "0x").collect();
+    let mostly = !filled.is_empty() && filled.iter().filter(|cell| hex(cell)).count() * 10 >= filled.len() * 9;
+    (kind(sheet.column(code)) == CellKind::Hex || mostly).then_some((address, code))
+}
+
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
+}
+
+pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
+    super::has(&sniffed.header(), &["address", "bytecode", "is_erc20"])
+}
+
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let (address, code) = columns(sheet).ok_or("has no contract code")?;
+    let take = Take::into("contracts", sheet.rows(file.sniffed)?)
+        .columns(&[("token_address", &sheet.names[address]), ("bytecode", &sheet.names[code])]);
+    Ok(ImportPlan::of(vec![take]))
+}
+
+/// blockchain-etl's table, which flags the contracts that are tokens.
+pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let contracts = Take::into("contracts", sheet.rows(file.sniffed)?).columns(&[("token_address", "address")]);
+    let tokens = Take::into("tokens", sheet.rows(file.sniffed)?).columns(&[("token_address", "address")]).set("chain", &file.chain()).keep(
+        "is_erc20",
+        &["True", "true", "TRUE", "1", "t"],
+        "are no ERC-20 tokens",
+    );
+    Ok(ImportPlan::of(vec![contracts, tokens]).saying(format!("chain {}, as the file has none; --chain says another", file.chain())))
+}

@@ -1,0 +1,217 @@
+//! Holder balances. Amounts that are no balance (paid, distributed, an account's native coin) are rejected.
+
+use super::{
+    super::{
+        edits::{Fix, fixed},
+        evidence::{addresses, currency::of_cell, number::NumberStyle},
+        names::{Names, TOKEN, is_one_of},
+        notation,
+        refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
+        rows::link_text,
+        sheet::Sheet,
+        sniff::Sniffed,
+    },
+    FileToImport, ImportPlan, Take, etherscan,
+};
+use crate::AmountUnit;
+use model::{address::Address, chain::Chain};
+use store::manifest::Unit;
+
+const HOLDERS: &str = "\
+    holderaddress tokenholderaddress holder wallet walletaddress owner owneraddress account accountaddress user useraddress address \
+    addr holders key 地址 持有者 userid accountid addresshash";
+const BALANCES: &str = "\
+    balanceformatted balance balances tokenbalance tokenholderquantity holding holdings tokensheld amountheld balancedecimal \
+    balancewhole 余额 持有数量";
+/// Columns of the token's address, or of its symbol.
+const MAYBE_TOKEN: &str = "token contract asset coin currency";
+/// Balances only beside a rank, a share or the total supply.
+const RANKED: &str = "qty quantity amount value tokens";
+const SHARES: &str = "rank percentage percent share pct percentageofsupply percentagerelativetototalsupply ratio";
+const SUPPLY: &str = "totalsupply tokentotalsupply";
+/// Columns of lists of accounts or transactions, which rule out a list of holders.
+const OTHERS: &str = "nametag txncount txcount nonce transactionhash txhash hash label labels family bytecode blocknumber tokennumholders";
+/// If at least so many balances are all whole numbers, they are either in smallest units or rounded: the user must say which.
+const ROWS_TELL: usize = 10;
+
+/// Upper limit of one holder's balance in whole tokens.
+const WHOLE_MAX: f64 = 1e20;
+/// Larger numbers in E notation have lost digits.
+const ROUNDED: f64 = 1e15;
+
+struct Columns {
+    holder: usize,
+    balance: usize,
+    token: Option<usize>,
+    /// The token's symbol in the balance column's name.
+    symbol: Option<String>,
+}
+
+fn columns(sheet: &Sheet) -> Option<Columns> {
+    if !sheet.named {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    // A malformed address or a footer costs only its row.
+    let holds = |at: &usize| addresses(sheet.column(*at).map(link_text)) >= 0.8;
+    // `address.hash` is an address, despite its name.
+    if names.all(OTHERS).iter().any(|at| !holds(at)) {
+        return None;
+    }
+    // A column that may hold symbols identifies the token if its cells are addresses.
+    let token = names.all(TOKEN).into_iter().chain(names.all(MAYBE_TOKEN)).find(holds);
+    let holder = names.in_order(HOLDERS).find(|at| Some(*at) != token && holds(at))?;
+    let spelt = |at: &usize| {
+        let words: Vec<String> = sheet.names[*at].to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect();
+        words.iter().any(|word| word == "balance") && !words.iter().any(|word| word == "usd" || word == "eth" && words.len() > 1)
+    };
+    let ranked = || if names.has(SHARES) || names.has(SUPPLY) { names.find(RANKED) } else { None };
+    let balance = names.find(BALANCES).or_else(|| (0..names.len()).find(spelt)).or_else(ranked).filter(|at| *at != holder)?;
+    let rest: Vec<&str> = sheet.names[balance].split_whitespace().filter(|word| !word.eq_ignore_ascii_case("balance")).collect();
+    let symbol = Some(rest.join(" ")).filter(|symbol| {
+        !symbol.is_empty() && symbol.len() < 20 && !is_one_of(names.whole(balance), BALANCES) && !is_one_of(names.whole(balance), RANKED)
+    });
+    Some(Columns { holder, balance, token, symbol })
+}
+
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
+}
+
+pub(super) fn is_etherscan(sniffed: &Sniffed) -> bool {
+    is(sniffed) && super::has(&sniffed.header(), &["holderaddress", "balance"])
+}
+
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let found = columns(sheet).ok_or("has no balances of holders")?;
+    let cells: Vec<&str> = sheet.column(found.balance).filter(|cell| !cell.is_empty()).collect();
+    if let Some(coin) = cells.iter().find(|cell| {
+        cell.trim().ends_with(|c: char| c.is_ascii_alphabetic()) && NumberStyle { comma: false, needs_rewrite: true }.plain(cell).is_none()
+    }) {
+        let own = cells.iter().filter(|cell| cell.trim().contains(' ')).count() * 2 > cells.len();
+        if own && found.token.is_none() && file.hints.token.is_none() {
+            return Err(format!(
+                "is nearest to holders, but `{coin}` in `{}` is an amount of another coin, no balance of a token",
+                sheet.names[found.balance]
+            )
+            .into());
+        }
+    }
+    let style = notation::style(sheet, &[found.balance])
+        .ok_or("has balances with decimal comma and others with decimal point: write them one way")?;
+    let mut fixes = vec![Fix::text(sheet, found.holder, |cell| Some(link_text(cell).to_owned()))];
+    fixes.extend(Fix::number(sheet, found.balance, NumberStyle { needs_rewrite: true, ..style }));
+    let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
+        .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
+    let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
+    let linked = linked_token(sheet, found.holder).filter(|_| found.token.is_none() && file.hints.token.is_none());
+    let (mut plan, mut take, token) = match linked {
+        Some(token) => (ImportPlan::default().saying(format!("token {token}, as its links say")), take.of_address(token), Some(token)),
+        None => file.of_contract(take, found.token, found.symbol.as_deref())?,
+    };
+    plan.decimals = super::decimals_in(sheet, found.token, token);
+    plan.notes.extend(notation::assumed(sheet, &[found.balance], style));
+    if plan.decimals.is_empty() {
+        plausible(file, sheet, found.balance)?;
+    }
+    let raw = unit(file, sheet, &found, style, &plan.decimals, token)?;
+    if raw {
+        take.rule("balance").unit = Some(Unit::Raw);
+        plan = plan.saying("its balances are in smallest units: divided by the token's decimals");
+    }
+    plan.takes.push(take);
+    plan.chain = link.and_then(Chain::parse);
+    Ok(plan)
+}
+
+/// The token in the holders' links, `…/token/0x…?a=0x…`, if all of them have the same.
+fn linked_token(sheet: &Sheet, holder: usize) -> Option<Address> {
+    let of = |cell: &str| {
+        let (token, query) = cell.split_once("/token/")?.1.split_once('?')?;
+        let names_account = query.split('&').any(|part| part.starts_with("a="));
+        names_account.then(|| Address::parse(token))?
+    };
+    let mut all = sheet.column(holder).filter_map(of);
+    let first = all.next()?;
+    all.all(|token| token == first).then_some(first)
+}
+
+/// Refuses balances in money, or too large to be whole tokens where no unit is stated.
+pub(super) fn plausible(file: &FileToImport<'_>, sheet: &Sheet, balance: usize) -> Result<(), Refusal> {
+    let name = &sheet.names[balance];
+    let filled = sheet.column(balance).filter(|cell| !cell.is_empty()).count();
+    let money: Vec<&str> = sheet.column(balance).filter(|cell| of_cell(cell).is_some()).collect();
+    if money.len() * 2 > filled {
+        let shown = money[0];
+        let reason =
+            format!("is nearest to holders, but `{shown}` in `{name}` is the value of the tokens, and a balance is a number of tokens");
+        return Err(reason.into());
+    }
+    let Some(style) = notation::style(sheet, &[balance]) else { return Ok(()) };
+    let figure = |cell: &str| style.plain(cell).and_then(|text| text.parse::<f64>().ok());
+    let whole = sheet.column(balance).filter_map(figure).all(|figure| figure.fract() == 0.0);
+    let over = |least: f64| sheet.column(balance).filter(move |cell| figure(cell).is_some_and(|figure| figure > least));
+    let rounded = over(ROUNDED).find(|cell| cell.contains(['e', 'E']));
+    let unit = file.options.unit;
+    if let Some(shown) = rounded.filter(|_| whole && unit != Some(AmountUnit::Whole)) {
+        // No line of `dataset.toml`: with either unit it would record a wrong balance.
+        return Err(format!(
+            "is nearest to holders, but its balances are rounded, as `{shown}` in `{name}`, which is how a spreadsheet shows long numbers: take the file \
+             as its source gave it, before a spreadsheet saved it; if they are whole tokens, say --unit whole"
+        )
+        .into());
+    }
+    let large = over(WHOLE_MAX).next().filter(|_| whole && unit.is_none());
+    large.map_or(Ok(()), |shown| Err(either_unit(shown, name)))
+}
+
+/// The refusal that asks for the unit of whole numbers.
+fn either_unit(shown: &str, name: &str) -> Refusal {
+    Refusal::new(format!(
+        "is nearest to holders, but all its balances are whole numbers, as `{shown}` in `{name}`, so they may be in smallest units: say --unit raw or --unit \
+         whole"
+    ))
+    .say("unit", UNIT)
+    .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = UNIT }} }}"))
+}
+
+/// Whether the balances are in smallest units. Fractions are whole tokens; for large whole numbers in every row the user must say.
+fn unit(
+    file: &FileToImport<'_>,
+    sheet: &Sheet,
+    found: &Columns,
+    style: NumberStyle,
+    told: &[(Address, i64)],
+    token: Option<Address>,
+) -> Result<bool, Refusal> {
+    let name = &sheet.names[found.balance];
+    let known = |token: Option<Address>| {
+        let token = token?;
+        file.decimals_of(&token).or_else(|| told.iter().find(|(known, _)| *known == token).map(|(_, decimals)| *decimals))
+    };
+    let with_decimals = |raw: bool| match (raw, known(token)) {
+        (true, None) => Err(Refusal::new(format!(
+            "has balances in smallest units, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
+        ))
+        .say("decimals", DECIMALS)
+        .lines(format!("[tables.holders] columns = {{ balance = {{ from = \"{name}\", unit = \"raw\" }} }}"))),
+        (raw, _) => Ok(raw),
+    };
+    if let Some(unit) = file.options.unit {
+        return with_decimals(unit == AmountUnit::Raw);
+    }
+    let figures: Vec<f64> = sheet.column(found.balance).filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
+    let most = figures.iter().copied().fold(0.0, f64::max);
+    let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
+    let exported = super::has(&file.sniffed.header(), &["holderaddress", "balance"]);
+    if fractions || exported || most < 1e6 || figures.len() < ROWS_TELL && most < 1e15 {
+        return Ok(false);
+    }
+    if !told.is_empty() {
+        // A source that gives a token's decimals beside its balances gives these in smallest units.
+        return Ok(true);
+    }
+    let shown = sheet.column(found.balance).next().unwrap_or_default();
+    Err(either_unit(shown, name))
+}

@@ -1,0 +1,205 @@
+//! Files mapped by the user: `--as TABLE --map OURS=THEIRS`. Mappings work as in `dataset.toml`, and are validated like detected ones.
+
+use super::{
+    super::{
+        candles,
+        edits::{Fix, fixed},
+        evidence::{CellKind, kind},
+        notation,
+        refusal::{COLUMN, DECIMALS, Refusal, WRITE_TOKENS},
+        report::listed,
+        sheet::Sheet,
+    },
+    FileToImport, ImportPlan, Take, holders, posts, unknown, yields,
+};
+use crate::AmountUnit;
+use model::{
+    chain::Chain,
+    schema::{Column, Kind, TABLES, TableSchema},
+};
+use store::{
+    load::bind::{bind, lacking},
+    manifest::{Unit, columns::is_amount},
+};
+
+/// A schema column, and the index of the file's column that is read into it.
+type Mapped = (&'static Column, usize);
+
+pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let schema: &'static TableSchema =
+        TABLES.iter().find(|schema| schema.name == table).ok_or_else(|| format!("goes into no table `{table}`"))?;
+    let columns = mapped(file, sheet, schema)?;
+    if let Some((ours, _)) = file.options.set.iter().find(|(ours, _)| schema.column(ours).is_none()) {
+        return Err(format!("is given `{ours}`, which is no column of {table}: `tokendeck schema` lists them").into());
+    }
+    if schema.name == "candles" {
+        // Candle prices and volumes are checked against the rows, whoever names them.
+        return match candles::open(file) {
+            Ok(plan) => plan.with_options(file),
+            Err(refusal) => Err(missing_of_candles(file, sheet, schema, &columns).unwrap_or(refusal)),
+        };
+    }
+    let mut take = Take::into(schema.name, fixed(sheet.rows(file.sniffed)?, fixes(sheet, &columns)));
+    let mut plan = ImportPlan::default();
+    for (ours, at) in &columns {
+        take = take.columns(&[(ours.name, &sheet.names[*at])]);
+    }
+    for (ours, value) in file.options.set.iter().filter_map(|(ours, value)| Some((schema.column(ours)?, value))) {
+        take = take.set(ours.name, value);
+    }
+    let said = |name: &str| columns.iter().any(|(ours, _)| ours.name == name) || file.set(name).is_some();
+    if let (Some(label), "labels", false) = (&file.options.label, table, said("label")) {
+        take = take.set("label", label);
+    }
+    if schema.column("token_address").is_some() && !said("token_address") && table != "tokens" {
+        let token = file.token(None)?;
+        take = take.of(&token);
+        plan = plan.about(token);
+    }
+    if let (Some(chain), Some(column), false) = (&file.options.chain, schema.column("chain"), said("chain")) {
+        take = take.set(column.name, chain);
+    }
+    if let Some((_, balance)) = columns.iter().find(|(ours, _)| schema.name == "holders" && ours.name == "balance") {
+        holders::plausible(file, sheet, *balance)?;
+    }
+    in_unit(file, schema, &columns, &mut take, &plan)?;
+    if schema.name == "yields" {
+        take = without_what_may_lack(take, sheet, schema)?;
+        plan = yields::in_percent(file, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
+    }
+    if schema.name == "posts" && !said("post_id") && !take.served(sheet, schema)?.contains(&"post_id") {
+        let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
+        let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
+        take.rows = posts::with_ids(take.rows, named("link"), others);
+        take = take.columns(&[("post_id", posts::MADE)]);
+        plan = plan.saying("its posts have no id: one is made of each one's link, else of its time, author and text");
+    }
+    if let Some(refusal) = missing_columns(&take, sheet, schema)? {
+        return Err(refusal);
+    }
+    plan.takes.push(take);
+    Ok(plan)
+}
+
+/// The mapped columns; refuses those whose cells do not fit.
+fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) -> Result<Vec<Mapped>, Refusal> {
+    let mut columns = Vec::new();
+    for (ours, theirs) in &file.options.map {
+        let column = schema
+            .column(ours)
+            .ok_or_else(|| format!("is mapped to `{ours}`, which is no column of {}: `tokendeck schema` lists them", schema.name))?;
+        let at = sheet
+            .names
+            .iter()
+            .position(|name| name.eq_ignore_ascii_case(theirs))
+            .ok_or_else(|| format!("has no column `{theirs}` for `{ours}`: it has {}", listed(&sheet.names)))?;
+        let numbers = sheet.different(at).iter().all(|cell| cell.trim().parse::<f64>().is_ok());
+        if matches!(column.kind, Kind::Chain | Kind::Chains) && numbers && !unknown::chains(sheet, at) {
+            let odd = sheet.different(at).into_iter().find(|cell| Chain::known(cell).is_none());
+            let odd = odd.or_else(|| sheet.column(at).next()).unwrap_or_default();
+            return Err(Refusal::new(format!(
+                "has `{odd}` in `{theirs}`, which is no chain's number that can be told from a count: name another column for `{ours}`, or say --set {ours}=CHAIN \
+                 if all are on one"
+            ))
+            .say("map", format!("{ours}={COLUMN}")));
+        }
+        columns.push((column, at));
+    }
+    Ok(columns)
+}
+
+/// Rewrites for the file's notation of times and numbers.
+fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
+    let mut fixes = Vec::new();
+    for &(column, at) in columns {
+        if matches!(column.kind, Kind::Time | Kind::Date)
+            && let Ok(Some(when)) = sheet.when(&sheet.column(at).collect::<Vec<_>>())
+        {
+            fixes.push(Fix::time(sheet, at, when));
+        }
+        if matches!(column.kind, Kind::Float | Kind::Integer | Kind::Uint256)
+            && let Some(style) = notation::style(sheet, &[at])
+        {
+            fixes.extend(Fix::number(sheet, at, style));
+        }
+    }
+    fixes
+}
+
+/// Applies `--unit` to amounts.
+fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], take: &mut Take, plan: &ImportPlan) -> Result<(), Refusal> {
+    let unit = match file.options.unit {
+        Some(AmountUnit::Raw) => Unit::Raw,
+        Some(AmountUnit::Whole) => Unit::Whole,
+        Some(AmountUnit::Percent | AmountUnit::Fraction) | None => return Ok(()),
+    };
+    let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
+    for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {
+        take.rule(ours.name).unit = Some(unit);
+        // Smallest units to whole tokens, or vice versa, must be converted.
+        let converted = (unit == Unit::Raw) != (ours.kind == Kind::Uint256);
+        if converted && plan.token.as_ref().is_some_and(|token| file.decimals_of(&token.address).is_none()) {
+            let reason = format!(
+                "has amounts to be converted, and the decimals of its token are not known: say them, as in --decimals 18, or {WRITE_TOKENS}"
+            );
+            return Err(Refusal::new(reason).say("decimals", DECIMALS));
+        }
+    }
+    Ok(())
+}
+
+/// Leaves the optional columns of yields empty, if the file has one yield at least.
+fn without_what_may_lack(take: Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Take, Refusal> {
+    let served = take.served(sheet, schema)?;
+    if !["apy", "apy_base"].iter().any(|name| served.contains(name)) {
+        return Ok(take);
+    }
+    Ok(yields::MAY_LACK.iter().filter(|name| !served.contains(*name)).fold(take, |take, name| take.without(name)))
+}
+
+/// The missing candle columns, if time and the four prices are not all mapped.
+fn missing_of_candles(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema, columns: &[Mapped]) -> Option<Refusal> {
+    let mut take = Take::into(schema.name, sheet.rows(file.sniffed).ok()?).without("token_address");
+    for (ours, at) in columns {
+        take = take.columns(&[(ours.name, &sheet.names[*at])]);
+    }
+    missing_columns(&take, sheet, schema).ok().flatten()
+}
+
+/// Number of numeric columns that are not mapped.
+fn free_numbers(take: &Take, sheet: &Sheet) -> usize {
+    let used = |name: &String| take.manifest.columns.values().any(|rule| rule.from.as_ref() == Some(name));
+    let is_number = |at: usize| kind(sheet.column(at).take(200)) == CellKind::Number;
+    (0..sheet.names.len()).filter(|&at| !used(&sheet.names[at]) && is_number(at)).count()
+}
+
+/// The refusal that lists all missing required columns.
+fn missing_columns(take: &Take, sheet: &Sheet, schema: &'static TableSchema) -> Result<Option<Refusal>, Refusal> {
+    let names: Vec<String> = take.rows.columns().to_vec();
+    let bound = bind(schema, &take.manifest, &names)?;
+    let lacking: Vec<&'static Column> = lacking(schema, &bound).map(|bound| bound.column).collect();
+    let [first, ..] = &lacking[..] else { return Ok(None) };
+    let shown: Vec<String> = lacking.iter().map(|column| format!("`{}` ({})", column.name, column.meaning)).collect();
+    let columns = if lacking.len() == 1 { "the column" } else { "the columns" };
+    let name = first.name;
+    let prices = lacking.iter().filter(|column| candles::PRICES.contains(&column.name)).count();
+    let others = free_numbers(take, sheet);
+    if schema.name == "candles" && prices > others {
+        // No line of `dataset.toml`: it would make one price all four of a candle.
+        return Ok(Some(Refusal::new(format!(
+            "lacks {columns} {} of candles, and has {others} columns of numbers left for them: a candle has four prices (open, high, low, close), so take the \
+             source's candles",
+            shown.join(", ")
+        ))));
+    }
+    Ok(Some(
+        Refusal::new(format!(
+            "lacks {columns} {} of {}; it has {}: say which it is with --map {name}=COLUMN, or --set {name}=VALUE if it is the same in every row",
+            shown.join(", "),
+            schema.name,
+            listed(&sheet.names)
+        ))
+        .saying(lacking.iter().map(|column| ("map", format!("{}={COLUMN}", column.name)))),
+    ))
+}

@@ -1,0 +1,74 @@
+//! Files in the dataset's own schema, by column names or aliases.
+
+use super::{
+    super::{candles, pair, sheet::Sheet, sniff::Sniffed},
+    FileToImport, ImportPlan, Refusal, Take, holders, supply,
+    tokens::no_chain,
+    transfers, yields,
+};
+use model::schema::{TABLES, TableSchema};
+use store::{
+    load::bind::{bind, missing},
+    manifest::{TableManifest, Unit},
+};
+
+/// The table whose required columns are all present. Of several, the one that the file is named after, else the one with the most matching
+/// columns.
+fn table(sniffed: &Sniffed) -> Option<(&'static TableSchema, TableManifest)> {
+    let sheet: &Sheet = sniffed.sheet.as_ref().filter(|sheet| sheet.named)?;
+    let names = &sheet.names;
+    let stem = pair::words(&sniffed.name).join("_").to_lowercase();
+    let fits = |schema: &'static TableSchema| {
+        // A tokens table may lack the chain.
+        let manifest = chainless(schema, names);
+        let bound = bind(schema, &manifest, names).ok()?;
+        let served = bound.iter().filter(|bound| bound.raw.is_some() || bound.units.is_some()).count();
+        // Few matching columns are weak evidence: requires three, or all of the table's.
+        let enough = served >= 3 || served == schema.columns.len();
+        (enough && missing(schema, &manifest, &bound, names).is_none()).then_some(((schema.name == stem, served), schema))
+    };
+    let best = TABLES.iter().filter_map(fits).max_by_key(|(rank, _)| *rank);
+    best.map(|(_, schema)| (schema, chainless(schema, names)))
+}
+
+/// A placeholder for the chain of a tokens table without one, filled from `--chain`.
+fn chainless(schema: &TableSchema, names: &[String]) -> TableManifest {
+    let mut manifest = TableManifest::default();
+    if schema.name == "tokens" && !names.iter().any(|name| ["chain", "chains"].contains(&name.to_lowercase().as_str())) {
+        manifest.set.insert("chain", String::new());
+    }
+    manifest
+}
+
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    table(sniffed).is_some()
+}
+
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let (schema, mut manifest) = table(file.sniffed).ok_or("has not the columns of a table of ours")?;
+    let sheet = file.sheet()?;
+    // Names alone show neither that prices fit their rows nor the unit of amounts.
+    match schema.name {
+        "candles" => return candles::open(file),
+        "transfers" if transfers::is(file.sniffed) => return transfers::open(file),
+        "holders" if holders::is(file.sniffed) => return holders::open(file),
+        _ => {}
+    }
+    let mut says = Vec::new();
+    if let Some(place) = manifest.set.get_mut("chain") {
+        let Some(chain) = &file.options.chain else { return Err(no_chain(sheet, "token_address")) };
+        *place = chain.to_string();
+        says.push(format!("chain {chain}, as said with --chain"));
+    }
+    let mut take = Take { manifest, ..Take::into(schema.name, sheet.rows(file.sniffed)?) };
+    let mut plan = ImportPlan::default().saying_all(says);
+    if schema.name == "tokens" && supply::is_raw_in_ours(file, sheet)? {
+        take.rule("total_supply").unit = Some(Unit::Raw);
+        plan = plan.saying("its `total_supply` is in smallest units: divided by each token's decimals");
+    }
+    if schema.name == "yields" {
+        plan = yields::in_percent(file, sheet, &mut take, plan)?;
+    }
+    plan.takes.push(take);
+    Ok(plan)
+}

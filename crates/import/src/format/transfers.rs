@@ -1,0 +1,254 @@
+//! Token transfers: exports and APIs of explorers, blockchain-etl, the public lake, cryo, Dune. Native coin transactions and NFT transfers
+//! are rejected; amounts are in smallest units, or converted from whole tokens digit for digit.
+
+use super::{
+    super::{
+        edits::{Fix, fixed},
+        evidence::{CellKind, addresses, kind, number::NumberStyle, when::TimeStyle},
+        names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
+        notation,
+        refusal::{DATES, DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
+        report::few,
+        sheet::Sheet,
+        sniff::Sniffed,
+    },
+    FileToImport, ImportPlan, NO_COLUMN, Take,
+};
+use crate::AmountUnit;
+use model::address::Address;
+use store::manifest::Unit;
+
+const HASHES: &str = "transactionhash txhash hash evttxhash txid txnhash transactionid transaction tx txnid 交易哈希 交易hash";
+const FROM: &str = "fromaddress from sender evtfrom fromaddr source src 发送方 来源 fromid senderaddress sourceaddress";
+const TO: &str =
+    "toaddress to receiver recipient evtto toaddr destination dst 接收方 toid receiveraddress recipientaddress destinationaddress";
+const VALUES: &str = "\
+    valuestring valueraw rawvalue rawamount amountraw rawcontractvalue value wad evtvalue delta quantity tokenvalue \
+    tokenstransferred amount tokenamount 数量 valuef64";
+/// Column names that mean whole tokens, as on explorers' pages.
+const WHOLE: &str = "quantity tokenvalue tokenamount 数量";
+const TIMES: &str = "\
+    blocktimestamp timestamp unixtimestamp blocktime evtblocktime metadatablocktimestamp blocksignedat datetimeutc datetime time \
+    date 时间 dateutc ts";
+const BLOCKS: &str = "blocknumber blockno block blocknum evtblocknumber blockheight 区块高度 height blocknumberint";
+const INDEXES: &str = "logindex evtindex eventindex logposition";
+const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
+/// Columns of native coin transactions.
+const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb valueinmatic txnfeeeth isinvalid transactiontype";
+
+struct Columns {
+    hash: usize,
+    from: usize,
+    to: usize,
+    value: usize,
+    token: Option<usize>,
+    time: Option<(usize, TimeStyle)>,
+    /// A time column with ambiguous day and month, if no other column has times.
+    unsure: Option<usize>,
+    block: Option<usize>,
+    index: Option<usize>,
+}
+
+fn columns(sheet: &Sheet) -> Option<Columns> {
+    if !sheet.named {
+        return None;
+    }
+    let names = Names::of(&sheet.names);
+    let of = |words: &str, wanted: CellKind| names.in_order(words).find(|&at| kind(sheet.column(at).take(300)) == wanted);
+    let (hash, from, to) = (of(HASHES, CellKind::Hash)?, of(FROM, CellKind::Address)?, of(TO, CellKind::Address)?);
+    let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex | CellKind::Hash);
+    let value = names.in_order(VALUES).find(numbers)?;
+    let token = || {
+        let sure = names.all(TOKEN);
+        let likely = names.all("address contract token erc20");
+        sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
+    };
+    let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>());
+    let time = names.in_order(TIMES).find_map(|at| Some((at, when(at).ok()??)));
+    let unsure = names.in_order(TIMES).find(|&at| when(at).is_err()).filter(|_| time.is_none());
+    let block = names.in_order(BLOCKS).find(|at| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex));
+    Some(Columns { hash, from, to, value, token: token(), time, unsure, block, index: names.find(INDEXES) })
+}
+
+pub(super) fn is(sniffed: &Sniffed) -> bool {
+    sniffed.sheet.as_ref().and_then(columns).is_some()
+}
+
+/// blockchain-etl's table, recognised by its full header.
+pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
+    super::has(
+        &sniffed.header(),
+        &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"],
+    ) && !super::has(&sniffed.header(), &["timestamp"])
+        && is(sniffed)
+}
+
+pub(super) fn is_tokentx(sniffed: &Sniffed) -> bool {
+    sniffed
+        .outline()
+        .is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "contractAddress", "tokenSymbol", "tokenDecimal"]))
+        && is(sniffed)
+}
+
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let sheet = file.sheet()?;
+    let found = columns(sheet).ok_or("has no transfers")?;
+    let names = Names::of(&sheet.names);
+    refuse_others(sheet, &names, &found)?;
+    if let Some(at) = found.unsure {
+        let (cell, name) = (sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
+        let why = format!("has transfers whose time `{cell}` in `{name}` could be day/month or month/day: say which it is");
+        return Err(Refusal::new(why).say("dates", DATES));
+    }
+    let style =
+        notation::style(sheet, &[found.value]).ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
+    let fixes = fixes(sheet, &found, style);
+    let mut take = Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[
+        ("transaction_hash", &sheet.names[found.hash]),
+        ("from_address", &sheet.names[found.from]),
+        ("to_address", &sheet.names[found.to]),
+        ("value", &sheet.names[found.value]),
+    ]);
+    for (ours, at) in [("timestamp", found.time.map(|(at, _)| at)), ("block_number", found.block), ("log_index", found.index)] {
+        // Explicit, so that no column that is used otherwise binds here by its name.
+        take = take.columns(&[(ours, at.map_or(NO_COLUMN, |at| sheet.names[at].as_str()))]);
+    }
+    let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
+    let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
+    if found.time.is_none() {
+        plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
+    }
+    plan.decimals = super::decimals_in(sheet, found.token, token);
+    match amounts_in(file, sheet, &names, &found, style, token, &mut plan.decimals)? {
+        Amounts::Whole => {
+            take.rule("value").unit = Some(Unit::Whole);
+            plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
+        }
+        Amounts::Approximate => {
+            take.rule("value").approximate = true;
+            plan = plan.saying(
+                "warning: its amounts are floating-point numbers, so that all but their first 15 digits are lost: they are approximate",
+            );
+        }
+        Amounts::Raw => {}
+    }
+    plan.takes.extend(tokens(file, sheet, &names, &found)?);
+    plan.takes.push(take);
+    Ok(plan)
+}
+
+/// Refuses native coin transactions and NFT transfers.
+fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Refusal> {
+    if found.token.is_none() && names.has(OWN_COIN) {
+        let mark = names.find(OWN_COIN).map_or("", |at| sheet.names[at].as_str());
+        return Err(format!(
+            "is nearest to transfers, but these are transactions of the chain's own coin (it has `{mark}` and no column of a token's contract), and no table of ours \
+             takes those; export the token transfers (ERC-20) instead"
+        ).into());
+    }
+    if let Some(at) = names
+        .all(NFTS)
+        .into_iter()
+        .find(|&at| kind(sheet.column(at).take(100)) == CellKind::Number && sheet.column(at).any(|cell| !cell.is_empty()))
+    {
+        return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
+    }
+    Ok(())
+}
+
+/// Rewrites for the file's notation of times, amounts and hex numbers.
+fn fixes(sheet: &Sheet, found: &Columns, style: NumberStyle) -> Vec<Fix> {
+    let is_hex = |at: usize| sheet.column(at).any(|cell| cell.starts_with("0x"));
+    let decimal = |cell: &str| u64::from_str_radix(cell.trim().strip_prefix("0x")?, 16).ok().map(|number| number.to_string());
+    let time = found.time.map(|(at, when)| Fix::time(sheet, at, when));
+    let numbers = [found.block, found.index].into_iter().flatten().filter(|&at| is_hex(at)).map(|at| Fix::text(sheet, at, decimal));
+    let amounts = Fix::number(sheet, found.value, style).filter(|_| !is_hex(found.value));
+    time.into_iter().chain(numbers).chain(amounts).collect()
+}
+
+/// The tokens that the file lists with their decimals.
+fn tokens(file: &FileToImport<'_>, sheet: &Sheet, names: &Names, found: &Columns) -> Result<Option<Take>, String> {
+    let (Some(token), Some(symbol), Some(decimals)) = (found.token, names.find(SYMBOL), names.find(DECIMALS)) else { return Ok(None) };
+    let take = Take::into("tokens", sheet.rows(file.sniffed)?)
+        .columns(&[("token_address", &sheet.names[token]), ("symbol", &sheet.names[symbol]), ("decimals", &sheet.names[decimals])])
+        .columns(&[("name", names.find(NAME).map_or(NO_COLUMN, |at| sheet.names[at].as_str()))])
+        .set("chain", &file.chain());
+    Ok(Some(take))
+}
+
+/// The unit of amounts.
+enum Amounts {
+    Raw,
+    Whole,
+    Approximate,
+}
+
+fn amounts_in(
+    file: &FileToImport<'_>,
+    sheet: &Sheet,
+    names: &Names,
+    found: &Columns,
+    style: NumberStyle,
+    token: Option<Address>,
+    told: &mut Vec<(Address, i64)>,
+) -> Result<Amounts, Refusal> {
+    let name = &sheet.names[found.value];
+    let cells: Vec<&str> = sheet.column(found.value).filter(|cell| !cell.is_empty()).collect();
+    let figures: Vec<f64> = cells.iter().filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
+    let most = figures.iter().copied().fold(0.0, f64::max);
+    let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
+    // Decorated amounts can be read only with a known decimal separator.
+    let decimal = match (style.needs_rewrite, style.comma) {
+        (false, _) => "",
+        (true, false) => ", decimal = \".\"",
+        (true, true) => ", decimal = \",\"",
+    };
+    let lines = format!("[tables.transfers] columns = {{ value = {{ from = \"{name}\", unit = \"whole\"{decimal} }} }}");
+    let known = names.whole(found.value);
+    let pages = is_one_of(known, WHOLE);
+    let floats = sheet.floats.get(found.value).copied().unwrap_or(false)
+        || cells.iter().any(|cell| cell.contains(['e', 'E']) && !cell.starts_with("0x"));
+    let is_whole = match file.options.unit {
+        Some(unit) => unit == AmountUnit::Whole,
+        None if floats && !fractions && most > 1e12 => return Ok(Amounts::Approximate),
+        None if fractions || pages => true,
+        None if cells.iter().all(|cell| cell.starts_with("0x")) => false,
+        // Smallest units are whole numbers, and these are large enough to show it.
+        None if most >= 1e12 || names.has(DECIMALS) || known != "amount" && found.token.is_some() => false,
+        None => {
+            return Err(Refusal::new(format!(
+                "is nearest to transfers, but `{}` in `{name}` may be whole tokens or smallest units: say --unit raw or --unit whole",
+                cells.first().copied().unwrap_or_default()
+            ))
+            .say("unit", UNIT)
+            .lines(lines));
+        }
+    };
+    if !is_whole {
+        return Ok(if floats { Amounts::Approximate } else { Amounts::Raw });
+    }
+    let all: Vec<Address> =
+        found.token.map_or_else(Vec::new, |at| sheet.different(at).into_iter().filter_map(|cell| Address::parse(cell.trim())).collect());
+    let knows = |token: &Address| file.decimals.get(token).copied().flatten().is_some() || told.iter().any(|(known, _)| known == token);
+    let mut unknown: Vec<Address> = all.into_iter().chain(token).filter(|token| !knows(token)).collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    let say = match (&unknown[..], file.options.decimals) {
+        ([], _) => return Ok(Amounts::Whole),
+        ([one], Some(decimals)) => {
+            told.push((*one, decimals.into()));
+            return Ok(Amounts::Whole);
+        }
+        ([_], None) => format!("say them, as in --decimals 18, or {WRITE_TOKENS}"),
+        // `--decimals` is for one token; others may have different ones.
+        (_, Some(_)) => format!("--decimals is for a file of one token, and these are {}; {WRITE_TOKENS}", unknown.len()),
+        _ => WRITE_TOKENS.to_owned(),
+    };
+    let refusal = Refusal::new(format!(
+        "has amounts in whole tokens, as `{}` in `{name}`, and transfers are in smallest units; the decimals of {} are not known: {say}",
+        cells.first().copied().unwrap_or_default(),
+        few(&unknown, 3)
+    ))
+    .lines(lines);
+    Err(if unknown.len() == 1 { refusal.say("decimals", OF_TOKEN) } else { refusal })
+}

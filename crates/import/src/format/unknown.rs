@@ -1,0 +1,315 @@
+//! The refusal of a file of unknown format: the nearest table, the mismatches, and a command that maps the columns. The command has what
+//! the cells prove; the rest are placeholders.
+
+use super::{
+    super::{
+        evidence::{CellKind, addresses, kind},
+        names::{CHAIN as CHAINS, NAME, Names, SYMBOL, TOKEN, plain},
+        refusal::{ADDRESS, CHAIN, COLUMN, DEX, OURS, PROTOCOL, Refusal, TABLE, UNIT},
+        sheet::Sheet,
+        sniff::Sniffed,
+    },
+    yields,
+};
+use model::chain::Chain;
+
+/// Required type of a column's cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Address,
+    Hash,
+    Number,
+    Time,
+    Text,
+    Chain,
+}
+
+/// A schema column, the names to look for, and its cell type.
+type Column = (&'static str, &'static str, Kind);
+
+/// A table that a file may be close to.
+struct NearTable {
+    table: &'static str,
+    /// How many of these columns a file must have.
+    telling: (usize, &'static [&'static str]),
+    columns: &'static [Column],
+}
+
+const ACCOUNT: &str = "address addr wallet holder owner account contract 地址";
+const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
+const PRICE: &str = "price close priceusd marketprice last";
+
+const NEAR: &[NearTable] = &[
+    NearTable {
+        table: "candles",
+        telling: (2, &["open", "high", "low", "close"]),
+        columns: &[
+            ("timestamp", TIME, Kind::Time),
+            ("open", "open o", Kind::Number),
+            ("high", "high h", Kind::Number),
+            ("low", "low l", Kind::Number),
+            ("close", PRICE, Kind::Number),
+        ],
+    },
+    NearTable {
+        table: "tokens",
+        telling: (2, &["token_address", "symbol", "name"]),
+        columns: &[
+            ("token_address", "address contract tokenaddress contractaddress token", Kind::Address),
+            ("symbol", SYMBOL, Kind::Text),
+            ("name", NAME, Kind::Text),
+            ("chain", CHAINS, Kind::Chain),
+        ],
+    },
+    // An amount not named a balance was usually paid or distributed.
+    NearTable {
+        table: "holders",
+        telling: (1, &["holder_address"]),
+        columns: &[
+            ("token_address", TOKEN, Kind::Address),
+            ("holder_address", ACCOUNT, Kind::Address),
+            ("balance", "balance balances tokenbalance 余额 持有数量", Kind::Number),
+        ],
+    },
+    NearTable {
+        table: "transfers",
+        telling: (2, &["transaction_hash", "from_address", "to_address"]),
+        columns: &[
+            ("transaction_hash", "transactionhash txhash hash 交易哈希", Kind::Hash),
+            ("from_address", "from fromaddress sender 发送方", Kind::Address),
+            ("to_address", "to toaddress receiver 接收方", Kind::Address),
+            ("value", "value amount quantity 数量", Kind::Number),
+        ],
+    },
+    NearTable {
+        table: "posts",
+        telling: (2, &["title", "published_at"]),
+        columns: &[
+            ("token_address", TOKEN, Kind::Address),
+            ("title", "title text content tweet fulltext", Kind::Text),
+            ("published_at", "date createdat time timestamp publishedat", Kind::Time),
+        ],
+    },
+    NearTable {
+        table: "yields",
+        telling: (1, &["apy"]),
+        columns: &[
+            ("protocol", "protocolname project protocol", Kind::Text),
+            ("chain", CHAINS, Kind::Chain),
+            ("symbol", "symbol poolname assetstickers pool", Kind::Text),
+            ("tvl", "tvl tvlusd totaltvlinusd", Kind::Number),
+            ("apy", "apy dailyapy apr yield30dapy", Kind::Number),
+        ],
+    },
+    NearTable {
+        table: "pools",
+        telling: (1, &["token0"]),
+        columns: &[
+            ("address", "pool pair pooladdress pairaddress", Kind::Address),
+            ("token0", "token0 token1", Kind::Address),
+            ("dex_id", "dex exchange protocol", Kind::Text),
+            ("chain", CHAINS, Kind::Chain),
+        ],
+    },
+    NearTable {
+        table: "labels",
+        telling: (2, &["address", "label"]),
+        columns: &[("address", ACCOUNT, Kind::Address), ("label", "label category type tag", Kind::Text)],
+    },
+    NearTable {
+        table: "holder_counts",
+        telling: (1, &["holders"]),
+        columns: &[
+            ("token_address", TOKEN, Kind::Address),
+            ("date", TIME, Kind::Time),
+            ("holders", "holders holdercount addresscount", Kind::Number),
+        ],
+    },
+];
+
+/// Builds the refusal.
+pub(crate) fn unknown(sniffed: &Sniffed) -> Refusal {
+    let near = sniffed.sheet.as_ref().and_then(nearest).unwrap_or_default();
+    let told = if near.reason.is_empty() { String::new() } else { format!(" {}", near.reason) };
+    let known = "`tokendeck import --formats` says which are known and how each looks";
+    let reason = format!("is of no format known: it holds {}.{told} {known}", sniffed.summary());
+    Refusal { reason, ..near }
+}
+
+fn nearest(sheet: &Sheet) -> Option<Refusal> {
+    if !sheet.named {
+        return Some(unnamed(sheet));
+    }
+    let names = Names::of(&sheet.names);
+    let found =
+        |near: &NearTable| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, _)| names.in_order(words).next()).collect() };
+    // Scored by the share of columns found; candles first, as their names are distinctive.
+    let score = |near: &NearTable| {
+        let found = found(near);
+        let fit: Vec<&str> = near
+            .columns
+            .iter()
+            .zip(&found)
+            .filter(|((.., kind), at)| at.is_some_and(|at| holds_kind(sheet, at, *kind)))
+            .map(|((ours, ..), _)| *ours)
+            .collect();
+        let (least, telling) = near.telling;
+        let near_enough = telling.iter().filter(|ours| fit.contains(*ours)).count() >= least;
+        near_enough.then(|| fit.len() * 100 / near.columns.len() + usize::from(near.table == "candles") * 10)
+    };
+    match NEAR.iter().filter_map(|near| Some((score(near)?, near))).max_by_key(|(score, _)| *score) {
+        Some((_, near)) => Some(refusal(sheet, near, &found(near))),
+        None => one_price(sheet, &names),
+    }
+}
+
+/// Refuses a price series: no option makes candles of it, as the prices in between are unknown.
+fn one_price(sheet: &Sheet, names: &Names) -> Option<Refusal> {
+    let of = |words: &str, kind| names.in_order(words).next().filter(|&at| holds_kind(sheet, at, kind));
+    let (_, price) = (of(TIME, Kind::Time)?, of(PRICE, Kind::Number)?);
+    let price = &sheet.names[price];
+    Some(Refusal::new(format!(
+        "It has one price a time, `{price}`, and a candle has four (open, high, low, close): take the source's candles."
+    )))
+}
+
+/// Lists the table's columns found and missing. The command is offered only if some column could fill each placeholder.
+fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal {
+    let table = near.table;
+    let fit: Vec<Option<usize>> =
+        near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind))).collect();
+    let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && holds_kind(sheet, at, kind));
+    let (mut lacking, mut say, mut lines, mut sets, mut can_be) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), true);
+    for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
+        if let Some(at) = at {
+            say.push(("map", format!("{ours}={}", sheet.names[*at])));
+            lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
+            if yields::PERCENT.contains(ours) && (yields::unit_shown(sheet, *at).is_none() || yields::may_be_of_a_period(&sheet.names[*at]))
+            {
+                say.push(("unit", UNIT.to_owned()));
+                if yields::may_be_of_a_period(&sheet.names[*at]) {
+                    let name = &sheet.names[*at];
+                    lacking.push(format!(
+                        "`{name}` may be a rate a year or one of that time alone, and ours are a year's (no --unit mends one of a day)"
+                    ));
+                }
+            }
+            continue;
+        }
+        lacking.push(why_missing(sheet, ours, *kind, *named));
+        let same = match *ours {
+            "token_address" if table != "tokens" => Some(ADDRESS),
+            "chain" => Some(CHAIN),
+            "dex_id" => Some(DEX),
+            "protocol" => Some(PROTOCOL),
+            _ => None,
+        };
+        match same {
+            Some(ADDRESS) => say.push(("token", ADDRESS.to_owned())),
+            Some(blank) => say.push(("set", format!("{ours}={blank}"))),
+            None if table == "yields" && yields::MAY_LACK.contains(ours) => {}
+            None => {
+                can_be &= free(*kind);
+                say.push(("map", format!("{ours}={COLUMN}")));
+                lines.push(format!("{ours} = {COLUMN}"));
+            }
+        }
+        // Unquoted, so that a placeholder left in place is invalid TOML.
+        sets.extend(same.map(|blank| format!("{ours} = {blank}")));
+    }
+    let why = if lacking.is_empty() { "its figures are not certain by their names".to_owned() } else { lacking.join("; ") };
+    let is_balance = |(column, at): (&Column, &Option<usize>)| column.0 == "balance" && at.is_none();
+    let labels = if near.columns.iter().zip(&fit).any(is_balance) {
+        " A list of addresses alone, as of an airdrop, is one of labels: --as labels --map address=COLUMN --label LABEL."
+    } else {
+        ""
+    };
+    let reason = format!("Nearest is the table `{table}`, but {why}");
+    if !can_be {
+        return Refusal::new(format!("{reason}.{labels}"));
+    }
+    let refusal =
+        Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.{labels}")).say("as", table).saying(say);
+    // Only an import generates ids and leaves yield columns empty; a dataset reads files unchanged.
+    if ["posts", "yields"].contains(&table) {
+        return refusal;
+    }
+    let sets = if sets.is_empty() { String::new() } else { format!(", set = {{ {} }}", sets.join(", ")) };
+    refusal.lines(format!("[tables.{table}] columns = {{ {} }}{sets}", lines.join(", ")))
+}
+
+/// Why a schema column is missing; `named` is a column of its name with unsuitable cells.
+fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> String {
+    let Some(at) = named else { return format!("no column is its `{ours}`") };
+    let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
+    let no = match kind {
+        Kind::Address => "no address",
+        Kind::Hash => "no hash",
+        Kind::Number => "no number",
+        Kind::Time => "no time",
+        Kind::Chain => "no chain",
+        Kind::Text => "not the text",
+    };
+    format!("`{cell}` in `{}` is {no} that `{ours}` must be", sheet.names[at])
+}
+
+fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
+    let found = || kind(sheet.column(at).take(200));
+    match wanted {
+        Kind::Time => matches!(found(), CellKind::Time | CellKind::Number),
+        Kind::Text => matches!(found(), CellKind::Text | CellKind::Number),
+        Kind::Number => found() == CellKind::Number,
+        Kind::Hash => found() == CellKind::Hash,
+        Kind::Address => addresses(sheet.column(at)) > 0.5,
+        Kind::Chain => chains(sheet, at),
+    }
+}
+
+/// Whether a column holds known chains. Small numbers are counts unless the name says that they are ids.
+pub(super) fn chains(sheet: &Sheet, at: usize) -> bool {
+    let different = sheet.different(at);
+    let known = different.iter().filter(|cell| Chain::known(cell).is_some()).count();
+    let small = different.iter().all(|cell| cell.trim().parse::<u64>().is_ok_and(|number| number < 10));
+    !different.is_empty() && known * 10 >= different.len() * 9 && (!small || plain(&sheet.names[at]).ends_with("id"))
+}
+
+/// The refusal of headerless columns: the content of each, so that the user can map them.
+fn unnamed(sheet: &Sheet) -> Refusal {
+    let shown: Vec<String> = (0..sheet.names.len().min(6))
+        .map(|at| {
+            let what = match kind(sheet.column(at).take(200)) {
+                CellKind::Address => "addresses",
+                CellKind::Hash => "hashes",
+                CellKind::Hex => "bytes that are no addresses",
+                CellKind::Number => "numbers",
+                CellKind::Time => "times",
+                CellKind::Text => "texts",
+                CellKind::Empty => "nothing",
+            };
+            let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(24).collect();
+            format!("`{}` {what} (`{cell}`)", sheet.names[at])
+        })
+        .collect();
+    let told = format!("Its columns have no names: {}.", shown.join(", "));
+    let address = (0..sheet.names.len()).find(|&at| addresses(sheet.column(at)) > 0.9);
+    let number = (0..sheet.names.len()).find(|&at| kind(sheet.column(at).take(200)) == CellKind::Number);
+    let (Some(address), Some(number), true) = (address, number, sheet.names.len() < 6) else {
+        return Refusal::new(format!("{told} Say what they are, as in --as TABLE --map OURS=1."))
+            .say("as", TABLE)
+            .say("map", format!("{OURS}=1"))
+            .lines("[tables.TABLE] header = false, columns = { OURS = \"1\" }");
+    };
+    let (address, number) = (&sheet.names[address], &sheet.names[number]);
+    Refusal::new(format!(
+        "{told} If they are balances, nearest is the table `holders`: say what the columns are, of which token, and the unit, as in --as holders --map \
+         holder_address={address} --map balance={number} --unit UNIT --token ADDRESS."
+    ))
+    .say("as", "holders")
+    .say("map", format!("holder_address={address}"))
+    .say("map", format!("balance={number}"))
+    .say("unit", UNIT)
+    .say("token", ADDRESS)
+    .lines(format!(
+        "[tables.holders] header = false, columns = {{ holder_address = \"{address}\", balance = {{ from = \"{number}\", unit = UNIT }} }}"
+    ))
+}

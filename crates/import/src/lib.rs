@@ -1,0 +1,267 @@
+//! `import`: brings files in any known layout into the dataset's own tables. The type and format of a file are detected from its content
+//! (`sniff`, `format`); its rows are read as by the loader (`file`, `take`), spilled to disk per table (`spool`), merged with the existing
+//! rows (`combine`, `table`), and put in place by rename once everything is written (`publish`).
+
+mod archive;
+mod candles;
+mod combine;
+mod database;
+mod describe;
+mod edits;
+mod evidence;
+mod file;
+mod finish;
+mod format;
+mod names;
+mod notation;
+mod options;
+mod outline;
+mod pair;
+mod publish;
+mod quality;
+mod refusal;
+mod report;
+mod rows;
+mod sheet;
+mod sniff;
+mod spool;
+mod staging;
+mod table;
+mod take;
+mod tokens;
+mod workbook;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    path::{Path, PathBuf},
+};
+
+use self::{
+    combine::FIRST_NEW, evidence::when::TimeStyle, publish::publish, refusal::Refusal, sniff::Sniffed, spool::TableSpool,
+    staging::StagingFolder, table::ExistingTable, take::NotTaken, tokens::KnownTokens,
+};
+pub use self::{
+    format::{FORMATS, FormatRow, formats_table},
+    options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
+    refusal::PLACEHOLDERS,
+    report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
+};
+use model::{address::Address, chain::Chain, progress::LoadProgress, schema::TABLES};
+use store::decode::guarded;
+use store::{
+    cache::CacheOptions,
+    invariants::in_order::TokenStatistic,
+    load::{self, Blocks, LoadContext, LoadError},
+    manifest::{FILE, Manifest},
+    order,
+    origin::Origin,
+};
+
+/// Why an import failed as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImportError {
+    Cancelled,
+    /// One line for the user.
+    Failed(String),
+}
+
+impl From<NotTaken> for ImportError {
+    fn from(stop: NotTaken) -> Self {
+        match stop {
+            NotTaken::Cancelled => Self::Cancelled,
+            NotTaken::Refused(refusal) => Self::Failed(refusal.reason),
+        }
+    }
+}
+
+impl From<String> for ImportError {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+/// Imports the files into the dataset's folder `into`. Refused files are in the report; the others are imported.
+pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress: &dyn LoadProgress) -> Result<ImportReport, ImportError> {
+    if into.exists() && !into.is_dir() {
+        return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
+    }
+    refusal::left_placeholder(options)?;
+    refusal::contradictory(options)?;
+    let text = load::read_manifest(&into.join(FILE)).map_err(|error| ImportError::Failed(error.to_string()))?;
+    let manifest = Manifest::parse(&text).map_err(|error| format!("{FILE}, {error}"))?;
+    let staging = if options.dry_run { StagingFolder::temporary()? } else { StagingFolder::in_dataset(into)? };
+    let (cache, options, mut refused_late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
+    let (finished, report) = loop {
+        let context = LoadContext {
+            wire: None,
+            folder: into,
+            manifest: &manifest,
+            progress,
+            cache: &cache,
+            growing: false,
+            blocks: Blocks::default(),
+            decimals: HashMap::new(),
+            tokens: HashSet::new(),
+            snapshot: None,
+        };
+        let mut run = Run::new(options, &staging.folder, context, refused_late);
+        run.read_existing_tokens()?;
+        run.files(files)?;
+        run.missing_tokens()?;
+        let known = run.refused_late.len();
+        let finished = run.tables()?;
+        if run.refused_late.len() == known {
+            run.tell_gaps();
+            break (finished, run.report);
+        }
+        // Conflicting rows that reveal a file of several series show up only after the merge; the import is then rerun without that file.
+        refused_late = run.refused_late;
+    };
+    if !options.dry_run {
+        publish(into, &text, &finished)?;
+    }
+    Ok(report)
+}
+
+/// The state of one import.
+struct Run<'a> {
+    options: &'a ImportOptions,
+    folder: &'a Path,
+    context: LoadContext<'a>,
+    tokens: KnownTokens,
+    /// By the table's position in the schema, so that tokens come first.
+    spools: BTreeMap<usize, TableSpool>,
+    existing: BTreeMap<usize, ExistingTable>,
+    /// Source numbers whose rows are ignored.
+    refused: HashSet<u32>,
+    /// Tokens that imported rows refer to, with their symbol and chain as far as known.
+    needed: BTreeMap<Address, (Option<String>, Chain)>,
+    report: ImportReport,
+    /// Number of the next source.
+    sources: u32,
+    /// Files found during the merge to hold several series, with their refusals.
+    refused_late: BTreeMap<String, Refusal>,
+    /// Tables and columns whose amounts are floating-point numbers.
+    approximate: BTreeSet<(&'static str, &'static str)>,
+    /// Symbol of the first file that `--token` was applied to.
+    said_for: Option<String>,
+    /// Provenance of rows, by source number and table.
+    origins: Vec<(u32, &'static str, Origin)>,
+    /// Statistics to check against the other files, with their source numbers.
+    observed: Vec<(u32, TokenStatistic)>,
+}
+
+impl<'a> Run<'a> {
+    fn new(options: &'a ImportOptions, folder: &'a Path, context: LoadContext<'a>, refused_late: BTreeMap<String, Refusal>) -> Self {
+        Self {
+            options,
+            folder,
+            context,
+            refused_late,
+            tokens: KnownTokens::default(),
+            spools: BTreeMap::new(),
+            existing: BTreeMap::new(),
+            refused: HashSet::new(),
+            needed: BTreeMap::new(),
+            report: ImportReport::default(),
+            sources: FIRST_NEW,
+            approximate: BTreeSet::new(),
+            said_for: None,
+            origins: Vec::new(),
+            observed: Vec::new(),
+        }
+    }
+}
+
+/// The table's position in the schema.
+fn table_index(table: &str) -> usize {
+    TABLES.iter().position(|schema| schema.name == table).unwrap_or_default()
+}
+
+impl Run<'_> {
+    /// Reads the dataset's tokens: symbols to match files by, decimals to convert amounts with.
+    fn read_existing_tokens(&mut self) -> Result<(), ImportError> {
+        let existing = ExistingTable::of(&self.context, &TABLES[0])?;
+        let mut frames = Vec::new();
+        existing.read(&self.context, |frame, _, _| {
+            frames.push(frame);
+            Ok(())
+        })?;
+        if let Some(whole) = guarded("table", || order::whole(frames))? {
+            self.tokens.add(&whole);
+            self.context.decimals = load::decimals(&whole);
+        }
+        Ok(())
+    }
+
+    /// Imports the files, those with tokens first, as the others refer to them.
+    fn files(&mut self, files: &[PathBuf]) -> Result<(), ImportError> {
+        let mut known = Vec::new();
+        let all = files.iter().flat_map(|file| sniff::sniff(file).into_iter().map(move |sniffed| (file, sniffed)));
+        for (path, sniffed) in all {
+            let mut sniffed = match sniffed {
+                Ok(sniffed) => sniffed,
+                Err((name, reason)) => {
+                    self.refuse(FileReport::new(path, &name), &reason.into(), None);
+                    continue;
+                }
+            };
+            if let Some(sheet) = &mut sniffed.sheet {
+                (sheet.dates, sheet.broken_too) = (self.options.dates.map(TimeStyle::said), self.options.broken_too);
+            }
+            if let Some(refusal) = self.refused_late.get(&sniffed.name).cloned() {
+                self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
+                continue;
+            }
+            match FormatRow::of(&sniffed) {
+                _ if self.options.table.is_some() => known.push((path, sniffed, FormatRow::own())),
+                None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed), Some(&sniffed)),
+                Some(format) => known.push((path, sniffed, format)),
+            }
+        }
+        known.sort_by_key(|(_, _, format)| (format.tables[0] != "tokens", format.word == "own"));
+        for (path, sniffed, format) in known {
+            let mut report = FileReport { format: Some(format.word), title: Some(format.title), ..FileReport::new(path, &sniffed.name) };
+            match self.file(&sniffed, format, &mut report) {
+                Ok(()) => self.report.files.push(report),
+                Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),
+                Err(NotTaken::Refused(refusal)) => {
+                    report.taken.clear();
+                    self.refuse(report, &refusal, Some(&sniffed));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, mut report: FileReport, refusal: &Refusal, sniffed: Option<&Sniffed>) {
+        report.refused = Some(refusal.sentence(sniffed));
+        report.try_with = if refusal.say.is_empty() { Vec::new() } else { self.options.words(&refusal.say) };
+        self.report.files.push(report);
+    }
+
+    /// Spills the table's existing rows before its first new ones.
+    fn open(&mut self, table: &'static str) -> Result<(), NotTaken> {
+        let place = table_index(table);
+        if self.spools.contains_key(&place) {
+            return Ok(());
+        }
+        let existing =
+            ExistingTable::of(&self.context, &TABLES[place]).map_err(|reason| format!("cannot go into the table `{table}`: {reason}"))?;
+        let mut spool = TableSpool::new(&TABLES[place], self.folder);
+        existing.read(&self.context, |frame, number, rows| Ok(spool.add(frame, number, rows)?))?;
+        self.spools.insert(place, spool);
+        self.existing.insert(place, existing);
+        Ok(())
+    }
+}
+
+impl From<LoadError> for ImportError {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Cancelled => Self::Cancelled,
+            LoadError::ChangedDuringRead => Self::Failed(error.to_string()),
+            LoadError::Unusable(unusable) => Self::Failed(unusable.reason),
+        }
+    }
+}

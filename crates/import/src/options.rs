@@ -1,0 +1,216 @@
+//! Import options: facts that the user states because the files do not.
+
+use std::str::FromStr;
+
+use super::refusal::placeholder;
+use model::{address::Address, chain::Chain, schema::TABLES};
+
+/// The import options.
+#[derive(Debug, Clone, Default)]
+pub struct ImportOptions {
+    /// The token of files that are about one token and do not name it.
+    pub token: Option<Address>,
+    /// Symbol of the coin without a contract that files are about; `token` is then its address.
+    pub coin: Option<String>,
+    /// The chain of tokens and labels whose rows name none.
+    pub chain: Option<Chain>,
+    /// The label of labelled accounts.
+    pub label: Option<String>,
+    /// Treat prices as USD, whatever the file says.
+    pub as_usd: bool,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// The table to which `map` and `set` apply.
+    pub table: Option<String>,
+    /// Schema column and the file's column read into it.
+    pub map: Vec<(String, String)>,
+    /// Schema column and its constant.
+    pub set: Vec<(String, String)>,
+    /// The file's column and the value of the rows to import.
+    pub pick: Vec<(String, String)>,
+    /// The unit of amounts.
+    pub unit: Option<AmountUnit>,
+    /// The unit of volumes.
+    pub volume: Option<VolumeUnit>,
+    /// The decimals of tokens for which the dataset has none.
+    pub decimals: Option<u32>,
+    /// The order of day and month, for ambiguous dates.
+    pub dates: Option<Dates>,
+    /// Import files however many of their rows are invalid.
+    pub broken_too: bool,
+}
+
+/// Date order: day or month first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dates {
+    Day,
+    Month,
+}
+
+/// The unit of token amounts, or of yields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AmountUnit {
+    /// Smallest units.
+    Raw,
+    /// Whole tokens.
+    Whole,
+    /// Of a yield: 5 means five percent.
+    Percent,
+    /// Of a yield: 0.05 means five percent.
+    Fraction,
+}
+
+/// The unit of a volume: quote (USD) or base (token).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VolumeUnit {
+    Usd,
+    Token,
+}
+
+/// Options with a value, as `--NAME VALUE`; shared by the command line and the terminal's dialog.
+pub const VALUED: &[&str] = &["token", "coin", "chain", "label", "pick", "map", "set", "as", "unit", "volume", "decimals", "dates"];
+
+impl ImportOptions {
+    /// Sets an option of `VALUED`.
+    pub fn say(&mut self, option: &str, value: &str) -> Result<(), String> {
+        match option {
+            "token" => self.token = Some(token(value)?),
+            "coin" => {
+                self.coin = Some(value.to_owned());
+                self.token = Some(Address::coin(value));
+            }
+            "chain" => self.chain = Some(chain(value)?),
+            "label" => self.label = Some(value.to_owned()),
+            "pick" => self.pick.push(assignment(value)?),
+            "map" => self.map.push(assignment(value)?),
+            "set" => self.set.push(assignment(value)?),
+            "as" => self.table = Some(table_name(value)?),
+            "unit" => self.unit = Some(value.parse()?),
+            "volume" => self.volume = Some(value.parse()?),
+            "decimals" => self.decimals = Some(decimals(value)?),
+            "dates" => self.dates = Some(value.parse()?),
+            _ => return Err(format!("no option `--{option}` takes a value here: --{}", VALUED.join(", --"))),
+        }
+        Ok(())
+    }
+
+    /// Formats these options and those of `say` as command-line words; where both set the same one, `say` wins.
+    pub(super) fn words(&self, say: &[(&'static str, String)]) -> Vec<String> {
+        let pairs = |pairs: &[(String, String)]| -> Vec<String> { pairs.iter().map(|(ours, theirs)| format!("{ours}={theirs}")).collect() };
+        let one = |value: Option<String>| -> Vec<String> { value.into_iter().collect() };
+        let token = self.token.filter(|_| self.coin.is_none()).map(|token| token.to_string());
+        let mut said: Vec<(&'static str, String)> = Vec::new();
+        for (name, values) in [
+            ("as", one(self.table.clone())),
+            ("token", one(token)),
+            ("coin", one(self.coin.clone())),
+            ("chain", one(self.chain.as_ref().map(ToString::to_string))),
+            ("label", one(self.label.clone())),
+            ("pick", pairs(&self.pick)),
+            ("map", pairs(&self.map)),
+            ("set", pairs(&self.set)),
+            ("unit", one(word(self.unit, AMOUNT_UNITS))),
+            ("volume", one(word(self.volume, VOLUME_UNITS))),
+            ("decimals", one(self.decimals.map(|decimals| decimals.to_string()))),
+            ("dates", one(word(self.dates, DATES))),
+            ("as-usd", one(self.as_usd.then(String::new))),
+            ("broken-too", one(self.broken_too.then(String::new))),
+        ] {
+            said.extend(values.into_iter().map(|value| (name, value)));
+        }
+        let key = |(name, value): &(&'static str, String)| {
+            // A coin is a token; options of the form NAME=VALUE are the same if NAME is.
+            let name = if *name == "coin" { "token" } else { name };
+            (name, value.split_once('=').map(|(left, _)| left.to_owned()))
+        };
+        said.retain(|said| !say.iter().any(|say| key(say) == key(said)));
+        let all = said.iter().chain(say);
+        all.flat_map(|(name, value)| std::iter::once(format!("--{name}")).chain(Some(value.clone()).filter(|value| !value.is_empty())))
+            .collect()
+    }
+
+    /// Treats `--set chain=eth` as `--chain eth`, as refusals suggest both.
+    pub(super) fn settled(&self) -> Self {
+        let set = || self.set.iter().find(|(ours, _)| ours == "chain").and_then(|(_, value)| Chain::known(value));
+        Self { chain: self.chain.clone().or_else(set), ..self.clone() }
+    }
+}
+
+/// Splits `NAME=VALUE`.
+pub fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}`: expected NAME=VALUE"))?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() { Err(format!("`{text}`: expected NAME=VALUE")) } else { Ok((name.to_owned(), value.to_owned())) }
+}
+
+/// Parses a token address, or a coin.
+pub fn token(text: &str) -> Result<Address, String> {
+    filled(text)?;
+    Address::asked(text).ok_or_else(|| "expected an address: 0x and 40 hex digits, or coin:BTC".to_owned())
+}
+
+/// Parses a known chain, by any of its names.
+pub fn chain(text: &str) -> Result<Chain, String> {
+    filled(text)?;
+    Chain::known(text).ok_or_else(|| format!("no such chain is known: did you mean {}?", Chain::nearest(text).join(", ")))
+}
+
+/// Refuses a placeholder: a suggested command must not run until it is filled in.
+fn filled(text: &str) -> Result<(), String> {
+    placeholder(text).map_or(Ok(()), Err)
+}
+
+/// Parses the name of a schema table.
+pub fn table_name(text: &str) -> Result<String, String> {
+    filled(text)?;
+    let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+    if names.contains(&text) { Ok(text.to_owned()) } else { Err(format!("`{text}`: expected one of {}", names.join(", "))) }
+}
+
+/// Parses a token's decimals, 0 to 77.
+pub fn decimals(text: &str) -> Result<u32, String> {
+    filled(text)?;
+    text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
+}
+
+/// The words of each choice, and the expectation that an error states.
+const DATES: (&[(&str, Dates)], &str) = (&[("day", Dates::Day), ("month", Dates::Month)], "day (31.12.2024) or month (12/31/2024)");
+const AMOUNT_UNITS: (&[(&str, AmountUnit)], &str) = (
+    &[("raw", AmountUnit::Raw), ("whole", AmountUnit::Whole), ("percent", AmountUnit::Percent), ("fraction", AmountUnit::Fraction)],
+    "raw (smallest units) or whole (whole tokens); of yields percent or fraction",
+);
+const VOLUME_UNITS: (&[(&str, VolumeUnit)], &str) = (&[("usd", VolumeUnit::Usd), ("token", VolumeUnit::Token)], "usd or token");
+
+fn chosen<T: Copy>(text: &str, (choices, expected): (&[(&str, T)], &str)) -> Result<T, String> {
+    filled(text)?;
+    let choice = choices.iter().find(|(word, _)| *word == text);
+    choice.map(|(_, choice)| *choice).ok_or_else(|| format!("`{text}`: expected {expected}"))
+}
+
+fn word<T: Copy + PartialEq>(choice: Option<T>, (choices, _): (&[(&str, T)], &str)) -> Option<String> {
+    choices.iter().find(|(_, known)| Some(*known) == choice).map(|(word, _)| (*word).to_owned())
+}
+
+impl FromStr for Dates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        chosen(text, DATES)
+    }
+}
+
+impl FromStr for AmountUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        chosen(text, AMOUNT_UNITS)
+    }
+}
+
+impl FromStr for VolumeUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        chosen(text, VOLUME_UNITS)
+    }
+}

@@ -1,0 +1,163 @@
+//! Data quality gates: how many invalid or conflicting rows lead to a file's refusal. Datasets reject single rows; a file that is mostly
+//! invalid has been mistaken for something else.
+
+use super::{
+    combine::Repeat,
+    refusal::{COLUMN, Refusal, VALUE, WRITE_TOKENS},
+    take::{NotTaken, RowCounts},
+};
+use model::findings::{Finding, Findings, Severity};
+use store::{
+    invariants::named,
+    load::{file::Unread, units::NO_DECIMALS},
+    repeats,
+};
+
+/// Conflicting rows (same key, other values) from which a file is taken to hold several series.
+const CONFLICTS_MIN: u64 = 5;
+/// Maximum share of invalid rows, and the count below which they are tolerated whatever their share.
+pub(super) const BROKEN_MAX: f64 = 0.01;
+const BROKEN_MIN: u64 = 2;
+/// Token columns that change daily.
+const FIGURES: &[&str] = &["price", "market_cap", "total_supply", "holders"];
+/// Maximum share of unreadable rows, for any table.
+const UNREADABLE_MAX: f64 = 0.5;
+
+/// The defect for which a file is refused, and the remedy.
+struct Flaw {
+    what: String,
+    advice: String,
+}
+
+/// Refuses a file with too many invalid rows, quoting the first one; if `forced`, returns a note instead.
+pub(super) fn broken(table: &str, amount: &RowCounts, findings: &Findings, forced: bool) -> Result<Option<String>, NotTaken> {
+    match flaw(table, amount, findings) {
+        Some(Flaw { what, .. }) if forced => Ok(Some(format!("taken with --broken-too, but it {what}"))),
+        // No command is suggested: it would import invalid rows.
+        Some(Flaw { what, advice }) => Err(format!("{what}{advice}").into()),
+        None => Ok(None),
+    }
+}
+
+/// The defect of a file with too many bad rows, quoting the first one.
+fn flaw(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+    if let Some(flaw) = two_lengths(findings).or_else(|| months(findings)) {
+        return Some(flaw);
+    }
+    let rows = (amount.rows - amount.left_out).max(1) as f64;
+    let unreadable = if table == "candles" { amount.bad } else { 0 };
+    let broken = amount.broken + unreadable;
+    let many =
+        broken >= BROKEN_MIN && broken as f64 > BROKEN_MAX * rows || amount.bad as f64 > UNREADABLE_MAX * rows && amount.bad < amount.rows;
+    if !many {
+        // A token list may well omit the supply of tokens whose decimals it lacks.
+        return if table == "tokens" {
+            None
+        } else {
+            unreadable_column(table, amount, findings).or_else(|| lost_amounts(amount, findings))
+        };
+    }
+    let first = findings.kept().iter().find(|finding| finding.severity != Severity::Note && finding.row.is_some());
+    let shown = first.map_or_else(String::new, |finding| format!("; the first is {}", row_of(finding)));
+    let what = format!("has {} of {} rows that cannot be as they are{shown}", broken.max(amount.bad), amount.rows);
+    Some(Flaw { what, advice: advice(table) })
+}
+
+/// `row 3, close `x`: reason`.
+pub(super) fn row_of(finding: &Finding) -> String {
+    let value = finding.value.as_ref().map_or_else(String::new, |value| format!(" `{value}`"));
+    let column = finding.column.as_ref().map_or_else(String::new, |column| format!(", {column}{value}"));
+    format!("row {}{column}: {}", finding.row.unwrap_or_default(), finding.reason)
+}
+
+/// The defect of a series with candles of two lengths: either length would be the wrong interval for some of them.
+fn two_lengths(findings: &Findings) -> Option<Flaw> {
+    let reason = named("two_lengths").reason();
+    let found = findings.kept().iter().find(|finding| finding.reason == reason)?;
+    let what = format!("holds candles of two lengths: {}", found.value.as_deref().unwrap_or_default());
+    let advice = ". Put those of each length into a file of their own, or give each row its length, such as 1d or 1h, in a column `interval`; \
+                  --broken-too takes all as of one length";
+    Some(Flaw { what, advice: advice.to_owned() })
+}
+
+fn months(findings: &Findings) -> Option<Flaw> {
+    let reason = named("months").reason();
+    findings.kept().iter().find(|finding| finding.reason == reason)?;
+    let what = "holds candles of months, which are not all as long, and candles are of one length, as 1d or 1w";
+    let advice = ": take its candles of days or weeks; --broken-too takes all as of one length";
+    Some(Flaw { what: what.to_owned(), advice: advice.to_owned() })
+}
+
+fn advice(table: &str) -> String {
+    format!(". Take another file, name its columns (--as {table} --map OURS=THEIRS), or say --broken-too to take it all the same")
+}
+
+/// A column with many unreadable cells has been mistaken for another: they would all become null.
+fn unreadable_column(table: &str, amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+    let many = |unread: &&Unread| unread.cells >= BROKEN_MIN && unread.cells as f64 > BROKEN_MAX * unread.filled as f64;
+    let Unread { column, cells, filled } = amount.unread.iter().find(many)?;
+    let in_column = |finding: &&Finding| finding.column.as_deref() == Some(*column) && finding.row.is_some() && finding.value.is_some();
+    let shown = findings.kept().iter().find(in_column).map_or_else(String::new, |finding| {
+        let value: String = finding.value.iter().flat_map(|value| value.chars()).take(60).collect();
+        format!("; the first is row {}, `{value}`: {}", finding.row.unwrap_or_default(), finding.reason)
+    });
+    let what = format!("has {cells} of {filled} cells that cannot be read as `{column}`{shown}");
+    Some(Flaw { what, advice: advice(table) })
+}
+
+/// A file in which many amounts would become null, as their tokens' decimals are unknown.
+fn lost_amounts(amount: &RowCounts, findings: &Findings) -> Option<Flaw> {
+    let lost: u64 = findings.counts().iter().filter(|count| count.reason == NO_DECIMALS).map(|count| count.count).sum();
+    if lost < BROKEN_MIN || lost as f64 <= BROKEN_MAX * amount.rows as f64 {
+        return None;
+    }
+    let first = findings.kept().iter().find(|finding| finding.reason == NO_DECIMALS).and_then(|finding| finding.row);
+    let what = format!(
+        "has {lost} of {} rows of tokens whose decimals are not known, the first of them row {}, so that their amounts are left empty",
+        amount.rows,
+        first.unwrap_or_default()
+    );
+    Some(Flaw { what, advice: format!(": {WRITE_TOKENS}; or say --broken-too to take it all the same") })
+}
+
+/// The refusal of a file with too many rows that have the key of another row but different values; `None` if they are few.
+pub(super) fn conflicting(table: &str, conflicts: &[&Repeat], rows: u64, movements: &[String]) -> Option<Refusal> {
+    let (first, count) = (conflicts.iter().min_by_key(|repeat| repeat.row)?, conflicts.len() as u64);
+    if count < CONFLICTS_MIN || count as f64 <= BROKEN_MAX * rows as f64 {
+        return None;
+    }
+    let shown = first.differs.as_ref().map_or_else(String::new, |(column, figures)| format!(" (`{column}` {figures})"));
+    let first = first.row;
+    if table == "holders" {
+        let asked = if movements.is_empty() {
+            "are these balances, one of each holder?".to_owned()
+        } else {
+            repeats::are_these_transfers(movements)
+        };
+        let reason = format!(
+            "has {count} of {rows} rows, the first of them row {first}, whose holder comes again with another balance{shown}; {asked} If they are transfers, \
+             --as transfers takes them, with --map for its columns; to keep the last of each holder say --broken-too"
+        );
+        // No command is suggested: it would record an arbitrary row of each holder as the balance.
+        return Some(Refusal::new(reason));
+    }
+    if table == "tokens" {
+        // Tokens repeated with different texts are a merged list; with different figures, a history.
+        let told = || conflicts.iter().filter_map(|repeat| repeat.differs.as_ref());
+        let figures = told().filter(|(column, _)| FIGURES.contains(column)).count();
+        return (figures * 2 > told().count()).then(|| {
+            Refusal::new(format!(
+                "has {count} of {rows} rows, the first of them row {first}, whose token comes again with another figure{shown}: it holds the tokens of several times, \
+                 and a dataset has one row a token; take its last day alone, or say --broken-too to keep the last of each"
+            ))
+        });
+    }
+    Some({
+        Refusal::new(format!(
+            "has {count} of {rows} rows, the first of them row {first}, whose time is that of another row with other prices{shown}: it holds several series and does not \
+             say so in a column we know; say which with --pick COLUMN=VALUE, take them apart first, or say --broken-too to keep the last of each time"
+        ))
+        .say("pick", format!("{COLUMN}={VALUE}"))
+        .lines("[tables.candles] where = { COLUMN = \"VALUE\" }")
+    })
+}

@@ -1,0 +1,120 @@
+//! Refusals: why a file is rejected, and the remedy: options, which the command line and the dialog turn into a command, and lines of
+//! `dataset.toml` for files that a dataset can read directly.
+
+use super::{options::ImportOptions, sniff::Sniffed};
+use model::chain::Chain;
+
+/// Placeholders in a suggested command for values that only the user knows: it does not run until they are replaced.
+pub(super) const ADDRESS: &str = "ADDRESS";
+pub(super) const COLUMN: &str = "COLUMN";
+pub(super) const OURS: &str = "OURS";
+pub(super) const VALUE: &str = "VALUE";
+pub(super) const TABLE: &str = "TABLE";
+pub(super) const CHAIN: &str = "CHAIN";
+pub(super) const DEX: &str = "DEX";
+pub(super) const PROTOCOL: &str = "PROTOCOL";
+pub(super) const LABEL: &str = "LABEL";
+pub(super) const UNIT: &str = "UNIT";
+pub(super) const DECIMALS: &str = "DECIMALS";
+pub(super) const DATES: &str = "DATES";
+
+/// The placeholders and their meanings.
+pub const PLACEHOLDERS: &[(&str, &str)] = &[
+    (ADDRESS, "the token's contract"),
+    (COLUMN, "a column of the file"),
+    (OURS, "a column of our table, as `tokendeck schema TABLE` lists them"),
+    (VALUE, "the value that is meant"),
+    (TABLE, "a table of ours"),
+    (CHAIN, "one of `tokendeck schema --chains`"),
+    (DEX, "who runs the pools, as uniswap-v3"),
+    (PROTOCOL, "who runs the pools, as curve"),
+    (LABEL, "the kind of the addresses, as exchange"),
+    (UNIT, "raw or whole; of yields percent or fraction, both a year"),
+    (DECIMALS, "the decimals of the token"),
+    (DATES, "day or month, whichever comes first"),
+];
+
+/// Refuses options whose value is still a placeholder.
+pub(super) fn left_placeholder(options: &ImportOptions) -> Result<(), String> {
+    let set = options.set.iter().map(|(ours, value)| (format!("--set {ours}={value}"), value.as_str()));
+    let label = options.label.iter().map(|label| (format!("--label {label}"), label.as_str()));
+    let map = options.map.iter().map(|(ours, theirs)| (format!("--map {ours}={theirs}"), ours.as_str()));
+    set.chain(label).chain(map).try_for_each(|(said, value)| placeholder(value).map_or(Ok(()), |reason| Err(format!("`{said}`: {reason}"))))
+}
+
+/// The error for a value that is a placeholder.
+pub(super) fn placeholder(value: &str) -> Option<String> {
+    let (word, what) = PLACEHOLDERS.iter().find(|(word, _)| *word == value)?;
+    Some(format!("{word} stands for {what}; write that in its place"))
+}
+
+/// Refuses options that contradict each other about a column.
+pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
+    let set = |ours: &str| options.set.iter().find(|(column, _)| column == ours).map(|(_, value)| value.as_str());
+    let (chain, label) = (options.chain.as_ref().map(Chain::as_str), options.label.as_deref());
+    let same_chain = |set: &str, said: &str| Chain::known(set).is_some_and(|chain| chain.as_str() == said);
+    let refused = |ours: &str, set: &str, said: &str| {
+        Err(format!("`--set {ours}={set}` and `--{ours} {said}` contradict each other: say one of them"))
+    };
+    match (set("chain"), chain, set("label"), label) {
+        (Some(set), Some(said), ..) if !same_chain(set, said) => refused("chain", set, said),
+        (.., Some(set), Some(said)) if set != said => refused("label", set, said),
+        _ => Ok(()),
+    }
+}
+
+/// The remedy for missing decimals.
+pub(super) const WRITE_TOKENS: &str = "write a tokens.csv with the columns token_address, symbol, name, chain, decimals into the dataset's folder, or import a token \
+                                       list that has them, first";
+
+/// The reason for rejecting a file, and its remedy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub reason: String,
+    /// Suggested options with their values; empty if no option would help.
+    pub say: Vec<(&'static str, String)>,
+    /// The equivalent section of `dataset.toml`.
+    pub lines: Option<String>,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self { reason, ..Self::default() }
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Self {
+        reason.to_owned().into()
+    }
+}
+
+impl Refusal {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        reason.into().into()
+    }
+
+    /// Adds an option to the suggestion.
+    pub(super) fn say(mut self, option: &'static str, value: impl Into<String>) -> Self {
+        self.say.push((option, value.into()));
+        self
+    }
+
+    pub(super) fn saying(mut self, say: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        self.say.extend(say);
+        self
+    }
+
+    pub(super) fn lines(mut self, lines: impl Into<String>) -> Self {
+        self.lines = Some(lines.into());
+        self
+    }
+
+    /// The reason as a sentence, followed by the `dataset.toml` lines if a dataset can read the file directly.
+    pub(super) fn sentence(&self, sniffed: Option<&Sniffed>) -> String {
+        match self.lines.as_ref().filter(|_| sniffed.is_none_or(Sniffed::is_read_where_it_lies)) {
+            Some(lines) => format!("{}. In dataset.toml: {lines}", self.reason),
+            None => self.reason.clone(),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! File type sniffing: reads enough of a file to tell its content (delimited text, JSON, Parquet, a workbook, an archive of these),
+//! whatever its extension. The source's format is recognised in `format`.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tempfile::TempPath;
+
+use super::{
+    archive, database,
+    outline::{First, Outline},
+    sheet::{self, Sheet, header::NumberedRow, json::Json},
+    workbook,
+};
+use store::source::{self, ColumnFilter, Layout, RowSource};
+
+/// Bytes of a text that are inspected.
+const LOOKED: usize = 512 << 10;
+/// JSON Lines up to this size are read whole, so that nested objects are flattened.
+const MAX_LINES: u64 = 256 << 20;
+/// Cell delimiters, the most common first.
+const DELIMITERS: [u8; 4] = *b",;\t|";
+/// The path that stands for standard input.
+const PIPED: &str = "-";
+/// Maximum size of JSON, which must be read whole.
+const MAX_JSON: u64 = 256 << 20;
+/// Maximum size of a temporary copy.
+const MAX_COPIED: u64 = 64 << 30;
+/// A byte that does not occur in text.
+const BINARY: u8 = 0;
+
+/// The location of a file's bytes.
+#[derive(Debug, Clone)]
+pub(super) enum FileLocation {
+    File(PathBuf),
+    /// A member of a zip archive.
+    Member(PathBuf, archive::Member),
+}
+
+/// A file, or a member of an archive, with its detected type.
+#[derive(Debug)]
+pub(super) struct Sniffed {
+    pub place: FileLocation,
+    /// Display name: the file's, followed by that of the member.
+    pub name: String,
+    pub bytes: u64,
+    pub shape: FileShape,
+    /// The file as a table, if it has one.
+    pub sheet: Option<Sheet>,
+    head: Vec<u8>,
+    /// The temporary copy that is read instead.
+    copied: Option<Arc<TempPath>>,
+}
+
+#[derive(Debug)]
+pub(super) enum FileShape {
+    /// Delimited text: the first rows, including the header if there is one.
+    Rows(Vec<Vec<String>>),
+    /// A JSON text, whole.
+    Json { text: Vec<u8>, outline: Outline },
+    /// JSON Lines: the members of the first object.
+    JsonLines(Vec<String>),
+    /// Parquet or Arrow: the column names.
+    Columns(Vec<String>),
+    /// A worksheet of a workbook.
+    Cells,
+}
+
+impl FileLocation {
+    pub(super) fn open(&self) -> Result<Box<dyn Read + Send>, String> {
+        match self {
+            Self::File(path) => Ok(Box::new(File::open(path).map_err(|error| format!("cannot be read: {error}"))?)),
+            Self::Member(path, member) => member.open(path),
+        }
+    }
+}
+
+/// Sniffs a file, or each member of an archive and each sheet of a workbook. Errors: the name, and why it cannot be read.
+pub(super) fn sniff(path: &Path) -> Vec<Result<Sniffed, (String, String)>> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    if path == Path::new(PIPED) {
+        return piped();
+    }
+    let fail = |reason: String| vec![Err((name.clone(), reason))];
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => {}
+        Ok(meta) if meta.is_dir() => return fail("is a folder: name the files in it, as in DIR/*.csv".to_owned()),
+        Ok(_) => return fail("is not a regular file: to import a program's output, pipe it in and name `-`".to_owned()),
+        Err(error) => return fail(format!("cannot be read: {error}")),
+    }
+    sniff_as(path, &name, None)
+}
+
+/// Sniffs standard input, copied to a file so that it can be read twice.
+fn piped() -> Vec<Result<Sniffed, (String, String)>> {
+    let name = "stdin";
+    match copied(io::stdin().lock()) {
+        Ok(copied) => {
+            let path = copied.to_path_buf();
+            sniff_as(&path, name, Some(copied))
+        }
+        Err(reason) => vec![Err((name.to_owned(), reason))],
+    }
+}
+
+/// Sniffs the file at `path`, displayed as `name`.
+fn sniff_as(path: &Path, name: &str, copied: Option<TempPath>) -> Vec<Result<Sniffed, (String, String)>> {
+    let copied = copied.map(Arc::new);
+    let fail = |reason: String| vec![Err((name.to_owned(), reason))];
+    let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
+    let head = match first_bytes(&FileLocation::File(path.to_owned())) {
+        Ok(head) => head,
+        Err(reason) => return fail(reason),
+    };
+    if head.starts_with(b"SQLite f") {
+        return fail(database::refusal(path));
+    }
+    let zipped = head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06");
+    if zipped && archive::is_workbook(path) || head.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
+        return match workbook::sheets(path) {
+            Ok(sheets) => {
+                let several = sheets.len() > 1;
+                let of = |(sheet, rows): (String, Vec<Vec<String>>)| Sniffed {
+                    place: FileLocation::File(path.to_owned()),
+                    name: if several { format!("{name}/{sheet}") } else { name.to_owned() },
+                    bytes,
+                    shape: FileShape::Cells,
+                    sheet: Sheet::cells(rows),
+                    head: head.clone(),
+                    copied: copied.clone(),
+                };
+                sheets.into_iter().map(|sheet| Ok(of(sheet))).collect()
+            }
+            Err(reason) => fail(reason),
+        };
+    }
+    if zipped {
+        return match archive::members(path) {
+            Ok(members) => members
+                .into_iter()
+                .map(|member| {
+                    let told = format!("{name}/{}", member.name);
+                    let sniffed = sniff_member(path, member, &told, bytes, copied.clone());
+                    sniffed.map_err(|reason| (told, reason))
+                })
+                .collect(),
+            Err(reason) => fail(reason),
+        };
+    }
+    vec![shape(FileLocation::File(path.to_owned()), name.to_owned(), bytes, head, copied).map_err(|reason| (name.to_owned(), reason))]
+}
+
+/// Sniffs a member of an archive; a binary table is unpacked to a file, as it needs random access.
+fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
+    let place = FileLocation::Member(path.to_owned(), member);
+    let head = first_bytes(&place)?;
+    if is_binary(&head) {
+        let out = self::copied(place.open()?)?;
+        let bytes = std::fs::metadata(&out).map_or(bytes, |meta| meta.len());
+        return shape(FileLocation::File(out.to_path_buf()), told.to_owned(), bytes, head, Some(Arc::new(out)));
+    }
+    shape(place, told.to_owned(), bytes, head, copied)
+}
+
+/// Copies to a temporary file: piped input, and tables that need random access.
+fn copied(from: impl Read) -> Result<TempPath, String> {
+    let file = tempfile::Builder::new().prefix("tokendeck-").suffix(".part").tempfile();
+    let mut file = file.map_err(|error| format!("cannot be unpacked to `{}`: {error}", std::env::temp_dir().display()))?;
+    let bytes = io::copy(&mut from.take(MAX_COPIED + 1), &mut file).map_err(|error| format!("is cut off or damaged: {error}"))?;
+    if bytes > MAX_COPIED { Err(format!("is larger than {} GiB", MAX_COPIED >> 30)) } else { Ok(file.into_temp_path()) }
+}
+
+fn is_binary(head: &[u8]) -> bool {
+    head.starts_with(b"PAR1") || head.starts_with(b"ARROW1")
+}
+
+fn first_bytes(place: &FileLocation) -> Result<Vec<u8>, String> {
+    let mut head = Vec::new();
+    place.open()?.take(8).read_to_end(&mut head).map_err(|error| format!("is cut off or damaged: {error}"))?;
+    Ok(head)
+}
+
+fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: Option<Arc<TempPath>>) -> Result<Sniffed, String> {
+    if head.is_empty() {
+        return Err("is empty: there is nothing to import".to_owned());
+    }
+    let path = match &place {
+        FileLocation::File(path) => Some(path.clone()),
+        FileLocation::Member(..) => None,
+    };
+    let (shape, sheet) = match path {
+        Some(path) if is_binary(&head) => (FileShape::Columns(source::open(&path, no_column())?.columns().to_vec()), None),
+        _ if head.starts_with(b"PK\x03\x04") => return Err("is an archive in an archive: unpack it first".to_owned()),
+        _ => text_shape(&place, &head)?,
+    };
+    let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, copied };
+    sniffed.sheet = match (&sniffed.shape, sniffed.sheet.take()) {
+        (FileShape::Columns(_), _) => Some(Sheet::streamed(&sniffed, false)?),
+        (FileShape::JsonLines(_), _) if sniffed.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&sniffed, MAX_LINES)?)),
+        (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&sniffed, true)?),
+        (_, sheet) => sheet,
+    };
+    Ok(sniffed)
+}
+
+fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sheet>), String> {
+    let first = source::first_text(place.open()?, head, LOOKED)?;
+    let decoded = source::of_windows_1252(&first);
+    let windows_1252 = decoded.is_some();
+    let first = decoded.unwrap_or(first);
+    let start = first.iter().find(|byte| !byte.is_ascii_whitespace()).copied();
+    match start {
+        None => return Err("holds nothing but white space: there is nothing to import".to_owned()),
+        _ if first.contains(&BINARY) => return Err("is not text, nor Parquet, Arrow, a workbook or zip".to_owned()),
+        Some(b'<') if is_page(&first) => return Err("is a web page or XML, not a table: save the table in it as CSV".to_owned()),
+        Some(b'{') => {
+            if let Some(keys) = object_line(&first) {
+                return Ok((FileShape::JsonLines(keys), None));
+            }
+        }
+        _ => {}
+    }
+    if matches!(start, Some(b'{' | b'[')) {
+        let text = source::whole_text(place.open()?, head, MAX_JSON)?;
+        let outline = Outline::of(&text)?;
+        let sheet = Json::of(&text)?.map(Sheet::json);
+        return Ok((FileShape::Json { text, outline }, sheet));
+    }
+    let (rows, delimiter) = first_rows(&first);
+    if rows.is_empty() {
+        return Err("cannot be read as rows of text".to_owned());
+    }
+    let sheet = Sheet::separated(&rows, delimiter, windows_1252);
+    Ok((FileShape::Rows(rows.into_iter().map(|(_, row)| row).collect()), sheet))
+}
+
+/// Whether the text is HTML or XML. MetaTrader's `<DATE>` headers are neither.
+fn is_page(text: &[u8]) -> bool {
+    let start: String = String::from_utf8_lossy(&text.trim_ascii_start()[..text.trim_ascii_start().len().min(64)]).to_lowercase();
+    ["<!doctype", "<html", "<?xml", "<svg", "<head", "<table", "<rss"].iter().any(|tag| start.starts_with(tag))
+}
+
+/// The members of the first line's object, if the line is a complete object and the next one starts another.
+fn object_line(text: &[u8]) -> Option<Vec<String>> {
+    let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(lines.next()?).ok()?;
+    lines.next()?.trim_ascii().starts_with(b"{").then(|| object.keys().cloned().collect())
+}
+
+/// The first rows of delimited text, and its delimiter: the one that gives most rows the same number of cells.
+fn first_rows(text: &[u8]) -> (Vec<NumberedRow>, u8) {
+    let end = text.iter().rposition(|byte| *byte == b'\n').unwrap_or(text.len());
+    let whole = if text.len() < LOOKED { text } else { &text[..end] };
+    let even = |delimiter: u8| {
+        let rows = rows_by(whole, delimiter, 200);
+        let mut widths: Vec<usize> = rows.iter().map(|(_, row)| row.len()).collect();
+        widths.sort_unstable();
+        let most = widths.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or((0, 0), |same| (same[0], same.len()));
+        if most.0 < 2 { 0 } else { most.1 * 1_000 / rows.len().max(1) * 100 + most.0.min(50) }
+    };
+    // Ties go to the most common delimiter.
+    let delimiter =
+        DELIMITERS.into_iter().rev().max_by_key(|delimiter| even(*delimiter)).filter(|delimiter| even(*delimiter) > 0).unwrap_or(b',');
+    (rows_by(whole, delimiter, sheet::ROWS), delimiter)
+}
+
+fn rows_by(text: &[u8], delimiter: u8, most: usize) -> Vec<NumberedRow> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(text);
+    let mut rows = Vec::new();
+    let (mut line, mut counted) = (0, 0);
+    let mut record = csv::ByteRecord::new();
+    while rows.len() < most && reader.read_byte_record(&mut record).unwrap_or(false) {
+        // The CSV reader counts a CR LF only when it reads the next record, so lines are counted here.
+        let start = record.position().map_or(0, |position| position.byte() as usize).min(text.len());
+        let start = start + text[start..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        line += text[counted..start].split(|byte| *byte == b'\n').count() - 1;
+        counted = start;
+        rows.push((line, record.iter().map(|field| String::from_utf8_lossy(field).trim().to_owned()).collect()));
+    }
+    rows
+}
+
+fn no_column() -> ColumnFilter {
+    Arc::new(|_: &str| false)
+}
+
+fn every_column() -> ColumnFilter {
+    Arc::new(|_: &str| true)
+}
+
+impl Sniffed {
+    /// All rows from the start; `layout` applies to delimited text.
+    pub(super) fn rows(&self, layout: &Layout) -> Result<Box<dyn RowSource>, String> {
+        match (&self.shape, &self.place) {
+            (FileShape::Rows(_), place) => source::separated(place.open()?, &self.head, layout, every_column()),
+            (FileShape::JsonLines(_), place) => source::json_lines(place.open()?, &self.head, every_column()),
+            (FileShape::Columns(_), FileLocation::File(path)) => source::open(path, every_column()),
+            (FileShape::Columns(_) | FileShape::Json { .. } | FileShape::Cells, _) => Err("has no rows to be read in turn".to_owned()),
+        }
+    }
+
+    /// Whether a dataset can read the file directly: no workbook, archive, piped input or nested JSON table.
+    pub(super) fn is_read_where_it_lies(&self) -> bool {
+        let flat = match &self.shape {
+            FileShape::Rows(_) | FileShape::JsonLines(_) | FileShape::Columns(_) => true,
+            FileShape::Json { outline, .. } => matches!(outline.list(""), Some(First::Object(_))),
+            FileShape::Cells => false,
+        };
+        let decoded = self.sheet.as_ref().is_some_and(Sheet::is_windows_1252);
+        flat && !decoded && self.copied.is_none() && matches!(self.place, FileLocation::File(_)) && source::format_of(&self.name).is_some()
+    }
+
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The header in lower case; empty for JSON.
+    pub(super) fn header(&self) -> Vec<String> {
+        let names = match &self.shape {
+            FileShape::Rows(rows) => match &self.sheet {
+                Some(sheet) if sheet.named => sheet.names.clone(),
+                _ => rows.first().cloned().unwrap_or_default(),
+            },
+            FileShape::Columns(names) | FileShape::JsonLines(names) => names.clone(),
+            FileShape::Json { .. } => Vec::new(),
+            FileShape::Cells => self.sheet.as_ref().map(|sheet| sheet.names.clone()).unwrap_or_default(),
+        };
+        names.iter().map(|name| name.to_lowercase()).collect()
+    }
+
+    pub(super) fn outline(&self) -> Option<&Outline> {
+        match &self.shape {
+            FileShape::Json { outline, .. } => Some(outline),
+            _ => None,
+        }
+    }
+
+    /// The content, described for the refusal of a file of unknown format.
+    pub(super) fn summary(&self) -> String {
+        let listed = |names: &[String]| {
+            let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{}`", name.chars().take(40).collect::<String>())).collect();
+            format!("{}{}", shown.join(", "), if names.len() > 12 { ", …" } else { "" })
+        };
+        match &self.shape {
+            FileShape::Rows(rows) => format!("rows of text that begin with {}", listed(rows.first().map_or(&[], Vec::as_slice))),
+            FileShape::JsonLines(names) => format!("JSON lines with {}", listed(names)),
+            FileShape::Columns(names) => format!("a table with the columns {}", listed(names)),
+            // `--map` and dataset.toml use these names.
+            FileShape::Json { outline, .. } => match &self.sheet {
+                Some(sheet) => format!("{outline}; as a table its columns are {}", listed(&sheet.names)),
+                None => outline.to_string(),
+            },
+            FileShape::Cells => format!("a sheet with the columns {}", listed(&self.header())),
+        }
+    }
+}

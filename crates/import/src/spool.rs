@@ -1,0 +1,152 @@
+//! The rows of one table during an import: in memory while they are few, then in a spill file partitioned by key hash, so that merging
+//! needs the memory of one bucket.
+
+use std::path::{Path, PathBuf};
+
+use polars::prelude::DataFrame;
+
+use super::combine;
+use model::schema::TableSchema;
+use store::decode::guarded;
+use store::order;
+
+/// Bytes of rows held in memory before spilling.
+const IN_MEMORY: usize = 32 << 20;
+const BUCKETS: usize = 64;
+
+/// The rows of one table, existing and new.
+pub(super) struct TableSpool {
+    pub schema: &'static TableSchema,
+    path: PathBuf,
+    frames: Vec<DataFrame>,
+    bytes: usize,
+    limit: usize,
+    buckets: Option<order::SpillFile>,
+}
+
+impl TableSpool {
+    pub(super) fn new(schema: &'static TableSchema, folder: &Path) -> Self {
+        let path = folder.join(format!("{}.rows", schema.name));
+        Self { schema, path, frames: Vec::new(), bytes: 0, limit: IN_MEMORY, buckets: None }
+    }
+
+    /// Appends rows of a source, with their row numbers in it.
+    pub(super) fn add(&mut self, frame: DataFrame, source: u32, rows: &[u32]) -> Result<(), String> {
+        self.bytes += frame.estimated_size();
+        self.frames.push(guarded("table", || combine::marked(frame, source, rows))?);
+        if self.bytes <= self.limit {
+            return Ok(());
+        }
+        let failed = |error| failed(&self.path, &error);
+        let spool = match &mut self.buckets {
+            Some(spool) => spool,
+            none => none.insert(order::SpillFile::create(&self.path, BUCKETS).map_err(failed)?),
+        };
+        for frame in self.frames.drain(..) {
+            let buckets = guarded("table", || combine::buckets(self.schema, &frame, BUCKETS as u128))?;
+            spool.add(frame, &buckets).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// The number of partitions.
+    pub(super) fn parts(&self) -> usize {
+        if self.buckets.is_some() { BUCKETS } else { usize::from(!self.frames.is_empty()) }
+    }
+
+    /// Calls `take` on each partition; rows of one key are in the same one.
+    pub(super) fn each(mut self, mut take: impl FnMut(usize, DataFrame) -> Result<(), String>) -> Result<(), String> {
+        let Some(spool) = &mut self.buckets else {
+            return guarded("table", || order::whole(self.frames))?.map_or(Ok(()), |whole| take(0, whole));
+        };
+        let failed = |error| failed(&self.path, &error);
+        spool.flush().map_err(failed)?;
+        for part in 0..BUCKETS {
+            if let Some(frame) = spool.whole(part).map_err(failed)? {
+                take(part, frame)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn failed(path: &Path, error: &dyn std::fmt::Display) -> String {
+    format!("`{}` cannot be written: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use crate::combine::{EXISTING, FIRST_NEW, IMPORTED, MergeCounts, combine};
+    use model::schema;
+    use store::coerce;
+
+    /// Labels of addresses `from..to`, each with `name`.
+    fn labels(from: u32, to: u32, name: &str) -> DataFrame {
+        let table = schema::table("labels").unwrap();
+        let rows = (to - from) as usize;
+        let column = |column: &'static schema::Column| match column.name {
+            "address" => Series::new("address".into(), (from..to).map(|i| format!("0x{i:040x}")).collect::<Vec<_>>()).into_column(),
+            "label" => Series::new("label".into(), vec!["bridge"; rows]).into_column(),
+            "name" => Series::new("name".into(), vec![name; rows]).into_column(),
+            _ => coerce::empty(column, rows),
+        };
+        DataFrame::new(rows, table.columns.iter().map(column).collect()).unwrap()
+    }
+
+    type Outcome = (Vec<(String, String)>, HashMap<u32, MergeCounts>, usize);
+
+    fn outcome(limit: usize, refused: &[u32]) -> Outcome {
+        let place = tempfile::tempdir().unwrap();
+        let schema = schema::table("labels").unwrap();
+        let mut spool = TableSpool { limit, ..TableSpool::new(schema, place.path()) };
+        let new = FIRST_NEW;
+        for (frame, source) in [
+            (labels(0, 10, "mine"), EXISTING),
+            (labels(10, 500, "old"), IMPORTED),
+            (labels(400, 700, "new"), new),
+            (labels(0, 5, "mine"), new),
+            (labels(690, 701, "newer"), new + 1),
+            (labels(0, 701, "refused"), new + 2),
+        ] {
+            let rows: Vec<u32> = (1..=frame.height() as u32).collect();
+            spool.add(frame, source, &rows).unwrap();
+        }
+        let refused: HashSet<u32> = refused.iter().copied().collect();
+        let (mut rows, mut counts, mut repeats) = (Vec::new(), HashMap::<u32, MergeCounts>::new(), 0);
+        spool
+            .each(|_, frame| {
+                let combined = combine(schema, frame, &refused).map_err(|error| error.to_string())?;
+                let texts = |name: &str| {
+                    combined.frame.column(name).unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+                };
+                rows.extend(texts("address").into_iter().zip(texts("name")));
+                repeats += combined.repeats.len();
+                for (source, part) in combined.counts {
+                    *counts.entry(source).or_default() += part;
+                }
+                Ok(())
+            })
+            .unwrap();
+        rows.sort();
+        (rows, counts, repeats)
+    }
+
+    #[test]
+    fn rows_come_together_the_same_in_memory_and_in_buckets() {
+        let refused = [FIRST_NEW + 2];
+        let (rows, counts, repeats) = outcome(usize::MAX, &refused);
+        assert_eq!(outcome(1, &refused), (rows.clone(), counts.clone(), repeats));
+        // Rows identical to those in the user's own files are not written; 10..701 are.
+        assert_eq!((rows.len(), repeats), (691, 0));
+        let named = |name: &str| rows.iter().filter(|(_, known)| known == name).count();
+        assert_eq!((named("old"), named("new"), named("newer"), named("mine")), (390, 290, 11, 0));
+        assert_eq!(counts[&FIRST_NEW], MergeCounts { new: 200, changed: 100, same: 5 });
+        assert_eq!(counts[&(FIRST_NEW + 1)], MergeCounts { new: 1, changed: 10, same: 0 });
+        assert_eq!(counts.len(), 2);
+    }
+}

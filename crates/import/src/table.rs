@@ -1,0 +1,258 @@
+//! The target table of an import: its existing files, and the file to which imported rows are written. The user's own files are never
+//! written: beside these, imported rows get a file of their own, which `dataset.toml` lists.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use polars::{
+    io::parquet::write::BatchedWriter,
+    prelude::{DataFrame, ParquetCompression, ParquetReader, ParquetWriter, SerReader},
+};
+
+use super::{
+    combine::{self, EXISTING, FIRST_NEW, IMPORTED, MergeCounts, Repeat, Replaced},
+    spool::{TableSpool, failed},
+    take::{NotTaken, Reading},
+};
+use model::{findings::Findings, schema::TableSchema};
+use store::decode::guarded;
+use store::{
+    coerce,
+    load::LoadContext,
+    manifest::TableManifest,
+    origin::{self, Origin},
+    source::{
+        self,
+        locate::{self, LocatedFile},
+    },
+};
+
+/// The folder of imported files, if the table has the user's own files too.
+const BESIDE: &str = "imported";
+/// Parquet metadata key that marks a file as written by an import.
+const MARK: &str = "tokendeck.import";
+/// Rows per Parquet row group.
+const GROUP_ROWS: usize = 131_072;
+
+/// A table before the import.
+#[derive(Debug)]
+pub(super) struct ExistingTable {
+    pub schema: &'static TableSchema,
+    /// The file of imported rows, existing or to be created.
+    pub target: PathBuf,
+    /// The target, relative to the dataset's folder.
+    pub shown: String,
+    /// The `path` that `dataset.toml` must get, if it needs a change.
+    pub paths: Option<Vec<String>>,
+    pub theirs: Vec<LocatedFile>,
+    /// Provenance of the rows imported earlier.
+    pub origins: Vec<Origin>,
+    ours: bool,
+}
+
+/// The merged table.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub rows: u64,
+    pub counts: HashMap<u32, MergeCounts>,
+    pub repeats: Vec<Repeat>,
+    pub replaced: HashMap<(u32, u32), Replaced>,
+    /// The finished file, if the table changed.
+    pub file: Option<PathBuf>,
+}
+
+impl ExistingTable {
+    pub(super) fn of(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<Self, String> {
+        let folder = context.folder;
+        let said = context.manifest.tables.get(schema.name);
+        let paths = said.map_or(&[][..], |table| &table.path);
+        let found = match (paths.is_empty(), folder.is_dir()) {
+            (_, false) => Vec::new(),
+            (true, true) => locate::by_name(folder, schema.name)?,
+            (false, true) => locate::by_path(folder, paths)?,
+        };
+        let file = format!("{}.parquet", schema.name);
+        let (plain, beside) = (folder.join(&file), folder.join(BESIDE).join(&file));
+        let own = |path: &Path| (path == plain || path == beside) && is_ours(path);
+        let (ours, theirs): (Vec<LocatedFile>, Vec<LocatedFile>) = found.into_iter().partition(|found| own(&found.path));
+        let target = if theirs.is_empty() && !ours.iter().any(|found| found.path == beside) { plain } else { beside };
+        if let Some(said) = said {
+            fits(schema, said)?;
+        }
+        let listed = ours.iter().any(|found| found.path == target) || theirs.is_empty() && paths.is_empty();
+        let shown = target.strip_prefix(folder).unwrap_or(&target).display().to_string();
+        let paths = (!listed).then(|| {
+            let named = |found: &LocatedFile| found.name.split('/').next().unwrap_or(&found.name).to_owned();
+            let mut paths: Vec<String> = if paths.is_empty() { theirs.iter().map(named).collect() } else { paths.to_vec() };
+            paths.dedup();
+            paths.push(shown.clone());
+            paths
+        });
+        let ours = is_ours(&target);
+        let origins = if ours { origin::of(&target) } else { Vec::new() };
+        Ok(Self { schema, target, shown, paths, theirs, origins, ours })
+    }
+
+    /// Whether the table has any file.
+    pub(super) fn is_there(&self) -> bool {
+        self.ours || !self.theirs.is_empty()
+    }
+
+    /// Reads the existing rows; `keep` receives them with their source number.
+    pub(super) fn read(
+        &self,
+        context: &LoadContext<'_>,
+        mut keep: impl FnMut(DataFrame, u32, &[u32]) -> Result<(), NotTaken>,
+    ) -> Result<(), NotTaken> {
+        let plain = TableManifest::default();
+        let theirs = context.manifest.tables.get(self.schema.name).unwrap_or(&plain);
+        let files = self.theirs.iter().map(|found| (&*found.path, EXISTING, theirs));
+        let ours = self.ours.then_some((&*self.target, IMPORTED, &plain));
+        for (path, number, manifest) in files.chain(ours) {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            let bytes = fs::metadata(path).map_or(0, |meta| meta.len());
+            let blame = |stop: NotTaken| match stop {
+                NotTaken::Refused(refusal) => {
+                    format!("the existing table `{}` cannot be read: `{name}` {}", self.schema.name, refusal.reason).into()
+                }
+                NotTaken::Cancelled => NotTaken::Cancelled,
+            };
+            let mut rows = source::open(path, store::load::bind::wanted(self.schema, manifest)).map_err(|reason| blame(reason.into()))?;
+            let reading = Reading { context, schema: self.schema, manifest, name: &name, bytes };
+            // Defects of existing rows are reported by `check`.
+            reading.run(&mut *rows, &mut Findings::default(), |frame, numbers| keep(frame, number, numbers)).map_err(blame)?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses tables whose `dataset.toml` section would change the values of imported rows, as it applies to all files of the table. Column
+/// renames do not.
+fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
+    let changes = |column: &&store::manifest::ColumnManifest| {
+        column.scale.is_some() || column.unit.is_some() || column.item.is_some() || column.explode
+    };
+    let what = if !said.filters.is_empty() {
+        Some("where")
+    } else if !said.set.is_empty() {
+        Some("set")
+    } else {
+        said.columns.values().find(changes).map(|_| "columns")
+    };
+    what.map_or(Ok(()), |what| {
+        let table = schema.name;
+        Err(format!(
+            "the `{what}` of [tables.{table}] in dataset.toml would change imported rows too: import into another folder, or take it out"
+        ))
+    })
+}
+
+/// Whether the file was written by an import.
+fn is_ours(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let marked = guarded("Parquet", || {
+        let mut reader = ParquetReader::new(file);
+        let metadata = reader.get_metadata()?;
+        Ok(metadata.key_value_metadata().iter().flatten().any(|pair| pair.key == MARK))
+    });
+    marked == Ok(true)
+}
+
+/// Merges the collected rows into one table, in a staged file that records their provenance.
+pub(super) fn write(
+    spool: TableSpool,
+    folder: &Path,
+    context: &LoadContext<'_>,
+    refused: &HashSet<u32>,
+    origins: Option<&[Origin]>,
+) -> Result<Written, NotTaken> {
+    let schema = spool.schema;
+    let parts = spool.parts() as u64;
+    let path = folder.join(format!("{}.parquet", schema.name));
+    let mut written = Written::default();
+    let mut output = origins.map(|origins| Output::create(&path, schema, origins)).transpose()?;
+    let mut cancelled = false;
+    let outcome = spool.each(|i, frame| {
+        if context.progress.step(&format!("{} (writing)", schema.name), i as u64, parts).is_err() {
+            cancelled = true;
+            return Err(String::new());
+        }
+        let combined = guarded("table", || combine::combine(schema, frame, refused))?;
+        written.rows += combined.frame.height() as u64;
+        written.repeats.extend(combined.repeats);
+        for (from, part) in combined.replaced {
+            let sum = written.replaced.entry(from).or_default();
+            sum.rows += part.rows;
+            sum.tokens.extend(part.tokens);
+        }
+        for (source, counts) in combined.counts {
+            *written.counts.entry(source).or_default() += counts;
+        }
+        output.as_mut().map_or(Ok(()), |output| output.rows(&combined.frame))
+    });
+    if cancelled {
+        return Err(NotTaken::Cancelled);
+    }
+    outcome?;
+    if let Some(output) = output {
+        output.finish()?;
+        let changed = written.counts.iter().any(|(source, counts)| *source >= FIRST_NEW && counts.new + counts.changed > 0);
+        written.file = changed.then_some(path);
+    }
+    Ok(written)
+}
+
+/// A Parquet writer that marks its file as an import's.
+struct Output {
+    path: PathBuf,
+    file: File,
+    writer: BatchedWriter<BufWriter<File>>,
+}
+
+impl Output {
+    fn create(path: &Path, schema: &TableSchema, origins: &[Origin]) -> Result<Self, String> {
+        let file = File::create(path).map_err(|error| failed(path, &error))?;
+        let twin = file.try_clone().map_err(|error| failed(path, &error))?;
+        let empty = empty(schema)?;
+        let mark = origin::metadata(MARK, origins);
+        let writer = guarded("table", || {
+            ParquetWriter::new(BufWriter::new(twin))
+                .with_compression(ParquetCompression::Zstd(None))
+                .with_key_value_metadata(Some(mark))
+                .batched(empty.schema())
+        })?;
+        Ok(Self { path: path.to_owned(), file, writer })
+    }
+
+    fn rows(&mut self, frame: &DataFrame) -> Result<(), String> {
+        let mut at = 0;
+        while at < frame.height() {
+            let mut group = frame.slice(at as i64, GROUP_ROWS);
+            group.rechunk_mut();
+            self.writer.write_batch(&group).map_err(|error| failed(&self.path, &error))?;
+            at += GROUP_ROWS;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), String> {
+        self.writer.finish().map_err(|error| failed(&self.path, &error))?;
+        self.file.sync_all().map_err(|error| failed(&self.path, &error))
+    }
+}
+
+/// An empty table.
+pub(super) fn empty(schema: &TableSchema) -> Result<DataFrame, String> {
+    guarded("table", || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect()))
+}
+
+/// Writes an empty table to the staging folder, so that a dataset without tokens loads.
+pub(super) fn write_empty(folder: &Path, schema: &'static TableSchema) -> Result<PathBuf, String> {
+    let path = folder.join(format!("{}.parquet", schema.name));
+    Output::create(&path, schema, &[])?.finish()?;
+    Ok(path)
+}

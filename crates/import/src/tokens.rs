@@ -1,0 +1,414 @@
+//! Resolves the token that a file is about: by the options, by the file's content, or by its name through the symbols known to the dataset.
+
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::{DataFrame, DataType};
+
+use super::{
+    options::ImportOptions,
+    pair,
+    refusal::{ADDRESS, Refusal},
+    report::few,
+};
+use model::{address::Address, chain::Chain, rows::TokenRow};
+use store::frame_rows::FromFrame;
+
+/// Maximum number of shared symbols reported, and of tokens reported for each.
+const SHARING_SHOWN: usize = 4;
+
+/// A token of the dataset, by the attributes that tell namesakes apart.
+#[derive(Debug, Clone)]
+struct Known {
+    address: Address,
+    chains: Vec<Chain>,
+    listed: bool,
+}
+
+impl Known {
+    /// `0x… on mbeam`.
+    fn told(&self) -> String {
+        let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
+        if chains.is_empty() { self.address.to_string() } else { format!("{} on {}", self.address, chains.join(", ")) }
+    }
+}
+
+/// The tokens of the dataset, and those that this import adds.
+#[derive(Debug, Default)]
+pub(super) struct KnownTokens {
+    by_symbol: HashMap<String, Vec<Known>>,
+    symbols: HashMap<Address, Option<String>>,
+    /// The chains of tokens that are known only from rows that refer to them.
+    bare: HashMap<Address, Vec<Chain>>,
+}
+
+/// The resolved token of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TokenMatch {
+    pub address: Address,
+    /// Its symbol in the file, for the row of a token that is not in `tokens` yet.
+    pub symbol: Option<String>,
+    /// How many tokens a price is for, usually 1.
+    pub multiplier: f64,
+    /// Whether a trading pair named the quote currency.
+    pub quoted: bool,
+    pub by: TokenFoundBy,
+    /// How it was found, for the report.
+    pub says: String,
+}
+
+impl TokenMatch {
+    /// Whether it is a coin without a contract.
+    pub(super) fn is_coin(&self) -> bool {
+        coin_word(&self.address, self.symbol.as_deref()).is_some()
+    }
+
+    /// Display form: `0x… (UNI)`; a coin as `coin:BTC`, as its address means nothing to people.
+    pub(super) fn told(&self) -> String {
+        let symbol = self.symbol.as_deref();
+        let contract = || symbol.map_or_else(|| self.address.to_string(), |symbol| format!("{} ({symbol})", self.address));
+        coin_word(&self.address, symbol).unwrap_or_else(contract)
+    }
+}
+
+/// The `coin:BTC` form that is accepted in place of an address; `None` if the token is no coin.
+pub(super) fn coin_word(address: &Address, symbol: Option<&str>) -> Option<String> {
+    symbol.filter(|symbol| Address::coin(symbol) == *address).map(|symbol| format!("coin:{}", symbol.trim().to_uppercase()))
+}
+
+/// How a token was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TokenFoundBy {
+    /// By the user's option.
+    Said,
+    /// By the file's content or name.
+    File,
+}
+
+/// The options that affect a file's token.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TokenHints<'a> {
+    pub token: Option<Address>,
+    /// The coin whose address `token` is.
+    pub coin: Option<&'a str>,
+    /// The rows can only be a contract's: coins are not offered.
+    pub contract: bool,
+    pub chain: &'a Chain,
+    pub as_usd: bool,
+    /// Accept options that contradict the file.
+    pub forced: bool,
+}
+
+impl<'a> TokenHints<'a> {
+    pub(super) fn of(options: &'a ImportOptions, chain: &'a Chain) -> Self {
+        Self {
+            token: options.token,
+            coin: options.coin.as_deref(),
+            contract: false,
+            chain,
+            as_usd: options.as_usd,
+            forced: options.broken_too,
+        }
+    }
+}
+
+/// The refusal of a file whose token is unknown: the reason, and the options that name the token.
+fn refused(reason: &str, symbol: Option<&str>, contract: bool) -> Refusal {
+    if contract {
+        return Refusal::new(format!("{reason}: say which it is with --token ADDRESS")).say("token", ADDRESS);
+    }
+    if let Some(coin) = symbol.filter(|symbol| pair::is_native(symbol)) {
+        let told = format!("{reason}: say --coin {coin} if it is the coin itself, or which token it is with --token ADDRESS");
+        return Refusal::new(told).say("coin", coin);
+    }
+    // Only an alphanumeric text can be a coin's ticker.
+    let is_ticker = |symbol: &&str| symbol.len() <= 10 && symbol.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let coin = symbol.filter(is_ticker).unwrap_or("SYMBOL");
+    Refusal::new(format!("{reason}: say which it is with --token ADDRESS, or with --coin {coin} where it has no contract"))
+        .say("token", ADDRESS)
+}
+
+impl KnownTokens {
+    pub(super) fn has(&self, address: &Address) -> bool {
+        self.symbols.contains_key(address)
+    }
+
+    pub(super) fn symbol(&self, address: &Address) -> Option<String> {
+        self.symbols.get(address).cloned().flatten()
+    }
+
+    /// Whether nothing is known of the token but that it is on other chains than this one.
+    pub(super) fn is_bare_elsewhere(&self, address: &Address, chain: &Chain) -> bool {
+        self.bare.get(address).is_some_and(|chains| !chains.contains(chain))
+    }
+
+    fn has_symbol(&self, symbol: &str) -> bool {
+        self.by_symbol.contains_key(symbol)
+    }
+
+    pub(super) fn add(&mut self, frame: &DataFrame) {
+        let strings = |name: &str| frame.column(name).ok().is_some_and(|column| *column.dtype() == DataType::String);
+        if !strings("token_address") {
+            return;
+        }
+        for row in TokenRow::rows(frame) {
+            if row.name.is_none() {
+                self.bare.entry(row.token_address).or_insert_with(|| row.chain.clone());
+            }
+            self.symbols.entry(row.token_address).or_insert_with(|| row.symbol.clone());
+            if let Some(symbol) = row.symbol {
+                let list = self.by_symbol.entry(symbol.to_uppercase()).or_default();
+                match list.iter_mut().find(|known| known.address == row.token_address) {
+                    Some(known) => known.chains.extend(row.chain),
+                    None => list.push(Known { address: row.token_address, chains: row.chain, listed: row.listed.unwrap_or(false) }),
+                }
+            }
+        }
+    }
+
+    /// Notes on symbols in these rows that several tokens of one chain share; the choice is asked for when a file needs it.
+    pub(super) fn sharing(&self, frame: &DataFrame) -> Vec<String> {
+        let mut met = HashSet::new();
+        // In list order, which usually starts with the largest.
+        let symbols = TokenRow::rows(frame).into_iter().filter_map(|row| Some(row.symbol?.to_uppercase()));
+        let symbols: Vec<String> = symbols.filter(|symbol| met.insert(symbol.clone())).collect();
+        let mut found: Vec<String> = Vec::new();
+        for symbol in symbols {
+            let Some(all) = self.by_symbol.get(&symbol) else { continue };
+            let mut chains: Vec<&Chain> = all.iter().flat_map(|known| &known.chains).collect();
+            chains.sort_unstable();
+            chains.dedup();
+            for chain in chains {
+                let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(chain)).collect();
+                if here.len() < 2 {
+                    continue;
+                }
+                let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
+                found.push(format!("`{symbol}` is {} tokens on {chain} ({shown})", here.len()));
+            }
+        }
+        if found.is_empty() {
+            return Vec::new();
+        }
+        let count = found.len();
+        let mut says: Vec<String> = found.into_iter().take(SHARING_SHOWN).collect();
+        if count > says.len() {
+            says.push(format!("and {} more symbols are of several tokens", count - says.len()));
+        }
+        says.push(
+            "all of them are taken; a file of such a symbol asks which with --token, unless one alone has `listed = true` in tokens"
+                .to_owned(),
+        );
+        says
+    }
+
+    /// The token of a symbol: of several, the one on the chosen chain; of those, the listed one. A native coin's symbol is the coin if the
+    /// dataset has it; if only other tokens have that symbol, the user is asked, as they are wrapped or bridged.
+    fn by_symbol(&self, symbol: &str, hints: TokenHints<'_>) -> Result<Option<Address>, Refusal> {
+        let coin = Some(Address::coin(symbol)).filter(|coin| pair::is_native(symbol) && !hints.contract && self.has(coin));
+        if coin.is_some() {
+            return Ok(coin);
+        }
+        let Some(all) = self.by_symbol.get(symbol) else { return Ok(None) };
+        if pair::is_native(symbol) && !hints.contract {
+            let shown = few(all.iter().map(Known::told), 3);
+            let reason = format!("is of `{symbol}`, a coin without a contract, and the dataset has that symbol of {shown}");
+            return Err(refused(&reason, Some(symbol), false));
+        }
+        let here: Vec<&Known> = all.iter().filter(|known| known.chains.contains(hints.chain)).collect();
+        let here = if here.is_empty() { all.iter().collect() } else { here };
+        let listed: Vec<&Known> = here.iter().filter(|known| known.listed).copied().collect();
+        match (&here[..], &listed[..]) {
+            ([one], _) | (_, [one]) => Ok(Some(one.address)),
+            _ => {
+                let shown = few(here.iter().map(|known| known.address), SHARING_SHOWN);
+                let several = format!("is of `{symbol}`, and the dataset has {} tokens of that symbol ({shown})", here.len());
+                Err(refused(&several, Some(symbol), hints.contract))
+            }
+        }
+    }
+
+    /// Resolves the token from the file's name and from `content`, a symbol or pair found in the file.
+    pub(super) fn find(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+        let found = |address, symbol, by, says| TokenMatch { address, symbol, multiplier: 1.0, quoted: false, by, says };
+        if let Some(address) = pair::address(name) {
+            return match hints.token {
+                Some(token) if token != address => {
+                    let reason = format!("is of {address} by its name, and --token says {token}: import it without --token");
+                    Err(Refusal::new(reason).say("token", address.to_string()))
+                }
+                _ => Ok(found(address, None, TokenFoundBy::File, "from the file's name".to_owned())),
+            };
+        }
+        let (symbol, place) = match content {
+            Some(content) => (Some(content.to_uppercase()), "from the file"),
+            None => (self.only_symbol(name, hints.contract)?, "from the file's name"),
+        };
+        if let Some(address) = hints.token {
+            let coin = hints.coin.map(str::to_uppercase);
+            // The ticker of another coin is not an alias of this one.
+            if let (Some(coin), Some(symbol), false) = (&coin, &symbol, hints.forced)
+                && pair::is_native(symbol)
+                && !alike(coin, symbol)
+            {
+                return Err(Refusal::new(format!(
+                    "is of `{symbol}`, and --coin says {coin}: say --coin {symbol}, or --broken-too if it is {coin} all the same"
+                ))
+                .say("coin", symbol.clone()));
+            }
+            let known = self.symbols.get(&address).cloned().flatten().or(coin);
+            let by = if hints.coin.is_some() { "--coin" } else { "--token" };
+            let says = match (&known, &symbol) {
+                (Some(known), Some(symbol)) if !alike(known, symbol) => {
+                    format!("as said with {by}; warning: the dataset knows it as `{known}`, and the file is of `{symbol}`")
+                }
+                _ => format!("as said with {by}"),
+            };
+            return Ok(found(address, known.or(symbol), TokenFoundBy::Said, says));
+        }
+        let Some(symbol) = symbol else {
+            return Err(refused("does not say which token it is of", pair::coin(name).as_deref(), hints.contract));
+        };
+        if let Some(address) = self.by_symbol(&symbol, hints)? {
+            return Ok(found(address, Some(symbol), TokenFoundBy::File, place.to_owned()));
+        }
+        let refusal = refused(&format!("is of `{symbol}`, which is no token of the dataset"), Some(&symbol), hints.contract);
+        Err(Refusal { reason: format!("{}, or import a list that has it first", refusal.reason), ..refusal })
+    }
+
+    /// The only word of the name that is a symbol.
+    fn only_symbol(&self, name: &str, contract: bool) -> Result<Option<String>, Refusal> {
+        let mut symbols: Vec<String> = pair::words(name).into_iter().filter(|word| self.has_symbol(word)).collect();
+        symbols.dedup();
+        match &symbols[..] {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            many => Err(refused(&format!("could be of `{}` by its name", many.join("`, `")), None, contract)),
+        }
+    }
+
+    /// As `find`, for prices: tries a trading pair first, whose quote must be dollars.
+    pub(super) fn find_traded(&self, name: &str, content: Option<&str>, hints: TokenHints<'_>) -> Result<TokenMatch, Refusal> {
+        let in_name =
+            || pair::pair(name, |word| self.has_symbol(word)).filter(|pair| content.is_some_and(|content| alike(content, &pair.base)));
+        let Some(pair) = pair::pair(content.unwrap_or(name), |word| self.has_symbol(word)).or_else(in_name) else {
+            return self.find(name, content, hints);
+        };
+        if !pair.in_dollars() && !hints.as_usd {
+            let (base, quote) = (&pair.base, &pair.quote);
+            // No command is suggested: it would treat another currency as dollars.
+            return Err(format!(
+                "has prices of {base} in {quote}, and candles are in USD: take one of {base} in USD, or say --as-usd if they are"
+            )
+            .into());
+        }
+        let known = |symbol: &str| self.has_symbol(symbol);
+        let (symbol, multiplier) = match pair::without_multiplier(&pair.base) {
+            Some((symbol, multiplier)) if !known(&pair.base) && (known(symbol) || hints.token.is_some()) => (symbol, multiplier),
+            _ => (pair.base.as_str(), 1.0),
+        };
+        let mut found = self.find(name, Some(symbol), hints)?;
+        if hints.token.is_none() && pair::address(name).is_none() && content.is_none() {
+            found.says = format!("`{}` in {} from the file's name", pair.base, pair.quote);
+        }
+        if pair.quote != "USD" {
+            found.says.push_str(&format!("; its prices in {} are taken as USD", pair.quote));
+        }
+        Ok(TokenMatch { multiplier, quoted: true, ..found })
+    }
+}
+
+/// Whether two symbols are of one asset: equal, or one of them wrapped.
+fn alike(a: &str, b: &str) -> bool {
+    let (a, b) = (a.to_uppercase(), b.to_uppercase());
+    a == b || a.strip_prefix('W') == Some(&b) || b.strip_prefix('W') == Some(&a)
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use model::schema;
+    use store::coerce;
+
+    fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
+        let table = schema::table("tokens").unwrap();
+        let text = |name: &str, of: fn(&(&str, &str, &str, bool)) -> String| {
+            Series::new(name.into(), rows.iter().map(of).collect::<Vec<_>>()).into_column()
+        };
+        let columns = table.columns.iter().map(|column| match column.name {
+            "token_address" => text("token_address", |row| row.0.to_owned()),
+            "symbol" => text("symbol", |row| row.1.to_owned()),
+            "chain" => {
+                let lists: Vec<Series> = rows.iter().map(|row| Series::new("".into(), [row.2])).collect();
+                Series::new("chain".into(), lists).into_column()
+            }
+            "listed" => Series::new("listed".into(), rows.iter().map(|row| row.3).collect::<Vec<_>>()).into_column(),
+            _ => coerce::empty(column, rows.len()),
+        });
+        DataFrame::new(rows.len(), columns.collect()).unwrap()
+    }
+
+    #[test]
+    fn a_file_finds_its_token_or_says_what_is_needed() {
+        let [uni, pepe, other, scam] = ["1", "2", "3", "4"].map(|digit| format!("0x{}", digit.repeat(40)));
+        let mut tokens = KnownTokens::default();
+        tokens.add(&frame(&[
+            (&uni, "UNI", "eth", false),
+            (&pepe, "PEPE", "eth", true),
+            (&scam, "PEPE", "eth", false),
+            (&other, "UNI", "base", false),
+        ]));
+        let chain = Chain::parse("eth").unwrap();
+        let hints = |token: Option<&str>, as_usd| TokenHints {
+            token: token.and_then(Address::parse),
+            coin: None,
+            contract: false,
+            chain: &chain,
+            as_usd,
+            forced: false,
+        };
+        let text = |found: Result<TokenMatch, Refusal>| found.map(|found| (found.address.to_string(), found.multiplier));
+        for (name, content, token, expected) in [
+            ("UNIUSDT-1d.csv", None, None, Ok((uni.as_str(), 1.0))),
+            ("1000PEPEUSDT.csv", None, None, Ok((pepe.as_str(), 1e3))),
+            ("export.csv", Some("UNI/USD"), None, Ok((uni.as_str(), 1.0))),
+            ("coinmetrics_uni.csv", None, None, Ok((uni.as_str(), 1.0))),
+            ("candles.csv", None, Some(other.as_str()), Ok((other.as_str(), 1.0))),
+            (
+                "XRPUSDT.csv",
+                None,
+                None,
+                Err(
+                    "is of `XRP`, which is no token of the dataset: say --coin XRP if it is the coin itself, or which token it is with --token",
+                ),
+            ),
+            (
+                "eth_hourly.csv",
+                None,
+                None,
+                Err(
+                    "does not say which token it is of: say --coin ETH if it is the coin itself, or which token it is with --token ADDRESS",
+                ),
+            ),
+            (
+                "candles.csv",
+                None,
+                None,
+                Err("does not say which token it is of: say which it is with --token ADDRESS, or with --coin SYMBOL"),
+            ),
+            ("UNI_BTC.csv", None, None, Err("has prices of UNI in BTC, and candles are in USD")),
+            ("uni-pepe.csv", None, None, Err("could be of `UNI`, `PEPE` by its name")),
+            ("XRPUSDT.csv", None, Some(uni.as_str()), Ok((uni.as_str(), 1.0))),
+        ] {
+            match (text(tokens.find_traded(name, content, hints(token, false))), expected) {
+                (Ok((address, multiplier)), Ok(expected)) => assert_eq!((address.as_str(), multiplier), expected, "{name}"),
+                (Err(refusal), Err(expected)) => assert!(refusal.reason.starts_with(expected), "{name}: {refusal:?}"),
+                (found, _) => panic!("{name}: {found:?}"),
+            }
+        }
+        assert!(tokens.find_traded("UNI_BTC.csv", None, hints(None, true)).is_ok());
+        let named = format!("export-{pepe}.csv");
+        assert!(tokens.find(&named, None, hints(Some(&uni), false)).unwrap_err().reason.contains("and --token says"));
+    }
+}

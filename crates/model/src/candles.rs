@@ -1,0 +1,99 @@
+//! Candles (OHLCV) as struct-of-arrays slices. Where they are kept belongs to the storage; resampling lives in the analysis.
+
+use std::{fmt, ops::Range, sync::Arc};
+
+pub use super::interval::Interval;
+use super::time::{DAY_MS, HOUR_MS};
+
+/// Days of candles prefetched per interval, before its last candle, for a table in place.
+pub const RECENT_DAYS: i64 = 40;
+/// Daily closes that the market figures use.
+pub const HISTORY_DAYS: usize = 30;
+/// Lookback periods of the market figures' price changes, in milliseconds.
+pub const CHANGES: [i64; 4] = [HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
+
+/// One token's candles of one interval, oldest first. All slices have the same length.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Candles<'a> {
+    /// Start of each candle, milliseconds since 1970 UTC.
+    pub timestamp: &'a [i64],
+    pub open: &'a [f64],
+    pub high: &'a [f64],
+    pub low: &'a [f64],
+    pub close: &'a [f64],
+    /// Base volume: whole tokens traded; NaN where unknown.
+    pub volume: &'a [f64],
+}
+
+impl<'a> Candles<'a> {
+    pub fn len(&self) -> usize {
+        self.timestamp.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.timestamp.is_empty()
+    }
+
+    /// The candles in a range of positions.
+    #[must_use]
+    pub fn part(&self, places: Range<usize>) -> Candles<'a> {
+        Candles {
+            timestamp: &self.timestamp[places.clone()],
+            open: &self.open[places.clone()],
+            high: &self.high[places.clone()],
+            low: &self.low[places.clone()],
+            close: &self.close[places.clone()],
+            volume: &self.volume[places],
+        }
+    }
+
+    /// The candles that start less than `span` milliseconds before the last one.
+    #[must_use]
+    pub fn last(&self, span: i64) -> Candles<'a> {
+        let last = self.timestamp.last().copied().unwrap_or_default();
+        let first = self.timestamp.partition_point(|&time| time <= last.saturating_sub(span));
+        self.part(first..self.len())
+    }
+
+    /// Whether candle `i` is valid: prices finite and above zero, the high and low enclosing the open and close.
+    pub fn valid(&self, i: usize) -> bool {
+        is_valid_candle(self.open[i], self.high[i], self.low[i], self.close[i])
+    }
+}
+
+/// A token's candles as its storage fetched them.
+pub trait FetchedCandles: fmt::Debug + Send + Sync {
+    fn series(&self) -> Vec<(Interval, Candles<'_>)>;
+}
+
+/// One token's candles; fetched ones stay in memory while this value exists.
+#[derive(Debug)]
+pub enum ChartCandles<'a> {
+    Here(Vec<(Interval, Candles<'a>)>),
+    Fetched(Arc<dyn FetchedCandles>),
+}
+
+impl Default for ChartCandles<'_> {
+    fn default() -> Self {
+        Self::Here(Vec::new())
+    }
+}
+
+impl ChartCandles<'_> {
+    /// The series of each interval, finest interval first.
+    pub fn series(&self) -> Vec<(Interval, Candles<'_>)> {
+        match self {
+            Self::Here(series) => series.clone(),
+            Self::Fetched(fetched) => fetched.series(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.series().is_empty()
+    }
+}
+
+pub fn is_valid_candle(open: f64, high: f64, low: f64, close: f64) -> bool {
+    // A comparison with NaN is false, so these six cover NaN and infinity as well.
+    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
+}

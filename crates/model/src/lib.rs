@@ -1,0 +1,24 @@
+//! The types that every part of tokendeck shares: addresses, times, chains, the schema of the tables, their typed rows, candles, findings and
+//! the one error type. Nothing here reads a file, asks the network or knows how rows are kept.
+
+pub mod address;
+pub mod candles;
+pub mod cell_value;
+pub mod chain;
+pub mod data;
+pub mod error;
+pub mod findings;
+pub mod format;
+pub mod holding;
+pub mod interval;
+pub mod names;
+pub mod progress;
+pub mod rows;
+pub mod schema;
+pub mod spelling;
+pub mod table_state;
+pub mod time;
+pub mod token;
+pub mod toml_reader;
+pub mod untrusted;
+pub mod yield_rows;

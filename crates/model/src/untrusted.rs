@@ -1,0 +1,101 @@
+//! Catches panics of code that processes untrusted bytes, so that none ends the program. A damaged Parquet or Arrow file can make polars
+//! panic, on this thread or on one of its own: the file is reported as damaged. Hostile bytecode can do the same to the contract
+//! interpreter.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+static DECODERS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static DECODING_HERE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Whether this thread is decoding untrusted bytes, so that a panic is caught and becomes a reason in the answer. The program's panic hook
+/// checks this and stays silent then. polars decodes on threads of its own named `polars-…`: those count as decoding while any file is
+/// being decoded.
+pub fn decoding() -> bool {
+    DECODING_HERE.get() > 0
+        || DECODERS.load(Ordering::Acquire) > 0 && thread::current().name().is_some_and(|name| name.starts_with("polars"))
+}
+
+/// Counts a decoder while it runs, even if it panics.
+struct DecoderMarker;
+
+impl DecoderMarker {
+    fn new() -> Self {
+        DECODERS.fetch_add(1, Ordering::AcqRel);
+        DECODING_HERE.set(DECODING_HERE.get() + 1);
+        Self
+    }
+}
+
+impl Drop for DecoderMarker {
+    fn drop(&mut self) {
+        DECODING_HERE.set(DECODING_HERE.get() - 1);
+        DECODERS.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Runs a library's decoder on untrusted bytes; its error or panic becomes an error message.
+pub fn guarded<T, E: std::fmt::Display>(what: &str, decode: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    let marker = DecoderMarker::new();
+    let outcome = catch_unwind(AssertUnwindSafe(decode));
+    drop(marker);
+    match outcome {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(format!("is damaged or not {what}: {}", one_line(&error.to_string()))),
+        Err(_) => Err(format!("is damaged: its {what} data could not be decoded")),
+    }
+}
+
+/// Runs `work` on untrusted bytes; `None` when it panicked. State that it changes must be dropped or not be used again.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    /// Marks this thread only: no polars thread works for it.
+    struct ThreadMarker;
+    impl Drop for ThreadMarker {
+        fn drop(&mut self) {
+            DECODING_HERE.set(DECODING_HERE.get() - 1);
+        }
+    }
+    DECODING_HERE.set(DECODING_HERE.get() + 1);
+    let marker = ThreadMarker;
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    drop(marker);
+    outcome.ok()
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_a_reason_and_the_marker_is_cleared() {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !decoding() {
+                hook(info);
+            }
+        }));
+        let outcome: Result<(), String> = guarded("Parquet", || {
+            assert!(decoding());
+            panic!("out of bounds");
+        });
+        assert_eq!(outcome, Err("is damaged: its Parquet data could not be decoded".to_owned()));
+        assert!(!decoding());
+        let outcome: Option<()> = caught(|| {
+            assert!(decoding());
+            panic!("an opcode that nobody thought of");
+        });
+        assert!(outcome.is_none() && !decoding());
+    }
+}

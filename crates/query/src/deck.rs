@@ -1,0 +1,385 @@
+//! The deck: the single entry point for questions. Holds the current generation, caches its answers, runs questions on bounded thread pools
+//! and notifies listeners of changes. Knows neither the API nor the terminal.
+
+pub mod cached;
+mod fetch;
+pub mod load;
+pub mod pending;
+mod single_flight;
+pub mod watch;
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, RwLock, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use quick_cache::{Equivalent, sync::Cache};
+use tokio::sync::broadcast;
+
+pub use self::fetch::{TableSlice, fetch};
+use self::{
+    cached::{AnswerWeighter, CachedAnswer},
+    load::LoadState,
+    pending::{PendingAnswer, PendingResult},
+    single_flight::SingleFlight,
+};
+use crate::question::{
+    Find, Question,
+    progress::Progress,
+    snapshot::{AnswerSettings, Snapshot},
+};
+use model::error::{Code, Problem, Result};
+use store::cache::{CacheOptions, trim_heap};
+use wire::Wire;
+
+/// Sizes and settings of the deck.
+#[derive(Debug, Clone)]
+pub struct DeckOptions {
+    pub settings: AnswerSettings,
+    /// Worker threads of the quick lane; the heavy lane has one fewer, but at least one.
+    pub workers: usize,
+    /// Maximum number of queued and running questions; one more is refused as busy.
+    pub queue: usize,
+    /// Capacity of the answer cache in bytes.
+    pub memo_bytes: u64,
+    /// The on-disk cache of large tables.
+    pub cache: CacheOptions,
+    /// Client for remote files; `None` restricts the deck to local ones.
+    pub wire: Option<Arc<Wire>>,
+}
+
+impl Default for DeckOptions {
+    fn default() -> Self {
+        let workers = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+        Self {
+            settings: AnswerSettings::default(),
+            workers,
+            queue: 1_024,
+            memo_bytes: 48 << 20,
+            cache: CacheOptions::default(),
+            wire: None,
+        }
+    }
+}
+
+/// A notification to listeners.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeckEvent {
+    /// A new generation is current; carries its number.
+    Reloaded(u64),
+    /// A load failed and the previous generation, if any, stays; carries the reason for the user.
+    LoadFailed(String),
+    /// A background task ended; carries the message for the user.
+    Notice(String),
+    /// A job changed; carries its id.
+    JobUpdated(String),
+    /// Alerts fired, or events were lost; `Jobs::deliver_fired` lists the firings.
+    AlertsFired,
+}
+
+/// Answer cache, keyed by canonical request.
+type Memo = Cache<MemoKey, Arc<dyn ErasedAnswer>, AnswerWeighter>;
+
+/// Generation number and canonical request.
+type MemoKey = (u64, Box<str>);
+
+/// Borrowed lookup key: hashes and compares like a `MemoKey`.
+#[derive(Hash)]
+struct MemoKeyRef<'a>(u64, &'a str);
+
+impl Equivalent<MemoKey> for MemoKeyRef<'_> {
+    fn equivalent(&self, (generation, target): &MemoKey) -> bool {
+        self.0 == *generation && *self.1 == **target
+    }
+}
+
+/// A type-erased answer in the cache.
+pub trait ErasedAnswer: Any + Send + Sync {
+    fn bytes(&self) -> u64;
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+pub struct Deck {
+    this: Weak<Deck>,
+    options: DeckOptions,
+    current: RwLock<Option<Arc<Snapshot>>>,
+    memo: Memo,
+    single_flight: SingleFlight,
+    quick: Lane,
+    /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
+    heavy: Lane,
+    events: broadcast::Sender<DeckEvent>,
+    load: Mutex<LoadState>,
+    folder: RwLock<PathBuf>,
+    /// Settings for answers from the next generation on.
+    settings: RwLock<AnswerSettings>,
+    /// Time of the last malloc trim.
+    trimmed: Mutex<Instant>,
+}
+
+/// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
+const TRIM_INTERVAL: Duration = Duration::from_secs(5);
+
+/// A thread pool with a bounded queue, for questions of one kind.
+struct Lane {
+    pool: rayon::ThreadPool,
+    /// Queued and running questions.
+    waiting: AtomicUsize,
+    /// Maximum of `waiting`.
+    capacity: usize,
+}
+
+impl Lane {
+    fn new(name: &'static str, workers: usize, capacity: usize) -> std::result::Result<Self, String> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers.max(1))
+            .thread_name(move |i| format!("{name}-{i}"))
+            .build()
+            .map_err(|error| format!("cannot start {workers} worker threads: {error}"))?;
+        Ok(Self { pool, waiting: AtomicUsize::new(0), capacity })
+    }
+
+    /// Reserves a place in the queue; false if it is full.
+    fn enter(&self) -> bool {
+        let full = self.waiting.fetch_add(1, Ordering::AcqRel) >= self.capacity;
+        if full {
+            self.leave();
+        }
+        !full
+    }
+
+    fn leave(&self) {
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl std::fmt::Debug for Deck {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Deck").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Deck {
+    /// Creates an empty deck over the dataset in `folder`; nothing is read until `load`.
+    pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
+        let quick = Lane::new("question", options.workers, options.queue)?;
+        let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
+        Ok(Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
+            single_flight: SingleFlight::default(),
+            quick,
+            heavy,
+            current: RwLock::new(None),
+            events: broadcast::channel(256).0,
+            load: Mutex::new(LoadState::default()),
+            folder: RwLock::new(folder.to_owned()),
+            settings: RwLock::new(options.settings.clone()),
+            trimmed: Mutex::new(Instant::now()),
+            options,
+        }))
+    }
+
+    /// Returns the current generation. Errors: nothing is loaded yet.
+    pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        let current = self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
+    }
+
+    /// Returns the current generation if it has all tables that this kind of question needs; large ones may still be loading.
+    pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
+        let snapshot = self.snapshot()?;
+        snapshot.require(Q::NEEDS)?;
+        Ok(snapshot)
+    }
+
+    /// Returns the current generation once all its tables are loaded.
+    pub fn complete_snapshot(&self) -> Result<Arc<Snapshot>> {
+        let complete = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
+        let still_loading = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        self.snapshot().and_then(|snapshot| if complete(&snapshot) { Ok(snapshot) } else { Err(still_loading()) })
+    }
+
+    /// Returns the cached answer to this question for the current generation.
+    pub fn cached<Q: Question>(&self, question: &Q) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+        self.cached_by_key::<Q>(self.snapshot().ok()?.generation, &question.key())
+    }
+
+    /// Like `cached`, by generation number and question key; without a request body, the key is the canonical request.
+    pub fn cached_by_key<Q: Question>(&self, generation: u64, key: &str) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+        self.memo.get(&MemoKeyRef(generation, key)).and_then(|cached| cached.any().downcast().ok())
+    }
+
+    /// Answers on the calling thread, from the cache if possible.
+    pub fn answer<Q: Question>(&self, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+        let snapshot = self.snapshot()?;
+        self.answer_from(&snapshot, question, progress)
+    }
+
+    /// Like `answer`, from a given generation, so that several questions see the same data.
+    pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+        let key = (snapshot.generation, question.key().into_boxed_str());
+        if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
+            return Ok(cached);
+        }
+        // Single flight: the same slow question is not computed twice at once.
+        let _flight = if question.heavy() { Some(self.single_flight.take(&key, progress)?) } else { None };
+        if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
+            return Ok(cached);
+        }
+        let _fetched = fetch(snapshot, &question.fetch_keys(snapshot), progress)?;
+        let etag = snapshot.etag(&question.target());
+        // A defect in one analysis must not take the program with it.
+        let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
+            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
+        self.check_undamaged(snapshot)?;
+        let answer = answer?;
+        let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
+        let cached = Arc::new(CachedAnswer::new(answer, etag, links)?);
+        self.memo.insert(key, cached.clone());
+        Ok(cached)
+    }
+
+    /// Asks on a thread pool. Dropping the result cancels; `wake` is called once, when the answer is ready.
+    pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
+        // Questions that fetch remote rows first use the slow lane.
+        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.needs_fetch(&snapshot));
+        self.spawn(heavy, move |deck, progress| deck.answer(&question, progress), wake)
+    }
+
+    /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
+    pub fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+    ) -> PendingResult<T> {
+        self.spawn(true, work, || ())
+    }
+
+    /// Runs the work on its lane. Errors: the lane is full.
+    fn spawn<T: Send + 'static>(
+        self: &Arc<Self>,
+        heavy: bool,
+        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+        wake: impl FnOnce() + Send + 'static,
+    ) -> PendingResult<T> {
+        let (sender, progress, pending) = PendingResult::new();
+        if !self.lane(heavy).enter() {
+            let detail = format!("{} questions are waiting already: ask again in a moment.", self.options.queue);
+            sender.send(Err(Problem::new(Code::Busy, detail))).ok();
+            wake();
+            return pending;
+        }
+        let deck = Arc::clone(self);
+        self.lane(heavy).pool.spawn(move || {
+            let work = || progress.step(0, 0).and_then(|()| work(&deck, &progress));
+            let done = if heavy { on_own_thread(work) } else { work() };
+            deck.lane(heavy).leave();
+            sender.send(done).ok();
+            wake();
+            deck.trim();
+        });
+        pending
+    }
+
+    /// Trims malloc's free memory, at most every `TRIM_INTERVAL`.
+    fn trim(&self) {
+        let mut trimmed = self.trimmed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if trimmed.elapsed() >= TRIM_INTERVAL {
+            *trimmed = Instant::now();
+            drop(trimmed);
+            trim_heap();
+        }
+    }
+
+    /// Selects rows of a given generation, on the calling thread.
+    pub fn find_in<F: Find>(&self, snapshot: &Snapshot, wanted: &F, progress: &Progress) -> Result<F::Found> {
+        let found = catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
+            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")));
+        self.check_undamaged(snapshot).and(found)
+    }
+
+    /// Errors: a large table of the generation turned out damaged. It answers nothing more, and a reload reads the table again.
+    pub fn check_undamaged(&self, snapshot: &Snapshot) -> Result<()> {
+        if !snapshot.dataset.is_damaged() {
+            return Ok(());
+        }
+        if let Some(deck) = self.this.upgrade()
+            && !self.is_loading()
+        {
+            deck.load_in_background();
+        }
+        Err(Problem::new(Code::Loading, "A table kept on disk was damaged and is being read anew: ask again in a moment."))
+    }
+
+    /// Like `find_in`, on its own thread, parallelised over all processors. Dropping the result cancels; `wake` is called once, when the
+    /// rows are ready.
+    pub fn find<F: Find>(
+        self: &Arc<Self>,
+        snapshot: &Arc<Snapshot>,
+        wanted: F,
+        wake: impl FnOnce() + Send + 'static,
+    ) -> PendingResult<F::Found> {
+        let (sender, progress, pending) = PendingResult::new();
+        let (deck, snapshot) = (Arc::clone(self), Arc::clone(snapshot));
+        let run = move || {
+            sender.send(deck.find_in(&snapshot, &wanted, &progress)).ok();
+            wake();
+            deck.trim();
+        };
+        // If no thread can be started, the sender is dropped, which the outcome reports.
+        std::thread::Builder::new().name("find".into()).spawn(run).ok();
+        pending
+    }
+
+    fn lane(&self, heavy: bool) -> &Lane {
+        if heavy { &self.heavy } else { &self.quick }
+    }
+
+    /// Subscribes to all later events; a listener that lags too far loses the oldest.
+    pub fn listen(&self) -> broadcast::Receiver<DeckEvent> {
+        self.events.subscribe()
+    }
+
+    pub fn notify(&self, event: DeckEvent) {
+        // Having no listener is no error.
+        self.events.send(event).ok();
+    }
+
+    /// Queued and running questions.
+    pub fn waiting(&self) -> usize {
+        self.quick.waiting.load(Ordering::Acquire) + self.heavy.waiting.load(Ordering::Acquire)
+    }
+
+    /// The answer settings of the next generation.
+    pub fn answer_settings(&self) -> AnswerSettings {
+        self.settings.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Sets the answer settings, effective from the next generation.
+    pub fn set_answer_settings(&self, settings: AnswerSettings) {
+        *self.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner) = settings;
+    }
+
+    pub fn options(&self) -> &DeckOptions {
+        &self.options
+    }
+}
+
+/// Runs the work on its own thread. A pool thread that waits for its share of a parallel sort would start another question meanwhile; if
+/// that were the same question, it would deadlock on itself.
+fn on_own_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    std::thread::scope(|scope| {
+        let working = std::thread::Builder::new().name("heavy".into()).spawn_scoped(scope, work);
+        let defect = || Problem::new(Code::Defect, "A question met a defect of the program.");
+        match working {
+            Ok(working) => working.join().unwrap_or_else(|_| Err(defect())),
+            Err(_) => Err(Problem::new(Code::Busy, "No thread can be had to answer: ask again in a moment.")),
+        }
+    })
+}

@@ -1,0 +1,50 @@
+//! A cached answer with its JSON and its entity tag.
+
+use std::{any::Any, sync::Arc};
+
+use bytes::Bytes;
+use quick_cache::Weighter;
+use serde::Serialize;
+
+use super::{ErasedAnswer, MemoKey};
+use model::error::{Code, Problem, Result};
+
+/// A computed answer: typed for the terminal, rendered for the API.
+#[derive(Debug)]
+pub struct CachedAnswer<A> {
+    pub answer: A,
+    /// JSON of the answer, shared by all replies.
+    pub json: Bytes,
+    /// Strong entity tag, including quotes.
+    pub etag: Box<str>,
+    /// `Link` header to the neighbouring pages.
+    pub links: Option<Box<str>>,
+}
+
+impl<A: Serialize> CachedAnswer<A> {
+    pub(super) fn new(answer: A, etag: String, links: Option<String>) -> Result<Self> {
+        let json = serde_json::to_vec(&answer)
+            .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
+        Ok(Self { answer, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
+    }
+}
+
+impl<A: Send + Sync + 'static> ErasedAnswer for CachedAnswer<A> {
+    fn bytes(&self) -> u64 {
+        self.json.len() as u64
+    }
+
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// Cache weight of an answer: its JSON, about as much again for the typed form, and its key.
+#[derive(Debug, Clone)]
+pub(super) struct AnswerWeighter;
+
+impl Weighter<MemoKey, Arc<dyn ErasedAnswer>> for AnswerWeighter {
+    fn weight(&self, key: &MemoKey, cached: &Arc<dyn ErasedAnswer>) -> u64 {
+        cached.bytes() * 2 + key.1.len() as u64 + 200
+    }
+}

@@ -1,0 +1,164 @@
+//! Reloads the dataset when its files change: after a debounce, the next generation is loaded beside the current one. A generation that
+//! lacks a table of the current one, because a file is half written or broken, is discarded.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Weak,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{
+    Deck, DeckEvent,
+    load::{Reload, Watching},
+};
+use store::watch::{FileStamps, FileWatcher};
+
+/// Debounce: how long files must be unchanged before they are read.
+const QUIET: Duration = Duration::from_millis(150);
+/// How long a missing file may take to reappear: editors and copies rewrite the files they replace.
+const GRACE: Duration = Duration::from_millis(1_500);
+/// How long to wait for a pause in files that are continuously appended to.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Polling interval where the system reports no changes.
+const POLL: Duration = Duration::from_secs(2);
+
+impl Deck {
+    /// Starts reloading on file changes, on a thread that ends with the deck.
+    pub fn watch(self: &Arc<Self>) -> Result<(), String> {
+        let (wake, wakes) = sync_channel(1);
+        let waker = wake.clone();
+        let watcher = FileWatcher::open(move || {
+            // One pending wake-up is enough.
+            waker.try_send(()).ok();
+        });
+        self.watch_with(watcher, wake, wakes)
+    }
+
+    /// Like `watch`, by polling, as where the system reports no changes.
+    pub fn watch_by_polling(self: &Arc<Self>, reason: &str) -> Result<(), String> {
+        let (wake, wakes) = sync_channel(1);
+        self.watch_with(FileWatcher::polling(reason), wake, wakes)
+    }
+
+    fn watch_with(self: &Arc<Self>, watcher: FileWatcher, wake: SyncSender<()>, wakes: Receiver<()>) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("the dataset cannot be watched: {error}");
+        let mut events = self.listen();
+        // Any load, of another folder too, is a reason to check where the files are now.
+        let bridge = move || {
+            loop {
+                match events.blocking_recv() {
+                    Ok(DeckEvent::Reloaded(_) | DeckEvent::LoadFailed(_)) | Err(RecvError::Lagged(_)) => {
+                        wake.try_send(()).ok();
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Closed) => return,
+                }
+            }
+        };
+        let deck = Arc::downgrade(self);
+        std::thread::Builder::new().name("watch-loads".into()).spawn(bridge).map_err(failed)?;
+        std::thread::Builder::new()
+            .name("watch".into())
+            .spawn(move || Watch { deck, watcher, wakes, warned: false }.run())
+            .map_err(failed)?;
+        Ok(())
+    }
+}
+
+struct Watch {
+    deck: Weak<Deck>,
+    watcher: FileWatcher,
+    wakes: Receiver<()>,
+    /// Whether the user was told that the files are polled.
+    warned: bool,
+}
+
+impl Watch {
+    fn run(mut self) {
+        if let Some(deck) = self.deck.upgrade() {
+            // From this check on the system reports changes, if it can.
+            self.watcher.look(&deck.folder());
+            deck.set_watching(if self.watcher.polling_because().is_some() { Watching::Polling } else { Watching::Notified });
+        }
+        while let Some(deck) = self.deck.upgrade() {
+            self.warn(&deck);
+            let more = self.keep_up(&deck);
+            drop(deck);
+            if !more && !self.wait() {
+                return;
+            }
+        }
+    }
+
+    /// Blocks until the next check is due; false when there is nothing left to watch.
+    fn wait(&self) -> bool {
+        if self.watcher.polling_because().is_some() {
+            return self.wakes.recv_timeout(POLL) != Err(RecvTimeoutError::Disconnected);
+        }
+        self.wakes.recv().is_ok()
+    }
+
+    fn warn(&mut self, deck: &Deck) {
+        if let (Some(reason), false) = (self.watcher.polling_because(), self.warned) {
+            self.warned = true;
+            deck.set_watching(Watching::Polling);
+            deck.notify(DeckEvent::Notice(format!("{reason}: the dataset is looked at every {} s instead", POLL.as_secs())));
+        }
+    }
+
+    /// Reloads if the files differ from the last load; true if they must be checked again at once.
+    fn keep_up(&mut self, deck: &Arc<Deck>) -> bool {
+        let folder = deck.folder();
+        let stamps = self.watcher.look(&folder);
+        let Some(last) = deck.loaded_stamps() else { return false };
+        if stamps == last || deck.load_state().running {
+            return false;
+        }
+        let Some((stamps, growing)) = self.at_rest(deck, &folder, stamps, &last) else { return true };
+        if stamps == last {
+            return false;
+        }
+        match deck.reload(growing) {
+            // More has probably been appended meanwhile.
+            Reload::Done if growing => true,
+            Reload::Done => false,
+            Reload::FilesChanged => {
+                std::thread::sleep(QUIET);
+                true
+            }
+        }
+    }
+
+    /// Waits until the files have been unchanged for a while, or appended to for long; the flag is true in the latter case. `None` if
+    /// another folder was opened meanwhile.
+    fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
+        let begun = Instant::now();
+        let mut since = begun;
+        let (ends, took) = deck.loaded_ends();
+        // At most half of the time is spent loading.
+        let patience = PATIENCE.max(took);
+        loop {
+            let quiet = if stamps.lacks_what(last) { GRACE } else { QUIET };
+            let left = quiet.saturating_sub(since.elapsed());
+            if left.is_zero() {
+                return Some((stamps, false));
+            }
+            if begun.elapsed() >= patience && stamps.appends_to(last, &ends) {
+                return Some((stamps, true));
+            }
+            self.wakes.recv_timeout(left).ok();
+            if deck.folder() != *folder {
+                return None;
+            }
+            let next = self.watcher.look(Path::new(folder));
+            if next != stamps {
+                (stamps, since) = (next, Instant::now());
+            }
+        }
+    }
+}

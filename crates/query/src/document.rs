@@ -1,0 +1,137 @@
+//! Document model of a report: the selection, order and wording of its facts. The terminal, HTML and Markdown render these sections and add
+//! nothing; colours, widths and escaping are theirs.
+
+mod chart;
+mod facts;
+mod gather;
+mod html;
+mod markdown;
+mod sources;
+pub mod words;
+
+use self::chart::Chart;
+pub use self::{
+    facts::{check_mark, score_text, tone_of_score},
+    gather::{of_job, of_token},
+    html::POLICY,
+};
+
+/// A report, ready to render.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Document {
+    pub title: String,
+    /// Data source and creation time.
+    pub note: String,
+    pub sections: Vec<Section>,
+}
+
+/// A section with its heading.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Section {
+    pub level: Level,
+    pub title: String,
+    /// Addition to the heading: an address, a count, a date.
+    pub note: String,
+    pub blocks: Vec<Block>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Starts a token, or the facts common to all tokens.
+    Token,
+    #[default]
+    Part,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A sentence.
+    Sentence(StyledText),
+    /// A labelled value.
+    Labelled(&'static str, StyledText),
+    Table(DocumentTable),
+    /// Only where pictures can be drawn; the tables contain its facts too.
+    Chart(Box<Chart>),
+}
+
+/// Rows of facts. The last column may be long and is wrapped.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DocumentTable {
+    /// Common subject of the rows, above them.
+    pub caption: &'static str,
+    /// Column headers; empty if the rows are self-explanatory.
+    pub header: &'static [&'static str],
+    pub rows: Vec<Vec<StyledText>>,
+}
+
+/// A text with its tone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StyledText {
+    pub text: String,
+    pub tone: Tone,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tone {
+    #[default]
+    Plain,
+    /// De-emphasised.
+    Quiet,
+    Good,
+    Bad,
+    Warning,
+}
+
+/// File format of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentForm {
+    Html,
+    Markdown,
+}
+
+impl DocumentForm {
+    pub const ALL: &'static [Self] = &[Self::Html, Self::Markdown];
+
+    /// File extension, and value of `format=`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+        }
+    }
+}
+
+impl Document {
+    /// Renders the whole file: self-contained, without scripts.
+    pub fn write(&self, form: DocumentForm) -> String {
+        match form {
+            DocumentForm::Html => html::write(self),
+            DocumentForm::Markdown => markdown::write(self),
+        }
+    }
+}
+
+impl StyledText {
+    pub fn new(text: impl Into<String>, tone: Tone) -> Self {
+        Self { text: text.into(), tone }
+    }
+
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Tone::Plain)
+    }
+
+    pub fn quiet(text: impl Into<String>) -> Self {
+        Self::new(text, Tone::Quiet)
+    }
+}
+
+/// Maximum characters of a dataset's text written to a file.
+const TEXT_MAX: usize = 2_000;
+
+/// Returns the text on one line and of bounded length, without invisible characters and direction overrides.
+fn readable(text: &str) -> impl Iterator<Item = char> + '_ {
+    let hidden = |c: &char| matches!(*c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let shown =
+        text.chars().filter(move |c| !hidden(c)).map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c });
+    shown.take(TEXT_MAX)
+}

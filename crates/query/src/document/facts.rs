@@ -1,0 +1,294 @@
+//! The facts of a token in a report: verdict, levels, checklist, holders, posts, DEXes. Taken from the report's JSON; missing parts are
+//! reported as such. Renders and computes nothing.
+
+mod levels;
+
+use serde_json::Value;
+
+use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words};
+use analysis::{
+    patterns::PatternRecord,
+    security::{AnomalyCode, CheckState, Group, score::too_little_known},
+};
+use model::chain::Chain;
+use model::format::{self, MISSING, many};
+
+/// Maximum rows shown of a list; the JSON report has more.
+const ROWS: usize = 10;
+/// Maximum posts shown.
+const POSTS: usize = 5;
+
+/// Additions to a token's report, computed from the current data.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Extras {
+    pub(super) chart: Option<Chart>,
+    /// Index of the pattern on the trade card: the best open one.
+    pub(super) card: Option<usize>,
+    /// Track record of that pattern's name.
+    pub(super) record: Option<PatternRecord>,
+    /// Why prices beside the levels and the chart are missing.
+    pub(super) why_plain: Option<&'static str>,
+}
+
+/// Returns the sections of one token of a report.
+pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
+    let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
+    let mut sections = vec![head(token), verdict(token)];
+    sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain)));
+    sections.extend(extras.card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref())));
+    sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"]), holders(token)].map(either));
+    sections.extend(posts(&token["token"]));
+    sections.push(either(dexes(&token["dexes"])));
+    sections
+}
+
+/// A report part's section; the error is the section that explains the missing answer.
+type PartSection = Result<Section, Section>;
+
+impl Section {
+    fn part(title: &str, note: impl Into<String>) -> Self {
+        Self { title: title.to_owned(), note: note.into(), ..Self::default() }
+    }
+
+    fn say(&mut self, text: impl Into<String>, tone: Tone) {
+        self.blocks.push(Block::Sentence(StyledText::new(text, tone)));
+    }
+
+    fn labelled(&mut self, label: &'static str, text: impl Into<String>, tone: Tone) {
+        self.blocks.push(Block::Labelled(label, StyledText::new(text, tone)));
+    }
+
+    /// Adds the rows as a table; without any, the sentence.
+    fn table(&mut self, header: &'static [&'static str], rows: Vec<Vec<StyledText>>, otherwise: &str) {
+        if rows.is_empty() {
+            self.say(otherwise, Tone::Quiet);
+        } else {
+            self.blocks.push(Block::Table(DocumentTable { caption: "", header, rows }));
+        }
+    }
+}
+
+/// Returns the part's answer. Errors: a section that explains the missing answer.
+fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
+    let (why, tone) = match (part, part["error"]["detail"].as_str()) {
+        (Value::Null, _) => ("not analysed yet", Tone::Quiet),
+        (_, Some(detail)) => (detail, Tone::Warning),
+        _ => return Ok(part),
+    };
+    let mut section = Section::part(title, "");
+    section.say(why, tone);
+    Err(section)
+}
+
+fn head(token: &Value) -> Section {
+    let of = &token["token"];
+    let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("token");
+    let mut head = Section { level: Level::Token, ..Section::part(symbol, word(&token["token_address"])) };
+    if let Some(name) = of["name"].as_str() {
+        let figures = format!(
+            "{name} · price {} USD · market cap {} USD · whales {}",
+            format::price(of["price"].as_f64()),
+            format::human(of["market_cap"].as_f64()),
+            word(&of["whale_accumulation_trend"]),
+        );
+        head.say(figures, Tone::Plain);
+    } else if let Some(detail) = of["error"]["detail"].as_str() {
+        head.say(detail, Tone::Warning);
+    }
+    head
+}
+
+/// Tone of a security score; neutral if too little is known for a verdict.
+pub fn tone_of_score(score: i64, recommendation: &str) -> Tone {
+    match score {
+        _ if too_little_known(recommendation) => Tone::Quiet,
+        ..40 => Tone::Bad,
+        40..60 => Tone::Warning,
+        _ => Tone::Good,
+    }
+}
+
+/// Formats the score, with a question mark if too little is known.
+pub fn score_text(score: i64, recommendation: &str) -> String {
+    format!("{score}{}", if too_little_known(recommendation) { "?" } else { "" })
+}
+
+fn verdict(token: &Value) -> Section {
+    let mut section = Section::part("verdict", "");
+    let security = &token["security"];
+    if let Some(score) = security["securityScore"].as_i64() {
+        let recommendation = word(&security["recommendation"]);
+        let says = format!("{} of 100 · {recommendation}", score_text(score, recommendation));
+        section.labelled("security", says, tone_of_score(score, recommendation));
+        let parts = [("code", "codePatterns"), ("transfers", "transactionPatterns"), ("holders", "holderDistribution")];
+        let risk = parts.map(|(name, key)| format!("{name} {}", number(&security["anomalyDetection"][key]["score"], 1)));
+        section.labelled("risk, 0–100", risk.join(" · "), Tone::Plain);
+    } else {
+        section.labelled("security", word_or(&security["error"]["detail"], "not analysed yet"), Tone::Quiet);
+    }
+    let trendline = &token["trendline"];
+    if let Some(trend) = trendline["trend"].as_str() {
+        let says = format!("{}, confidence {}", words::shown(trend).to_lowercase(), number(&trendline["confidence"], 2));
+        section.labelled("trend", says, Tone::Plain);
+    }
+    if let Some(action) = token["patterns"]["recommendedAction"].as_str() {
+        section.labelled("chart patterns", words::shown(action), Tone::Plain);
+    }
+    section
+}
+
+/// Symbol of a check's state. Terminals without Unicode map it through their own table.
+pub fn check_mark(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Found => "✗",
+        CheckState::Unheld => "~",
+        CheckState::NotChecked => "?",
+        CheckState::Passed => "✓",
+    }
+}
+
+fn state_text(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Found => "found",
+        CheckState::Unheld => "nobody's",
+        CheckState::NotChecked => "not checked: data missing",
+        CheckState::Passed => "passed",
+    }
+}
+
+/// Findings, then unavailable checks, under their questions; passed checks are counted.
+fn checklist(part: &Value) -> PartSection {
+    let security = answered("checklist", part)?;
+    let checks = list(&security["checks"]);
+    let is = |check: &Value, state: CheckState| word(&check["state"]) == state.word();
+    let count = |state: CheckState| checks.iter().filter(|check| is(check, state)).count();
+    let counted = CheckState::ALL.map(|state| (count(state), state)).into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counted.map(|(count, state)| format!("{count} {}", state_text(state))).collect();
+    let mut section = Section::part("checklist", counts.join(" · "));
+    for group in Group::ALL {
+        let name = group.title().to_lowercase().replace(' ', "_");
+        let open = checks.iter().filter(|check| word(&check["group"]) == name && !is(check, CheckState::Passed));
+        let rows: Vec<_> = open.map(check).collect();
+        if !rows.is_empty() {
+            section.blocks.push(Block::Table(DocumentTable { caption: group.title(), header: &[], rows }));
+        }
+    }
+    if section.blocks.is_empty() {
+        section.say(if checks.is_empty() { "no check is listed" } else { "every check passed" }, Tone::Quiet);
+    }
+    Ok(section)
+}
+
+fn check(check: &Value) -> Vec<StyledText> {
+    let state = CheckState::ALL.into_iter().find(|state| state.word() == word(&check["state"])).unwrap_or(CheckState::NotChecked);
+    let (mark, text) = if state == CheckState::Found { (Tone::Warning, Tone::Plain) } else { (Tone::Quiet, Tone::Quiet) };
+    let code = word(&check["code"]);
+    let meaning = AnomalyCode::ALL.iter().find(|known| known.word() == code).map_or("", |known| known.meaning());
+    let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
+    vec![StyledText::new(check_mark(state), mark), StyledText::new(code, text), StyledText::new(detail, text)]
+}
+
+fn holders(token: &Value) -> PartSection {
+    let part = answered("holders", &token["holders"])?;
+    let held = list(&part["holders"]);
+    let total = part["total"].as_u64().unwrap_or(held.len() as u64);
+    let shares = &token["token"]["holders_distribution"];
+    // The table's rows are only a part of all holders.
+    let mut note = format!("{} listed", many(total, "holder", "holders"));
+    for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
+        if let Some(share) = shares[key].as_f64() {
+            note += &format!(" · {name} {}", format::share(Some(share)));
+        }
+    }
+    let mut section = Section::part("holders", note);
+    let row = |holder: &Value| {
+        let labels: Vec<&str> = list(&holder["labels"]).iter().filter_map(Value::as_str).collect();
+        vec![
+            StyledText::plain(format::human(holder["balance"].as_f64())),
+            StyledText::quiet(word(&holder["holder_address"])),
+            StyledText::plain(labels.join(", ")),
+        ]
+    };
+    let rows = held.iter().take(ROWS).map(row).collect();
+    section.table(&["balance", "address", "labels"], rows, word_or(&part["missing"], "no holder is known"));
+    Ok(section)
+}
+
+fn posts(token: &Value) -> Option<Section> {
+    if token.is_null() || !token["error"].is_null() {
+        return None;
+    }
+    let posts = list(&token["top_posts"]);
+    let mut section = Section::part("top posts", shown_of(posts.len(), POSTS, "post", "posts"));
+    let row = |post: &Value| {
+        vec![
+            StyledText::quiet(day(word(&post["published_at"]))),
+            StyledText::quiet(format::human(post["engagement"].as_f64())),
+            StyledText::plain(word(&post["title"])),
+        ]
+    };
+    section.table(&["date", "engagement", "title"], posts.iter().take(POSTS).map(row).collect(), "no post is known");
+    Some(section)
+}
+
+fn dexes(part: &Value) -> PartSection {
+    let part = answered("DEXes", part)?;
+    let dexes = list(&part["dexes"]);
+    let mut section = Section::part("DEXes", shown_of(dexes.len(), ROWS, "DEX", "DEXes"));
+    let row = |dex: &Value| {
+        let best = &dex["bestPool"];
+        vec![
+            StyledText::plain(words::versioned(word(&dex["name"]), word(&dex["dexId"]))),
+            StyledText::quiet(dex["chainId"].as_str().map_or_else(|| MISSING.to_owned(), chain)),
+            StyledText::plain(format::human(best["liquidity"].as_f64())),
+            StyledText::quiet(format::human(dex["volume24h"].as_f64())),
+            StyledText::quiet(dex["poolCount"].as_u64().map_or_else(|| MISSING.to_owned(), format::count)),
+            StyledText::plain(word(&best["pair"])),
+        ]
+    };
+    let header = &["DEX", "chain", "best pool's liquidity, USD", "24h, USD", "pools", "best pool"];
+    let otherwise = word_or(&part["missing"], "it is traded nowhere that is known");
+    section.table(header, dexes.iter().take(ROWS).map(row).collect(), otherwise);
+    Ok(section)
+}
+
+/// `12 patterns`, or `10 of 12 patterns`.
+fn shown_of(count: usize, most: usize, one: &str, more: &str) -> String {
+    let all = many(count as u64, one, more);
+    if count > most { format!("{most} of {all}") } else { all }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn word(value: &Value) -> &str {
+    word_or(value, MISSING)
+}
+
+fn word_or<'a>(value: &'a Value, otherwise: &'a str) -> &'a str {
+    value.as_str().unwrap_or(otherwise)
+}
+
+fn number(value: &Value, digits: usize) -> String {
+    value.as_f64().map_or_else(|| MISSING.to_owned(), |number| format::fixed(number, digits))
+}
+
+fn price(value: &Value) -> String {
+    format::price(value.as_f64())
+}
+
+fn change(value: &Value) -> String {
+    format::change(value.as_f64())
+}
+
+fn chain(id: &str) -> String {
+    Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string())
+}
+
+fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}
+
+#[cfg(test)]
+mod tests;

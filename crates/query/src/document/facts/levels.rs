@@ -1,0 +1,121 @@
+//! The chart facts of a report: trendlines, trade card, patterns.
+
+use serde_json::Value;
+
+use super::{PartSection, ROWS, answered, change, day, list, number, price, shown_of, word};
+use crate::document::{Block, Section, StyledText, Tone, chart::Chart, words};
+use analysis::patterns::PatternRecord;
+use model::format::{self, MISSING, many};
+
+pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&'static str>) -> PartSection {
+    let answer = answered("trendlines", part)?;
+    let as_of = answer["asOf"].as_str().map_or_else(String::new, |time| format!("as of {}", day(time)));
+    let mut section = Section::part("trendlines", as_of);
+    section.blocks.extend(chart.map(|chart| Block::Chart(Box::new(chart))));
+    let row = |line: &Value| {
+        let now = match line["endPrice"].as_f64() {
+            // A falling straight line can end below zero.
+            Some(at) if at <= 0.0 => "below zero now".to_owned(),
+            Some(at) => format!("{} now", format::price(Some(at))),
+            None => format!("{} at its start", price(&line["intercept"])),
+        };
+        let slope = line["slope"].as_f64().map_or_else(String::new, |slope| {
+            let sign = if slope < 0.0 { "−" } else { "+" };
+            format!("{sign}{} a candle", format::price(Some(slope.abs())))
+        });
+        let touches = line["touches"].as_array().filter(|touches| !touches.is_empty());
+        let touches = touches.map_or_else(String::new, |touches| many(touches.len() as u64, "touch", "touches"));
+        vec![
+            StyledText::quiet(word(&line["type"])),
+            StyledText::plain(now),
+            StyledText::quiet(word(&line["strength"])),
+            StyledText::quiet(slope),
+            StyledText::quiet(touches),
+        ]
+    };
+    let rows = list(&answer["trendlines"]).iter().map(row).collect();
+    section.table(&["line", "price", "strength", "slope", "touches"], rows, "too few candles for a line");
+    if let Some(why) = why_plain {
+        section.say(why, Tone::Quiet);
+    }
+    Ok(section)
+}
+
+/// Trade card of a pattern: breakout, target and stop-loss.
+pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecord>) -> Section {
+    let pattern = &part["patterns"][card];
+    let mut section = Section::part("trade card", words::shown(word(&pattern["name"])));
+    let away = |at: &str, way: &str| format!("{} · {} from the last close", price(&pattern[at]), change(&pattern[way]));
+    section.labelled("confidence", format!("{} that a chartist marks it", number(&pattern["confidence"], 2)), Tone::Plain);
+    let complete = format!("{} · {} % complete", words::shown(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
+    section.labelled("status", complete, Tone::Plain);
+    section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
+    section.labelled("target", away("targetPrice", "distanceToTarget"), move_tone(&pattern["distanceToTarget"]));
+    section.labelled("stop", away("stopPrice", "distanceToStop"), move_tone(&pattern["distanceToStop"]));
+    section.labelled("reward:risk", number(&pattern["rewardRisk"], 2), Tone::Plain);
+    section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
+    let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
+    section.labelled("candles", span, Tone::Plain);
+    if let Some(record) = record {
+        section.labelled("record", hit_rate(record), Tone::Plain);
+    }
+    section
+}
+
+/// Hit rate of earlier patterns, against random entries with the same targets.
+fn hit_rate(record: &PatternRecord) -> String {
+    let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
+    let Some(target) = record.target else { return "no earlier one of this token has ended".to_owned() };
+    let any = record.random_target.map_or_else(String::new, |any| format!("; of any entry with the same aims {}", percent(any)));
+    format!("{} of the {} of this token that ended met their target{any}", percent(target), format::count(record.count))
+}
+
+/// Patterns with their targets; for unexplained answers with their projected move.
+pub(super) fn patterns(part: &Value) -> PartSection {
+    let answer = answered("chart patterns", part)?;
+    let found = list(&answer["patterns"]);
+    let mut section = Section::part("chart patterns", shown_of(found.len(), ROWS, "pattern", "patterns"));
+    let explained = found.first().is_some_and(|pattern| pattern["status"].is_string());
+    let shown = found.iter().take(ROWS);
+    let otherwise = "no pattern in these candles";
+    if explained {
+        let header = &["pattern", "confidence", "status", "target", "stop", "reward:risk"];
+        section.table(header, shown.map(explained_row).collect(), otherwise);
+    } else {
+        section.table(&["pattern", "confidence", "complete", "measured move from breakout"], shown.map(plain_row).collect(), otherwise);
+    }
+    Ok(section)
+}
+
+fn name(pattern: &Value) -> Vec<StyledText> {
+    vec![StyledText::plain(words::shown(word(&pattern["name"]))), StyledText::quiet(number(&pattern["confidence"], 2))]
+}
+
+fn move_tone(moves: &Value) -> Tone {
+    if moves.as_f64().is_some_and(|moves| moves < 0.0) { Tone::Bad } else { Tone::Good }
+}
+
+fn explained_row(pattern: &Value) -> Vec<StyledText> {
+    let status = word(&pattern["status"]);
+    let target = price(&pattern["targetPrice"]);
+    // A pattern that has ended has neither a remaining distance to its target nor a stop.
+    let (target, stop, ratio) = if matches!(status, "forming" | "confirmed") {
+        let target = StyledText::new(format!("{target} {}", change(&pattern["distanceToTarget"])), move_tone(&pattern["distanceToTarget"]));
+        let stop = format!("{} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
+        (target, stop, number(&pattern["rewardRisk"], 2))
+    } else {
+        (StyledText::quiet(target), MISSING.to_owned(), MISSING.to_owned())
+    };
+    let mut row = name(pattern);
+    row.extend([StyledText::quiet(words::shown(status)), target]);
+    row.extend([StyledText::quiet(stop), StyledText::quiet(ratio)]);
+    row
+}
+
+fn plain_row(pattern: &Value) -> Vec<StyledText> {
+    let moves = &pattern["projectedMovement"];
+    let mut row = name(pattern);
+    row.push(StyledText::quiet(format!("{} %", number(&pattern["completionPercent"], 0))));
+    row.push(StyledText::new(change(moves), move_tone(moves)));
+    row
+}

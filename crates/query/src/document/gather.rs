@@ -1,0 +1,186 @@
+//! Gathers the input of a document: a job's report, or a fresh report of one token; plus explained levels and candles if the data are still
+//! those of the report.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    Block, Document, Level, Section, StyledText, Tone,
+    chart::{CANDLES_MAX, Chart},
+    facts::{self, Extras},
+    sources,
+};
+use crate::{
+    deck::{Deck, cached::CachedAnswer},
+    jobs::{self, Report, Sources, TokenReport},
+    question::{
+        Question,
+        candles::{CandlesQuestion, TokenCandles},
+        known_token,
+        patterns::{Explain, PatternsQuestion},
+        progress::Progress,
+        snapshot::Snapshot,
+        track_record::TrackRecordQuestion,
+        trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+    },
+};
+use analysis::patterns::{PatternName, PatternRecord};
+use model::{address::Address, error::Result, time::Time};
+
+/// Maximum tokens with priced levels and a chart; a report with more tokens shows its own content only.
+const EXPLAINED_MAX: usize = 20;
+
+/// Renders a job's report as a document.
+pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Document> {
+    let snapshot = deck.snapshot()?;
+    let created = jobs::created(&report.job_id);
+    let when = created.map_or_else(String::new, |time| format!(" of {} UTC", time.minute_text()));
+    let note = format!("Deep analysis {}{when}, {}.", report.job_id, report.status.word());
+    // Jobs of older program versions stored no sources: the current files are listed, marking those newer than the job.
+    let (sources, before) = match &report.sources {
+        Some(sources) => (sources.clone(), None),
+        None => (Sources::of(&snapshot.dataset), created),
+    };
+    of_tokens(deck, &snapshot, note, &sources, before, &report.tokens, progress)
+}
+
+/// Renders a report of the token's current data as a document.
+pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Document> {
+    let snapshot = deck.complete_snapshot()?;
+    known_token(&snapshot, &token)?;
+    let report = jobs::token_report(deck, &snapshot, token, progress)?;
+    let as_of = snapshot.market.of(&snapshot.dataset, &token).and_then(|token| token.last_candle);
+    let note = as_of.map_or_else(String::new, |last| format!("As of {} UTC, the last candle.", last.start.minute_text()));
+    of_tokens(deck, &snapshot, note, &Sources::of(&snapshot.dataset), None, &[report], progress)
+}
+
+fn of_tokens(
+    deck: &Deck,
+    snapshot: &Snapshot,
+    mut note: String,
+    sources: &Sources,
+    before: Option<Time>,
+    tokens: &[TokenReport],
+    progress: &Progress,
+) -> Result<Document> {
+    let mut sections = Vec::new();
+    let mut names = Vec::new();
+    for (index, report) in tokens.iter().enumerate() {
+        progress.step(index as u64, tokens.len() as u64)?;
+        let mut value = serde_json::to_value(report).unwrap_or_default();
+        let extras = if index < EXPLAINED_MAX {
+            add_explanations(deck, snapshot, report.token_address, &mut value, progress)?
+        } else {
+            Extras { why_plain: Some("The chart is drawn of the first 20 tokens only."), ..Extras::default() }
+        };
+        names.extend(value["token"]["symbol"].as_str().map(str::to_owned));
+        sections.extend(facts::token(&value, extras));
+    }
+    if tokens.is_empty() {
+        let nothing = Block::Sentence(StyledText::new("nothing was found out yet", Tone::Quiet));
+        sections.push(Section { level: Level::Token, title: "tokens".to_owned(), blocks: vec![nothing], ..Section::default() });
+    }
+    sections.push(sources::section(sources, before));
+    if sources.synthetic {
+        note.push_str(if note.is_empty() { "The data are invented." } else { " The data are invented." });
+    }
+    let title = match (names.as_slice(), tokens) {
+        ([name], [_]) => format!("Report on {name}"),
+        (_, [token]) => format!("Report on {}", token.token_address),
+        (_, tokens) => format!("Report on {} tokens", tokens.len()),
+    };
+    Ok(Document { title, note, sections })
+}
+
+/// Replaces plain levels by explained ones if they agree; after a change of the data they would differ.
+fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &mut Value, progress: &Progress) -> Result<Extras> {
+    let contract_address = token;
+    let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
+    let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels };
+    let answered = |part: &Value| part.is_object() && part["error"].is_null();
+    if !answered(&report["trendline"]) && !answered(&report["patterns"]) {
+        return Ok(Extras::default());
+    }
+    let (lines, patterns) = (explained(deck, snapshot, &lines, progress), explained(deck, snapshot, &patterns, progress));
+    progress.step(0, 0)?;
+    let same = |part: &Value, fuller: &Value| !answered(part) || extends(fuller, part);
+    let (Some((lines, explained_lines)), Some((patterns, explained_patterns))) = (lines, patterns) else {
+        return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
+    };
+    if !same(&report["trendline"], &explained_lines) || !same(&report["patterns"], &explained_patterns) {
+        return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
+    }
+    if answered(&report["trendline"]) {
+        report["trendline"] = explained_lines;
+    }
+    let card = if answered(&report["patterns"]) {
+        report["patterns"] = explained_patterns;
+        patterns.answer.best_open()
+    } else {
+        None
+    };
+    let pattern = card.map(|card| &patterns.answer.patterns[card]);
+    let record = pattern.and_then(|pattern| record(deck, snapshot, token, pattern.name, progress));
+    progress.step(0, 0)?;
+    let chart = chart_candles(deck, snapshot, token, progress).and_then(|candles| Chart::new(&candles.answer, &lines.answer, pattern));
+    Ok(Extras { chart, card, record, why_plain: None })
+}
+
+/// Track record of the token's earlier patterns of this name.
+fn record(deck: &Deck, snapshot: &Snapshot, token: Address, name: PatternName, progress: &Progress) -> Option<PatternRecord> {
+    let question = TrackRecordQuestion { contract_address: token, timeframe: "1d", scope: "token" };
+    let cached = deck.answer_from(snapshot, &question, &progress.quiet()).ok()?;
+    let of_name = cached.answer.patterns.iter().find(|record| record.name == name);
+    // A name without earlier patterns gets an empty record.
+    Some(of_name.cloned().unwrap_or_else(|| PatternRecord::none(name)))
+}
+
+const CHANGED: &str =
+    "The data have changed since this was found: levels stand as they were found, without today's prices and without a chart.";
+
+/// An answer, and its JSON parsed again.
+type Explained<A> = (Arc<CachedAnswer<A>>, Value);
+
+fn explained<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Option<Explained<Q::Answer>> {
+    let cached = deck.answer_from(snapshot, question, progress).ok()?;
+    let value = serde_json::from_slice(&cached.json).ok()?;
+    Some((cached, value))
+}
+
+/// Daily candles, or weekly ones if there are no finer data.
+fn chart_candles(deck: &Deck, snapshot: &Snapshot, token: Address, progress: &Progress) -> Option<Arc<CachedAnswer<TokenCandles>>> {
+    let of = |timeframe| {
+        let question = CandlesQuestion { token_address: token, timeframe, from: None, to: None, limit: CANDLES_MAX as u64 };
+        deck.answer_from(snapshot, &question, progress).ok().filter(|cached| !cached.answer.candles.is_empty())
+    };
+    of("1d").or_else(|| of("1w"))
+}
+
+/// Whether `fuller` contains every member of `plain` with the same value.
+fn extends(fuller: &Value, plain: &Value) -> bool {
+    match (fuller, plain) {
+        (Value::Object(fuller), Value::Object(plain)) => {
+            plain.iter().all(|(key, value)| fuller.get(key).is_some_and(|more| extends(more, value)))
+        }
+        (Value::Array(fuller), Value::Array(plain)) => {
+            fuller.len() == plain.len() && fuller.iter().zip(plain).all(|(fuller, plain)| extends(fuller, plain))
+        }
+        (fuller, plain) => fuller == plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_only_adds_members_says_the_same() {
+        let plain = json!({"trend": "uptrend", "trendlines": [{"slope": 1.0}]});
+        assert!(extends(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.0, "endPrice": 3.0}], "why": 1}), &plain));
+        assert!(!extends(&json!({"trend": "uptrend", "trendlines": [{"slope": 1.1}]}), &plain));
+        assert!(!extends(&json!({"trend": "uptrend"}), &plain));
+    }
+}

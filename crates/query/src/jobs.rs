@@ -1,0 +1,302 @@
+//! Background work with a durable store: deep-analysis jobs, which run several analyses of several tokens, and alerts, which are evaluated
+//! on each generation of the data. A request is acknowledged only once it is on disk. Knows neither the API nor the terminal.
+
+mod alert;
+mod alerts;
+mod ask;
+mod id;
+mod list;
+mod owner;
+mod report;
+mod request;
+mod sources;
+mod store;
+mod watch;
+mod worker;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use self::{
+    alert::{ALERTS_MAX, Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert},
+    alerts::AlertCursor,
+    ask::token_report,
+    id::created,
+    list::{JobList, JobsWanted},
+    report::{Report, TokenReport},
+    request::JobBody,
+    sources::{JobSourceFile, SourceTable, Sources},
+    store::Purge,
+};
+use self::{
+    store::{HistoryLimits, JobStore, NewToken},
+    worker::Workers,
+};
+use crate::{deck::Deck, question::parameter::clip};
+use model::error::{Code, Problem, Result};
+
+/// Maximum number of tokens per job.
+pub const TOKENS_MAX: usize = 100;
+
+/// Limits of the job queue and history.
+#[derive(Debug, Clone)]
+pub struct JobOptions {
+    /// Jobs run concurrently.
+    pub workers: usize,
+    /// Maximum queue length; one more job is refused as busy.
+    pub queue: usize,
+    /// Retention of ended jobs in days since their creation; 0: unlimited.
+    pub keep_days: u64,
+    /// Maximum number of stored jobs; beyond it the oldest ended ones are deleted.
+    pub keep_count: u64,
+}
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        Self { workers: 1, queue: 1_000, keep_days: 0, keep_count: 10_000 }
+    }
+}
+
+/// Capacity for findings in bytes, after compression.
+const FINDINGS_BYTES_MAX: u64 = 512 << 20;
+const STORE: &str = "jobs.sqlite";
+
+impl JobOptions {
+    fn limits(&self) -> HistoryLimits {
+        HistoryLimits { jobs: self.keep_count, bytes: FINDINGS_BYTES_MAX, days: self.keep_days }
+    }
+}
+
+/// Defines an enum whose variants are words in JSON, in the store and on the screen.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($variant:ident $word:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+        pub enum $name { $(#[serde(rename = $word)] $variant),* }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+    };
+}
+
+words! {
+    /// queued → running → completed or terminated; queued → terminated.
+    JobStatus { Queued "queued", Running "running", Completed "completed", Terminated "terminated", }
+}
+
+words! {
+    TaskStatus { Queued "queued", Running "running", Completed "completed", Failed "failed", Skipped "skipped", }
+}
+
+words! {
+    /// An analysis that a job runs for each of its tokens, in this order.
+    Analysis { Market "market", Trendline "trendline", Patterns "patterns", Security "security", Dex "dex", Holders "holders", }
+}
+
+impl JobStatus {
+    pub fn ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Terminated)
+    }
+}
+
+impl Analysis {
+    fn about(self) -> &'static str {
+        match self {
+            Self::Market => "Market and social figures",
+            Self::Trendline => "Trendlines",
+            Self::Patterns => "Chart patterns",
+            Self::Security => "Security inference",
+            Self::Dex => "DEXes and pools",
+            Self::Holders => "Largest holders",
+        }
+    }
+}
+
+/// A deep analysis of one or several tokens.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Job {
+    pub job_id: String,
+    pub status: JobStatus,
+    /// Number of tokens whose data the job has read so far.
+    pub tokens_used: u64,
+    /// Six per token: market, trendline, patterns, security, dex, holders.
+    pub tasks: Vec<Task>,
+}
+
+/// One analysis of one token.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Task {
+    /// Analysis and token address, as in `market-0x…`.
+    pub task_id: String,
+    pub status: TaskStatus,
+    /// What the task does, with its progress or why it has no result.
+    pub description: String,
+}
+
+/// Progress of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskProgress {
+    pub task_id: String,
+    pub status: TaskStatus,
+    pub done: u64,
+    /// 0 while unknown.
+    pub total: u64,
+}
+
+/// This user's jobs, in the store of the state folder. Dropping it stops them.
+#[derive(Debug)]
+pub struct Jobs {
+    workers: Workers,
+    notice: Option<String>,
+}
+
+impl Jobs {
+    /// Opens the store in `state_dir` and starts the workers. While another process owns the queue, this one only lists and creates jobs,
+    /// and takes over when that process ends.
+    pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
+        ::store::private_files::create_dir(state_dir)?;
+        let owner = owner::Owner::new(state_dir)?;
+        let (store, notice) = JobStore::open(&state_dir.join(STORE), owner.is_owner(), options.limits())?;
+        ::store::private_files::sync_folder(state_dir);
+        if let Some(notice) = &notice {
+            tracing::warn!("{notice}");
+        }
+        Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice }))
+    }
+
+    /// Message for the user if the store was damaged and replaced by an empty one.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    /// Queues a job; on return it is on disk. Blocks on disk, so must not be called on a drawing or serving thread.
+    pub fn create(&self, request: &JobBody) -> Result<Job> {
+        let shared = self.workers.shared();
+        if shared.stopping() {
+            return Err(Problem::new(Code::ShuttingDown, "The program is ending: start the job again when it is back."));
+        }
+        let tokens = request.tokens()?;
+        let snapshot = shared.deck.complete_snapshot()?;
+        let mut named = Vec::with_capacity(tokens.len());
+        for (address, pointer) in tokens {
+            let Some(token) = snapshot.dataset.token(&address) else {
+                let detail =
+                    format!("`{pointer}`: no token `{address}` in the loaded datasets: GET /tokens?query=… finds those there are.");
+                return Err(Problem::new(Code::InvalidValue, detail));
+            };
+            let label = token.row.symbol.as_deref().map_or_else(|| address.short(), clip);
+            named.push(NewToken { address, label });
+        }
+        let job = shared.store.insert(&named, shared.options.queue)?;
+        shared.notify();
+        Ok(job)
+    }
+
+    /// Returns the number of jobs and one page of them, newest first; `page` is 1-based.
+    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
+        let shared = self.workers.shared();
+        let (total, mut jobs) = shared.store.list(page, limit)?;
+        for job in &mut jobs {
+            shared.describe_progress(job);
+        }
+        Ok((total, jobs))
+    }
+
+    pub fn job(&self, id: &str) -> Result<Job> {
+        let shared = self.workers.shared();
+        let mut job = shared.store.job(id)?;
+        shared.describe_progress(&mut job);
+        Ok(job)
+    }
+
+    /// Terminates a queued or running job; its findings are kept.
+    pub fn terminate(&self, id: &str) -> Result<Job> {
+        let shared = self.workers.shared();
+        let job = shared.store.terminate(id)?;
+        shared.cancel(id);
+        shared.notify();
+        Ok(job)
+    }
+
+    /// Deletes a job with its findings, terminating it first if necessary.
+    pub fn purge(&self, id: &str) -> Result<()> {
+        let shared = self.workers.shared();
+        if !shared.store.job(id)?.status.ended() {
+            // It may have ended meanwhile.
+            self.terminate(id).map(drop).or_else(|problem| if problem.code == Code::JobEnded { Ok(()) } else { Err(problem) })?;
+        }
+        shared.store.purge(&Purge::One(id.to_owned()))?;
+        shared.notify();
+        Ok(())
+    }
+
+    pub fn report(&self, id: &str) -> Result<Report> {
+        Ok(self.workers.shared().store.report(id)?)
+    }
+
+    /// Progress of each task, in the job's order.
+    pub fn progress(&self, id: &str) -> Result<Vec<TaskProgress>> {
+        let shared = self.workers.shared();
+        let job = shared.store.job(id)?;
+        let running = shared.running_task(id);
+        let progress = job.tasks.into_iter().map(|task| {
+            let (done, total) = match (task.status, &running) {
+                (TaskStatus::Running, Some((task_id, state))) if *task_id == task.task_id => *state,
+                (TaskStatus::Queued | TaskStatus::Running, _) => (0, 0),
+                _ => (1, 1),
+            };
+            TaskProgress { task_id: task.task_id, status: task.status, done, total }
+        });
+        Ok(progress.collect())
+    }
+
+    /// Queued and running jobs as of the last announced change; does no I/O.
+    pub fn open_count(&self) -> usize {
+        self.workers.shared().open_count()
+    }
+
+    /// Whether this process runs the jobs, not another one on the same store.
+    pub fn runs_here(&self) -> bool {
+        self.workers.shared().owner.is_owner()
+    }
+
+    /// Stops the workers, waiting up to 3 s; running jobs return to the queue for the next start.
+    pub fn stop(&self) {
+        self.workers.stop(Duration::from_secs(3));
+    }
+}
+
+/// The store of jobs and alerts for command-line use; runs no job.
+#[derive(Debug)]
+pub struct OfflineJobs(JobStore);
+
+impl OfflineJobs {
+    pub fn open(state_dir: &Path, options: &JobOptions) -> std::result::Result<Self, String> {
+        ::store::private_files::create_dir(state_dir)?;
+        Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
+    }
+
+    /// Returns the number of jobs and one page of them, newest first; `page` is 1-based.
+    pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
+        Ok(self.0.list(page, limit)?)
+    }
+
+    /// Deletes ended jobs with their findings, shrinks the file and returns the number deleted.
+    pub fn purge(&self, which: &Purge) -> Result<u64> {
+        let removed = self.0.purge(which)?;
+        self.0.shrink()?;
+        Ok(removed)
+    }
+}
+
+/// The problem `job_not_found`.
+fn no_job(id: &str) -> Problem {
+    Problem::new(Code::JobNotFound, format!("No job `{}`: GET /deep-analysis/jobs lists the jobs there are.", clip(id)))
+}

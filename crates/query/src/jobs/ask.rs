@@ -1,0 +1,87 @@
+//! The questions of a job about a token: the endpoints' with their default parameters; security with `explain=true`.
+
+use serde_json::value::RawValue;
+
+use super::{Analysis, TaskStatus, report::TokenReport, store::TaskEnding};
+use crate::{
+    deck::Deck,
+    question::{
+        Question,
+        dexes::DexListQuestion,
+        holders::HoldersQuestion,
+        patterns::{Explain, PatternsQuestion},
+        progress::Progress,
+        security::SecurityQuestion,
+        snapshot::Snapshot,
+        token::TokenQuestion,
+        trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+    },
+};
+use model::{
+    address::Address,
+    error::{Code, Result},
+};
+
+/// Problems of a token without such data, which make its task `skipped`, not `failed`.
+const SKIPS: &[Code] = &[Code::NoCandles, Code::NoSecurityData];
+
+/// Runs all analyses of one token without a job, and returns its report.
+pub fn token_report(deck: &Deck, snapshot: &Snapshot, address: Address, progress: &Progress) -> Result<TokenReport> {
+    let mut report = TokenReport::empty(address);
+    for (done, &analysis) in Analysis::ALL.iter().enumerate() {
+        progress.step(done as u64, Analysis::ALL.len() as u64)?;
+        let ending = ask(deck, snapshot, analysis, address, &progress.quiet());
+        *report.part_mut(analysis) = RawValue::from_string(ending.part).ok();
+    }
+    progress.step(1, 1)?;
+    Ok(report)
+}
+
+pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> TaskEnding {
+    let (token_address, contract_address, explain) = (address, address, false);
+    match analysis {
+        Analysis::Market => ending(deck, snapshot, &TokenQuestion { token_address }, progress),
+        Analysis::Trendline => {
+            let question = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain };
+            ending(deck, snapshot, &question, progress)
+        }
+        Analysis::Patterns => {
+            ending(deck, snapshot, &PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Plain }, progress)
+        }
+        Analysis::Security => ending(deck, snapshot, &SecurityQuestion { contract_address, explain: true }, progress),
+        Analysis::Dex => {
+            let empty = snapshot.dataset.pools_of(&address).next().is_none();
+            ending(deck, snapshot, &DexListQuestion { contract_address, explain: false }, progress).without(empty, "pool")
+        }
+        Analysis::Holders => {
+            let empty = snapshot.dataset.holders_listed(&address) == 0;
+            ending(deck, snapshot, &HoldersQuestion::first(token_address), progress).without(empty, "holder")
+        }
+    }
+}
+
+fn ending<Q: Question>(deck: &Deck, snapshot: &Snapshot, question: &Q, progress: &Progress) -> TaskEnding {
+    let problem = match deck.answer_from(snapshot, question, progress) {
+        // The answer was written by serde_json, which writes UTF-8.
+        Ok(cached) => {
+            let part = String::from_utf8_lossy(&cached.json).into_owned();
+            return TaskEnding { status: TaskStatus::Completed, reason: None, part };
+        }
+        Err(problem) => problem,
+    };
+    let status = if SKIPS.contains(&problem.code) { TaskStatus::Skipped } else { TaskStatus::Failed };
+    let target = question.target();
+    let path = target.split('?').next();
+    let part = serde_json::json!({ "error": problem.body(path) }).to_string();
+    TaskEnding { status, reason: Some(problem.detail), part }
+}
+
+impl TaskEnding {
+    /// Turns an empty list into `skipped`, since the dataset has no such rows; the report keeps the list.
+    fn without(self, empty: bool, what: &str) -> Self {
+        if !empty || self.status != TaskStatus::Completed {
+            return self;
+        }
+        Self { status: TaskStatus::Skipped, reason: Some(format!("The loaded datasets hold no {what} of the token.")), ..self }
+    }
+}

@@ -1,0 +1,109 @@
+//! The job list: its filterable and sortable columns, and one page of the matching jobs.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Job, Jobs, created};
+use crate::question::{
+    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    list::{Listed, Rows, filter_and_sort},
+    order::Order,
+};
+use model::error::Result;
+
+/// A page of jobs, newest first unless `sort` is given.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JobList {
+    pub page: u64,
+    pub limit: u64,
+    /// Number of matching jobs.
+    pub total: u64,
+    pub jobs: Rows<Job>,
+}
+
+/// Filter, order, columns and page of a job list query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobsWanted {
+    pub filter: Filter,
+    pub sort: Vec<Order>,
+    /// A subset of `Job::MEMBERS`; empty: all.
+    pub only: Vec<&'static str>,
+    pub page: u64,
+    pub limit: u64,
+}
+
+impl Listed for Job {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("job_id", ColumnKind::Text, &["job", "id"]).searched(),
+        FilterColumn::new("status", ColumnKind::Text, &[]).searched(),
+        FilterColumn::new("tokens", ColumnKind::List, &["token"]).searched(),
+        FilterColumn::new("tasks", ColumnKind::Number, &[]),
+        FilterColumn::new("tokens_used", ColumnKind::Number, &["used"]),
+        FilterColumn::new("created_at", ColumnKind::Time, &["created"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &["job_id", "status", "tokens_used", "tasks"];
+}
+
+impl Job {
+    /// Returns the value of a column; tokens by their addresses.
+    pub fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+        match column {
+            "job_id" => Some(FieldValue::text(&self.job_id)),
+            "status" => Some(FieldValue::text(self.status.word())),
+            "tokens" => FieldValue::list(self.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1))),
+            "tasks" => Some(FieldValue::Number(self.tasks.len() as f64)),
+            "tokens_used" => Some(FieldValue::Number(self.tokens_used as f64)),
+            "created_at" => created(&self.job_id).map(FieldValue::Time),
+            _ => None,
+        }
+    }
+}
+
+impl Jobs {
+    /// Returns one page of the matching jobs.
+    pub fn select(&self, wanted: &JobsWanted) -> Result<JobList> {
+        let JobsWanted { filter, sort, only, page, limit } = wanted;
+        let (total, rows) = if filter.is_empty() && sort.is_empty() {
+            self.list(*page, *limit)?
+        } else {
+            let (_, mut rows) = self.list(1, u64::MAX)?;
+            filter_and_sort(&mut rows, filter, sort, Job::field);
+            let skipped = usize::try_from(page.saturating_sub(1).saturating_mul(*limit)).unwrap_or(usize::MAX);
+            let total = rows.len() as u64;
+            (total, rows.into_iter().skip(skipped).take(usize::try_from(*limit).unwrap_or(usize::MAX)).collect())
+        };
+        Ok(JobList { page: *page, limit: *limit, total, jobs: Rows::new(rows, only) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        jobs::{JobStatus, Task, TaskStatus},
+        question::{filter, list::tests::check},
+    };
+
+    #[test]
+    fn jobs_are_filtered_by_every_column() {
+        check::<Job>();
+        let task = |id: &str| Task { task_id: id.to_owned(), status: TaskStatus::Completed, description: String::new() };
+        let job = Job {
+            job_id: "j_01j5g3v7y8q2m4n6p8r0s2t4v6".to_owned(),
+            status: JobStatus::Running,
+            tokens_used: 1,
+            tasks: vec![task("market-0xab"), task("market-0xcd")],
+        };
+        for (text, holds) in [
+            ("status:running tasks=2 used<2", true),
+            ("status:completed", false),
+            ("token:0xCD", true),
+            ("tokens!=0xcd", false),
+            ("created>2024 created<2025", true),
+            ("id:j_01j5", true),
+        ] {
+            let filter = filter::conditions(text, Job::COLUMNS).expect("a filter that reads");
+            assert_eq!(filter.matches(|column| job.field(column)), holds, "{text}");
+        }
+    }
+}

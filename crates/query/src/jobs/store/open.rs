@@ -1,0 +1,223 @@
+//! Opening the store: settings, schema, migrations from earlier versions, and replacement of a damaged file.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+
+use super::{HistoryLimits, JobStore, alerts, damaged};
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Switching to WAL fails at once, ignoring the timeout, while another process opens the store.
+const WAL_TRIES: u32 = 100;
+
+/// Schema version, stored in `user_version`.
+const VERSION: i64 = 5;
+/// Earlier versions: with uncompressed findings (still readable); without alerts; counting an alert's firings by the rows of `fired`;
+/// without a job's sources.
+const PLAIN_FINDINGS: i64 = 1;
+const NO_ALERTS: i64 = 2;
+const COUNTED_BY_ROWS: i64 = 3;
+const NO_SOURCES: i64 = 4;
+const ADD_SOURCES: &str = "ALTER TABLE job ADD COLUMN sources TEXT";
+const SCHEMA: &str = "
+    CREATE TABLE job (
+        job_id TEXT PRIMARY KEY,
+        status TEXT NOT NULL,
+        tokens_used INTEGER NOT NULL DEFAULT 0,
+        bytes INTEGER NOT NULL DEFAULT 0,
+        changed INTEGER NOT NULL,
+        sources TEXT
+    ) WITHOUT ROWID;
+    CREATE INDEX job_by_status ON job (status, job_id);
+    CREATE INDEX job_by_change ON job (changed);
+    CREATE TABLE token (
+        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        token_address TEXT NOT NULL,
+        label TEXT NOT NULL,
+        PRIMARY KEY (job_id, position)
+    ) WITHOUT ROWID;
+    CREATE TABLE task (
+        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        analysis INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        reason TEXT,
+        PRIMARY KEY (job_id, position, analysis)
+    ) WITHOUT ROWID;
+    CREATE TABLE part (
+        job_id TEXT NOT NULL REFERENCES job ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        analysis INTEGER NOT NULL,
+        json TEXT NOT NULL,
+        PRIMARY KEY (job_id, position, analysis)
+    );
+";
+/// Probe statement: fails to compile if a table or column is missing.
+const PROBE: &str =
+    "SELECT job.job_id, job.status, tokens_used, bytes, changed, sources, token.position, token_address, label, task.analysis,
+    task.status, reason, json FROM job JOIN token USING (job_id) JOIN task USING (job_id) JOIN part USING (job_id) LIMIT 1";
+
+enum Failure {
+    Damaged(String),
+    Other(String),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        if damaged(&error) { Self::Damaged(error.to_string()) } else { Self::Other(error.to_string()) }
+    }
+}
+
+impl JobStore {
+    /// Opens or creates the store. The owner also checks its integrity and sets a damaged file aside, reported in the text.
+    pub(in crate::jobs) fn open(path: &Path, owner: bool, limits: HistoryLimits) -> Result<(Self, Option<String>), String> {
+        match connect(path, owner, limits) {
+            Ok(store) => Ok((store, None)),
+            Err(Failure::Other(reason)) => Err(format!("cannot open the job store `{}`: {reason}", path.display())),
+            Err(Failure::Damaged(reason)) if !owner => Err(format!(
+                "the job store `{}` is damaged ({reason}) and another program is using it: end that program and start again",
+                path.display()
+            )),
+            Err(Failure::Damaged(reason)) => {
+                let aside = set_aside(path).map_err(|error| {
+                    format!("the job store `{}` is damaged ({reason}) and cannot be renamed: {error}: move it away", path.display())
+                })?;
+                let store = connect(path, owner, limits).map_err(|failure| {
+                    let (Failure::Damaged(reason) | Failure::Other(reason)) = failure;
+                    format!("cannot create the job store `{}`: {reason}", path.display())
+                })?;
+                let notice = format!(
+                    "the job store was damaged ({reason}): it is kept as `{}`, and a fresh one was started; earlier jobs are not listed",
+                    aside.display()
+                );
+                Ok((store, Some(notice)))
+            }
+        }
+    }
+}
+
+fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, Failure> {
+    // Created here first, it is private to the user: SQLite would make it as readable as the umask allows.
+    ::store::private_files::open_private(path).map_err(|error| Failure::Other(error.to_string()))?;
+    let mut writer = Connection::open(path)?;
+    writer.busy_timeout(BUSY_TIMEOUT)?;
+    use_wal(&writer)?;
+    writer.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216;")?;
+    if check {
+        let verdict: String = writer.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if verdict != "ok" {
+            return Err(Failure::Damaged(verdict.lines().last().unwrap_or_default().to_owned()));
+        }
+    }
+    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    match transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))? {
+        0 => {
+            let schema = [SCHEMA, alerts::SCHEMA].concat();
+            transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES) => {
+            match before {
+                COUNTED_BY_ROWS => transaction.execute_batch(alerts::FROM_COUNTED_BY_ROWS)?,
+                NO_SOURCES => {}
+                _ => transaction.execute_batch(alerts::SCHEMA)?,
+            }
+            transaction.execute_batch(ADD_SOURCES)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        VERSION => {}
+        newer => {
+            let reason = format!("it has version {newer} and this program knows version {VERSION}: use the newer program, or move it away");
+            return Err(Failure::Other(reason));
+        }
+    }
+    transaction.commit()?;
+    for probe in [PROBE, alerts::PROBE] {
+        writer.prepare(probe).map_err(|error| Failure::Damaged(error.to_string()))?;
+    }
+    let reader = Connection::open(path)?;
+    reader.busy_timeout(BUSY_TIMEOUT)?;
+    reader.execute_batch("PRAGMA query_only = ON")?;
+    Ok(JobStore { writer: Mutex::new(writer), reader: Mutex::new(reader), limits })
+}
+
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    for _ in 0..WAL_TRIES {
+        match connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)) {
+            Err(rusqlite::Error::SqliteFailure(failure, _)) if failure.code == ErrorCode::DatabaseBusy => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            outcome => return outcome.map(drop),
+        }
+    }
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
+}
+
+/// Renames the store with its WAL and shared-memory files, so that nothing is lost.
+fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
+    let with = |path: &Path, suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let stamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis());
+    let aside = with(path, &format!(".damaged-{stamp}"));
+    std::fs::rename(path, &aside)?;
+    for suffix in ["-wal", "-shm"] {
+        let companion = with(path, suffix);
+        if companion.exists() {
+            std::fs::rename(&companion, with(&aside, suffix))?;
+        }
+    }
+    Ok(aside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::store::tests::LIMITS;
+
+    #[test]
+    fn a_store_of_a_newer_version_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("jobs.sqlite");
+        drop(JobStore::open(&path, true, LIMITS).expect("a store"));
+        Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", VERSION + 1)).expect("a newer store");
+        let reason = JobStore::open(&path, true, LIMITS).expect_err("it is refused");
+        assert!(reason.contains(&format!("version {}", VERSION + 1)), "{reason}");
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_store_that_counted_firings_by_rows_is_migrated() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("jobs.sqlite");
+        drop(JobStore::open(&path, true, LIMITS).expect("a store"));
+        let before =
+            "ALTER TABLE job DROP COLUMN sources; DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
+            ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at;
+            INSERT INTO alert VALUES ('a_1', 'd', NULL, NULL, 'price>2', 1, 1, NULL, zeroblob(40));
+            INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5);
+            PRAGMA user_version = 3";
+        Connection::open(&path).and_then(|c| c.execute_batch(before)).expect("an earlier store");
+        let (store, notice) = JobStore::open(&path, true, LIMITS).expect("a store");
+        let alert = &store.alerts("d", 0, 1).expect("a list").alerts[0];
+        assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));
+        assert_eq!(store.last_delivered("d"), Ok(7));
+    }
+
+    #[test]
+    fn a_store_without_its_tables_counts_as_damaged() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("jobs.sqlite");
+        Connection::open(&path).and_then(|c| c.execute_batch("CREATE TABLE job (x); PRAGMA user_version = 1")).expect("a database");
+        assert!(JobStore::open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
+        let (_, notice) = JobStore::open(&path, true, LIMITS).expect("a fresh store");
+        assert!(notice.expect("a notice").contains("damaged"));
+    }
+}

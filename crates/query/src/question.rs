@@ -1,0 +1,147 @@
+//! The questions: one request type per endpoint, its fields the parameters, its answer the documented shape. The API, the terminal, the
+//! command line and the jobs all use these types, so they cannot disagree. No I/O here.
+
+pub mod caches;
+pub mod filter;
+pub mod json;
+pub mod paging;
+pub mod parallel;
+pub mod parameter;
+pub mod progress;
+pub mod request;
+pub mod snapshot;
+
+pub mod balance_keys;
+pub mod batch;
+pub mod candles;
+pub mod compare;
+pub mod dexes;
+pub mod fields;
+pub mod growth;
+pub mod holders;
+pub mod indicators;
+pub mod list;
+pub mod order;
+pub mod patterns;
+pub mod posts;
+pub mod search;
+pub mod security;
+pub mod tables;
+pub mod tabular;
+pub mod timeframes;
+pub mod token;
+pub mod track_record;
+pub mod trendline;
+pub mod yields;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::{paging::Paging, progress::Progress, request::Request, snapshot::Snapshot};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+    token::Token,
+};
+use store::in_place::FetchKey;
+
+/// A request that is answered from one dataset generation.
+pub trait Question: Request {
+    type Answer: Serialize + JsonSchema + Send + Sync + 'static;
+    /// The OpenAPI operation id; also its name in logs and metrics.
+    const NAME: &'static str;
+    /// One sentence for people: the OpenAPI summary.
+    const SUMMARY: &'static str;
+    /// The possibly large tables that the answer reads.
+    const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
+
+    /// Pagination of the answer; `None` for an answer that is not paged.
+    fn paging(&self, _: &Self::Answer) -> Option<Paging> {
+        None
+    }
+
+    /// The rows of remote tables to fetch before answering.
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        let _ = snapshot;
+        Vec::new()
+    }
+
+    /// Whether a fetch is still needed. Called where blocking is not allowed.
+    fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
+        let lacks = |key: &FetchKey| snapshot.dataset.in_place(key.table()).is_some_and(|in_place| in_place.lacks(key));
+        snapshot.dataset.has_in_place_table() && self.fetch_keys(snapshot).iter().any(lacks)
+    }
+
+    /// Whether it is slow enough that it must not delay quick questions.
+    fn heavy(&self) -> bool {
+        false
+    }
+
+    /// The JSON body of a POST question.
+    fn body(&self) -> Option<String> {
+        None
+    }
+
+    /// The cache key of an answer: the target, then the body on the lines below it.
+    fn key(&self) -> String {
+        let mut key = self.target();
+        if let Some(body) = self.body() {
+            key.push('\n');
+            key.push_str(&body);
+        }
+        key
+    }
+}
+
+/// A search for rows, too many to be an answer of their own: computed in one generation, then displayed or exported from it.
+pub trait Find: Send + 'static {
+    type Found: Send + 'static;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Found>;
+}
+
+/// Returns the token. Errors: it is not in the data.
+pub fn known_token<'a>(snapshot: &'a Snapshot, address: &Address) -> Result<&'a Token> {
+    snapshot.dataset.token(address).ok_or_else(|| {
+        Problem::new(
+            Code::TokenNotFound,
+            format!("No token `{address}` in the loaded datasets: GET /tokens?query=… finds the tokens that are there."),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    //! Fixtures for the tests of questions.
+
+    use super::{
+        Question,
+        parameter::Arguments,
+        progress::Progress,
+        request::Request,
+        snapshot::{AnswerSettings, Snapshot},
+    };
+    use model::error::Result;
+    use store::sample;
+
+    /// A snapshot of these tables, read as `sample` reads them.
+    pub(super) fn snapshot(tables: &[(&str, &str)]) -> Snapshot {
+        Snapshot::new(1, sample::dataset(tables), AnswerSettings::default())
+    }
+
+    pub(super) fn parsed<Q: Request>(path: &[(&str, &str)], query: &str) -> Result<Q> {
+        Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)
+    }
+
+    /// Parses and answers the request.
+    pub(super) fn answered<Q: Question>(snapshot: &Snapshot, path: &[(&str, &str)], query: &str) -> Result<Q::Answer> {
+        parsed::<Q>(path, query)?.answer(snapshot, &Progress::default())
+    }
+
+    /// Addresses of one repeated digit each, separated by commas.
+    pub(super) fn addresses(digits: &str) -> String {
+        digits.chars().map(|digit| format!("0x{digit:0>40}")).collect::<Vec<_>>().join(",")
+    }
+}

@@ -1,0 +1,248 @@
+//! Batch questions about many tokens: GET /tokens?addresses=, GET /candles and GET /security. Each token has the answer or the error of its
+//! own endpoint; in the order asked, duplicates kept.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    candles::{CandlesQuestion, TokenCandles},
+    holders::{balance_fetch_keys, lacks_balances},
+    parallel,
+    parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
+    progress::Progress,
+    request::request,
+    security::SecurityQuestion,
+    snapshot::Snapshot,
+    timeframes::{FROM, TIMEFRAME, TO},
+    token::TokenQuestion,
+};
+use analysis::{security::SecurityInference, token::TokenDetail};
+use model::{
+    address::Address,
+    error::{Code, Problem, ProblemBody, Result},
+    time::Time,
+};
+use store::in_place::FetchKey;
+
+/// Maximum number of tokens of one request.
+pub const ADDRESSES_MAX: usize = 100;
+/// Maximum number of candles of one answer.
+pub const CANDLES_MAX: usize = 100_000;
+
+const ADDRESSES: Parameter = addresses(1, "Up to 100 token contracts, separated by commas.");
+
+/// Makes GET /tokens answer these tokens instead of a list.
+pub const INSTEAD: Parameter = addresses(0, "Up to 100 token contracts, separated by commas, whose details are wanted instead of a list.");
+
+const fn addresses(min: usize, meaning: &'static str) -> Parameter {
+    parameter("addresses", ParameterKind::Addresses { min, max: ADDRESSES_MAX }, meaning)
+}
+
+request! {
+    /// The details of many tokens.
+    TokenBatchQuestion at "/tokens" {
+        addresses: Vec<Address> = INSTEAD,
+    }
+}
+
+request! {
+    /// The candles of many tokens.
+    CandleBatchQuestion at "/candles" {
+        addresses: Vec<Address> = ADDRESSES,
+        timeframe: &'static str = TIMEFRAME,
+        from: Option<Time> = FROM,
+        to: Option<Time> = TO,
+    }
+}
+
+request! {
+    /// The security inferences of many tokens.
+    SecurityBatchQuestion at "/security" {
+        addresses: Vec<Address> = ADDRESSES,
+        explain: bool = EXPLAIN,
+    }
+}
+
+/// One answer for each token, in the order asked.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "{A}Batch")]
+pub struct Batch<A> {
+    pub tokens: Vec<BatchPart<A>>,
+}
+
+/// The answer or the error of the token's own endpoint.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum BatchPart<A> {
+    Answer(A),
+    Refused(RefusedToken),
+}
+
+/// A token without an answer, and the error.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RefusedToken {
+    pub token_address: Address,
+    pub error: ProblemBody,
+}
+
+/// A security inference and the token it is about.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TokenSecurity {
+    pub token_address: Address,
+    #[serde(flatten)]
+    pub inference: SecurityInference,
+}
+
+impl<A> BatchPart<A> {
+    /// Wraps an answer or its error. Errors: the request was cancelled, which is no error of the token's.
+    pub fn of(token_address: Address, answer: Result<A>) -> Result<Self> {
+        match answer {
+            Ok(answer) => Ok(Self::Answer(answer)),
+            Err(problem) if problem.code == Code::Cancelled => Err(problem),
+            Err(problem) => Ok(Self::Refused(RefusedToken { token_address, error: problem.body(None) })),
+        }
+    }
+}
+
+/// Answers each distinct token once, several in parallel.
+fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: impl Fn(Address) -> Result<A> + Sync) -> Result<Batch<A>> {
+    let mut once: Vec<(Address, Option<BatchPart<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
+    once.sort_by_key(|(address, _)| *address);
+    once.dedup_by_key(|(address, _)| *address);
+    parallel::each(&mut once, progress, |(address, part)| {
+        *part = Some(BatchPart::of(*address, answer(*address))?);
+        Ok(())
+    })?;
+    let parts: HashMap<Address, BatchPart<A>> = once.into_iter().filter_map(|(address, part)| Some((address, part?))).collect();
+    Ok(Batch { tokens: addresses.iter().filter_map(|address| parts.get(address).cloned()).collect() })
+}
+
+impl Question for TokenBatchQuestion {
+    type Answer = Batch<TokenDetail>;
+    const NAME: &'static str = "token_batch";
+    const SUMMARY: &'static str = "Detailed information for many tokens.";
+    const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
+
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
+    }
+
+    fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
+        self.addresses.iter().any(|token| lacks_balances(snapshot, token))
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
+        batch(&self.addresses, progress, |token_address| TokenQuestion { token_address }.answer(snapshot, &progress.quiet()))
+    }
+}
+
+impl Question for CandleBatchQuestion {
+    type Answer = Batch<TokenCandles>;
+    const NAME: &'static str = "candle_batch";
+    const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
+    const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
+
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        self.addresses.iter().copied().map(FetchKey::Chart).collect()
+    }
+
+    /// Slow when it covers the candles of a whole market.
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
+        let Self { addresses, timeframe, from, to } = self;
+        let total = addresses.len() as u64;
+        let (mut tokens, mut count) = (Vec::with_capacity(addresses.len()), 0);
+        for (i, &token_address) in addresses.iter().enumerate() {
+            progress.step(i as u64, total)?;
+            // Asking for one candle above the limit tells when the limit is exceeded.
+            let limit = (CANDLES_MAX + 1 - count) as u64;
+            let answer = CandlesQuestion { token_address, timeframe, from: *from, to: *to, limit }.answer(snapshot, progress);
+            count += answer.as_ref().map_or(0, |answer| answer.candles.len());
+            if count > CANDLES_MAX {
+                let detail = format!(
+                    "`addresses` have more than {CANDLES_MAX} candles: ask for fewer tokens at once, for a longer `timeframe`, or for less time \
+                     between `from` and `to`."
+                );
+                return Err(Problem::new(Code::InvalidParameter, detail));
+            }
+            tokens.push(BatchPart::of(token_address, answer)?);
+        }
+        Ok(Batch { tokens })
+    }
+}
+
+impl Question for SecurityBatchQuestion {
+    type Answer = Batch<TokenSecurity>;
+    const NAME: &'static str = "security_batch";
+    const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
+    const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
+
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
+    }
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
+        batch(&self.addresses, progress, |token_address| {
+            let question = SecurityQuestion { contract_address: token_address, explain: self.explain };
+            Ok(TokenSecurity { token_address, inference: question.answer(snapshot, &progress.quiet())? })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::{
+        fields::tests::snapshot,
+        tests::{addresses, parsed},
+    };
+
+    fn ask<Q: Question>(query: &str) -> Result<serde_json::Value> {
+        let question: Q = parsed(&[], query)?;
+        let target = question.target();
+        let (_, written) = target.split_once('?').expect("a query");
+        assert_eq!(parsed::<Q>(&[], written)?.target(), target);
+        Ok(serde_json::to_value(question.answer(&snapshot(), &Progress::default())?).expect("JSON"))
+    }
+
+    #[test]
+    fn tokens_come_in_the_order_asked_with_duplicates_and_each_with_its_own_problem() {
+        let asked = addresses("2131");
+        let details = ask::<TokenBatchQuestion>(&format!("addresses={asked}")).unwrap();
+        let rows = details["tokens"].as_array().unwrap();
+        assert_eq!(rows.iter().map(|row| row["symbol"].as_str().unwrap_or("-")).collect::<Vec<_>>(), ["NONE", "UP", "-", "UP"]);
+        assert_eq!((&rows[2]["token_address"], &rows[2]["error"]["code"]), (&addresses("3").into(), &"token_not_found".into()));
+        let candles = ask::<CandleBatchQuestion>(&format!("addresses={asked}&from=2026-01-19")).unwrap();
+        let counts: Vec<_> = candles["tokens"].as_array().unwrap().iter().map(|row| row["candles"].as_array().map(Vec::len)).collect();
+        assert_eq!(counts, [None, Some(2), None, Some(2)]);
+        assert_eq!(candles["tokens"][0]["error"]["code"], "no_candles");
+        let security = ask::<SecurityBatchQuestion>(&format!("addresses={asked}")).unwrap();
+        assert!(security["tokens"].as_array().unwrap().iter().all(|row| row["error"]["status"] == 404), "{security}");
+    }
+
+    #[test]
+    fn a_batch_takes_up_to_a_hundred_valid_addresses() {
+        for (query, says) in [
+            (String::new(), "`addresses` is missing"),
+            ("addresses=".into(), "`addresses` is missing"),
+            ("addresses=,".into(), "`addresses` is missing"),
+            (format!("addresses={},0x12", addresses("1")), "`addresses` has `0x12` in place 2"),
+            (format!("addresses={}", addresses(&"1".repeat(101))), "`addresses` has 101 addresses: expected at most 100"),
+        ] {
+            let refused = ask::<CandleBatchQuestion>(&query).unwrap_err();
+            assert!(refused.code.status() == 400 && refused.detail.starts_with(says), "{query}: {refused}");
+        }
+        assert!(ask::<TokenBatchQuestion>(&format!("addresses={}", addresses(&"1".repeat(100)))).is_ok());
+    }
+}

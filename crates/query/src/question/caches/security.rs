@@ -1,0 +1,77 @@
+//! Caches of security inference for one generation: the corpus of contracts to compare with, built on first use, the traits of executed
+//! scam contracts, and security summaries. No inference here.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, OnceLock, PoisonError},
+};
+
+use crate::question::progress::Progress;
+use analysis::security::{SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
+use model::{address::Address, error::Result};
+use store::Dataset;
+
+/// Maximum number of scams with cached traits.
+const TRAITS_MAX: usize = 10_000;
+
+#[derive(Debug, Default)]
+pub struct SecurityCache {
+    corpus: OnceLock<Corpus>,
+    /// Held while the corpus is built, so that concurrent requests wait instead of building it twice.
+    building: Mutex<()>,
+    traits: Mutex<HashMap<Address, CodeTraits>>,
+    /// The security summaries by token, shown in token lists.
+    summaries: Mutex<HashMap<Address, SecuritySummary>>,
+}
+
+/// A token's security answer in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecuritySummary {
+    pub score: i64,
+    /// The first word of the recommendation.
+    pub recommendation: &'static str,
+}
+
+impl SecuritySummary {
+    pub(in crate::question) fn of(answer: &SecurityInference) -> Self {
+        Self { score: answer.security_score, recommendation: word_of(&answer.recommendation) }
+    }
+}
+
+impl SecurityCache {
+    /// The corpus of the generation, built on first use. A cancelled build is left to the next caller.
+    pub fn corpus(&self, dataset: &Dataset, progress: &Progress) -> Result<&Corpus> {
+        if let Some(corpus) = self.corpus.get() {
+            return Ok(corpus);
+        }
+        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(corpus) = self.corpus.get() {
+            return Ok(corpus);
+        }
+        let corpus = Corpus::new(dataset, &|done, total| progress.step(done, total))?;
+        Ok(self.corpus.get_or_init(|| corpus))
+    }
+
+    pub fn summary(&self, token: &Address) -> Option<SecuritySummary> {
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
+    }
+
+    /// Caches a token's summary; needs no eviction: there is at most one for each token.
+    pub fn insert(&self, token: Address, summary: SecuritySummary) {
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).insert(token, summary);
+    }
+
+    /// The traits of a known scam, executed at most once unless the caller cancels.
+    pub fn traits(&self, scam: &Address, progress: &Progress, execute: impl FnOnce() -> CodeTraits) -> CodeTraits {
+        let lock = || self.traits.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(scam) {
+            return known.clone();
+        }
+        let traits = execute();
+        let mut known = lock();
+        if !progress.cancelled() && known.len() < TRAITS_MAX {
+            known.insert(*scam, traits.clone());
+        }
+        traits
+    }
+}

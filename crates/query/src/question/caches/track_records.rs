@@ -1,0 +1,46 @@
+//! Cache of track records: the replayed pattern signals of each token, and the returns after holder-growth rankings.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use analysis::track_record::{
+    Signal,
+    returns::{ReturnRecord, SignalReturn},
+};
+use model::{address::Address, time::Time};
+
+/// Cached replays by token and timeframe, filled on demand, and the growth records.
+#[derive(Debug, Default)]
+pub struct TrackRecordCache {
+    tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
+    growth: OnceLock<Vec<ReturnRecord>>,
+}
+
+/// The replay of one token and timeframe.
+#[derive(Debug)]
+pub(in crate::question) struct ReplayedToken {
+    pub as_of: Option<Time>,
+    pub signals: Box<[Signal]>,
+    pub trends: Box<[SignalReturn]>,
+}
+
+impl TrackRecordCache {
+    pub(in crate::question) fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<ReplayedToken>> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
+    }
+
+    /// Needs no eviction: there is at most one entry for each token and timeframe.
+    pub(in crate::question) fn insert(&self, token: Address, timeframe: &'static str, replay: &Arc<ReplayedToken>) {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(replay));
+    }
+
+    pub(in crate::question) fn growth(&self) -> Option<&Vec<ReturnRecord>> {
+        self.growth.get()
+    }
+
+    pub(in crate::question) fn growth_or_init(&self, compute: impl FnOnce() -> Vec<ReturnRecord>) -> &Vec<ReturnRecord> {
+        self.growth.get_or_init(compute)
+    }
+}

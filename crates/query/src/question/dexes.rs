@@ -1,0 +1,186 @@
+//! The questions behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    known_token,
+    list::{Listed, Rows, SORT, conditions, filter_and_sort, only, sort},
+    order::Order,
+    paging::{Paging, page_of},
+    parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
+};
+use analysis::dex::{DexDetail, DexList, detail, list};
+use model::{
+    address::Address,
+    chain::Chain,
+    error::{Code, Problem, Result},
+    rows::DexRow,
+};
+
+request! {
+    DexListQuestion at "/{contractAddress}/dexes" {
+        contract_address: Address = CONTRACT,
+        explain: bool = EXPLAIN,
+    }
+}
+
+impl Question for DexListQuestion {
+    type Answer = DexList;
+    const NAME: &'static str = "dexes";
+    const SUMMARY: &'static str = "DEXes where a token trades.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexList> {
+        known_token(snapshot, &self.contract_address)?;
+        let missing = snapshot.dataset.absence_reason("pools").filter(|_| self.explain);
+        let mut listed = list(&snapshot.dataset, &self.contract_address);
+        if !self.explain {
+            listed.dexes.iter_mut().for_each(|dex| dex.liquidity = None);
+        }
+        Ok(DexList { missing, ..listed })
+    }
+}
+
+request! {
+    DexDetailQuestion at "/{contractAddress}/dexes/{dexId}" {
+        contract_address: Address = CONTRACT,
+        /// In lower case.
+        dex_id: String = parameter("dexId", ParameterKind::Identifier, "The DEX's slug, as the DEX list gives it; any letter case."),
+    }
+}
+
+impl Question for DexDetailQuestion {
+    type Answer = DexDetail;
+    const NAME: &'static str = "dex";
+    const SUMMARY: &'static str = "Detail of one DEX where a token trades.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<DexDetail> {
+        known_token(snapshot, &self.contract_address)?;
+        detail(&snapshot.dataset, &self.contract_address, &self.dex_id).ok_or_else(|| {
+            Problem::new(
+                Code::DexNotFound,
+                format!(
+                    "No DEX `{}` has a pool of token `{}`: GET /{}/dexes lists those that have, with their `dexId`.",
+                    clip(&self.dex_id),
+                    self.contract_address,
+                    self.contract_address
+                ),
+            )
+        })
+    }
+}
+
+request! {
+    /// A page of all DEXes of the dataset.
+    AllDexesQuestion at "/dexes" {
+        filter: Filter = conditions::<DexEntry>(),
+        sort: Vec<Order> = sort::<DexEntry>(None, SORT),
+        /// Members out of `DexEntry::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<DexEntry>(),
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "DEXes a page."),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AllDexes {
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    /// By slug, then chain, unless `sort` orders them.
+    pub dexes: Rows<DexEntry>,
+    /// Why the list is empty: the table that is missing or unusable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+/// A DEX on one chain.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct DexEntry {
+    pub dex_id: String,
+    pub name: Option<String>,
+    pub chain: Chain,
+    pub version: Option<String>,
+    pub router: Option<Address>,
+    pub factory: Option<Address>,
+    /// USD.
+    pub total_value_locked: Option<f64>,
+}
+
+impl Question for AllDexesQuestion {
+    type Answer = AllDexes;
+    const NAME: &'static str = "all_dexes";
+    const SUMMARY: &'static str = "Every DEX in the data, one entry for each chain.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &AllDexes) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
+        let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
+        filter_and_sort(&mut rows, &self.filter, &self.sort, DexEntry::field);
+        let total = rows.len() as u64;
+        let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
+        Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.absence_reason("dexes") })
+    }
+}
+
+impl Tabular for AllDexesQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.dexes, &members(DexEntry::MEMBERS, &self.only))
+    }
+}
+
+impl DexEntry {
+    fn of(row: &DexRow) -> Self {
+        Self {
+            dex_id: row.dex_id.clone(),
+            name: row.name.clone(),
+            chain: row.chain.clone(),
+            version: row.version.clone(),
+            router: row.router,
+            factory: row.factory,
+            total_value_locked: row.total_value_locked,
+        }
+    }
+
+    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+        let address = |address: Option<Address>| address.map(|address| FieldValue::text(address.to_string()));
+        match column {
+            "dex_id" => Some(FieldValue::text(&self.dex_id)),
+            "name" => self.name.as_deref().map(FieldValue::text),
+            "chain" => Some(FieldValue::text(self.chain.as_str())),
+            "version" => self.version.as_deref().map(FieldValue::text),
+            "router" => address(self.router),
+            "factory" => address(self.factory),
+            "total_value_locked" => self.total_value_locked.map(FieldValue::Number),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for DexEntry {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("dex_id", ColumnKind::Text, &["id", "dex"]),
+        FilterColumn::new("name", ColumnKind::Text, &[]),
+        FilterColumn::new("chain", ColumnKind::Chain, &[]),
+        FilterColumn::new("version", ColumnKind::Text, &[]),
+        FilterColumn::new("router", ColumnKind::Text, &[]),
+        FilterColumn::new("factory", ColumnKind::Text, &[]),
+        FilterColumn::new("total_value_locked", ColumnKind::Number, &["tvl"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &["dex_id", "name", "chain", "version", "router", "factory", "total_value_locked"];
+}

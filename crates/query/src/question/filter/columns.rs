@@ -1,0 +1,98 @@
+//! The columns that a filter can name, with their kinds. The rows they belong to are the caller's.
+
+use model::schema::{Kind, TableSchema};
+
+/// The kind of a column's values, which decides the values and operators it accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    Number,
+    Text,
+    /// Several names.
+    List,
+    /// One chain or several; matched as a whole name, by any alias of the chain.
+    Chain,
+    Flag,
+    /// A time or a day.
+    Time,
+    /// A duration, such as an age.
+    Duration,
+}
+
+/// A column that a filter can name.
+#[derive(Debug, Clone)]
+pub struct FilterColumn {
+    pub name: &'static str,
+    pub kind: ColumnKind,
+    /// Aliases, such as `cap` for `market_cap`.
+    pub aliases: &'static [&'static str],
+    /// Whether plain words search it.
+    pub searched: bool,
+}
+
+impl FilterColumn {
+    pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
+        Self { name, kind, aliases, searched: false }
+    }
+
+    /// The same column, searched by plain words.
+    #[must_use]
+    pub const fn searched(mut self) -> Self {
+        self.searched = true;
+        self
+    }
+
+    /// The shortest of its names, for narrow space.
+    pub fn short(&self) -> &str {
+        self.aliases.iter().copied().chain([self.name]).min_by_key(|name| name.len()).unwrap_or(self.name)
+    }
+
+    /// An example value, as it would be typed.
+    pub(super) fn example(&self) -> &'static str {
+        match self.kind {
+            ColumnKind::Number if LARGE.iter().any(|part| self.name.contains(part)) => "1m",
+            ColumnKind::Number => "50",
+            ColumnKind::Time => "2026-01-31",
+            ColumnKind::Duration => "30d",
+            ColumnKind::Flag => "yes",
+            ColumnKind::Chain => "eth",
+            ColumnKind::Text | ColumnKind::List => "word",
+        }
+    }
+
+    fn answers_to(&self, name: &str) -> bool {
+        let same = |known: &str| known.eq_ignore_ascii_case(name);
+        same(self.name) || self.aliases.iter().any(|alias| same(alias))
+    }
+}
+
+/// Name parts of columns with large figures.
+const LARGE: &[&str] = &["cap", "volume", "liquidity", "tvl", "value_locked", "supply", "usd"];
+
+/// Finds a column by name or alias, in any letter case.
+pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
+    columns.iter().find(|column| column.answers_to(name))
+}
+
+/// All column names, each followed by its aliases.
+pub fn names(columns: &[FilterColumn]) -> impl Iterator<Item = &str> {
+    columns.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied()))
+}
+
+/// The filter columns of a table; plain words search its text columns.
+pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
+    schema.columns.iter().map(|ours| of_kind(ours.name, ours.kind, ours.aliases)).collect()
+}
+
+/// A filter column for cells of this kind.
+pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
+    let searched = matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
+    let kind = match kind {
+        Kind::Text | Kind::Address | Kind::Hex => ColumnKind::Text,
+        Kind::Chain | Kind::Chains => ColumnKind::Chain,
+        Kind::Addresses => ColumnKind::List,
+        Kind::Integer | Kind::Float | Kind::Uint256 => ColumnKind::Number,
+        Kind::Time | Kind::Date => ColumnKind::Time,
+        Kind::Boolean => ColumnKind::Flag,
+    };
+    FilterColumn { name, kind, aliases, searched }
+}

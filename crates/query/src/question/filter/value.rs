@@ -1,0 +1,211 @@
+//! Parses the value of a condition by its column's kind. A value that could never match is refused here, with the expected form; this is
+//! the only such check, shared by all views.
+
+use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
+
+use super::{ColumnKind, FilterColumn, Operator};
+use model::{
+    chain::Chain,
+    time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time},
+};
+
+/// The right-hand side of a condition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ConditionValue {
+    Number(f64),
+    Text(String),
+    /// Matched as a whole name.
+    Name(String),
+    Flag(bool),
+    /// A year, month, day, hour, minute or second: its start, and the end (exclusive).
+    Period {
+        start: Time,
+        end: Time,
+    },
+    /// A duration in milliseconds and the unit it was given in: `3d` matches from three days up to, not including, four.
+    Duration {
+        length: i64,
+        unit: i64,
+    },
+}
+
+/// Error texts by column kind: the kind's name, examples (`{}` is column and operator), and examples for an operator that the kind does not
+/// support.
+const KINDS: &[(ColumnKind, &str, &str, &str)] = &[
+    (ColumnKind::Number, "a number", "`{}1000`, `{}2.5m` or `{}5%`", ""),
+    (ColumnKind::Time, "a time", "`{}2026-01`, `{}2026-01-31` or `{}2026-01-31T10:30`", ""),
+    (ColumnKind::Text, "a text", "", "`{}:abc` where it holds abc or `{}=abc` where it is abc"),
+    (ColumnKind::List, "a list of names", "", "`{}:abc` where abc is among them"),
+    (ColumnKind::Chain, "a chain", "", "`{}:base` where it is on base"),
+    (ColumnKind::Duration, "a length of time", "`{}90d`, `{}12h` or `{}2w`", ""),
+    (ColumnKind::Flag, "yes or no", "`{}yes` or `{}no`", "`{}:yes` or `{}:no`"),
+];
+
+/// Parses the value of `column operator text`. Errors: a user-readable message.
+pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, Operator), text: &str) -> Result<ConditionValue, String> {
+    let ordered = matches!(operator, Operator::Greater | Operator::Less | Operator::AtLeast | Operator::AtMost);
+    let (_, kind, as_in, unordered) = KINDS.iter().find(|row| row.0 == column.kind).copied().unwrap_or(KINDS[0]);
+    if ordered && !unordered.is_empty() {
+        return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)));
+    }
+    let wanted = match column.kind {
+        ColumnKind::Number => number(text).map(ConditionValue::Number),
+        ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
+        ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
+        ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
+        ColumnKind::Duration => duration(text),
+        // A part of a written time, such as `10:30`.
+        ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T"))),
+        ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
+    };
+    wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))
+}
+
+fn flag(text: &str) -> Option<bool> {
+    const WORDS: &[(&str, bool)] = &[("true", true), ("yes", true), ("1", true), ("false", false), ("no", false), ("0", false)];
+    WORDS.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, flag)| *flag)
+}
+
+/// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
+fn number(text: &str) -> Option<f64> {
+    let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
+    let text = text.strip_suffix('%').unwrap_or(&text);
+    let power = match text.chars().last()?.to_ascii_lowercase() {
+        'k' => 3,
+        'm' => 6,
+        'b' => 9,
+        't' => 12,
+        _ => 0,
+    };
+    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
+    // Digits only: Rust would also parse `inf`, and an exponent would clash with the suffix's. The suffix becomes the exponent of the text,
+    // not a multiplication, so that 4.1b is the float nearest to 4.1e9.
+    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+    format!("{digits}e{power}").parse::<f64>().ok().filter(|value| plain && value.is_finite())
+}
+
+/// Units of a duration. Months and years are calendar means: 365.25 days a year.
+const UNITS: &[(&[&str], i64)] = &[
+    (&["s", "sec"], SECOND_MS),
+    (&["min"], MINUTE_MS),
+    (&["h", "hour", "hours"], HOUR_MS),
+    (&["d", "day", "days"], DAY_MS),
+    (&["w", "week", "weeks"], 7 * DAY_MS),
+    (&["mo", "month", "months"], 365 * DAY_MS / 12 + DAY_MS / 48),
+    (&["y", "year", "years"], 365 * DAY_MS + DAY_MS / 4),
+];
+
+/// `90d`, `12h`, `1.5y`.
+fn duration(text: &str) -> Option<ConditionValue> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (count, name) = text.split_at(split);
+    let (_, unit) = UNITS.iter().find(|(names, _)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))?;
+    let plain = count.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    let count = count.parse::<f64>().ok().filter(|count| plain && *count <= 1e6)?;
+    Some(ConditionValue::Duration { length: (count * *unit as f64).round() as i64, unit: *unit })
+}
+
+fn is_part_of_time(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | ':' | 'T' | 'Z' | ' '))
+}
+
+/// `2026`, `2026-01`, `2026-01-31`, and with a `T` or a blank `10`, `10:30`, `10:30:15` after it, in UTC.
+fn period(text: &str) -> Option<(Time, Time)> {
+    let (day, clock) = text.split_once(['T', 't', ' ']).map_or((text, None), |(day, clock)| (day, Some(clock)));
+    let part = |text: Option<&str>, digits: usize| -> Option<u32> {
+        let text = text.filter(|text| text.len() == digits && text.bytes().all(|c| c.is_ascii_digit()))?;
+        text.parse().ok()
+    };
+    let mut days = day.split('-');
+    let year = part(days.next(), 4)? as i32;
+    let (month, of_month) = (days.next(), days.next());
+    if days.next().is_some() {
+        return None;
+    }
+    let date = |month, day| NaiveDate::from_ymd_opt(year, month, day);
+    let at = |date: NaiveDate, seconds: i64| date.and_time(NaiveTime::MIN) + TimeDelta::seconds(seconds);
+    let (start, end) = match (month, of_month, clock) {
+        (None, _, None) => (at(date(1, 1)?, 0), at(NaiveDate::from_ymd_opt(year + 1, 1, 1)?, 0)),
+        (month, None, None) => {
+            let first = date(part(month, 2)?, 1)?;
+            (at(first, 0), at(first.checked_add_months(chrono::Months::new(1))?.with_day(1)?, 0))
+        }
+        (month, day, None) => {
+            let day = date(part(month, 2)?, part(day, 2)?)?;
+            (at(day, 0), at(day.succ_opt()?, 0))
+        }
+        (month, day, Some(clock)) => {
+            let day = date(part(month, 2)?, part(day, 2)?)?;
+            let mut fields = clock.strip_suffix(['Z', 'z']).unwrap_or(clock).split(':');
+            let hour = part(fields.next(), 2).filter(|hour| *hour < 24)?;
+            let sixty = |field: &str| part(Some(field), 2).filter(|number| *number < 60);
+            let (minute, second) = (fields.next().map(sixty), fields.next().map(sixty));
+            if fields.next().is_some() || minute == Some(None) || second == Some(None) {
+                return None;
+            }
+            let length = if second.is_some() {
+                1
+            } else if minute.is_some() {
+                60
+            } else {
+                3_600
+            };
+            let start = i64::from(hour * 3_600 + minute.flatten().unwrap_or(0) * 60 + second.flatten().unwrap_or(0));
+            (at(day, start), at(day, start + length))
+        }
+    };
+    let time = |time: NaiveDateTime| Time(time.and_utc().timestamp_millis());
+    Some((time(start), time(end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_suffixes() {
+        let cases = [
+            ("1m", Some(1e6)),
+            ("2.5K", Some(2_500.0)),
+            ("4b", Some(4e9)),
+            ("1t", Some(1e12)),
+            ("5%", Some(5.0)),
+            ("1,000", Some(1_000.0)),
+            ("-3", Some(-3.0)),
+            ("$2", Some(2.0)),
+            ("inf", None),
+            ("k", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(number(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_given_in_part_means_the_whole_span_it_names() {
+        let cases = [
+            ("2026", Some(("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"))),
+            ("2026-12", Some(("2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"))),
+            ("2024-02-29", Some(("2024-02-29T00:00:00Z", "2024-03-01T00:00:00Z"))),
+            ("2026-01-31 10", Some(("2026-01-31T10:00:00Z", "2026-01-31T11:00:00Z"))),
+            ("2026-01-31T23:59", Some(("2026-01-31T23:59:00Z", "2026-02-01T00:00:00Z"))),
+            ("2026-01-31T10:30:15Z", Some(("2026-01-31T10:30:15Z", "2026-01-31T10:30:16Z"))),
+            ("2026-02-29", None),
+            ("2026-1", None),
+            ("2026-01-31-01", None),
+            ("2026 10:30", None),
+            ("2026-01 10:30", None),
+            ("2026-01-31T24:00", None),
+            ("2026-01-31T10:60", None),
+            ("2026-01-31T", None),
+            ("20260131", None),
+            ("5", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            let found = period(text).map(|(start, end)| (start.to_string(), end.to_string()));
+            assert_eq!(found, expected.map(|(start, end)| (start.to_owned(), end.to_owned())), "{text}");
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! The questions behind GET /tokens/{token_address}/holders and /holder-counts.
+
+use std::{cmp::Ordering, ops::Range, sync::Arc};
+
+use polars::prelude::DataFrame;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    known_token,
+    list::{Listed, Rows, SORT, SortKey, conditions, filter_and_sort, only, sort, sort_rows},
+    order::Order,
+    paging::{Paging, page_of, page_range},
+    parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular, frame, members},
+};
+use crate::question::balance_keys;
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+    rows::{HolderCountRow, HolderRow},
+    time::Day,
+};
+use store::{
+    Dataset, RowsOf,
+    export::RowBatches,
+    in_place::{FetchKey, InPlaceCache},
+};
+
+const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
+
+request! {
+    /// A page of a token's holders, largest balance first.
+    HoldersQuestion at "/tokens/{token_address}/holders" {
+        token_address: Address = TOKEN,
+        filter: Filter = conditions::<Holder>(),
+        /// `None`: largest balance first.
+        sort: Vec<Order> = sort::<Holder>(None, SORT),
+        /// Members out of `Holder::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<Holder>(),
+        page: u64 = PAGE,
+        limit: u64 = LIMIT,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Holders {
+    pub token_address: Address,
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    /// Largest balance first, unless `sort` orders them.
+    pub holders: Rows<Holder>,
+    /// Why the list is empty: the table that is missing or unusable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Holder {
+    pub holder_address: Address,
+    /// In whole tokens.
+    pub balance: Option<f64>,
+    /// Known labels of the address: burn, exchange, …
+    pub labels: Vec<String>,
+}
+
+impl Question for HoldersQuestion {
+    type Answer = Holders;
+    const NAME: &'static str = "holders";
+    const SUMMARY: &'static str = "A token's holders, largest balance first.";
+    const NEEDS: &'static [&'static str] = &["holders"];
+
+    fn paging(&self, answer: &Holders) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        self.table_fetch_keys(snapshot, false)
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
+        known_token(snapshot, &self.token_address)?;
+        let dataset = &snapshot.dataset;
+        let (total, page) = match self.matching_rows(dataset, progress)? {
+            None => (dataset.holders_listed(&self.token_address) as usize, self.plain_page(dataset)?),
+            Some(matching) => (matching.len(), page_of(matching.into_iter(), self.page, self.limit).collect()),
+        };
+        let holders = page.iter().map(|row| Holder::of(row, dataset));
+        Ok(Holders {
+            token_address: self.token_address,
+            page: self.page,
+            limit: self.limit,
+            total: total as u64,
+            holders: Rows::new(holders.collect(), &self.only),
+            missing: dataset.absence_reason("holders"),
+        })
+    }
+}
+
+impl HoldersQuestion {
+    /// The filtered and sorted rows; `None` for all rows in the table's order.
+    fn matching_rows(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
+        if self.is_plain() {
+            return Ok(None);
+        }
+        let all = self.remote_rows(dataset)?;
+        let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::over(all));
+        let mut matching = Vec::new();
+        for (i, row) in rows.iter().enumerate() {
+            if i % 16_384 == 0 {
+                progress.step(i as u64, rows.len() as u64)?;
+            }
+            if self.filter.matches(|column| field(&row, dataset, column)) {
+                matching.push(row.into_owned());
+            }
+        }
+        sort_rows(&mut matching, &self.sort, |row, column| field(row, dataset, column).and_then(SortKey::of), |_, _| Ordering::Equal);
+        Ok(Some(matching))
+    }
+
+    /// Whether all rows are wanted, in the table's order.
+    fn is_plain(&self) -> bool {
+        self.filter.is_empty() && self.sort.is_empty()
+    }
+
+    /// The page of an unfiltered, unsorted request.
+    fn plain_page(&self, dataset: &Dataset) -> Result<Vec<HolderRow>> {
+        let Some(in_place) = dataset.in_place("holders") else {
+            return Ok(dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)));
+        };
+        match self.remote_page(in_place) {
+            None => Ok(Vec::new()),
+            Some(page) => in_place.get(&page).map(|page| page.holders()).ok_or_else(|| not_fetched(in_place, &self.token_address)),
+        }
+    }
+
+    /// The fetch request for a page of a remote table; `None` past the end.
+    fn remote_page(&self, in_place: &InPlaceCache) -> Option<FetchKey> {
+        let from = page_range(self.page, self.limit).start as u64;
+        (from < in_place.count(&self.token_address)).then(|| in_place.page("holders", self.token_address, from, self.limit))
+    }
+
+    /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or not fetched yet.
+    fn remote_rows(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
+        let Some(in_place) = dataset.in_place("holders") else { return Ok(None) };
+        let listed = in_place.listed(&self.token_address).unwrap_or_default().rows;
+        if listed == 0 {
+            return Ok(Some(Vec::new()));
+        }
+        if listed > FETCHED_MAX {
+            let detail = format!(
+                "The {listed} holders of `{}` stay at `{}`: pages in their own order come from there; to filter and to sort them, and to have all \
+                 at once, there may be {FETCHED_MAX}, or say read = \"bring\" in dataset.toml.",
+                self.token_address, in_place.source
+            );
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
+        let rows = in_place.get(&FetchKey::Rows { table: "holders", token: self.token_address });
+        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_fetched(in_place, &self.token_address))
+    }
+
+    /// The first page, unfiltered.
+    pub fn first(token_address: Address) -> Self {
+        Self { token_address, filter: Filter::default(), sort: Vec::new(), only: Vec::new(), page: 1, limit: 50 }
+    }
+}
+
+impl Holder {
+    fn of(row: &HolderRow, dataset: &Dataset) -> Self {
+        let labels = labels(dataset, &row.holder_address).map(str::to_owned).collect();
+        Self { holder_address: row.holder_address, balance: row.balance, labels }
+    }
+}
+
+impl Tabular for HoldersQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let dataset = &snapshot.dataset;
+        let mut matching = self.matching_rows(dataset, progress)?;
+        let stays = dataset.in_place("holders").is_some();
+        if matching.is_none() && stays {
+            matching = if whole { self.remote_rows(dataset)? } else { Some(self.plain_page(dataset)?) };
+        }
+        let is_page = stays && self.is_plain() && !whole;
+        let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
+        let page = if whole || is_page { 0..count } else { page_range(self.page, self.limit) };
+        let rows = page.start.min(count)..page.end.min(count);
+        let members = members(Holder::MEMBERS, &self.only);
+        let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
+        Ok(Tabled::frames(Box::new(holders), &members))
+    }
+
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
+        let Some(in_place) = snapshot.dataset.in_place("holders") else { return Vec::new() };
+        if self.is_plain() && !whole {
+            return self.remote_page(in_place).into_iter().collect();
+        }
+        let few = in_place.listed(&self.token_address).is_some_and(|listed| listed.rows <= FETCHED_MAX);
+        few.then_some(FetchKey::Rows { table: "holders", token: self.token_address }).into_iter().collect()
+    }
+}
+
+/// Maximum number of holders of a remote token that are fetched at once, a few seconds of work; larger lists are only read page by page.
+const FETCHED_MAX: u64 = 100_000;
+
+/// The fetch requests for the remote balances that analyses of the token need.
+pub fn balance_fetch_keys(snapshot: &Snapshot, token: &Address) -> Vec<FetchKey> {
+    snapshot.dataset.token(token).map_or_else(Vec::new, |token| balance_keys::wanted(&snapshot.dataset, token))
+}
+
+/// Whether the token's own balances are remote and not fetched yet.
+pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
+    snapshot.dataset.in_place("holders").is_some_and(|in_place| in_place.lacks(&FetchKey::balances(*token, *token)))
+}
+
+/// Errors: balances that the token needs are remote and not fetched yet.
+pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
+    let Some(in_place) = snapshot.dataset.in_place("holders") else { return Ok(()) };
+    if balance_fetch_keys(snapshot, token).iter().any(|key| in_place.lacks(key)) { Err(not_fetched(in_place, token)) } else { Ok(()) }
+}
+
+fn not_fetched(in_place: &InPlaceCache, token: &Address) -> Problem {
+    let detail = format!(
+        "The holders of `{token}` stay at `{}` and are not here: ask for the token itself, at /tokens/{token}, or say read = \"bring\" in \
+         dataset.toml.",
+        in_place.source
+    );
+    Problem::new(Code::SourceUnavailable, detail)
+}
+
+/// A token's holders as data frames, made while they are written.
+struct HolderFrames {
+    snapshot: Arc<Snapshot>,
+    token: Address,
+    /// The filtered and sorted rows; `None` for all rows in the table's order.
+    matching: Option<Vec<HolderRow>>,
+    /// The range of them to write.
+    rows: Range<usize>,
+    members: Vec<&'static str>,
+}
+
+impl RowBatches for HolderFrames {
+    fn count(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn frame(&self, rows: Range<usize>) -> std::result::Result<DataFrame, String> {
+        let rows = self.rows.start + rows.start..self.rows.start + rows.end;
+        let dataset = &self.snapshot.dataset;
+        let read;
+        let rows = if let Some(matching) = &self.matching {
+            &matching[rows]
+        } else {
+            read = dataset.holders_of(&self.token).part(rows);
+            &read
+        };
+        let holders: Vec<Holder> = rows.iter().map(|row| Holder::of(row, dataset)).collect();
+        if dataset.is_damaged() {
+            return Err("the table in the cache is damaged: it is read anew".to_owned());
+        }
+        frame(&holders, &self.members).map_err(|problem| problem.detail)
+    }
+}
+
+fn labels<'a>(dataset: &'a Dataset, holder: &Address) -> impl Iterator<Item = &'a str> {
+    dataset.labels_of(holder).iter().map(|label| label.label.as_str())
+}
+
+/// As `Holder::field`, from a row whose labels have not been collected.
+fn field<'a>(row: &HolderRow, dataset: &'a Dataset, column: &str) -> Option<FieldValue<'a>> {
+    match column {
+        "holder_address" => Some(FieldValue::text(row.holder_address.to_string())),
+        "balance" => row.balance.map(FieldValue::Number),
+        "labels" => FieldValue::list(labels(dataset, &row.holder_address)),
+        _ => None,
+    }
+}
+
+impl Listed for Holder {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("holder_address", ColumnKind::Text, &["address", "holder"]),
+        FilterColumn::new("balance", ColumnKind::Number, &[]),
+        FilterColumn::new("labels", ColumnKind::List, &["label"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &["holder_address", "balance", "labels"];
+}
+
+request! {
+    /// A page of a token's holder counts, newest first.
+    HolderCountsQuestion at "/tokens/{token_address}/holder-counts" {
+        token_address: Address = TOKEN,
+        filter: Filter = conditions::<HolderCount>(),
+        /// `None`: newest first.
+        sort: Vec<Order> = sort::<HolderCount>(None, SORT),
+        /// Members out of `HolderCount::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<HolderCount>(),
+        page: u64 = PAGE,
+        limit: u64 = LIMIT,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HolderCounts {
+    pub token_address: Address,
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    /// Newest first, unless `sort` orders them.
+    pub holder_counts: Rows<HolderCount>,
+    /// Why the list is empty: the table that is missing or unusable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HolderCount {
+    pub date: Day,
+    /// Number of holders.
+    pub holders: Option<i64>,
+    /// Whole tokens held by whales.
+    pub whale_balance: Option<f64>,
+}
+
+impl Question for HolderCountsQuestion {
+    type Answer = HolderCounts;
+    const NAME: &'static str = "holder_counts";
+    const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &HolderCounts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
+        known_token(snapshot, &self.token_address)?;
+        let mut rows: Vec<HolderCount> = snapshot.dataset.holder_counts_of(&self.token_address).iter().rev().map(HolderCount::of).collect();
+        filter_and_sort(&mut rows, &self.filter, &self.sort, HolderCount::field);
+        Ok(HolderCounts {
+            token_address: self.token_address,
+            page: self.page,
+            limit: self.limit,
+            total: rows.len() as u64,
+            holder_counts: Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only),
+            missing: snapshot.dataset.absence_reason("holder_counts"),
+        })
+    }
+}
+
+impl Tabular for HolderCountsQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.holder_counts, &members(HolderCount::MEMBERS, &self.only))
+    }
+}
+
+impl HolderCount {
+    fn of(row: &HolderCountRow) -> Self {
+        Self { date: row.date, holders: row.holders, whale_balance: row.whale_balance }
+    }
+
+    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+        match column {
+            "date" => Some(FieldValue::Day(self.date)),
+            "holders" => self.holders.map(|count| FieldValue::Number(count as f64)),
+            "whale_balance" => self.whale_balance.map(FieldValue::Number),
+            _ => None,
+        }
+    }
+}
+
+impl Listed for HolderCount {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("date", ColumnKind::Time, &[]),
+        FilterColumn::new("holders", ColumnKind::Number, &[]),
+        FilterColumn::new("whale_balance", ColumnKind::Number, &["whales"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &["date", "holders", "whale_balance"];
+}

@@ -1,0 +1,75 @@
+//! Strict JSON body parsing: syntax first (400), then each value, with its JSON pointer in the error (422). Knows no question.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::parameter::clip;
+use model::error::{Code, Problem, Result};
+
+/// The members of a JSON object as source text, in order, so that duplicate keys and number literals can be checked as sent.
+type Members<'a> = Vec<(String, &'a RawValue)>;
+
+/// Parses the body as JSON, without checking values.
+pub fn well_formed(body: &[u8]) -> Result<&RawValue> {
+    serde_json::from_slice(body).map_err(|error| Problem::new(Code::InvalidJson, format!("The body is not valid JSON: {error}.")))
+}
+
+pub fn text(value: &RawValue) -> Option<String> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// The elements of an array, as source text.
+pub fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// The members of the object at the pointer `at`. Errors: not an object, or a duplicate member.
+pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
+    let object: Object<'a> =
+        serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("`{}`: expected an object", clip(value.get()))))?;
+    let mut seen = HashSet::new();
+    for (name, _) in &object.0 {
+        if !seen.insert(name.as_str()) {
+            return Err(invalid(&pointer(at, name), "given twice: give it once"));
+        }
+    }
+    Ok(object.0)
+}
+
+/// The error of the value at `pointer`.
+pub fn invalid(pointer: &str, detail: &str) -> Problem {
+    let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
+    Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
+}
+
+/// Appends a member to a JSON pointer, escaping `~` and `/` (RFC 6901).
+pub fn pointer(parent: &str, name: &str) -> String {
+    format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Collects every member, duplicates included, which a map would merge.
+struct Object<'a>(Members<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(entry) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push(entry);
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Visitor).map(Object)
+    }
+}

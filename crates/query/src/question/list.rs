@@ -1,0 +1,233 @@
+//! The list parameters shared by our own lists: `where` filters rows, `sort` orders them by up to four columns, `only` selects members. The
+//! columns and members belong to each row type; no data is read here.
+
+use std::{borrow::Cow, cmp::Ordering, ops::Deref};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap, SerializeSeq},
+};
+use serde_json::Value;
+
+use super::{
+    filter::{FieldValue, Filter, FilterColumn},
+    order::Order,
+    parameter::{Parameter, ParameterKind, parameter},
+};
+
+/// The row type of a list.
+pub trait Listed: Serialize + JsonSchema {
+    /// The columns for conditions and sorting.
+    const COLUMNS: &'static [FilterColumn];
+    /// The JSON members, in order.
+    const MEMBERS: &'static [&'static str];
+}
+
+/// The `where` parameter of a list of such rows.
+pub const fn conditions<T: Listed>() -> Parameter {
+    let meaning = "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none.";
+    parameter("where", ParameterKind::Where(T::COLUMNS), meaning)
+}
+
+/// The `sort` parameter of a list of such rows.
+pub const fn sort<T: Listed>(default: Option<&'static str>, meaning: &'static str) -> Parameter {
+    parameter("sort", ParameterKind::Sort { columns: T::COLUMNS, default }, meaning)
+}
+
+pub const SORT: &str = "Up to 4 columns, separated by commas; `-` first for descending. Rows without a value come last.";
+
+/// The `only` parameter of a list of such rows.
+pub const fn only<T: Listed>() -> Parameter {
+    parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
+}
+
+/// Filters rows in place and sorts them; `field` returns a row's value in a column.
+pub fn filter_and_sort<R>(
+    rows: &mut Vec<R>,
+    filter: &Filter,
+    orders: &[Order],
+    field: impl for<'r> Fn(&'r R, &str) -> Option<FieldValue<'r>>,
+) {
+    rows.retain(|row| filter.matches(|column| field(row, column)));
+    sort_rows(rows, orders, |row, column| field(row, column).and_then(SortKey::of), |_, _| Ordering::Equal);
+}
+
+/// A sort key; texts in lower case, lists by their first member.
+#[derive(Debug, Clone, PartialEq, PartialOrd)]
+pub enum SortKey {
+    Number(f64),
+    Text(String),
+}
+
+impl SortKey {
+    /// The sort key of a value; `None` for an empty list.
+    pub fn of(value: FieldValue<'_>) -> Option<Self> {
+        let text = |text: &Cow<'_, str>| Self::Text(text.to_lowercase());
+        Some(match value {
+            FieldValue::Number(number) => Self::Number(number),
+            FieldValue::Text(value) => text(&value),
+            FieldValue::List(members) => text(members.first()?),
+            FieldValue::Flag(flag) => Self::Number(f64::from(u8::from(flag))),
+            FieldValue::Time(time) => Self::Number(time.0 as f64),
+            FieldValue::Day(day) => Self::Number(f64::from(day.0)),
+            FieldValue::Duration(length) => Self::Number(length as f64),
+        })
+    }
+}
+
+/// Sorts rows by each of `orders`, then by `ties`; stable. `key` returns a row's sort key in a column.
+pub fn sort_rows<R>(rows: &mut Vec<R>, orders: &[Order], key: impl Fn(&R, &str) -> Option<SortKey>, ties: impl Fn(&R, &R) -> Ordering) {
+    let keys = |row: &R| orders.iter().map(|order| key(row, order.column)).collect::<Vec<_>>();
+    let mut keyed: Vec<(Vec<Option<SortKey>>, R)> = rows.drain(..).map(|row| (keys(&row), row)).collect();
+    keyed.sort_by(|(keys_a, a), (keys_b, b)| {
+        let mut columns = orders.iter().zip(keys_a.iter().zip(keys_b));
+        let by_columns = columns.find_map(|(order, (a, b))| Some(order.compare(a.as_ref(), b.as_ref())).filter(|found| found.is_ne()));
+        by_columns.unwrap_or_else(|| ties(a, b))
+    });
+    rows.extend(keyed.into_iter().map(|(_, row)| row));
+}
+
+/// The rows of an answer, with all members or those selected by `only`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows<T> {
+    rows: Vec<T>,
+    /// Selected members; empty: all.
+    only: Vec<&'static str>,
+}
+
+impl<T> Rows<T> {
+    pub fn new(rows: Vec<T>, only: &[&'static str]) -> Self {
+        Self { rows, only: only.to_vec() }
+    }
+}
+
+impl<T> Deref for Rows<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.rows
+    }
+}
+
+impl<T: Serialize> Serialize for Rows<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.only.is_empty() {
+            return self.rows.serialize(serializer);
+        }
+        let mut sequence = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in &self.rows {
+            let members = serde_json::to_value(row).map_err(S::Error::custom)?;
+            sequence.serialize_element(&SelectedMembers { members, only: &self.only })?;
+        }
+        sequence.end()
+    }
+}
+
+/// A row serialized with the selected members only.
+struct SelectedMembers<'a> {
+    members: Value,
+    only: &'a [&'static str],
+}
+
+impl Serialize for SelectedMembers<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let selected = self.only.iter().filter_map(|name| Some((name, self.members.get(name)?)));
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in selected {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<T: Listed> JsonSchema for Rows<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("ListOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Vec<Row<T>>>()
+    }
+}
+
+/// The schema of a row in the API document: no member is required, as `only` may leave any out.
+struct Row<T>(std::marker::PhantomData<T>);
+
+impl<T: Listed> JsonSchema for Row<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Listed{}", T::schema_name().trim_end_matches("Summary")).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        schema.remove("required");
+        let meaning = schema.get("description").and_then(Value::as_str).unwrap_or("A row.");
+        let meaning = format!("{} It has all its members, or those that `only` names.", meaning.trim());
+        schema.insert("description".into(), meaning.into());
+        schema
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::question::{
+        dexes::DexEntry,
+        holders::{Holder, HolderCount},
+        posts::PostRow,
+    };
+    use analysis::market::TokenSummary;
+    use model::time::Day;
+
+    #[test]
+    fn what_has_no_value_comes_last_either_way() {
+        for order in [Order::rising("price"), Order::falling("price")] {
+            assert_eq!(order.compare(None, Some(1.0)), Ordering::Greater, "{order}");
+            assert_eq!(order.compare(Some(1.0), None), Ordering::Less, "{order}");
+        }
+        let mut rows = vec![("b", Some(1.0)), ("a", None), ("c", Some(1.0)), ("d", Some(2.0))];
+        let key = |row: &(&str, Option<f64>), column: &str| match column {
+            "name" => Some(SortKey::Text(row.0.to_owned())),
+            _ => row.1.map(SortKey::Number),
+        };
+        sort_rows(&mut rows, &[Order::falling("value"), Order::falling("name")], key, |_, _| Ordering::Equal);
+        assert_eq!(rows.iter().map(|row| row.0).collect::<String>(), "dcba");
+        assert_eq!((Order::rising("price").to_string(), Order::falling("price").to_string()), ("price".to_owned(), "-price".to_owned()));
+    }
+
+    /// Checks that each member resolves by name and that no column name repeats.
+    pub fn check<T: Listed>() {
+        let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+        let properties: Vec<&str> =
+            schema.get("properties").and_then(Value::as_object).expect("an object").keys().map(String::as_str).collect();
+        assert_eq!(T::MEMBERS, properties, "{}", T::schema_name());
+        let names: Vec<&str> =
+            T::COLUMNS.iter().flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
+        let mut once = names.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), names.len(), "{}", T::schema_name());
+    }
+
+    #[test]
+    fn each_list_names_the_members_of_its_rows() {
+        check::<TokenSummary>();
+        check::<PostRow>();
+        check::<Holder>();
+        check::<HolderCount>();
+        check::<DexEntry>();
+    }
+
+    #[test]
+    fn only_the_named_members_are_written() {
+        let row = HolderCount { date: Day(20_000), holders: Some(3), whale_balance: None };
+        let text = |only: &[&'static str]| serde_json::to_string(&Rows::new(vec![row.clone()], only)).unwrap();
+        assert_eq!(text(&[]), r#"[{"date":"2024-10-04","holders":3,"whale_balance":null}]"#);
+        assert_eq!(text(&["holders", "whale_balance"]), r#"[{"holders":3,"whale_balance":null}]"#);
+    }
+}

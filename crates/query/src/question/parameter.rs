@@ -1,0 +1,397 @@
+//! Request parameters: their kinds, ranges and defaults, and their parsing. Each question defines its own table of parameters; no route is
+//! known here.
+
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::{
+    filter::{self, Filter, FilterColumn},
+    order::{Order, SORTS_MAX, signed},
+};
+use analysis::indicators::{INDICATORS_MAX, Indicator};
+use model::{
+    address::Address,
+    chain::Chain,
+    error::{Code, Problem, Result},
+    spelling::nearest,
+    time::{SECOND_MS, Time},
+};
+
+/// A parameter of a question: its documentation and its validation.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub kind: ParameterKind,
+    /// User-visible description.
+    pub meaning: &'static str,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum ParameterKind {
+    /// A token contract in the path.
+    Address,
+    /// A free identifier in the path.
+    Identifier,
+    /// A whole number in the query.
+    Integer { min: u64, max: u64, default: u64 },
+    /// One of some words in the query.
+    Word { words: &'static [&'static str], default: Option<&'static str> },
+    /// Any of some words in the query, separated by commas; none when omitted.
+    Words(&'static [&'static str]),
+    /// Token contracts in the query, separated by commas. With a `min` of 0 it may be omitted, and the endpoint then answers its other
+    /// question.
+    Addresses { min: usize, max: usize },
+    /// Conditions on these columns, in the filter language.
+    Where(&'static [FilterColumn]),
+    /// Sort columns, separated by commas, `-` before a descending one.
+    Sort { columns: &'static [FilterColumn], default: Option<&'static str> },
+    /// Indicators by name in the query, separated by commas.
+    Indicators { default: &'static str },
+    /// `true` or `false` in the query; false when omitted.
+    Flag,
+    /// Free text in the query.
+    Text,
+    /// Text in the query of up to so many characters, parsed by the question itself.
+    Line(usize),
+    /// A column of the table in the path, given in the query; required.
+    Column,
+    /// A chain's name in the query.
+    Chain,
+    /// An RFC 3339 time, a date or epoch seconds in the query.
+    Time,
+}
+
+impl ParameterKind {
+    pub fn in_path(self) -> bool {
+        matches!(self, Self::Address | Self::Identifier)
+    }
+
+    /// Whether a request without it is refused.
+    pub fn is_required(self) -> bool {
+        self.in_path() || matches!(self, Self::Column | Self::Addresses { min: 1.., .. })
+    }
+
+    /// Longest text of the parameter, in characters.
+    pub fn chars_max(self) -> usize {
+        match self {
+            Self::Line(chars) => chars,
+            Self::Where(_) | Self::Sort { .. } => filter::TEXT_CHARS_MAX,
+            _ => 200,
+        }
+    }
+}
+
+pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'static str) -> Parameter {
+    Parameter { name, kind, meaning }
+}
+
+/// The address pattern of the API documents.
+pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
+const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
+/// The token of the documented examples.
+pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+/// The token in documented paths: in snake case, and in camel case.
+pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
+pub const CONTRACT: Parameter =
+    parameter("contractAddress", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
+
+pub const PAGE: Parameter =
+    parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
+
+/// `explain`, a parameter of every analysis.
+pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
+
+/// Accepted by every endpoint: unknown parameters are refused instead of ignored.
+pub const STRICT: &str = "strict";
+
+/// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
+const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+
+/// The arguments of one request, read by the question's parameter table.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    parameters: &'static [Parameter],
+    path: Vec<(&'a str, Cow<'a, str>)>,
+    query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+}
+
+impl<'a> Arguments<'a> {
+    /// `path`: the percent-encoded values of the route's placeholders; `query`: the part behind `?`.
+    pub fn new(parameters: &'static [Parameter], path: &[(&'a str, &'a str)], query: &'a str) -> Result<Self> {
+        let mut arguments = Self { parameters, path: Vec::with_capacity(path.len()), query: Vec::new() };
+        for (name, value) in path {
+            // An address that cannot be decoded is reported as an invalid address.
+            let value = decode(value).unwrap_or(Cow::Borrowed(*value));
+            arguments.path.push((name, value));
+        }
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            arguments.query.push((decode_query(name)?, decode_query(value)?));
+        }
+        if arguments.flag(STRICT)? {
+            arguments.refuse_unknown()?;
+        }
+        Ok(arguments)
+    }
+
+    /// Errors: with `strict=true`, a parameter that is not in the table.
+    fn refuse_unknown(&self) -> Result<()> {
+        let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
+        let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && known().all(|known| known != name)) else {
+            return Ok(());
+        };
+        let names: Vec<&str> = known().collect();
+        let expected = if names.is_empty() { "there are none here".to_owned() } else { format!("expected some of {}", names.join(", ")) };
+        Err(invalid(format!("`{}` is no parameter: {expected}.", clip(name))))
+    }
+
+    pub fn address(&self, name: &str) -> Result<Address> {
+        let text = self.path_value(name);
+        let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
+        Address::asked(text).ok_or_else(refused)
+    }
+
+    pub fn identifier(&self, name: &str) -> &str {
+        self.path_value(name)
+    }
+
+    pub fn integer(&self, name: &str) -> Result<u64> {
+        let ParameterKind::Integer { min, max, default } = self.kind(name) else { return Ok(0) };
+        let Some(text) = self.single_value(name)? else { return Ok(default) };
+        let digits = !text.is_empty() && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit());
+        let number = text.parse().ok().filter(|n| digits && (min..=max).contains(n));
+        number.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected a whole number from {min} to {max}.", clip(text))))
+    }
+
+    /// `None` when omitted without a default.
+    pub fn word(&self, name: &str) -> Result<Option<&'static str>> {
+        let ParameterKind::Word { words, default } = self.kind(name) else { return Ok(None) };
+        let Some(text) = self.single_value(name)? else { return Ok(default) };
+        let word = words.iter().find(|word| **word == text).map(|word| Some(*word));
+        word.ok_or_else(|| invalid(format!("`{name}` is `{}`: expected one of {}.", clip(text), words.join(", "))))
+    }
+
+    /// In table order, without duplicates, so that equal requests are equal questions.
+    pub fn words(&self, name: &str) -> Result<Vec<&'static str>> {
+        let ParameterKind::Words(words) = self.kind(name) else { return Ok(Vec::new()) };
+        let wanted = self.parts(name)?;
+        if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
+            let near = nearest(word, words.iter().copied()).unwrap_or_default();
+            let (word, all) = (clip(word), words.join(", "));
+            return Err(invalid(format!("`{name}` names `{word}`: did you mean `{near}`? Expected some of {all}, separated by commas.")));
+        }
+        Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
+    }
+
+    /// In the order given, duplicates included. Refuses an empty list; a `min` above 1 is for the question to check.
+    pub fn addresses(&self, name: &str) -> Result<Vec<Address>> {
+        let ParameterKind::Addresses { max, .. } = self.kind(name) else { return Ok(Vec::new()) };
+        let parts = self.parts(name)?;
+        if parts.is_empty() {
+            return Err(invalid(format!("`{name}` is missing: give up to {max} token addresses, separated by commas.")));
+        }
+        if parts.len() > max {
+            return Err(invalid(format!("`{name}` has {} addresses: expected at most {max}.", parts.len())));
+        }
+        let read = |(i, part): (usize, &str)| {
+            Address::asked(part).ok_or_else(|| {
+                let place = i + 1;
+                let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.", clip(part));
+                Problem::new(Code::InvalidAddress, detail)
+            })
+        };
+        parts.into_iter().enumerate().map(read).collect()
+    }
+
+    /// Conditions joined by AND; empty when omitted.
+    pub fn conditions(&self, name: &str) -> Result<Filter> {
+        let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
+        conditions(name, self.single_value(name)?.unwrap_or_default(), columns)
+    }
+
+    /// The sort columns without duplicates, the most significant first.
+    pub fn orders(&self, name: &str) -> Result<Vec<Order>> {
+        let ParameterKind::Sort { columns, default } = self.kind(name) else { return Ok(Vec::new()) };
+        let text = self.single_value(name)?.unwrap_or_default();
+        orders(name, if parts_of(text).next().is_none() { default.unwrap_or_default() } else { text }, columns)
+    }
+
+    fn parts(&self, name: &str) -> Result<Vec<&str>> {
+        let text = self.single_value(name)?.unwrap_or_default();
+        Ok(parts_of(text).collect())
+    }
+
+    /// The indicators, without duplicates.
+    pub fn indicators(&self, name: &str) -> Result<Vec<Indicator>> {
+        let ParameterKind::Indicators { default } = self.kind(name) else { return Ok(Vec::new()) };
+        let mut all: Vec<Indicator> = Vec::new();
+        let text = self.single_value(name)?.filter(|text| !text.trim().is_empty()).unwrap_or(default);
+        for word in parts_of(text) {
+            let indicator = Indicator::parse(word).map_err(|expected| invalid(format!("`{name}` has `{}`: {expected}.", clip(word))))?;
+            if !all.contains(&indicator) {
+                all.push(indicator);
+            }
+        }
+        if all.len() > INDICATORS_MAX {
+            return Err(invalid(format!("`{name}` has {} indicators: expected at most {INDICATORS_MAX}.", all.len())));
+        }
+        Ok(all)
+    }
+
+    pub fn flag(&self, name: &str) -> Result<bool> {
+        match self.single_value(name)? {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(text) => Err(invalid(format!("`{name}` is `{}`: expected true or false.", clip(text)))),
+        }
+    }
+
+    /// Trimmed; an empty text counts as omitted.
+    pub fn text(&self, name: &str) -> Result<Option<String>> {
+        let Some(text) = self.single_value(name)?.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+        let (chars, most) = (text.chars().count(), self.kind(name).chars_max());
+        if chars > most {
+            return Err(invalid(format!("`{name}` is `{}` of {chars} characters: expected at most {most}.", clip(text))));
+        }
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Whether the request has the parameter.
+    pub fn given(&self, name: &str) -> bool {
+        self.query.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether the value differs from the default, which generated clients send along.
+    pub fn is_chosen(&self, name: &str) -> bool {
+        let default = match self.kind(name) {
+            ParameterKind::Integer { default, .. } => default.to_string(),
+            ParameterKind::Word { default, .. } | ParameterKind::Sort { default, .. } => default.unwrap_or_default().to_owned(),
+            ParameterKind::Indicators { default } => default.to_owned(),
+            ParameterKind::Flag => "false".to_owned(),
+            _ => String::new(),
+        };
+        self.query.iter().any(|(known, value)| known == name && !value.trim().is_empty() && *value != default)
+    }
+
+    pub fn chain(&self, name: &str) -> Result<Option<Chain>> {
+        Ok(self.text(name)?.and_then(|text| Chain::parse(&text)))
+    }
+
+    /// Truncated to seconds, as the canonical request writes it: equal requests must be equal questions.
+    pub fn time(&self, name: &str) -> Result<Option<Time>> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        let parsed = chrono::DateTime::parse_from_rfc3339(&text)
+            .map(|time| time.timestamp())
+            .ok()
+            .or_else(|| text.parse::<chrono::NaiveDate>().ok().map(|date| date.and_time(chrono::NaiveTime::MIN).and_utc().timestamp()))
+            .or_else(|| text.parse::<i64>().ok())
+            .filter(|seconds| SECONDS.contains(seconds));
+        let expected = "expected a time such as 2026-08-14T00:00:00Z, a date or epoch seconds";
+        parsed.map(|seconds| Some(Time(seconds * SECOND_MS))).ok_or_else(|| invalid(format!("`{name}` is `{}`: {expected}.", clip(&text))))
+    }
+
+    fn kind(&self, name: &str) -> ParameterKind {
+        self.parameters.iter().find(|p| p.name == name).map_or(ParameterKind::Text, |p| p.kind)
+    }
+
+    fn path_value(&self, name: &str) -> &str {
+        self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+    }
+
+    /// The value of a query parameter. Errors: given twice.
+    fn single_value(&self, name: &str) -> Result<Option<&str>> {
+        let mut values = self.query.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_ref());
+        let first = values.next();
+        match values.next() {
+            Some(_) => Err(invalid(format!("`{name}` is given more than once: give it once."))),
+            None => Ok(first),
+        }
+    }
+}
+
+fn invalid(detail: String) -> Problem {
+    Problem::new(Code::InvalidParameter, detail)
+}
+
+/// The comma-separated parts, trimmed, without empty ones.
+pub(super) fn parts_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// Parses the parameter `name` as conditions on these columns.
+pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Filter> {
+    filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.message)))
+}
+
+/// Parses the parameter `name` as sort columns.
+pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Vec<Order>> {
+    let refused = |why: String| {
+        let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
+        let names = names.join(", ");
+        invalid(format!("`{name}` {why}. Expected up to {SORTS_MAX} of {names}, separated by commas, `-` first for descending."))
+    };
+    let mut orders: Vec<Order> = Vec::new();
+    for part in parts_of(text) {
+        let (column, descending) = signed(part);
+        let known = filter::column(column, columns).map(|column| column.name).ok_or_else(|| {
+            let near = nearest(column, filter::names(columns)).unwrap_or_default();
+            refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
+        })?;
+        // A repeated column has no effect.
+        if !orders.iter().any(|order| order.column == known) {
+            orders.push(Order { column: known, descending });
+        }
+    }
+    if orders.len() > SORTS_MAX {
+        return Err(refused(format!("has {} columns", orders.len())));
+    }
+    Ok(orders)
+}
+
+/// Percent-decodes; `None` for a broken escape or invalid UTF-8.
+pub fn decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let digit = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16));
+        bytes.push(if byte == b'%' { (digit(rest.next())? << 4 | digit(rest.next())?) as u8 } else { byte });
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// As `decode`, with `+` for a space.
+fn decode_query(text: &str) -> Result<Cow<'_, str>> {
+    let spaced = if text.contains('+') { Cow::Owned(text.replace('+', " ")) } else { Cow::Borrowed(text) };
+    let decoded = match &spaced {
+        Cow::Borrowed(text) => decode(text),
+        Cow::Owned(text) => decode(text).map(|decoded| Cow::Owned(decoded.into_owned())),
+    };
+    decoded.ok_or_else(|| {
+        Problem::new(Code::InvalidRequest, format!("`{}` in the query is not valid percent-encoded UTF-8: write `%` as `%25`.", clip(text)))
+    })
+}
+
+/// Every ASCII character but the unreserved ones of RFC 3986 2.3.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Percent-encodes all but unreserved characters.
+pub fn encode(text: &str) -> Cow<'_, str> {
+    utf8_percent_encode(text, ESCAPED).into()
+}
+
+/// At most 80 characters for error texts: control characters replaced, `…` where cut.
+pub fn clip(text: &str) -> String {
+    let mut clipped: String = text.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(80).is_some() {
+        clipped.push('…');
+    }
+    clipped
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! The question behind GET /technical/{contractAddress}/patterns.
+
+use std::borrow::Cow;
+
+use super::{
+    Question,
+    parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
+    progress::Progress,
+    request::{ParameterValue, request},
+    snapshot::Snapshot,
+    timeframes::{TIMEFRAME, candles_of, interval},
+    track_record::TrackRecordQuestion,
+};
+use analysis::{
+    frames,
+    patterns::{PatternsAnswer, patterns},
+};
+use model::{address::Address, error::Result};
+use store::in_place::FetchKey;
+
+request! {
+    PatternsQuestion at "/technical/{contractAddress}/patterns" {
+        contract_address: Address = CONTRACT,
+        timeframe: &'static str = TIMEFRAME,
+        explain: Explain = parameter(
+            "explain",
+            ParameterKind::Word { words: &["false", "true", "record"], default: Some("false") },
+            "`true`: adds the evidence behind each pattern and its prices; `record`: what became of the token's earlier patterns too, which \
+             takes seconds when it is asked first.",
+        ),
+    }
+}
+
+/// The explanation added to the documented answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Explain {
+    Plain,
+    /// Evidence and price levels of each pattern.
+    Levels,
+    /// `Levels`, and the track record of earlier patterns.
+    Record,
+}
+
+impl ParameterValue for Explain {
+    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
+        Ok(match arguments.word(parameter.name)? {
+            Some("true") => Self::Levels,
+            Some("record") => Self::Record,
+            _ => Self::Plain,
+        })
+    }
+
+    fn written(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Plain => None,
+            Self::Levels => Some("true".into()),
+            Self::Record => Some("record".into()),
+        }
+    }
+}
+
+impl Question for PatternsQuestion {
+    type Answer = PatternsAnswer;
+    const NAME: &'static str = "patterns";
+    const SUMMARY: &'static str = "Chart-pattern detection.";
+    const NEEDS: &'static [&'static str] = &["candles"];
+
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        vec![FetchKey::Chart(self.contract_address)]
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
+        let candles = candles_of(snapshot, &self.contract_address)?;
+        let series = candles.series();
+        let frame = frames::frame(&series, interval(self.timeframe));
+        progress.step(1, 2)?;
+        let explain = self.explain != Explain::Plain;
+        let mut answer = frame.map_or_else(PatternsAnswer::empty, |frame| patterns(&frame.as_candles(), explain));
+        if self.explain == Explain::Record {
+            let mut records = TrackRecordQuestion::of_token(snapshot, self.contract_address, self.timeframe, progress)?;
+            records.retain(|record| answer.patterns.iter().any(|pattern| pattern.name == record.name));
+            answer.track_record = Some(records);
+        }
+        Ok(answer)
+    }
+
+    fn heavy(&self) -> bool {
+        self.explain == Explain::Record
+    }
+}

@@ -1,0 +1,312 @@
+//! The questions behind GET /tokens/{token_address}/posts and GET /posts.
+
+use std::{borrow::Cow, cmp::Ordering, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    known_token,
+    list::{Listed, Rows, SORT, SortKey, conditions, only, sort, sort_rows},
+    order::Order,
+    paging::{Paging, TOP_ROWS_MAX, page_range},
+    parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
+};
+use model::{address::Address, error::Result, rows::Post};
+use store::{
+    Dataset, RowsOf,
+    cache::{self, LargeTable, RowSelection, RowSelectionWriter, SortBy, top_rows},
+    grid::{Grid, Ordered},
+};
+
+request! {
+    /// A page of one token's posts, newest first.
+    TokenPostsQuestion at "/tokens/{token_address}/posts" {
+        token_address: Address = TOKEN,
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 100, default: 10 }, "Posts a page."),
+        explain: bool = EXPLAIN,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenPosts {
+    pub token_address: Address,
+    /// The page returned.
+    pub page: u64,
+    /// Posts a page.
+    pub limit: u64,
+    /// All posts of the token.
+    pub total: u64,
+    pub posts: Vec<Post>,
+    /// With `explain`: why there are no posts: the table that is missing or unusable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Question for TokenPostsQuestion {
+    type Answer = TokenPosts;
+    const NAME: &'static str = "token_posts";
+    const SUMMARY: &'static str = "Paged posts for a token, newest first.";
+    const NEEDS: &'static [&'static str] = &["posts"];
+
+    fn paging(&self, answer: &TokenPosts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
+        known_token(snapshot, &self.token_address)?;
+        let posts = snapshot.dataset.posts_of(&self.token_address);
+        Ok(TokenPosts {
+            token_address: self.token_address,
+            page: self.page,
+            limit: self.limit,
+            total: posts.len() as u64,
+            posts: posts.part(page_range(self.page, self.limit)),
+            missing: snapshot.dataset.absence_reason("posts").filter(|_| self.explain),
+        })
+    }
+}
+
+request! {
+    /// A page of the posts of all tokens.
+    PostsQuestion at "/posts" {
+        query: Option<String> =
+            parameter("query", ParameterKind::Text, "Words the title must hold; a token's address among them leaves only that token's posts."),
+        filter: Filter = conditions::<Post>(),
+        sort: Vec<Order> = sort::<Post>(Some("-published_at"), SORT),
+        /// Members out of `Post::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<Post>(),
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Posts a page."),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Posts {
+    pub page: u64,
+    pub limit: u64,
+    /// All posts that match.
+    pub total: u64,
+    pub posts: Rows<PostRow>,
+    /// Why there are no posts: the table that is missing or unusable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+/// A post in the list of all posts.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PostRow {
+    #[serde(flatten)]
+    pub post: Post,
+    /// The publisher's name.
+    pub author: Option<String>,
+    /// The platform; a filter falls back to the host of the post's link.
+    pub platform: Option<String>,
+}
+
+impl Listed for PostRow {
+    const COLUMNS: &'static [FilterColumn] = Post::COLUMNS;
+    const MEMBERS: &'static [&'static str] = Post::MEMBERS;
+}
+
+impl From<Post> for PostRow {
+    fn from(post: Post) -> Self {
+        Self { author: post.author.clone(), platform: post.platform.clone(), post }
+    }
+}
+
+impl Listed for Post {
+    const COLUMNS: &'static [FilterColumn] = &[
+        FilterColumn::new("title", ColumnKind::Text, &[]),
+        FilterColumn::new("post_id", ColumnKind::Text, &["id"]),
+        FilterColumn::new("token_address", ColumnKind::Text, &["address", "token"]),
+        FilterColumn::new("link", ColumnKind::Text, &[]),
+        FilterColumn::new("published_at", ColumnKind::Time, &["published"]),
+        FilterColumn::new("impressions", ColumnKind::Number, &[]),
+        FilterColumn::new("engagement", ColumnKind::Number, &[]),
+        FilterColumn::new("smart_engagement", ColumnKind::Number, &["smart"]),
+        FilterColumn::new("author", ColumnKind::Text, &["by"]),
+        FilterColumn::new("platform", ColumnKind::Text, &["on"]),
+    ];
+    const MEMBERS: &'static [&'static str] = &[
+        "post_id",
+        "token_address",
+        "title",
+        "link",
+        "published_at",
+        "impressions",
+        "engagement",
+        "smart_engagement",
+        "author",
+        "platform",
+    ];
+}
+
+fn field<'a>(post: &'a Post, column: &str) -> Option<FieldValue<'a>> {
+    let count = |count: Option<i64>| count.map(|count| FieldValue::Number(count as f64));
+    match column {
+        "title" => post.title.as_deref().map(FieldValue::text),
+        "post_id" => Some(FieldValue::text(&post.post_id)),
+        "token_address" => Some(FieldValue::text(post.token_address.to_string())),
+        "link" => post.link.as_deref().map(FieldValue::text),
+        "published_at" => Some(FieldValue::Time(post.published_at)),
+        "impressions" => count(post.impressions),
+        "engagement" => count(post.engagement),
+        "smart_engagement" => count(post.smart_engagement),
+        "author" => post.author.as_deref().map(FieldValue::text),
+        "platform" => post.place().map(FieldValue::text),
+        _ => None,
+    }
+}
+
+impl Question for PostsQuestion {
+    type Answer = Posts;
+    const NAME: &'static str = "posts";
+    const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
+    const NEEDS: &'static [&'static str] = &["posts"];
+
+    fn paging(&self, answer: &Posts) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
+        let posts = snapshot.dataset.posts();
+        let page = page_range(self.page, self.limit);
+        let (places, total) = self.places(snapshot, Some(page.end), progress)?;
+        let posts = page.map_while(|nth| places.get(nth)).filter_map(|place| posts.get(place)).map(PostRow::from).collect();
+        let posts = Rows::new(posts, &self.only);
+        Ok(Posts { page: self.page, limit: self.limit, total: total as u64, posts, missing: snapshot.dataset.absence_reason("posts") })
+    }
+}
+
+impl Tabular for PostsQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let members = members(Post::MEMBERS, &self.only);
+        let page = if whole { 0..usize::MAX } else { page_range(self.page, self.limit) };
+        let (places, _) = self.places(snapshot, if whole { None } else { Some(page.end) }, progress)?;
+        let Some(table) = snapshot.dataset.table("posts").filter(|table| table.loaded()) else {
+            return Tabled::of::<Post>(&[], &members);
+        };
+        let rows = Ordered { nth: page, ..Ordered::new(Grid::of(table), places, members.clone()) };
+        Ok(Tabled::frames(Box::new(rows.within()), &members))
+    }
+}
+
+impl PostsQuestion {
+    /// Row indices of the matching posts, in order, and their number. With `count`, only that many of the first are guaranteed.
+    pub fn places(&self, snapshot: &Snapshot, count: Option<usize>, progress: &Progress) -> Result<(RowSelection, usize)> {
+        let dataset = &snapshot.dataset;
+        let step = |done, total| progress.step(done, total);
+        let large = dataset.table("posts").and_then(|table| table.large.as_deref());
+        let ties: Vec<(&str, bool)> = self.sort.iter().skip(1).map(|order| (order.column, order.descending)).collect();
+        let by = self.sort.first().map_or(NEWEST, |order| (order.column, order.descending));
+        let is_newest_first = by == NEWEST && ties.is_empty();
+        let top_count = count.filter(|count| *count <= TOP_ROWS_MAX);
+        // Top-k over all posts: the tie-breakers are explicit, so that the posts need no sorting beforehand.
+        if let (Some(table), Some(count)) = (large, top_count)
+            && self.query.is_none()
+            && self.filter.is_empty()
+            && !is_newest_first
+        {
+            let ties = [&ties[..], &[NEWEST, ("post_id", false)]].concat();
+            let by = SortBy { ties: &ties, ..SortBy::from(by) };
+            let rows = RowSelection::Run(0..table.height());
+            return Ok((RowSelection::from(top_rows(table, by, &rows, count, step)?), table.height()));
+        }
+        let found = self.matches(dataset, large, progress)?;
+        let total = found.places.len();
+        let by = SortBy { ties: &ties, ..SortBy::from(by) };
+        let places = match (large, top_count) {
+            _ if is_newest_first => found.places,
+            (Some(table), Some(count)) => RowSelection::from(top_rows(table, by, &found.places, count, step)?),
+            (Some(table), None) => cache::sort_rows(table, by, &found.places, step)?,
+            (None, _) => self.sorted(&found),
+        };
+        Ok((places, total))
+    }
+
+    /// The matching posts, newest first.
+    fn matches<'a>(&self, dataset: &'a Dataset, large: Option<&LargeTable>, progress: &Progress) -> Result<Matches<'a>> {
+        let (tokens, words): (Vec<&str>, Vec<&str>) =
+            self.query.iter().flat_map(|query| query.split_whitespace()).partition(|word| Address::asked(word).is_some());
+        let words: Vec<String> = words.into_iter().map(str::to_lowercase).collect();
+        let found = match tokens.first().and_then(|word| Address::asked(word)) {
+            // A token's posts are stored newest first.
+            Some(token) => {
+                let rows = dataset.post_rows_of(&token);
+                Matches { posts: dataset.posts_of(&token), start: rows.start, places: RowSelection::Run(rows) }
+            }
+            None => Matches { posts: dataset.posts(), start: 0, places: dataset.posts_newest(|done, total| progress.step(done, total))? },
+        };
+        let found = if words.is_empty() { found } else { found.with_title_words(&words, large, progress)? };
+        if self.filter.is_empty() { Ok(found) } else { found.that_match(&self.filter, large, progress) }
+    }
+
+    /// Sorts posts in memory. Stable, so that ties stay newest first; missing values come last either way.
+    fn sorted(&self, found: &Matches<'_>) -> RowSelection {
+        let posts: Vec<Cow<'_, Post>> = found.posts.iter().collect();
+        let mut rows: Vec<(u32, &Post)> =
+            found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
+        // Case-sensitive, as the order of a large table.
+        let key = |post: &Post, column: &str| match field(post, column)? {
+            FieldValue::Text(text) => Some(SortKey::Text(text.into_owned())),
+            value => SortKey::of(value),
+        };
+        sort_rows(&mut rows, &self.sort, |(_, post), column| key(post, column), |_, _| Ordering::Equal);
+        RowSelection::from(rows.into_iter().map(|(place, _)| place).collect::<Vec<u32>>())
+    }
+}
+
+/// The default order, and the tie-breaker of all others.
+const NEWEST: (&str, bool) = ("published_at", true);
+
+/// The candidate posts, and the row indices of the matching ones among all posts, newest first.
+struct Matches<'a> {
+    posts: RowsOf<'a, Post>,
+    /// Row index of the first candidate.
+    start: usize,
+    places: RowSelection,
+}
+
+impl Matches<'_> {
+    /// Keeps the posts whose title contains all words.
+    fn with_title_words(self, words: &[String], large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
+        let titles = self.posts.titles().map(|title| title.unwrap_or_default().to_lowercase());
+        let holds = matching_bitmap(titles, self.posts.len(), progress, |title| words.iter().all(|word| title.contains(word.as_str())))?;
+        self.keep(&holds, large)
+    }
+
+    /// Keeps the posts that meet all conditions.
+    fn that_match(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
+        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
+        self.keep(&holds, large)
+    }
+
+    fn keep(self, holds: &[u64], large: Option<&LargeTable>) -> Result<Self> {
+        let start = self.start;
+        let mut places = RowSelectionWriter::for_table(large);
+        for place in self.places.iter().filter(|place| holds[(place - start) / 64] >> ((place - start) % 64) & 1 == 1) {
+            places.push(place as u32)?;
+        }
+        Ok(Self { places: places.finish()?, ..self })
+    }
+}
+
+/// A bitmap of the matching items.
+fn matching_bitmap<T>(items: impl Iterator<Item = T>, total: usize, progress: &Progress, holds: impl Fn(&T) -> bool) -> Result<Vec<u64>> {
+    let mut bits = vec![0_u64; total.div_ceil(64)];
+    for (i, item) in items.enumerate() {
+        if i % 16_384 == 0 {
+            progress.step(i as u64, total as u64)?;
+        }
+        bits[i / 64] |= u64::from(holds(&item)) << (i % 64);
+    }
+    Ok(bits)
+}

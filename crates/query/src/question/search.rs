@@ -1,0 +1,307 @@
+//! The question behind GET /tokens: search and browse tokens, the way clients find addresses.
+
+pub mod condition;
+pub mod row;
+
+use std::{borrow::Cow, cmp::Ordering, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::row::{TokenRow, is_computed};
+use super::{
+    Question,
+    fields::{self, CHARTED, COMPUTED, FIELDS, INFERRED},
+    filter::Filter,
+    holders::balance_fetch_keys,
+    list::{Listed, Rows, SortKey, only, sort, sort_rows},
+    order::Order,
+    paging::{Paging, page_of},
+    parallel,
+    parameter::{self, PAGE, ParameterKind, clip, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
+};
+use analysis::{market::TokenSummary, numeric::descending};
+use model::{
+    address::Address,
+    chain::Chain,
+    error::{Code, Problem, Result},
+};
+use store::in_place::FetchKey;
+
+request! {
+    SearchQuestion at "/tokens" {
+        query: Option<String> = parameter("query", ParameterKind::Text, "An address, symbol or name, or a part of one."),
+        chain: Option<Chain> = parameter("chain", ParameterKind::Chain, "Only tokens on this chain: short name, alias or EIP-155 id."),
+        /// Parsed with the data at hand: the `tokens` file may have custom columns.
+        conditions: Option<String> = parameter(
+            "where",
+            ParameterKind::Where(TokenSummary::COLUMNS),
+            "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none. Columns of the \
+             `tokens` file that are not ours can be named too, with `own_` before a name that one of ours has.",
+        ),
+        /// As `conditions`. `None`: by match rank, then by market cap.
+        sort: Option<String> = sort::<TokenSummary>(
+            None,
+            "Up to 4 columns, separated by commas; `-` first for descending. Without it by rank of the match, then -market_cap.",
+        ),
+        /// Figures out of `fields::FIELDS`, in its order.
+        fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Figures to add, separated by commas."),
+        /// Members of a token, in their order; empty: all but the figures not in `fields`.
+        only: Vec<&'static str> = only::<TokenSummary>(),
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Tokens {
+    pub page: u64,
+    pub limit: u64,
+    /// Number of matching tokens.
+    pub total: u64,
+    pub tokens: Rows<TokenSummary>,
+}
+
+impl Question for SearchQuestion {
+    type Answer = Tokens;
+    const NAME: &'static str = "tokens";
+    const SUMMARY: &'static str = "Search and browse tokens.";
+    const NEEDS: &'static [&'static str] = &["candles", "holders"];
+
+    fn paging(&self, answer: &Tokens) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn heavy(&self) -> bool {
+        let slow = |field: &&str| INFERRED.contains(field);
+        let computed = TokenSummary::COLUMNS.iter().filter(|column| is_computed(column.name));
+        let mut names = computed.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
+        let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
+        self.answered_fields().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
+    }
+
+    /// Candles and balances for the page's tokens, where its figures need them. Sorting all tokens by such a figure is refused.
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        let named = |fields: &[&str]| self.answered_fields().iter().any(|field| fields.contains(field));
+        let (charts, security) = (named(CHARTED), named(INFERRED));
+        if !snapshot.dataset.has_in_place_table() || self.limit > FETCHED_MAX || !(charts || security) {
+            return Vec::new();
+        }
+        let found = self.found(snapshot, &Progress::default()).unwrap_or_default();
+        let tokens = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.token_address);
+        let chart = |token: Address| charts.then_some(FetchKey::Chart(token));
+        let balances = |token: Address| if security { balance_fetch_keys(snapshot, &token) } else { Vec::new() };
+        tokens.flat_map(|token| chart(token).into_iter().chain(balances(token))).collect()
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
+        let found = self.found(snapshot, progress)?;
+        let total = found.len() as u64;
+        let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.clone()).collect();
+        let fields = self.answered_fields();
+        if !fields.is_empty() {
+            let count = tokens.len() as u64;
+            for (i, token) in tokens.iter_mut().enumerate() {
+                progress.step(i as u64, count)?;
+                token.figures = Some(Box::new(fields::figures(snapshot, token.token_address, &fields, progress)?));
+            }
+        }
+        Ok(Tokens { page: self.page, limit: self.limit, total, tokens: Rows::new(tokens, &self.only) })
+    }
+}
+
+/// Largest page whose candles and balances are fetched, one token after the other.
+const FETCHED_MAX: u64 = 100;
+
+/// A matching row and its match rank.
+type Hit<'a> = (u8, TokenRow<'a>);
+
+impl Tabular for SearchQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        let added = self.answered_fields();
+        let mut members = members(<TokenSummary as Listed>::MEMBERS, &self.only);
+        members.retain(|member| !FIELDS.contains(member) || added.contains(member));
+        Tabled::of(&answer.tokens, &members)
+    }
+}
+
+impl SearchQuestion {
+    /// The page number of the token, and the number of tokens on all pages; `None` when it does not match.
+    pub fn page_of(&self, token: &Address, snapshot: &Snapshot) -> Option<(u64, u64)> {
+        let found = self.found(snapshot, &Progress::default()).ok()?;
+        let place = found.iter().position(|(_, found)| found.token.token_address == *token)?;
+        Some((place as u64 / self.limit.max(1) + 1, found.len() as u64))
+    }
+
+    /// The figures in each row of the answer.
+    fn answered_fields(&self) -> Vec<&'static str> {
+        let named = |field: &&str| if self.only.is_empty() { self.fields.contains(field) } else { self.only.contains(field) };
+        FIELDS.iter().copied().filter(|field| named(field)).collect()
+    }
+
+    /// All matching tokens with their match rank, in order.
+    fn found<'a>(&self, snapshot: &'a Snapshot, progress: &Progress) -> Result<Vec<Hit<'a>>> {
+        let tokens = &snapshot.market.tokens;
+        if let Some(chain) = &self.chain {
+            check_chain(chain, tokens)?;
+        }
+        let columns = row::columns(&snapshot.dataset);
+        let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns)?;
+        let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
+        let needle = self.query.as_deref().map(Needle::new);
+        let (slow, quick) = filter.split(is_computed);
+        let mut found: Vec<Hit<'a>> = Vec::new();
+        for (i, token) in tokens.iter().enumerate() {
+            if i % 4_096 == 0 {
+                progress.step(i as u64, tokens.len() as u64)?;
+            }
+            let row = TokenRow::plain(token);
+            if self.chain.as_ref().is_none_or(|chain| token.chains.contains(chain))
+                && quick.matches(|column| row.field(column))
+                && let Some(rank) = needle.as_ref().map_or(Some(0), |needle| needle.rank(token))
+            {
+                found.push((rank, row));
+            }
+        }
+        compute_figures(&mut found, &slow, &sort, snapshot, progress)?;
+        found.retain(|(_, row)| slow.matches(|column| row.field(column)));
+        let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
+            let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
+            let unsorted = if sort.is_empty() { by_rank() } else { Ordering::Equal };
+            unsorted.then_with(|| a.token.token_address.cmp(&b.token.token_address))
+        };
+        sort_rows(&mut found, &sort, |(_, row), column| row.rank(column).and_then(SortKey::of), ties);
+        Ok(found)
+    }
+}
+
+/// Computes, for each row, the figures that filter or sort depend on.
+fn compute_figures(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snapshot: &Snapshot, progress: &Progress) -> Result<()> {
+    let named = |field: &&str| slow.names(field) || sort.iter().any(|order| order.column == *field);
+    let needed: Vec<&'static str> = COMPUTED.iter().copied().filter(|field| named(field)).collect();
+    if needed.is_empty() {
+        return Ok(());
+    }
+    parallel::each(found, progress, |(_, row)| {
+        row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &needed, &progress.quiet())?));
+        Ok(())
+    })
+}
+
+/// Errors: a chain that is neither known nor in the data, which would otherwise give an empty answer.
+fn check_chain(chain: &Chain, tokens: &[TokenSummary]) -> Result<()> {
+    if chain.id().is_some() || tokens.iter().any(|token| token.chains.contains(chain)) {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Code::InvalidParameter,
+        format!(
+            "`chain` is `{}`, which is no known chain: did you mean {}?",
+            clip(chain.as_str()),
+            Chain::nearest(chain.as_str()).join(", ")
+        ),
+    ))
+}
+
+/// A search text. Match ranks, lower is better: exact address, exact symbol, symbol prefix, name-word prefix, substring, one typo.
+struct Needle {
+    text: String,
+    address: Option<Address>,
+}
+
+/// Shorter words would match too much with a typo.
+const TYPO_CHARS_MIN: usize = 4;
+
+impl Needle {
+    fn new(query: &str) -> Self {
+        Self { text: query.to_lowercase(), address: Address::asked(query) }
+    }
+
+    fn rank(&self, token: &TokenSummary) -> Option<u8> {
+        if self.address.is_some() {
+            return (self.address == Some(token.token_address)).then_some(0);
+        }
+        let text = self.text.as_str();
+        let symbol = token.symbol.as_deref().unwrap_or_default().to_lowercase();
+        let name = token.name.as_deref().unwrap_or_default().to_lowercase();
+        if symbol == text {
+            Some(1)
+        } else if symbol.starts_with(text) {
+            Some(2)
+        } else if name.starts_with(text) || words(&name).any(|word| word.starts_with(text)) {
+            Some(3)
+        } else if symbol.contains(text)
+            || name.contains(text)
+            || (text.starts_with("0x") && token.token_address.to_string().starts_with(text))
+        {
+            Some(4)
+        } else {
+            let length = text.chars().count();
+            // The edit distance costs time and memory for every pair of letters, and names have no length limit.
+            let near = |word: &str| word.chars().take(length + 2).count().abs_diff(length) <= 1 && strsim::osa_distance(word, text) == 1;
+            let typo = length >= TYPO_CHARS_MIN && (near(&symbol) || near(&name) || words(&name).any(near));
+            typo.then_some(5)
+        }
+    }
+}
+
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(symbol: &str, name: &str) -> TokenSummary {
+        TokenSummary {
+            token_address: Address([0xab; 20]),
+            symbol: Some(symbol.into()),
+            name: Some(name.into()),
+            chains: Vec::new(),
+            price: None,
+            market_cap: None,
+            price_change_24h: None,
+            holders: None,
+            holders_growth: None,
+            price_history: Vec::new(),
+            price_change_1h: None,
+            price_change_7d: None,
+            price_change_30d: None,
+            volume_24h: None,
+            liquidity: None,
+            own: Vec::new(),
+            last_candle: None,
+            last_count: None,
+            created_at: None,
+            age: None,
+            figures: None,
+        }
+    }
+
+    #[test]
+    fn the_better_match_has_the_lower_rank() {
+        let uni = token("UNI", "Uniswap Protocol");
+        for (query, rank) in [
+            ("0xabababababababababababababababababababab", Some(0)),
+            ("0xcbababababababababababababababababababab", None),
+            ("uni", Some(1)),
+            ("un", Some(2)),
+            ("uniswap", Some(3)),
+            ("prot", Some(3)),
+            ("swap", Some(4)),
+            ("0xabab", Some(4)),
+            ("uniswpa", Some(5)),
+            ("unl", None),
+            ("doge", None),
+        ] {
+            assert_eq!(Needle::new(query).rank(&uni), rank, "{query}");
+        }
+    }
+}

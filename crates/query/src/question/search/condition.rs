@@ -1,0 +1,112 @@
+//! The tokens that meet a condition now: the evaluation of alerts. Columns, grammar and figures are those of `where` of GET /tokens.
+
+use super::{
+    Hit, compute_figures,
+    row::{self, TokenRow, is_computed},
+};
+use crate::question::{Find, filter::Filter, known_token, parameter, progress::Progress, snapshot::Snapshot};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+};
+
+/// Evaluates a condition on all tokens or on one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionMatch {
+    pub condition: String,
+    pub token: Option<Address>,
+}
+
+impl ConditionMatch {
+    /// Parses the condition. Errors: an empty one, which every token would meet.
+    fn filter(&self, snapshot: &Snapshot) -> Result<Filter> {
+        let filter = parameter::conditions("condition", &self.condition, &row::columns(&snapshot.dataset))?;
+        if filter.is_empty() {
+            let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        Ok(filter)
+    }
+}
+
+/// The tokens for which the condition is true or unknown, in dataset order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MatchedTokens {
+    pub holds: Vec<Address>,
+    /// The result depends on a missing value: the cell is empty, or its table cannot be read.
+    pub unknown: Vec<Address>,
+}
+
+impl Find for ConditionMatch {
+    type Found = MatchedTokens;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<MatchedTokens> {
+        let filter = self.filter(snapshot)?;
+        let all = &snapshot.market.tokens;
+        let tokens = match &self.token {
+            None => all.as_slice(),
+            Some(token) => {
+                known_token(snapshot, token)?;
+                snapshot.market.of(&snapshot.dataset, token).map_or(&[][..], std::slice::from_ref)
+            }
+        };
+        let (slow, quick) = filter.split(is_computed);
+        let (mut found, mut matched): (Vec<Hit<'_>>, MatchedTokens) = Default::default();
+        for row in tokens.iter().map(TokenRow::plain) {
+            match quick.matches_or_unknown(|column| row.field(column)) {
+                Some(true) => found.push((0, row)),
+                Some(false) => {}
+                None => matched.unknown.push(row.token.token_address),
+            }
+        }
+        compute_figures(&mut found, &slow, &[], snapshot, progress)?;
+        for (_, row) in &found {
+            // Candles without a pattern are a known absence, not a missing value.
+            let no_pattern = slow.names("best_pattern") && row.field("best_pattern").is_none() && !row.lacks("best_pattern");
+            match slow.matches_or_unknown(|column| row.field(column)).or(no_pattern.then_some(false)) {
+                Some(true) => matched.holds.push(row.token.token_address),
+                Some(false) => {}
+                None => matched.unknown.push(row.token.token_address),
+            }
+        }
+        Ok(matched)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::{fields, tests};
+    use store::sample;
+
+    fn find(snapshot: &Snapshot, condition: &str, token: Option<&str>) -> Result<MatchedTokens> {
+        ConditionMatch { condition: condition.to_owned(), token: token.map(sample::address) }.find(snapshot, &Progress::default())
+    }
+
+    #[test]
+    fn the_tokens_that_hold_are_those_that_where_keeps() {
+        let tokens = "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,eth,30\n0x3,C,C,eth,";
+        let snapshot = tests::snapshot(&[("tokens", tokens)]);
+        let count = |condition: &str, token: Option<&str>| find(&snapshot, condition, token).map(|matched| matched.holds.len());
+        let unknown = |condition: &str| find(&snapshot, condition, None).map(|matched| matched.unknown);
+        let third = vec![sample::address("0x3")];
+        assert_eq!((unknown("price>20"), unknown("price>20 symbol:x")), (Ok(third), Ok(vec![])));
+        assert_eq!(unknown("trend:uptrend").map(|tokens| tokens.len()), Ok(3), "there are no candles to tell it by");
+        assert_eq!((count("price>20", None), count("price<20", None), count("price>1 symbol:a", None)), (Ok(1), Ok(1), Ok(1)));
+        assert_eq!((count("price>20", Some("0x2")), count("price>20", Some("0x1")), count("price<9", Some("0x3"))), (Ok(1), Ok(0), Ok(0)));
+        assert_eq!(count("trend:uptrend", None), Ok(0), "without candles there is no trend");
+        for wrong in ["", " ", "usd", "pric>2", "price>x"] {
+            assert_eq!(count(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
+        }
+        assert_eq!(count("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
+    }
+
+    #[test]
+    fn candles_without_a_pattern_are_no_missing_value() {
+        let snapshot = fields::tests::snapshot();
+        for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
+            let matched = find(&snapshot, condition, None);
+            assert_eq!(matched, Ok(MatchedTokens { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
+        }
+    }
+}

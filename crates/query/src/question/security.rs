@@ -1,0 +1,113 @@
+//! The question behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, summaries) are in
+//! `caches::security`.
+
+use super::{
+    Question,
+    caches::security::SecuritySummary,
+    holders::{balance_fetch_keys, require_balances},
+    known_token,
+    parameter::{CONTRACT, EXPLAIN},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+};
+use analysis::security::{SecurityInference, facts::scam_report, infer};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+};
+use store::in_place::FetchKey;
+
+request! {
+    SecurityQuestion at "/{contractAddress}/security/inference" {
+        contract_address: Address = CONTRACT,
+        explain: bool = EXPLAIN,
+    }
+}
+
+impl Question for SecurityQuestion {
+    type Answer = SecurityInference;
+    const NAME: &'static str = "security";
+    const SUMMARY: &'static str = "Security inference for a token contract.";
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        balance_fetch_keys(snapshot, &self.contract_address)
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
+        let token = known_token(snapshot, &self.contract_address)?;
+        require_balances(snapshot, &self.contract_address)?;
+        let dataset = &snapshot.dataset;
+        if !infer::has_data(dataset, &self.contract_address) {
+            let known =
+                scam_report(dataset, &self.contract_address).map_or_else(String::new, |report| format!(" The address is {}.", report.how));
+            return Err(Problem::new(
+                Code::NoSecurityData,
+                format!(
+                    "Token `{}` has no rows in `contracts`, `transfers` or `holders`: add one of them to the dataset folder.{known}",
+                    self.contract_address
+                ),
+            ));
+        }
+        let watch = Watched(progress);
+        let corpus = snapshot.security.corpus(dataset, progress)?;
+        let traits_of =
+            |address: &Address, code: &[u8]| snapshot.security.traits(address, progress, || infer::traits(code, &|| progress.cancelled()));
+        let answer = infer::infer(dataset, token, corpus, self.explain, &traits_of, &watch)?;
+        // A cancelled answer is incomplete and must not be cached.
+        progress.step(1, 1)?;
+        snapshot.security.insert(self.contract_address, SecuritySummary::of(&answer));
+        Ok(answer)
+    }
+}
+
+impl SecurityQuestion {
+    /// The token's score and recommendation word, cached if possible.
+    pub fn summary(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<SecuritySummary> {
+        if let Some(summary) = snapshot.security.summary(&token) {
+            return Ok(summary);
+        }
+        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| SecuritySummary::of(&answer))
+    }
+}
+
+struct Watched<'a>(&'a Progress);
+
+impl infer::ProgressSink for Watched<'_> {
+    fn step(&self, done: u64, total: u64) -> Result<()> {
+        self.0.step(done, total)
+    }
+
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::tests;
+    use store::sample;
+
+    #[test]
+    fn shares_of_a_list_are_not_called_shares_of_the_supply() {
+        let said = |supply: &str| {
+            let holders: Vec<String> = (1..=40).map(|holder| format!("0x1,0xa{holder},{}", 100 - holder)).collect();
+            let snapshot = tests::snapshot(&[
+                ("tokens", &format!("token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,{supply}")),
+                ("holders", &format!("token_address,holder_address,balance\n{}", holders.join("\n"))),
+            ]);
+            let question = SecurityQuestion { contract_address: sample::address("0x1"), explain: true };
+            let answer = question.answer(&snapshot, &Progress::default()).expect("an answer");
+            serde_json::to_string(&answer).expect("JSON")
+        };
+        assert!(said("100000").contains("of the supply (holders)"));
+        let listed = said("");
+        assert!(listed.contains("of the balances listed, as the total supply is not known (holders)"), "{listed}");
+        assert!(!listed.contains("of the supply (holders)"), "{listed}");
+    }
+}

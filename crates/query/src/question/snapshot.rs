@@ -1,0 +1,107 @@
+//! The snapshot that questions read: one dataset generation, data derived from it once, and the settings that influence answers.
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::caches::{RowOrderCache, SecurityCache, TrackRecordCache};
+use analysis::{market::Market, yields::pools::Pools};
+use model::error::{Code, Problem, Result};
+use store::{Dataset, Table};
+
+/// One generation, immutable; replaced as a whole on reload.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Starts at 1 and grows with every load.
+    pub generation: u64,
+    pub dataset: Dataset,
+    pub market: Market,
+    /// The pools available to yield plans.
+    pub yields: Pools,
+    pub settings: AnswerSettings,
+    /// Caches of security inference.
+    pub security: SecurityCache,
+    /// Cached row orders of tables.
+    pub row_orders: RowOrderCache,
+    /// Cached pattern track records.
+    pub track_records: TrackRecordCache,
+    /// Hash of every input of answers: program version, settings, sources.
+    digest: [u8; 32],
+}
+
+/// The settings that influence answers.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerSettings {
+    /// USD of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.
+    pub whale_usd: f64,
+    /// USD from which a holder counts as medium.
+    pub medium_usd: f64,
+    /// Percent by which the whales' balance must change to count as accumulating or distributing.
+    pub whale_change_percent: f64,
+}
+
+impl Default for AnswerSettings {
+    fn default() -> Self {
+        Self { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0 }
+    }
+}
+
+impl Snapshot {
+    pub fn new(generation: u64, dataset: Dataset, settings: AnswerSettings) -> Self {
+        let market = Market::new(&dataset);
+        let yields = Pools::new(&dataset);
+        let mut hash = Sha256::new();
+        hash.update(env!("CARGO_PKG_VERSION"));
+        hash.update(format!("{settings:?}"));
+        hash.update(dataset.identity);
+        Self {
+            generation,
+            market,
+            yields,
+            dataset,
+            security: SecurityCache::default(),
+            row_orders: RowOrderCache::default(),
+            track_records: TrackRecordCache::default(),
+            digest: hash.finalize().into(),
+            settings,
+        }
+    }
+
+    /// Errors: one of the tables is unreachable or refused at its source, or still loading.
+    pub fn require(&self, tables: &[&str]) -> Result<()> {
+        let unreached = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.unreached);
+        let unreached = self.dataset.tables.iter().filter(unreached).find(|table| tables.contains(&table.schema.name));
+        if let Some(table) = unreached {
+            let sources = table.remote.iter().flat_map(|remote| &remote.sources).map(|name| format!("`{name}`"));
+            let sources = sources.collect::<Vec<_>>().join(", ");
+            let detail =
+                format!("The table `{}` cannot be had from {sources}: see /datasets for why, and ask again later.", table.schema.name);
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
+        let refused = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.refused);
+        let refused = self.dataset.tables.iter().filter(refused).find(|table| tables.contains(&table.schema.name));
+        if let Some((table, lack)) = refused.and_then(|table| Some((table, self.dataset.absence_reason(table.schema.name)?))) {
+            let detail = format!("{lack} Correct [tables.{}] in dataset.toml, or the table there, and load again.", table.schema.name);
+            return Err(Problem::new(Code::SourceUnavailable, detail));
+        }
+        match self.dataset.importing.iter().find(|table| tables.contains(table)) {
+            None => Ok(()),
+            Some(table) => {
+                Err(Problem::new(Code::Loading, format!("The table `{table}` is still being brought in: ask again in a moment.")))
+            }
+        }
+    }
+
+    /// Hash of every input of answers: equal for equal data, settings and program.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// The strong ETag of the answer to the canonical request, quotes included.
+    pub fn etag(&self, canonical: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.digest);
+        hash.update(canonical);
+        format!("\"{}\"", const_hex::encode(&hash.finalize()[..16]))
+    }
+}

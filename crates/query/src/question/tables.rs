@@ -1,0 +1,217 @@
+//! The questions behind GET /tables and /tables/{table}: filtered and sorted rows of any table of the dataset, by page or all.
+
+pub mod column;
+pub mod columns;
+pub mod order;
+mod page;
+mod token_page;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde_json::value::RawValue;
+
+use polars::prelude::DataFrame;
+
+use self::page::PageRequest;
+use super::{
+    Question, filter,
+    paging::Paging,
+    parameter::{Parameter, ParameterKind, clip, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular},
+};
+use model::{
+    error::{Code, Problem, Result},
+    schema::TABLES,
+    spelling::nearest,
+};
+use store::{Table, export, in_place::FetchKey};
+
+request! {
+    /// The tables that are loaded.
+    TablesQuestion at "/tables" {}
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Tables {
+    /// The loaded tables; GET /datasets has the reasons for missing ones.
+    pub tables: Vec<TableEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TableEntry {
+    pub name: &'static str,
+    pub meaning: &'static str,
+    pub rows: u64,
+    /// Its rows are read from the disk cache.
+    pub large: bool,
+    pub columns: Vec<ColumnEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ColumnEntry {
+    pub name: &'static str,
+    /// The type name of `tokendeck schema`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub meaning: &'static str,
+}
+
+impl Question for TablesQuestion {
+    type Answer = Tables;
+    const NAME: &'static str = "tables";
+    const SUMMARY: &'static str = "The tables of the dataset and their columns.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Tables> {
+        let entry = |table: &Table| TableEntry {
+            name: table.schema.name,
+            meaning: table.schema.meaning,
+            rows: table.height() as u64,
+            large: table.large.is_some(),
+            columns: columns::of(table)
+                .into_iter()
+                .map(|column| ColumnEntry { name: column.name, kind: column.kind.word(), meaning: column.meaning })
+                .collect(),
+        };
+        Ok(Tables { tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect() })
+    }
+}
+
+const WHERE: Parameter = parameter(
+    "where",
+    ParameterKind::Line(filter::TEXT_CHARS_MAX),
+    "Conditions that must all hold: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`.",
+);
+
+request! {
+    /// Rows of a table.
+    TableQuestion at "/tables/{table}" {
+        table: String = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it."),
+        columns: Option<String> =
+            parameter("columns", ParameterKind::Line(2_000), "The columns wanted, separated by commas, in this order; else all."),
+        conditions: Option<String> = WHERE,
+        sort: Option<String> =
+            parameter("sort", ParameterKind::Line(500), "Up to 4 columns, separated by commas, `-` before one that falls; else as the rows stand."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; without it, the streamed formats give all."),
+        cursor: Option<String> = parameter("cursor", ParameterKind::Line(64), "Where to go on: `next` of the page before."),
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TableRows {
+    pub table: &'static str,
+    pub limit: u64,
+    /// Number of matching rows; null where it would take a full scan.
+    pub total: Option<u64>,
+    /// The `cursor` of the next page; null on the last. For a remote table, each page is of one token.
+    pub next: Option<String>,
+    /// One object for each row, one member for each column.
+    pub rows: RowFrame,
+}
+
+/// Rows in the table's columns; in JSON one object each.
+#[derive(Debug, Clone)]
+pub struct RowFrame(pub DataFrame);
+
+impl Serialize for RowFrame {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut rows = serializer.serialize_seq(Some(self.0.height()))?;
+        for row in export::objects(&self.0) {
+            rows.serialize_element(&RawValue::from_string(row).map_err(serde::ser::Error::custom)?)?;
+        }
+        rows.end()
+    }
+}
+
+impl JsonSchema for RowFrame {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Rows".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": { "type": "object" } })
+    }
+}
+
+impl Question for TableQuestion {
+    type Answer = TableRows;
+    const NAME: &'static str = "table";
+    const SUMMARY: &'static str = "Rows of a table of the dataset: choose columns, filter, sort; page by page, or all of them as a stream.";
+    /// The required tables depend on the table asked for.
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &TableRows) -> Option<Paging> {
+        answer.next.clone().map(Paging::From)
+    }
+
+    fn heavy(&self) -> bool {
+        self.conditions.is_some() || self.sort.is_some()
+    }
+
+    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
+        PageRequest::fetch_keys(self, snapshot, false)
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
+        let request = PageRequest::read(self, snapshot, false)?;
+        let page = request.page(self.limit, progress)?;
+        Ok(TableRows {
+            table: request.table.schema.name,
+            limit: self.limit,
+            total: page.total,
+            next: page.next,
+            rows: RowFrame(page.rows.all().map_err(|reason| Problem::new(Code::Defect, format!("The rows cannot be had: {reason}.")))?),
+        })
+    }
+}
+
+impl Tabular for TableQuestion {
+    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
+        PageRequest::fetch_keys(self, snapshot, whole)
+    }
+
+    fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let request = PageRequest::read(self, snapshot, whole)?;
+        let page = if whole { request.rest(progress)? } else { request.page(self.limit, progress)? };
+        let columns = page.rows.columns.iter().map(ToString::to_string).collect();
+        Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })
+    }
+}
+
+/// The reason why rows of a remote table cannot be shown one by one.
+pub fn remote_refusal(table: &Table) -> Option<String> {
+    let source = &table.in_place.as_ref()?.source;
+    Some(format!(
+        "The rows of `{}` stay at `{source}`: those of a token are in the chart and at /tables/{0}?where=token_address=ADDRESS; \
+         read = \"bring\" in dataset.toml brings all.",
+        table.schema.name
+    ))
+}
+
+/// A table with all its rows. Errors: not in the data, or remote.
+pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
+    let table = loaded_table(snapshot, name)?;
+    remote_refusal(table).map_or(Ok(table), |detail| Err(Problem::new(Code::SourceUnavailable, detail)))
+}
+
+/// A loaded table. Errors: not in the data.
+fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
+    let dataset = &snapshot.dataset;
+    let Some(table) = dataset.table(name) else {
+        let nearest = nearest(name, TABLES.iter().map(|table| table.name)).unwrap_or_default();
+        let detail = format!("No table `{}`: did you mean `{nearest}`? GET /tables lists the tables there are.", clip(name));
+        return Err(Problem::new(Code::TableNotFound, detail));
+    };
+    snapshot.require(&[table.schema.name])?;
+    match dataset.absence_reason(table.schema.name) {
+        None => Ok(table),
+        Some(lack) => Err(Problem::new(Code::TableNotFound, lack)),
+    }
+}

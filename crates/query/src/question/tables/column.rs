@@ -1,0 +1,490 @@
+//! The questions behind GET /tables/{table}/counts and /tables/{table}/describe: value counts and descriptive statistics of a column. Exact
+//! over every row that meets the conditions, chunk by chunk; cancellable.
+
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use polars::prelude::{Column, DataType, PlHashMap};
+use rayon::prelude::*;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{WHERE, columns, known_table, order::RowQuery};
+use crate::question::{
+    Find, Question,
+    parameter::{Parameter, ParameterKind, conditions as read_conditions, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+};
+use analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer};
+use model::{
+    cell_value::CellValue,
+    error::{Code, Problem, Result},
+    schema::Kind,
+    time::{Day, Time},
+};
+use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
+
+/// Rows of a chunk, between two cancellation checks.
+const CHUNK_ROWS: usize = 8_192;
+/// Chunks of one parallel batch, merged at its end.
+const BATCH_CHUNKS: usize = 256;
+/// Maximum number of distinct texts; more would use too much memory.
+const TEXTS_MAX: usize = 4_000_000;
+
+const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it.");
+const COLUMN: Parameter = parameter("column", ParameterKind::Column, "The column, as GET /tables names it.");
+
+request! {
+    /// How often each value of a column occurs.
+    CountsQuestion at "/tables/{table}/counts" {
+        table: String = TABLE,
+        column: Option<String> = COLUMN,
+        conditions: Option<String> = WHERE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 50 }, "Values to return, the most frequent first."),
+    }
+}
+
+request! {
+    /// Descriptive statistics of a column.
+    DescribeQuestion at "/tables/{table}/describe" {
+        table: String = TABLE,
+        column: Option<String> = COLUMN,
+        conditions: Option<String> = WHERE,
+    }
+}
+
+/// Value counts of a column.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Counts {
+    pub table: &'static str,
+    pub column: String,
+    /// Rows that meet the conditions.
+    pub rows: u64,
+    /// Of those, rows without a value.
+    pub missing: u64,
+    /// Distinct values.
+    pub distinct: u64,
+    /// The most frequent first.
+    pub counts: Vec<ValueCount>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ValueCount {
+    #[schemars(schema_with = "cell")]
+    pub value: Value,
+    pub count: u64,
+    /// Fraction of the rows with a value.
+    pub share: f64,
+}
+
+/// Descriptive statistics of a column. Times are RFC 3339, days ISO 8601.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Description {
+    pub table: &'static str,
+    pub column: String,
+    /// The type name of `tokendeck schema`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// Rows that meet the conditions.
+    pub rows: u64,
+    /// Of those, rows without a value.
+    pub missing: u64,
+    /// Distinct values.
+    pub distinct: u64,
+    /// For texts the first and the last in character order. For integers beyond 64 bits a text with every digit; their other statistics are
+    /// rounded to a float.
+    #[schemars(schema_with = "cell")]
+    pub min: Value,
+    /// Quartiles by linear interpolation; null for texts.
+    #[schemars(schema_with = "cell")]
+    pub quartile_1: Value,
+    #[schemars(schema_with = "cell")]
+    pub median: Value,
+    #[schemars(schema_with = "cell")]
+    pub quartile_3: Value,
+    #[schemars(schema_with = "cell")]
+    pub max: Value,
+    /// Arithmetic mean; null for texts.
+    #[schemars(schema_with = "cell")]
+    pub mean: Value,
+    /// Bins of equal width from minimum to maximum; empty for texts. Bins of integers start at integers.
+    pub histogram: Vec<Bin>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Bin {
+    /// Lower edge.
+    #[schemars(schema_with = "cell")]
+    pub from: Value,
+    pub count: u64,
+}
+
+/// The schema of a column value.
+fn cell(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "number", "null"] })
+}
+
+/// A query of rows and one of their columns. The terminal uses it directly, with the words of its filter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnScan {
+    pub query: RowQuery,
+    pub column: String,
+    /// Maximum number of values in the counts.
+    pub limit: usize,
+}
+
+/// Both answers, from one pass over the column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnFindings {
+    pub counts: Counts,
+    pub description: Description,
+}
+
+impl Find for ColumnScan {
+    type Found = ColumnFindings;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<ColumnFindings> {
+        let table = known_table(snapshot, self.query.table.name)?;
+        let columns = columns::of(table);
+        let column = columns::find("column", &self.column, &columns)?;
+        let grid = Grid::of(table);
+        let (places, _) = RowQuery { sort: Vec::new(), ..self.query.clone() }.matching_rows(table, &grid, progress)?;
+        let reader = ColumnReader { grid: &grid, places: &places, column: column.name, progress };
+        column_findings(table, column.kind, &reader, self.limit)
+    }
+}
+
+fn answer_both(
+    snapshot: &Snapshot,
+    table: &str,
+    column: Option<&str>,
+    conditions: Option<&str>,
+    limit: u64,
+    progress: &Progress,
+) -> Result<ColumnFindings> {
+    let table = known_table(snapshot, table)?;
+    let Some(column) = column else {
+        let names: Vec<&str> = columns::of(table).into_iter().map(|column| column.name).collect();
+        let detail = format!("`column` is missing: name one of {}.", names.join(", "));
+        return Err(Problem::new(Code::InvalidParameter, detail));
+    };
+    let filter = read_conditions("where", conditions.unwrap_or_default(), &columns::for_filter(table))?;
+    let query = RowQuery { filter, ..RowQuery::all(table.schema) };
+    ColumnScan { query, column: column.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) }.find(snapshot, progress)
+}
+
+impl Question for CountsQuestion {
+    type Answer = Counts;
+    const NAME: &'static str = "table_counts";
+    const SUMMARY: &'static str = "How often each value of a column of a table occurs.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Counts> {
+        Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), self.limit, progress)?.counts)
+    }
+}
+
+impl Question for DescribeQuestion {
+    type Answer = Description;
+    const NAME: &'static str = "table_describe";
+    const SUMMARY: &'static str = "What the values of a column of a table are like: count, missing, distinct, quartiles, mean, histogram.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Description> {
+        Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), 1, progress)?.description)
+    }
+}
+
+/// Reads one column of the selected rows.
+struct ColumnReader<'a> {
+    grid: &'a Grid,
+    places: &'a RowSelection,
+    column: &'a str,
+    progress: &'a Progress,
+}
+
+impl ColumnReader<'_> {
+    /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
+    fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
+        let (total, done) = (self.places.len(), AtomicU64::new(0));
+        let starts: Vec<usize> = (0..total).step_by(CHUNK_ROWS).collect();
+        let make = |&start: &usize| {
+            self.progress.step(done.load(Relaxed), total as u64)?;
+            let end = (start + CHUNK_ROWS).min(total);
+            let frame = self.grid.at(self.places, start..end, Some(&[self.column]));
+            done.fetch_add((end - start) as u64, Relaxed);
+            let column = frame.column(self.column).map_err(|_| Problem::new(Code::Defect, "The column cannot be read."))?;
+            Ok(each(column, start))
+        };
+        for starts in starts.chunks(BATCH_CHUNKS) {
+            let made: Result<Vec<T>> = starts.par_iter().map(make).collect();
+            made?.into_iter().try_for_each(&mut take)?;
+        }
+        Ok(())
+    }
+
+    /// The numbers, sorted.
+    fn numbers(&self, kind: NumberKind) -> Result<Sorted> {
+        let keys = |column: &Column, _: usize| -> Vec<u64> {
+            let mut keys = Vec::with_capacity(column.len());
+            match kind {
+                NumberKind::Floats if column.dtype() == &DataType::String => {
+                    let texts = column.str().ok();
+                    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+                    keys.extend(texts.into_iter().flat_map(|texts| texts.iter().flatten()).filter_map(number).map(key_of_float));
+                }
+                NumberKind::Floats => {
+                    let floats = column.cast(&DataType::Float64).ok();
+                    let floats = floats.as_ref().and_then(|column| column.f64().ok());
+                    let finite = |value: &f64| value.is_finite();
+                    keys.extend(floats.into_iter().flat_map(|floats| floats.iter().flatten()).filter(finite).map(key_of_float));
+                }
+                NumberKind::Integers => {
+                    let integers = column.to_physical_repr().cast(&DataType::Int64).ok();
+                    let integers = integers.as_ref().and_then(|column| column.i64().ok());
+                    keys.extend(integers.into_iter().flat_map(|integers| integers.iter().flatten()).map(key_of_integer));
+                }
+            }
+            keys
+        };
+        let mut all: Vec<u64> = Vec::with_capacity(self.places.len());
+        self.chunks(keys, |part| {
+            all.extend_from_slice(&part);
+            Ok(())
+        })?;
+        parallel_sort(&mut all, rayon::current_num_threads());
+        self.progress.step(all.len() as u64, self.places.len() as u64)?;
+        Ok(Sorted::new(kind, all))
+    }
+
+    /// Counts every text; also the minimum and the maximum in this order.
+    fn texts(&self, order: fn(&str, &str) -> Ordering) -> Result<Texts> {
+        // Two independently keyed hashes: a collision in both is practically impossible.
+        let hashers = (RandomState::new(), RandomState::new());
+        let hash = |text: &str| (hashers.0.hash_one(text), hashers.1.hash_one(text));
+        let compare = |a: &str, b: &str| order(a, b).then_with(|| a.cmp(b));
+        let count = |column: &Column, start: usize| {
+            let counts = self.count_texts(column, start);
+            let min = counts.keys().min_by(|a, b| compare(a, b)).map(ToString::to_string);
+            let max = counts.keys().max_by(|a, b| compare(a, b)).map(ToString::to_string);
+            (counts.into_iter().map(|(text, count)| (hash(&text), count)).collect::<Vec<_>>(), min, max)
+        };
+        let mut texts = Texts::default();
+        self.chunks(count, |(counts, min, max)| {
+            for (hash, TextCount { count, first_row }) in counts {
+                texts.counts.entry(hash).or_insert(TextCount { count: 0, first_row }).count += count;
+            }
+            if texts.counts.len() > TEXTS_MAX {
+                let detail = format!("The column has more than {TEXTS_MAX} different texts: fewer rows, by conditions, can be looked at.");
+                return Err(Problem::new(Code::InvalidParameter, detail));
+            }
+            texts.min = texts.min.take().into_iter().chain(min).min_by(|a, b| compare(a, b));
+            texts.max = texts.max.take().into_iter().chain(max).max_by(|a, b| compare(a, b));
+            Ok(())
+        })?;
+        Ok(texts)
+    }
+
+    /// Counts the texts of a chunk that begins at row `start`.
+    fn count_texts<'c>(&self, column: &'c Column, start: usize) -> PlHashMap<Cow<'c, str>, TextCount> {
+        let mut counts: PlHashMap<Cow<'c, str>, TextCount> = PlHashMap::default();
+        let mut add = |text, at: usize, count| {
+            counts.entry(text).or_insert(TextCount { count: 0, first_row: (start + at) as u32 }).count += count;
+        };
+        if let Ok(texts) = column.str() {
+            // Equal texts often come in runs: one lookup for each run.
+            let present = texts.iter().enumerate().filter_map(|(at, text)| Some((at, text?)));
+            runs(present).for_each(|(at, text, count)| add(text.into(), at, count));
+        } else {
+            let frame = column.clone().into_frame();
+            let present = (0..column.len()).filter_map(|at| Some((at, display_text(&in_frame(&frame, self.column, at))?)));
+            present.for_each(|(at, text)| add(text.into(), at, 1));
+        }
+        counts
+    }
+
+    /// The most frequent texts and their counts.
+    fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
+        let mut counts: Vec<TextCount> = texts.counts.values().copied().collect();
+        // Ties: the earliest row first.
+        counts.sort_unstable_by(|a, b| b.count.cmp(&a.count).then(a.first_row.cmp(&b.first_row)));
+        counts.truncate(limit);
+        let text = |row: usize| {
+            let frame = self.grid.at(self.places, row..row + 1, Some(&[self.column]));
+            display_text(&in_frame(&frame, self.column, 0)).unwrap_or_default()
+        };
+        let mut named: Vec<(String, u64)> = counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect();
+        named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        named
+    }
+}
+
+/// Parallel sort: partitions around the median and sorts the halves on their own threads, which with the standard library's sort is faster
+/// than rayon's.
+fn parallel_sort(keys: &mut [u64], threads: usize) {
+    if threads < 2 || keys.len() < CHUNK_ROWS {
+        return keys.sort_unstable();
+    }
+    let (low, _, high) = keys.select_nth_unstable(keys.len() / 2);
+    rayon::join(|| parallel_sort(low, threads / 2), || parallel_sort(high, threads - threads / 2));
+}
+
+/// Run-length encoding: the row of each run's first text, the text, and the run's length.
+fn runs<'a>(texts: impl Iterator<Item = (usize, &'a str)>) -> impl Iterator<Item = (usize, &'a str, u64)> {
+    let mut texts = texts.peekable();
+    std::iter::from_fn(move || {
+        let (at, text) = texts.next()?;
+        let mut count = 1;
+        while texts.next_if(|(_, next)| *next == text).is_some() {
+            count += 1;
+        }
+        Some((at, text, count))
+    })
+}
+
+/// How often a text occurs, and the first of the selected rows that has it.
+#[derive(Debug, Clone, Copy)]
+struct TextCount {
+    count: u64,
+    first_row: u32,
+}
+
+/// Texts by their two hashes.
+#[derive(Debug, Default)]
+struct Texts {
+    counts: HashMap<(u64, u64), TextCount>,
+    min: Option<String>,
+    max: Option<String>,
+}
+
+fn display_text(value: &CellValue) -> Option<String> {
+    Some(match value {
+        CellValue::Missing => return None,
+        CellValue::Text(text) => text.clone(),
+        CellValue::Integer(number) => number.to_string(),
+        CellValue::Float(number) => number.to_string(),
+        CellValue::Flag(flag) => flag.to_string(),
+        CellValue::Time(time) => time.to_string(),
+        CellValue::Day(day) => day.to_string(),
+        CellValue::List(members) => members.join(", "),
+    })
+}
+
+/// A number of a column of this kind as JSON.
+fn json_number(kind: Kind, number: Number) -> Value {
+    match (kind, number) {
+        (Kind::Time, number) => json!(Time(rounded(number))),
+        (Kind::Date, number) => json!(Day(i32::try_from(rounded(number)).unwrap_or_default())),
+        (_, Number::Integer(number)) => json!(number),
+        (_, Number::Float(number)) => json!(number),
+    }
+}
+
+/// Compares unsigned decimal integers of any length.
+fn compare_digits(a: &str, b: &str) -> Ordering {
+    let [a, b] = [a, b].map(|digits| digits.trim_start_matches('0'));
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+fn rounded(number: Number) -> i64 {
+    match number {
+        Number::Integer(number) => number,
+        Number::Float(number) => number.round() as i64,
+    }
+}
+
+/// The most frequent of the numbers, smaller ones first among equally frequent ones; and the number of distinct ones.
+fn most_frequent_numbers(numbers: &Sorted, limit: usize) -> (Vec<(Number, u64)>, u64) {
+    // Runs come in ascending order, so a stable sort keeps the smaller value first.
+    let keep_most_frequent = |counts: &mut Vec<(Number, u64)>| {
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts.truncate(limit);
+    };
+    let (mut counts, mut distinct) = (Vec::new(), 0);
+    for (number, count) in numbers.runs() {
+        distinct += 1;
+        counts.push((number, count));
+        // The least frequent are dropped from time to time.
+        if counts.len() >= limit.saturating_mul(2).max(65_536) {
+            keep_most_frequent(&mut counts);
+        }
+    }
+    keep_most_frequent(&mut counts);
+    (counts, distinct)
+}
+
+fn column_findings(table: &Table, kind: Kind, reader: &ColumnReader<'_>, limit: usize) -> Result<ColumnFindings> {
+    let numbers = match kind {
+        Kind::Integer | Kind::Time | Kind::Date => Some(reader.numbers(NumberKind::Integers)?),
+        Kind::Float | Kind::Uint256 => Some(reader.numbers(NumberKind::Floats)?),
+        _ => None,
+    };
+    // Digits beyond a float's precision are distinguished as texts.
+    let texts = match (kind, &numbers) {
+        (Kind::Uint256, _) => Some(reader.texts(compare_digits)?),
+        (_, None) => Some(reader.texts(str::cmp)?),
+        (_, Some(_)) => None,
+    };
+    let (present, distinct, counts): (u64, u64, Vec<(Value, u64)>) = match (&texts, &numbers) {
+        (Some(texts), _) => {
+            let present = texts.counts.values().map(|text| text.count).sum();
+            let counts = reader.most_frequent(texts, limit).into_iter().map(|(text, count)| (json!(text), count));
+            (present, texts.counts.len() as u64, counts.collect())
+        }
+        (None, Some(numbers)) => {
+            let (counts, distinct) = most_frequent_numbers(numbers, limit);
+            let counts = counts.into_iter().map(|(number, count)| (json_number(kind, number), count));
+            (numbers.len() as u64, distinct, counts.collect())
+        }
+        (None, None) => (0, 0, Vec::new()),
+    };
+    let share = |count: u64| count as f64 / present.max(1) as f64;
+    let counts = counts.into_iter().map(|(value, count)| ValueCount { value, count, share: share(count) }).collect();
+    let rows = reader.places.len() as u64;
+    let missing = rows - present.min(rows);
+    let statistics = numbers.as_ref().and_then(Sorted::statistics);
+    let (min, max) = match (&texts, &statistics) {
+        (Some(texts), _) => (json!(texts.min), json!(texts.max)),
+        (None, Some(statistics)) => (json_number(kind, statistics.min), json_number(kind, statistics.max)),
+        (None, None) => (Value::Null, Value::Null),
+    };
+    let float = |number: Option<f64>| number.map_or(Value::Null, |number| json_number(kind, Number::Float(number)));
+    let quartile = |nth: usize| float(statistics.as_ref().map(|statistics| statistics.quartiles[nth]));
+    let bins = statistics.iter().flat_map(|statistics| &statistics.histogram);
+    let description = Description {
+        table: table.schema.name,
+        column: reader.column.to_owned(),
+        kind: kind.word(),
+        rows,
+        missing,
+        distinct,
+        min,
+        quartile_1: quartile(0),
+        median: quartile(1),
+        quartile_3: quartile(2),
+        max,
+        mean: float(statistics.as_ref().map(|statistics| statistics.mean)),
+        histogram: bins.map(|(from, count)| Bin { from: json_number(kind, *from), count: *count }).collect(),
+    };
+    let counts = Counts { table: table.schema.name, column: reader.column.to_owned(), rows, missing, distinct, counts };
+    Ok(ColumnFindings { counts, description })
+}
+
+#[cfg(test)]
+mod tests;

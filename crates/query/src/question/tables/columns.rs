@@ -1,0 +1,57 @@
+//! The columns of a table: built-in ones, and custom ones of the file, with the names and types of `tokendeck schema`; and the parsing of a
+//! request's column lists.
+
+use crate::question::{
+    filter::{FilterColumn, of_kind},
+    parameter::{clip, parts_of},
+};
+use model::{
+    error::{Code, Problem, Result},
+    names,
+    schema::{Column, Need},
+    spelling::nearest,
+};
+use store::{Table, cell::kind_of, grid::Grid};
+
+/// Built-in columns in schema order, then custom ones.
+pub fn of(table: &Table) -> Vec<Column> {
+    let grid = Grid::of(table);
+    let ours = table.schema.columns.iter().copied().filter(|column| grid.has(column.name));
+    let new = table.others.columns().iter().filter(|column| table.schema.column(column.name()).is_none());
+    let theirs = new.filter_map(|column| {
+        let meaning = "a column of the file that is not ours";
+        Some(Column { name: names::intern(column.name())?, kind: kind_of(column), need: Need::Optional, meaning, aliases: &[] })
+    });
+    ours.chain(theirs).collect()
+}
+
+/// As filter columns.
+pub fn for_filter(table: &Table) -> Vec<FilterColumn> {
+    of(table).into_iter().map(|column| of_kind(column.name, column.kind, column.aliases)).collect()
+}
+
+/// `close,volume`: the named columns in this order, without duplicates; all where none is named.
+pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'static str>> {
+    let mut chosen: Vec<&'static str> = Vec::new();
+    for name in parts_of(text.unwrap_or_default()) {
+        let column = find("columns", name, columns)?;
+        if !chosen.contains(&column.name) {
+            chosen.push(column.name);
+        }
+    }
+    Ok(if chosen.is_empty() { columns.iter().map(|column| column.name).collect() } else { chosen })
+}
+
+/// The column that the parameter names, in any letter case.
+pub(super) fn find<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
+    columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let all = || columns.iter().map(|column| column.name);
+        let nearest = nearest(name, all()).map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
+        let detail = format!(
+            "`{parameter}` names `{}`, which is no column of the table: {nearest}There are {}.",
+            clip(name),
+            all().collect::<Vec<_>>().join(", ")
+        );
+        Problem::new(Code::InvalidParameter, detail)
+    })
+}

@@ -1,0 +1,398 @@
+//! Filtering and sorting of table rows. Filters scan chunk by chunk, checking for cancellation between chunks; small tables are sorted by
+//! polars, large ones by a sort index kept in a file.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use polars::prelude::{Column, DataFrame, IdxCa, NamedFrom, SortMultipleOptions};
+use rayon::prelude::*;
+
+use super::columns;
+use crate::question::{
+    Find,
+    caches::OrderedRows,
+    filter::{self, ColumnKind, FieldValue, Filter, FilterColumn, RowsLeftOut},
+    order::Order,
+    progress::Progress,
+    snapshot::Snapshot,
+};
+use model::{
+    candles::Interval,
+    cell_value::CellValue,
+    error::{Code, Problem, Result},
+    schema::{Kind, TableSchema},
+    time::Time,
+};
+use store::{
+    Table,
+    cache::{Extent, RowSelection, RowSelectionWriter, SortBy, sort_rows, top_rows},
+    cell::in_frame,
+    grid::Grid,
+};
+
+/// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
+const TOP_ROWS: usize = 1_000;
+/// Rows of a chunk, between two cancellation checks.
+const CHUNK_ROWS: usize = 16_384;
+/// Chunks of one parallel batch, whose matches are stored at its end.
+const BATCH_CHUNKS: usize = 64;
+
+/// Chunks scanned in parallel when only some matches are needed.
+const SCAN_CHUNKS: usize = 8;
+
+/// Row filter and sort order of a table query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowQuery {
+    pub table: &'static TableSchema,
+    pub filter: Filter,
+    pub sort: Vec<Order>,
+}
+
+/// The complete order of a query whose first rows `RowQuery` found.
+#[derive(Debug, Clone)]
+pub struct CompleteOrder {
+    pub query: RowQuery,
+    pub first: OrderedRows,
+}
+
+impl RowQuery {
+    pub fn all(table: &'static TableSchema) -> Self {
+        Self { table, filter: Filter::default(), sort: Vec::new() }
+    }
+
+    pub fn is_all(&self) -> bool {
+        self.filter.is_empty() && self.sort.is_empty()
+    }
+
+    /// Rows that match the filter, in table order, and those left out because of missing values.
+    pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
+        if self.filter.is_empty() {
+            return Ok((RowSelection::Run(0..grid.height()), RowsLeftOut::default()));
+        }
+        filtered(grid, &self.filter, &self.columns_read(table), progress)
+    }
+
+    /// The columns that the filter reads.
+    fn columns_read(&self, table: &Table) -> Vec<FilterColumn> {
+        self.filter.columns_read(columns::for_filter(table))
+    }
+
+    /// The first `count` matching rows from row `start` on, in table order.
+    pub(super) fn next_matching(&self, table: &Table, grid: &Grid, start: usize, count: usize, progress: &Progress) -> Result<Vec<u32>> {
+        let columns_read = self.columns_read(table);
+        let mut found = Vec::new();
+        for chunks in (start..grid.height()).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(SCAN_CHUNKS) {
+            progress.step(chunks[0] as u64, grid.height() as u64)?;
+            let matching =
+                |&start: &usize| matching_in_chunk(grid, start..(start + CHUNK_ROWS).min(grid.height()), &self.filter, &columns_read);
+            found.par_extend(chunks.par_iter().flat_map_iter(|start| matching(start).map_or_else(Vec::new, |(matching, _)| matching)));
+            if found.len() >= count {
+                break;
+            }
+        }
+        found.truncate(count);
+        Ok(found)
+    }
+
+    /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
+    pub(super) fn sorted(&self, grid: &Grid, matching: RowSelection, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
+        match (grid, self.sort.as_slice()) {
+            (_, []) => Ok(OrderedRows::complete(matching)),
+            (Grid::Memory(frame), sort) => {
+                // Polars cannot be cancelled midway; the total is unknown.
+                progress.step(0, 0)?;
+                Ok(OrderedRows::complete(RowSelection::from(sorted_rows(frame, self.table, sort, &matching)?)))
+            }
+            // The large table is stored in this order.
+            (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
+                Ok(OrderedRows::complete(if sort.descending { RowSelection::Reversed(Box::new(matching)) } else { matching }))
+            }
+            (Grid::Large(table), sort) => {
+                let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
+                let by = SortBy { ties: &ties, ..SortBy::from((sort[0].column, sort[0].descending)) };
+                let step = |done, total| progress.step(done, total);
+                match count.filter(|_| matching.len() > table.sorting().at_once) {
+                    None => sort_rows(table, by, &matching, step).map(OrderedRows::complete),
+                    Some(count) => Ok(OrderedRows {
+                        places: RowSelection::from(top_rows(table, by, &matching, count, step)?),
+                        unsorted: Some(matching),
+                        ..OrderedRows::default()
+                    }),
+                }
+            }
+        }
+    }
+}
+
+impl Find for RowQuery {
+    type Found = OrderedRows;
+
+    /// The first rows of a large table where a complete sort is slow; `CompleteOrder` completes them.
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
+        let table = super::known_table(snapshot, self.table.name)?;
+        let grid = Grid::of(table);
+        let (matching, left_out) = self.matching_rows(table, &grid, progress)?;
+        Ok(OrderedRows { left_out, ..self.sorted(&grid, matching, Some(TOP_ROWS), progress)? })
+    }
+}
+
+impl Find for CompleteOrder {
+    type Found = OrderedRows;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
+        let table = super::known_table(snapshot, self.query.table.name)?;
+        match &self.first.unsorted {
+            Some(unsorted) => {
+                let complete = self.query.sorted(&Grid::of(table), unsorted.clone(), None, progress)?;
+                Ok(OrderedRows { left_out: self.first.left_out.clone(), ..complete })
+            }
+            None => Ok(self.first.clone()),
+        }
+    }
+}
+
+/// Sorted row indices; missing values come last either way, and the sort is stable.
+fn sorted_rows(frame: &DataFrame, schema: &TableSchema, sort: &[Order], matching: &RowSelection) -> Result<Vec<u32>> {
+    let failed = |error: polars::prelude::PolarsError| {
+        tracing::warn!("sorting {}: {error}", schema.name);
+        Problem::new(Code::Defect, "The rows cannot be sorted so: choose another column.")
+    };
+    let rows: Vec<u32> = matching.iter().map(|place| place as u32).collect();
+    let places = IdxCa::new("rows".into(), &rows);
+    let mut keys = Vec::with_capacity(sort.len());
+    for (nth, by) in sort.iter().enumerate() {
+        let column = frame.column(by.column).and_then(|column| column.take(&places)).map_err(failed)?;
+        let kind = schema.column(by.column).map(|column| column.kind);
+        keys.push(comparable(column, kind).with_name(nth.to_string().into()));
+    }
+    let options = SortMultipleOptions::default()
+        .with_order_descending_multi(sort.iter().map(|by| by.descending))
+        .with_nulls_last_multi(sort.iter().map(|_| true))
+        .with_maintain_order(true);
+    let names: Vec<String> = (0..sort.len()).map(|nth| nth.to_string()).collect();
+    let mut keyed = DataFrame::new(rows.len(), keys).map_err(failed)?;
+    keyed.with_column(Column::from(polars::prelude::IntoSeries::into_series(places))).map_err(failed)?;
+    let sorted = keyed.sort(names, options).map_err(failed)?;
+    let sorted = sorted.column("rows").and_then(|rows| rows.idx().cloned()).map_err(failed)?;
+    Ok(sorted.iter().flatten().collect())
+}
+
+/// The column in a comparable form.
+fn comparable(column: Column, kind: Option<Kind>) -> Column {
+    let name = column.name().clone();
+    let Ok(texts) = column.str() else {
+        if column.dtype().is_list() {
+            // Lists compare by their displayed text.
+            return Column::new(name, (0..column.len()).map(|row| list_text(&column, row)).collect::<Vec<_>>());
+        }
+        return column;
+    };
+    match kind {
+        // Padded with zeros, so that text order is numeric order.
+        Some(Kind::Uint256) => Column::new(name, texts.iter().map(|cell| cell.map(|digits| format!("{digits:0>78}"))).collect::<Vec<_>>()),
+        Some(Kind::Text) if name == "interval" => {
+            Column::new(name, texts.iter().map(|cell| cell.and_then(Interval::parse).map(|interval| interval.0)).collect::<Vec<_>>())
+        }
+        _ => column,
+    }
+}
+
+fn list_text(column: &Column, row: usize) -> Option<String> {
+    let frame = column.clone().slice(row as i64, 1).into_frame();
+    match in_frame(&frame, column.name(), 0) {
+        CellValue::List(members) => Some(members.join(", ")),
+        _ => None,
+    }
+}
+
+fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
+    let count = grid.height();
+    let done = AtomicUsize::new(0);
+    let (mut left_out, mut counted) = (RowsLeftOut::of(filter), true);
+    // Rows of skipped chunks cannot be counted.
+    let may_lack = matches!(grid, Grid::Large(table) if filter.columns().any(|column| table.has_nulls(column)));
+    let mut places = RowSelectionWriter::for_table(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
+    for chunks in (0..count).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(BATCH_CHUNKS) {
+        let matching: Result<Vec<Option<ChunkMatches>>> = chunks
+            .par_iter()
+            .map(|&start| {
+                progress.step(done.load(Ordering::Relaxed) as u64, count as u64)?;
+                let chunk = start..(start + CHUNK_ROWS).min(count);
+                let matching = matching_in_chunk(grid, chunk.clone(), filter, columns_read);
+                done.fetch_add(chunk.len(), Ordering::Relaxed);
+                Ok(matching)
+            })
+            .collect();
+        for chunk in matching? {
+            let Some((rows, lacking)) = chunk else {
+                counted &= !may_lack;
+                continue;
+            };
+            left_out.add(&lacking);
+            for place in rows {
+                places.push(place)?;
+            }
+        }
+    }
+    Ok((places.finish()?, if counted { left_out } else { RowsLeftOut::default() }))
+}
+
+/// Matching rows of a chunk, and those left out because of missing values.
+type ChunkMatches = (Vec<u32>, RowsLeftOut);
+
+/// The matching rows of a chunk; `None` if its zone map rules out a match.
+fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> Option<ChunkMatches> {
+    if !filter.may_match(|column| range(grid, column, rows.clone(), columns_read)) {
+        return None;
+    }
+    let names: Vec<&str> = columns_read.iter().map(|column| column.name).collect();
+    Some(matching_in_frame(&grid.slice(rows.clone(), Some(&names)), &rows, filter, columns_read))
+}
+
+/// The minimum and maximum of a large table's column in these rows (the zone map), where known without reading them.
+fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterColumn]) -> Option<filter::Range> {
+    let Grid::Large(table) = grid else { return None };
+    let kind = columns_read.iter().find(|known| known.name == column)?.kind;
+    Some(match (table.extent(column, rows)?, kind) {
+        (Extent::Empty, _) => filter::Range::Empty,
+        (Extent::Float(low, high), ColumnKind::Number) => filter::Range::Number(low, high),
+        (Extent::Whole(low, high), ColumnKind::Number) => filter::Range::Number(low as f64, high as f64),
+        (Extent::Whole(low, high), ColumnKind::Time) => filter::Range::Time(Time(low), Time(high)),
+        _ => return None,
+    })
+}
+
+fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, columns_read: &[FilterColumn]) -> ChunkMatches {
+    let (mut matching, mut left_out) = (Vec::new(), RowsLeftOut::of(filter));
+    for (place, row) in rows.clone().enumerate() {
+        let values: Vec<(&FilterColumn, CellValue)> =
+            columns_read.iter().map(|column| (column, in_frame(chunk, column.name, place))).collect();
+        let found = |name: &str| values.iter().find(|(column, _)| column.name == name);
+        if filter.keeps(|name| found(name).and_then(|(column, value)| field(value, column.kind)), |_| true, &mut left_out) {
+            matching.push(row as u32);
+        }
+    }
+    (matching, left_out)
+}
+
+/// A cell as a filter value.
+fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
+    match value {
+        // Amounts too large for an integer are stored as digits.
+        CellValue::Text(digits) if kind == ColumnKind::Number => digits.parse().ok().map(FieldValue::Number),
+        value => FieldValue::of_cell(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{IntoColumn, Series};
+
+    use super::*;
+    use crate::question::snapshot::AnswerSettings;
+    use model::{schema, table_state::TableState};
+    use store::Dataset;
+
+    fn tokens() -> (DataFrame, &'static TableSchema) {
+        let chains = Series::new(
+            "chain".into(),
+            [
+                Series::new("".into(), ["eth", "base"]),
+                Series::new("".into(), ["bsc"]),
+                Series::new("".into(), ["base"]),
+                Series::new("".into(), ["eth"]),
+            ],
+        );
+        let columns = [
+            Series::new("symbol".into(), ["UNI", "PEPX", "LINK", "USDC"]),
+            Series::new("price".into(), [Some(7.31), None, Some(14.0), Some(1.0)]),
+            Series::new("holders".into(), [Some(381_i64), Some(2), Some(742), None]),
+            chains,
+        ];
+        (DataFrame::new(4, columns.into_iter().map(IntoColumn::into_column).collect()).unwrap(), schema::table("tokens").unwrap())
+    }
+
+    #[test]
+    fn rows_are_filtered_and_sorted_with_missing_values_last() {
+        type Case = (&'static str, Option<(&'static str, bool)>, &'static [usize]);
+        let cases: [Case; 8] = [
+            ("", None, &[0, 1, 2, 3]),
+            ("chain:base", None, &[0, 2]),
+            ("price>1", Some(("price", true)), &[2, 0]),
+            ("", Some(("price", false)), &[3, 0, 2, 1]),
+            ("", Some(("price", true)), &[2, 0, 3, 1]),
+            ("", Some(("chain", false)), &[2, 1, 3, 0]),
+            ("pep", None, &[1]),
+            ("holders<400", Some(("symbol", false)), &[1, 0]),
+        ];
+        let (frame, schema) = tokens();
+        for (text, sort, expected) in cases {
+            let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
+            let sort = sort.into_iter().map(|(column, descending)| Order { column, descending }).collect();
+            assert_eq!(found(&frame, &RowQuery { table: schema, filter, sort }, &Progress::default()).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_that_a_missing_value_alone_leaves_out_are_counted() {
+        let (frame, schema) = tokens();
+        for (text, sort, expected) in [
+            ("price>1", None, &[("price", 1)][..]),
+            ("price>1 holders<400", Some("symbol"), &[("price", 1)]),
+            ("holders>2 price>0", None, &[("holders", 1)]),
+            ("price>1 symbol:uni", None, &[]),
+            ("", Some("price"), &[]),
+        ] {
+            let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
+            let query = RowQuery { table: schema, filter, sort: sort.into_iter().map(Order::rising).collect() };
+            let rows = asked(&frame, &query, &Progress::default()).unwrap();
+            assert_eq!(rows.left_out.columns().collect::<Vec<_>>(), expected, "{text}");
+        }
+    }
+
+    fn found(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<Vec<usize>> {
+        asked(frame, query, progress).map(|shown| shown.places.iter().collect())
+    }
+
+    fn asked(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<OrderedRows> {
+        let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(query.table) };
+        let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
+        query.find(&snapshot, progress)
+    }
+
+    #[test]
+    fn numbers_that_are_kept_as_text_are_sorted_as_numbers_and_lengths_of_time_by_their_length() {
+        type Case = (&'static [(&'static str, bool)], &'static [usize]);
+        let by = |names: &[(&'static str, bool)]| names.iter().map(|&(column, descending)| Order { column, descending }).collect();
+        let values = Series::new("value".into(), [Some("9"), Some("10"), None, Some("0"), Some("10")]);
+        let logs = Series::new("log_index".into(), [1_i64, 1, 2, 3, 4]);
+        let transfers = DataFrame::new(5, vec![values.into_column(), logs.into_column()]).unwrap();
+        let schema = schema::table("transfers").unwrap();
+        let cases: [Case; 4] = [
+            (&[("value", false)], &[3, 0, 1, 4, 2]),
+            (&[("value", true)], &[1, 4, 0, 3, 2]),
+            (&[("value", true), ("log_index", true)], &[4, 1, 0, 3, 2]),
+            (&[("log_index", false), ("value", true)], &[1, 0, 2, 3, 4]),
+        ];
+        for (sort, expected) in cases {
+            let query = RowQuery { sort: by(sort), ..RowQuery::all(schema) };
+            assert_eq!(found(&transfers, &query, &Progress::default()).unwrap(), expected, "{sort:?}");
+        }
+        let intervals = Series::new("interval".into(), ["1d", "1h", "1w", "15m"]).into_column();
+        let candles = DataFrame::new(4, vec![intervals]).unwrap();
+        let query = RowQuery { sort: by(&[("interval", false)]), ..RowQuery::all(schema::table("candles").unwrap()) };
+        assert_eq!(found(&candles, &query, &Progress::default()).unwrap(), [3, 1, 0, 2]);
+    }
+
+    #[test]
+    fn a_cancelled_order_stops() {
+        let (frame, schema) = tokens();
+        let progress = Progress::default();
+        progress.cancel();
+        let filter = filter::parse("usd", &filter::of_table(schema)).unwrap();
+        let stopped = found(&frame, &RowQuery { filter, ..RowQuery::all(schema) }, &progress);
+        assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
+    }
+}

@@ -1,0 +1,59 @@
+//! The question behind GET /technical/{contractAddress}/trendline.
+
+use super::{
+    Question,
+    parameter::{CONTRACT, EXPLAIN, ParameterKind, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    timeframes::{TIMEFRAMES, candles_of, interval},
+};
+use analysis::{
+    frames,
+    trendlines::{TrendlineAnswer, trendlines},
+};
+use model::{address::Address, error::Result};
+use store::in_place::FetchKey;
+
+pub const PERIOD_DEFAULT: u64 = 14;
+
+request! {
+    TrendlineQuestion at "/technical/{contractAddress}/trendline" {
+        contract_address: Address = CONTRACT,
+        period: u64 = parameter(
+            "period",
+            ParameterKind::Integer { min: 2, max: 1_000_000, default: PERIOD_DEFAULT },
+            "Candles to analyze; when the token has fewer, those it has.",
+        ),
+        /// `None`: daily candles, or the nearest timeframe in the data.
+        timeframe: Option<&'static str> = parameter(
+            "timeframe",
+            ParameterKind::Word { words: TIMEFRAMES, default: None },
+            "Length of a candle; by default daily, or that of the data where they are coarser.",
+        ),
+        explain: bool = EXPLAIN,
+    }
+}
+
+impl Question for TrendlineQuestion {
+    type Answer = TrendlineAnswer;
+    const NAME: &'static str = "trendline";
+    const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
+    const NEEDS: &'static [&'static str] = &["candles"];
+
+    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
+        vec![FetchKey::Chart(self.contract_address)]
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
+        let candles = candles_of(snapshot, &self.contract_address)?;
+        let series = candles.series();
+        let frame = match self.timeframe {
+            Some(timeframe) => frames::frame(&series, interval(timeframe)),
+            None => frames::base(&series).map(|(_, frame)| frame),
+        };
+        progress.step(1, 2)?;
+        let period = usize::try_from(self.period).unwrap_or(usize::MAX);
+        Ok(frame.map_or_else(TrendlineAnswer::empty, |frame| trendlines(&frame.as_candles(), period, self.explain)))
+    }
+}

@@ -1,0 +1,286 @@
+//! The question behind POST /yield/optimize: the strictly validated portfolio and settings. The plan is computed in the analysis, its shape
+//! is in `answer`.
+
+pub mod answer;
+
+use std::collections::BTreeMap;
+
+use ruint::aliases::U256;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{json, value::RawValue};
+
+pub use self::answer::YieldPlan;
+use super::{
+    Question,
+    json::{invalid, members, pointer, text, well_formed},
+    parameter::{ADDRESS_PATTERN, Arguments, EXAMPLE_TOKEN, EXPLAIN, Parameter, clip},
+    progress::Progress,
+    request::{ParameterValue, Request, target},
+    snapshot::Snapshot,
+};
+pub use analysis::yields::risk::RiskLevel;
+use analysis::yields::{case::Wish, plan, wallet};
+use model::{address::Address, chain::Chain, error::Result};
+
+const TOKENS_MAX: usize = 1_000;
+/// Maximum number of names in `chains`; there are fewer than half as many chains.
+const CHAINS_MAX: usize = 1_000;
+
+/// A yield request: the portfolio to allocate and its constraints.
+#[derive(Debug, Clone, PartialEq)]
+pub struct YieldQuestion {
+    /// Amounts in the token's smallest unit.
+    pub tokens: BTreeMap<Address, U256>,
+    pub risk_level: RiskLevel,
+    /// Empty: all.
+    pub chains: Vec<Chain>,
+    /// In percent.
+    pub min_apy: f64,
+    pub explain: bool,
+}
+
+/// The words of `riskLevel`, synonyms included.
+const RISK_WORDS: &[(&str, RiskLevel)] = &[
+    ("low", RiskLevel::Low),
+    ("medium", RiskLevel::Medium),
+    ("high", RiskLevel::High),
+    ("conservative", RiskLevel::Low),
+    ("moderate", RiskLevel::Medium),
+    ("balanced", RiskLevel::Medium),
+    ("aggressive", RiskLevel::High),
+];
+
+fn risk_words() -> Vec<&'static str> {
+    RISK_WORDS.iter().map(|(word, _)| *word).collect()
+}
+
+impl Request for YieldQuestion {
+    const PATH: &'static str = "/yield/optimize";
+    const PARAMETERS: &'static [Parameter] = &[EXPLAIN];
+
+    /// A POST question is parsed from its body, by `parse_request`.
+    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
+        Self::parse_request(arguments, b"")
+    }
+
+    fn target(&self) -> String {
+        target(Self::PATH, &[(EXPLAIN, self.explain.written())])
+    }
+}
+
+impl Question for YieldQuestion {
+    type Answer = YieldPlan;
+    const NAME: &'static str = "yield";
+    const SUMMARY: &'static str = "Yield allocation for a portfolio.";
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<YieldPlan> {
+        for chain in &self.chains {
+            let in_data = || snapshot.yields.knows(chain) || snapshot.market.tokens.iter().any(|token| token.chains.contains(chain));
+            if chain.id().is_none() && !in_data() {
+                return Err(invalid(
+                    "/settings/chains",
+                    &format!("`{}` is no known chain: did you mean {}?", clip(chain.as_str()), Chain::nearest(chain.as_str()).join(", ")),
+                ));
+            }
+        }
+        let holdings = wallet::holdings(&snapshot.dataset, &self.tokens, &self.chains);
+        let wish = Wish { risk: self.risk_level, min_apy: self.min_apy };
+        let plan = plan(&snapshot.yields, &holdings, wish, &mut |done, total| progress.step(done, total).is_ok());
+        if progress.cancelled() {
+            progress.step(0, 0)?;
+        }
+        Ok(YieldPlan::new(&plan, &holdings, self.explain))
+    }
+
+    fn body(&self) -> Option<String> {
+        let body = YieldBody {
+            tokens: self.tokens.iter().map(|(address, amount)| (address.to_string(), amount.to_string())).collect(),
+            settings: YieldSettings { risk_level: self.risk_level, chains: self.chains.clone(), min_apy: self.min_apy },
+        };
+        serde_json::to_string(&body).ok()
+    }
+}
+
+/// The body of POST /yield/optimize.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(example = json!({
+    "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 }
+}))]
+pub struct YieldBody {
+    /// From token address to amount in the token's smallest unit, at most 2^256-1.
+    #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = { "pattern": ADDRESS_PATTERN },
+                      "additionalProperties" = { "type": "string", "pattern": "^[0-9]+$" }))]
+    tokens: BTreeMap<String, String>,
+    #[serde(default)]
+    settings: YieldSettings,
+}
+
+/// The constraints of a plan.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct YieldSettings {
+    /// low, medium or high; conservative, moderate, balanced and aggressive are synonyms.
+    #[schemars(with = "String", extend("enum" = risk_words()))]
+    risk_level: RiskLevel,
+    /// Short names or aliases; empty: all.
+    chains: Vec<Chain>,
+    /// In percent.
+    min_apy: f64,
+}
+
+impl Default for YieldSettings {
+    fn default() -> Self {
+        Self { risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0 }
+    }
+}
+
+impl YieldQuestion {
+    /// Parses the body, and `explain` of the query.
+    pub fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
+        let explain = arguments.flag("explain")?;
+        Ok(Self { explain, ..Self::parse_body(body)? })
+    }
+
+    /// Parses the body: syntax first (400), then each value (422, with its JSON pointer).
+    pub fn parse_body(body: &[u8]) -> Result<Self> {
+        let whole = well_formed(body)?;
+        let mut question =
+            Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: false };
+        let mut seen_tokens = false;
+        for (name, value) in members("", whole)? {
+            match name.as_str() {
+                "tokens" => {
+                    seen_tokens = true;
+                    question.tokens = parse_tokens(value)?;
+                }
+                "settings" => question.parse_settings(value)?,
+                _ => return Err(invalid(&pointer("", &name), "no such member: expected `tokens` and `settings`")),
+            }
+        }
+        if seen_tokens { Ok(question) } else { Err(invalid("/tokens", "missing: expected an object from token address to amount")) }
+    }
+
+    fn parse_settings(&mut self, value: &RawValue) -> Result<()> {
+        for (name, value) in members("/settings", value)? {
+            match name.as_str() {
+                "riskLevel" => self.risk_level = parse_risk(value)?,
+                "chains" => self.chains = parse_chains(value)?,
+                "minApy" => {
+                    self.min_apy = serde_json::from_str(value.get()).ok().filter(|apy: &f64| apy.is_finite()).ok_or_else(|| {
+                        invalid("/settings/minApy", &format!("`{}`: expected a finite number, in percent", clip(value.get())))
+                    })?;
+                }
+                _ => {
+                    return Err(invalid(&pointer("/settings", &name), "no such setting: expected `riskLevel`, `chains` or `minApy`"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parse_tokens(value: &RawValue) -> Result<BTreeMap<Address, U256>> {
+    let entries = members("/tokens", value)?;
+    if entries.is_empty() || entries.len() > TOKENS_MAX {
+        return Err(invalid("/tokens", &format!("{} entries: expected 1 to {TOKENS_MAX}", entries.len())));
+    }
+    let mut tokens = BTreeMap::new();
+    for (key, value) in entries {
+        let at = pointer("/tokens", &key);
+        let address = Address::asked(&key).ok_or_else(|| {
+            invalid(&at, &format!("`{}` is not an address: expected 0x and 40 hexadecimal digits, or coin:BTC", clip(&key)))
+        })?;
+        let amount = text(value)
+            .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+            .and_then(|digits| U256::from_str_radix(&digits, 10).ok())
+            .ok_or_else(|| {
+                let expected = "expected a string of decimal digits, the amount in the token's smallest unit, at most 2^256-1";
+                invalid(&at, &format!("`{}`: {expected}", clip(value.get())))
+            })?;
+        if tokens.insert(address, amount).is_some() {
+            return Err(invalid(&at, &format!("`{address}` is given twice, in one or two letter cases: give it once")));
+        }
+    }
+    Ok(tokens)
+}
+
+fn parse_risk(value: &RawValue) -> Result<RiskLevel> {
+    let word = text(value).map(|word| word.to_lowercase());
+    RISK_WORDS
+        .iter()
+        .find(|(known, _)| word.as_deref() == Some(known))
+        .map(|(_, level)| *level)
+        .ok_or_else(|| invalid("/settings/riskLevel", &format!("`{}`: expected one of {}", clip(value.get()), risk_words().join(", "))))
+}
+
+/// Names are only normalized here: whether an unlisted chain is in the data is known when the question is answered.
+fn parse_chains(value: &RawValue) -> Result<Vec<Chain>> {
+    let names: Vec<String> = serde_json::from_str(value.get())
+        .map_err(|_| invalid("/settings/chains", &format!("`{}`: expected an array of chain names", clip(value.get()))))?;
+    if names.len() > CHAINS_MAX {
+        return Err(invalid("/settings/chains", &format!("{} names: expected at most {CHAINS_MAX}", names.len())));
+    }
+    let mut chains = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        let chain = Chain::parse(name).ok_or_else(|| invalid(&format!("/settings/chains/{i}"), "empty: expected a chain name"))?;
+        if !chains.contains(&chain) {
+            chains.push(chain);
+        }
+    }
+    Ok(chains)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use model::error::Code;
+
+    const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+
+    #[test]
+    fn wrong_values_are_named_by_their_pointer() {
+        let upper = format!("0x{}", UNI[2..].to_uppercase());
+        for (body, code, part) in [
+            (String::new(), Code::InvalidJson, "not valid JSON"),
+            ("{".into(), Code::InvalidJson, "not valid JSON"),
+            ("[".repeat(100_000), Code::InvalidJson, "not valid JSON"),
+            ("[]".into(), Code::InvalidValue, "expected an object"),
+            ("{}".into(), Code::InvalidValue, "/tokens"),
+            (r#"{"tokens":{}}"#.into(), Code::InvalidValue, "0 entries"),
+            (r#"{"tokens":[]}"#.into(), Code::InvalidValue, "/tokens"),
+            (r#"{"tokens":{"0x12":"1"}}"#.into(), Code::InvalidValue, "/tokens/0x12"),
+            (format!(r#"{{"tokens":{{"{UNI}":5}}}}"#), Code::InvalidValue, "decimal digits"),
+            (format!(r#"{{"tokens":{{"{UNI}":""}}}}"#), Code::InvalidValue, "decimal digits"),
+            (format!(r#"{{"tokens":{{"{UNI}":"-5"}}}}"#), Code::InvalidValue, "decimal digits"),
+            (format!(r#"{{"tokens":{{"{UNI}":"{}0"}}}}"#, U256::MAX), Code::InvalidValue, "2^256-1"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1","{upper}":"1"}}}}"#), Code::InvalidValue, "twice"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"riskLevel":"yolo"}}}}"#), Code::InvalidValue, "/settings/riskLevel"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApy":"5"}}}}"#), Code::InvalidValue, "/settings/minApy"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"minApi":5}}}}"#), Code::InvalidValue, "/settings/minApi"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"more":1}}"#), Code::InvalidValue, "/more"),
+            (format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":null}}"#), Code::InvalidValue, "/settings"),
+            (
+                format!(r#"{{"tokens":{{"{UNI}":"1"}},"settings":{{"chains":[{}"x"]}}}}"#, "\"x\",".repeat(1_000)),
+                Code::InvalidValue,
+                "1001 names",
+            ),
+        ] {
+            let problem = YieldQuestion::parse_body(body.as_bytes()).expect_err(&body);
+            assert_eq!(problem.code, code, "{}", clip(&body));
+            assert!(problem.detail.contains(part), "{}", problem.detail);
+        }
+    }
+
+    #[test]
+    fn the_whole_range_of_amounts_is_read_exactly() {
+        let body = format!(r#"{{"tokens":{{"{UNI}":"00{}"}},"settings":{{"riskLevel":"Balanced","chains":["bsc","bnb"]}}}}"#, U256::MAX);
+        let question = YieldQuestion::parse_body(body.as_bytes()).expect("valid");
+        assert_eq!(question.tokens.values().collect::<Vec<_>>(), [&U256::MAX]);
+        assert_eq!((question.risk_level, question.chains.len()), (RiskLevel::Medium, 1));
+        let again = YieldQuestion::parse_body(question.body().expect("a body").as_bytes());
+        assert_eq!(again, Ok(question));
+    }
+}

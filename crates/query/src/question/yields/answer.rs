@@ -1,0 +1,305 @@
+//! The JSON shape of a yield plan, and its conversion from the analysis's plan. The `explain` members are left out without it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use analysis::yields::{
+    Idle, Placement, Plan,
+    naive::Totals,
+    wallet::{UnplacedReason, WalletToken},
+};
+use model::{address::Address, chain::Chain};
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct YieldPlan {
+    /// One for each pool used, largest value first.
+    pub strategies: Vec<Strategy>,
+    pub summary: YieldSummary,
+    /// Ordered actions; the last ones name the idle holdings and why.
+    pub steps: Vec<Step>,
+    /// With `explain`: the holdings that stay idle, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unplaced: Option<Vec<Unplaced>>,
+    /// With `explain`: baseline allocations to compare with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<Vec<Alternative>>,
+    /// With `explain`: the allocation, largest share first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<Allocations>,
+    /// With `explain`: caveats of the figures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Vec<String>>,
+}
+
+/// A deposit of a token amount into a pool.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Strategy {
+    pub protocol: Option<String>,
+    pub chain: Chain,
+    pub token: TokenAmount,
+    /// APY in percent after the deposit (diluted).
+    pub apy: f64,
+    /// USD.
+    pub tvl: f64,
+    /// With `explain`: the pool's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool_id: Option<String>,
+    /// With `explain`: APY in percent before the deposit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quoted_apy: Option<f64>,
+    /// With `explain`: USD deposited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_usd: Option<f64>,
+    /// With `explain`: 0 for the safest, 100 for the riskiest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub risk_score: Option<f64>,
+    /// With `explain`: the amount in whole tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<String>,
+    /// With `explain`: fraction of the total deposit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenAmount {
+    pub address: Address,
+    pub symbol: Option<String>,
+    /// In the smallest unit, decimal digits.
+    pub amount: String,
+}
+
+/// Totals in USD.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct YieldSummary {
+    /// Value deposited.
+    pub total_value_usd: f64,
+    /// After the deposits, before gas.
+    pub estimated_annual_yield_usd: f64,
+    /// Mean APY in percent, weighted by value deposited.
+    pub weighted_apy: f64,
+    /// Gas of all steps, as far as known.
+    pub gas_estimate_usd: f64,
+    #[serde(flatten)]
+    pub explained: Option<ExplainedSummary>,
+}
+
+/// With `explain`: quality of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainedSummary {
+    /// USD value of the idle holdings that have a price.
+    pub idle_value_usd: f64,
+    /// Yield over the horizon, net of gas.
+    pub net_yield_usd: f64,
+    /// Upper bound of the net yield of any plan within the limits.
+    pub upper_bound_usd: f64,
+    /// Optimality gap: the largest possible shortfall from the best plan, as a fraction of the plan's net yield; null where the net yield
+    /// is not positive and a better plan may exist.
+    pub gap: Option<f64>,
+    /// The optimality gap in percent.
+    pub gap_percent: Option<f64>,
+    /// Days over which gas is amortized.
+    pub horizon_days: u32,
+    /// Pools that pass the filters.
+    pub eligible_pools: u64,
+    /// Mean risk score weighted by deposit, 0 for the safest, 100 for the riskiest; null without deposits.
+    pub risk_score: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    pub action: String,
+    /// Null where the chain's gas cost is unknown.
+    pub gas_estimate_usd: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Unplaced {
+    pub address: Address,
+    pub symbol: Option<String>,
+    /// In the smallest unit, decimal digits.
+    pub amount: String,
+    pub reason: UnplacedReason,
+}
+
+/// The deposits by protocol and by chain.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Allocations {
+    pub protocols: Vec<Allocation>,
+    pub chains: Vec<Allocation>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Allocation {
+    pub name: String,
+    pub value_usd: f64,
+    /// Fraction of the total deposit.
+    pub share: f64,
+}
+
+/// A baseline allocation, to compare the plan with.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Alternative {
+    /// `highest_apy`: each token into the pool with the highest quoted APY, within the limits, the rest idle; `highest_apy_unlimited`: all
+    /// of it, whatever the risk; `by_quoted_apy`: pools filled in the order of their quoted APY.
+    pub name: &'static str,
+    pub pools: u64,
+    /// Value deposited.
+    pub total_value_usd: f64,
+    pub estimated_annual_yield_usd: f64,
+    pub gas_estimate_usd: f64,
+    pub net_yield_usd: f64,
+    /// Value left idle.
+    pub idle_value_usd: f64,
+    /// Mean risk score weighted by deposit, 0 for the safest, 100 for the riskiest; null without deposits.
+    pub risk_score: Option<f64>,
+    /// Extra net yield of the plan in a year.
+    pub plan_advantage_usd: f64,
+}
+
+const HORIZON_DAYS: u32 = 365;
+
+impl YieldPlan {
+    pub(super) fn new(plan: &Plan<'_>, holdings: &[WalletToken], explain: bool) -> Self {
+        let mut steps = steps(plan, holdings);
+        steps.extend(plan.idle.iter().map(|idle| hold(idle, &holdings[idle.holding])));
+        let gas_estimate_usd: f64 = steps.iter().filter_map(|step| step.gas_estimate_usd).sum();
+        let totals = &plan.totals;
+        let idle: f64 = plan.idle.iter().map(|idle| holdings[idle.holding].value(idle.amount)).sum();
+        let explained = explain.then(|| ExplainedSummary {
+            idle_value_usd: idle,
+            net_yield_usd: totals.earned - gas_estimate_usd,
+            upper_bound_usd: plan.upper_bound,
+            gap: plan.gap(),
+            gap_percent: plan.gap().map(|gap| 100.0 * gap),
+            horizon_days: HORIZON_DAYS,
+            eligible_pools: plan.eligible as u64,
+            risk_score: totals.risk_score(),
+        });
+        Self {
+            strategies: plan
+                .placements
+                .iter()
+                .map(|placement| strategy(placement, &holdings[placement.holding], totals.placed, explain))
+                .collect(),
+            summary: YieldSummary {
+                total_value_usd: totals.placed,
+                estimated_annual_yield_usd: totals.earned,
+                weighted_apy: if totals.placed > 0.0 { 100.0 * totals.earned / totals.placed } else { 0.0 },
+                gas_estimate_usd,
+                explained,
+            },
+            steps,
+            unplaced: explain.then(|| plan.idle.iter().map(|idle| unplaced(idle, &holdings[idle.holding])).collect()),
+            alternatives: explain.then(|| {
+                let named = [("highest_apy", &plan.highest), ("highest_apy_unlimited", &plan.unlimited), ("by_quoted_apy", &plan.quoted)];
+                named.map(|(name, totals)| alternative(name, totals, plan)).to_vec()
+            }),
+            allocation: explain.then(|| Allocations {
+                protocols: shares(plan, |placement| &placement.pool.protocol),
+                chains: shares(plan, |placement| placement.pool.chain.as_str()),
+            }),
+            notes: explain.then(|| notes(plan)),
+        }
+    }
+}
+
+fn strategy(placement: &Placement<'_>, holding: &WalletToken, placed: f64, explain: bool) -> Strategy {
+    let pool = placement.pool;
+    Strategy {
+        protocol: Some(pool.protocol.clone()).filter(|name| !name.is_empty()),
+        chain: pool.chain.clone(),
+        token: TokenAmount { address: holding.address, symbol: holding.symbol.clone(), amount: placement.amount.to_string() },
+        apy: placement.apy,
+        tvl: pool.tvl,
+        pool_id: explain.then(|| pool.id.clone()),
+        quoted_apy: explain.then_some(pool.quoted),
+        value_usd: explain.then_some(placement.value),
+        risk_score: explain.then_some(pool.score),
+        tokens: explain.then(|| holding.in_tokens(placement.amount)).flatten(),
+        share: explain.then(|| placement.value / placed),
+    }
+}
+
+/// An amount of a holding in display form.
+fn amount(holding: &WalletToken, amount: ruint::aliases::U256) -> String {
+    match (holding.in_tokens(amount), &holding.symbol) {
+        (Some(tokens), Some(symbol)) => format!("{tokens} {symbol}"),
+        (Some(tokens), None) => format!("{tokens} of {}", holding.address),
+        (None, _) => format!("{amount} of {}", holding.address),
+    }
+}
+
+fn steps(plan: &Plan<'_>, holdings: &[WalletToken]) -> Vec<Step> {
+    let mut steps = Vec::with_capacity(plan.placements.len() * 2 + plan.idle.len());
+    for placement in &plan.placements {
+        let pool = placement.pool;
+        let what = amount(&holdings[placement.holding], placement.amount);
+        let who = if pool.protocol.is_empty() { &pool.id } else { &pool.protocol };
+        let which = pool.meta.as_ref().map_or_else(String::new, |meta| format!(" ({meta})"));
+        let gas = |at: usize| pool.gas.map(|gas| gas[at]);
+        steps.push(Step { action: format!("Approve {what} for {who} on {}", pool.chain), gas_estimate_usd: gas(0) });
+        steps.push(Step { action: format!("Deposit {what} into {who}{which} on {}", pool.chain), gas_estimate_usd: gas(1) });
+    }
+    steps
+}
+
+fn hold(idle: &Idle, holding: &WalletToken) -> Step {
+    let action = format!("Hold {}: {}", amount(holding, idle.amount), idle.reason.phrase());
+    Step { action, gas_estimate_usd: Some(0.0) }
+}
+
+fn unplaced(idle: &Idle, holding: &WalletToken) -> Unplaced {
+    Unplaced { address: holding.address, symbol: holding.symbol.clone(), amount: idle.amount.to_string(), reason: idle.reason }
+}
+
+fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -> Vec<Allocation> {
+    let mut shares: Vec<Allocation> = Vec::new();
+    for placement in &plan.placements {
+        let name = name(placement);
+        match shares.iter_mut().find(|share| share.name == name) {
+            Some(share) => share.value_usd += placement.value,
+            None => shares.push(Allocation { name: name.to_owned(), value_usd: placement.value, share: 0.0 }),
+        }
+    }
+    for share in &mut shares {
+        share.share = share.value_usd / plan.totals.placed;
+    }
+    shares.sort_by(|a, b| b.value_usd.total_cmp(&a.value_usd).then_with(|| a.name.cmp(&b.name)));
+    shares
+}
+
+fn alternative(name: &'static str, totals: &Totals, plan: &Plan<'_>) -> Alternative {
+    Alternative {
+        name,
+        pools: totals.pools as u64,
+        total_value_usd: totals.placed,
+        estimated_annual_yield_usd: totals.earned,
+        gas_estimate_usd: totals.gas,
+        net_yield_usd: totals.net(),
+        idle_value_usd: (plan.wallet - totals.placed).max(0.0),
+        risk_score: totals.risk_score(),
+        plan_advantage_usd: plan.totals.net() - totals.net(),
+    }
+}
+
+fn notes(plan: &Plan<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut unknown: Vec<&str> =
+        plan.placements.iter().filter(|placement| placement.pool.gas.is_none()).map(|placement| placement.pool.chain.as_str()).collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    if !unknown.is_empty() {
+        notes.push(format!("The gas of {} is not known and counts as 0: a row of the table `gas` would tell it.", unknown.join(", ")));
+    }
+    if plan.cut {
+        notes.push("The search was ended by its budget of work: the plan is valid, and as far from the best as `gap` says.".to_owned());
+    }
+    notes
+}

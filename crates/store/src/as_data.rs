@@ -1,0 +1,110 @@
+//! A dataset as the analyses see it.
+
+use crate::{Dataset, RowsOf, frame_rows::FromFrame, rows_by_address::RowsByAddress};
+use model::{
+    address::Address,
+    candles::{Candles, ChartCandles, Interval},
+    cell_value::CellValue,
+    chain::Chain,
+    data::{AddressRows, Data, PostRows},
+    holding::Holding,
+    rows::{
+        ContractRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
+        PostFigures, ScamRow, TransferRow, YieldRow,
+    },
+    time::Time,
+    token::Token,
+};
+
+/// Hands each method to the dataset's own of the same name.
+macro_rules! own {
+    ($(fn $name:ident(&self $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {
+        $(fn $name(&self $(, $argument: $type)*) -> $answer {
+            Dataset::$name(self $(, $argument)*)
+        })*
+    };
+}
+
+impl Data for Dataset {
+    own! {
+        fn tokens(&self) -> &[Token];
+        fn token_position(&self, address: &Address) -> Option<usize>;
+        fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+        fn has(&self, table: &str) -> bool;
+        fn is_approximate(&self, table: &str, column: &str) -> bool;
+        fn kols_of(&self, token: &Address) -> &[KolRow];
+        fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
+        fn holders_listed(&self, token: &Address) -> u64;
+        fn holders_held(&self, token: &Address) -> u64;
+        fn holder_counts_of(&self, token: &Address) -> &[HolderCountRow];
+        fn labels_of(&self, address: &Address) -> &[LabelRow];
+        fn dexes(&self) -> &[DexRow];
+        fn fee_tiers(&self) -> &[FeeTierRow];
+        fn transfers(&self) -> &dyn AddressRows<TransferRow>;
+        fn pool_events(&self) -> &dyn AddressRows<PoolEventRow>;
+        fn contracts(&self) -> &dyn AddressRows<ContractRow>;
+        fn scams(&self) -> &dyn AddressRows<ScamRow>;
+        fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)];
+        fn created_at(&self, contract: &Address) -> Option<Time>;
+        fn locks_of(&self, token: &Address) -> &[LockRow];
+        fn funders_of(&self, address: &Address) -> &[FundingRow];
+        fn yields(&self) -> &[YieldRow];
+        fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
+    }
+
+    fn posts_of(&self, token: &Address) -> Box<dyn PostRows + '_> {
+        Box::new(Dataset::posts_of(self, token))
+    }
+
+    fn candles_of(&self, token: &Address) -> ChartCandles<'_> {
+        self.candles().of(token)
+    }
+
+    fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
+        self.candles().recent(token, span)
+    }
+
+    fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
+        self.candles().latest_close(token)
+    }
+
+    fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_> {
+        Box::new(Dataset::pools_of(self, token))
+    }
+}
+
+impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
+    fn is_empty(&self) -> bool {
+        RowsByAddress::is_empty(self)
+    }
+
+    fn addresses(&self) -> Vec<Address> {
+        RowsByAddress::addresses(self)
+    }
+
+    fn count(&self, address: &Address) -> usize {
+        RowsByAddress::count(self, address)
+    }
+
+    fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
+        Box::new(RowsByAddress::chunks(self, address))
+    }
+
+    fn row(&self, address: &Address, i: usize) -> Option<T> {
+        RowsByAddress::row(self, address, i)
+    }
+
+    fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
+        RowsByAddress::text(self, address, i, column)
+    }
+}
+
+impl PostRows for RowsOf<'_, Post> {
+    fn figures(&self) -> Box<dyn Iterator<Item = PostFigures> + '_> {
+        Box::new(RowsOf::figures(self))
+    }
+
+    fn get(&self, place: usize) -> Option<Post> {
+        RowsOf::get(self, place)
+    }
+}

@@ -1,0 +1,167 @@
+//! Tables larger than memory: each is imported once into the user's cache as a sorted Arrow IPC file, and memory-mapped from then on.
+//!
+//! The import is an external bucket sort. Validated rows are spilled to disk (`order::SpillFile`), their tokens and intervals
+//! dictionary-encoded, in buckets by the leading bits of the token's address, so that bucket order is token order. Then each bucket, in
+//! parts that fit into memory, is sorted in schema order, duplicate keys are dropped, and the columns are appended.
+//!
+//! The result, `rows.arrow`, has one record batch. Token and interval are stored in `index` only, beside the zone map (min/max statistics
+//! of each block of rows) and a checksum of each 4 KiB page, which is verified when the page is first read. Both files are written to a
+//! temporary folder, which is then renamed.
+
+mod arrow;
+mod bounds;
+mod codes;
+mod columns;
+mod entry;
+mod gather;
+mod grow;
+mod import;
+mod index;
+mod journal;
+mod map;
+mod row_selection;
+mod sort;
+mod table;
+
+use std::path::PathBuf;
+
+pub use self::map::{set_mmap_threshold, trim_heap};
+pub use self::{
+    bounds::Extent,
+    entry::{Entry, list},
+    row_selection::{RowSelection, RowSelectionWriter},
+    sort::{SortBy, sort_rows, top_rows},
+    table::LargeTable,
+};
+pub use self::{
+    entry::{EntryLocation, Key, KeyFile},
+    grow::{Tail, grow},
+    import::{CacheBuildError, CacheBuilder},
+    index::{FileEnd, LoadReport, SourceFile},
+};
+use model::schema::{Column, Kind, TableSchema};
+
+/// Location and limits of the cache, and the threshold from which a table is large.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheOptions {
+    /// Folder of the cache; without one every table stays in memory.
+    pub folder: Option<PathBuf>,
+    /// Maximum size of all cached tables in bytes; eviction is LRU.
+    pub size_max: u64,
+    /// Rows from which a table is large.
+    pub rows_min: u64,
+    /// Bytes of rows that are sorted in memory at a time.
+    pub group_max: u64,
+    /// Bytes of rows between two checkpoints: the most that an interrupted import has to read again.
+    pub journal_every: u64,
+    /// Rows per block of the zone map.
+    pub block_rows: u64,
+    pub sorting: SortLimits,
+}
+
+/// Memory limits of filtering and sorting a large table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SortLimits {
+    /// Row numbers held in memory; more of them are spilled to a file.
+    pub in_memory: usize,
+    /// Rows sorted at once; of more than these a top-k search finds the first rows before the full sort is done.
+    pub at_once: usize,
+}
+
+impl Default for SortLimits {
+    fn default() -> Self {
+        Self { in_memory: 1 << 20, at_once: 200_000 }
+    }
+}
+
+impl Default for CacheOptions {
+    fn default() -> Self {
+        Self {
+            folder: None,
+            size_max: 20 << 30,
+            rows_min: 200_000,
+            group_max: 32 << 20,
+            journal_every: 64 << 20,
+            block_rows: 1 << 16,
+            sorting: SortLimits::default(),
+        }
+    }
+}
+
+/// The tables that may be large.
+const LARGE: &[&str] = &["candles", "posts", "holders", "transfers", "pool_events"];
+
+/// Storage type of a column in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageType {
+    Float,
+    Integer,
+    /// Milliseconds.
+    Time,
+    /// 20 bytes.
+    Address,
+    /// Bytes, displayed as hex.
+    Hex,
+    Text,
+}
+
+impl StorageType {
+    fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Float => Some(Self::Float),
+            Kind::Integer => Some(Self::Integer),
+            Kind::Time => Some(Self::Time),
+            Kind::Address => Some(Self::Address),
+            Kind::Hex => Some(Self::Hex),
+            Kind::Text | Kind::Chain | Kind::Uint256 => Some(Self::Text),
+            Kind::Chains | Kind::Addresses | Kind::Date | Kind::Boolean => None,
+        }
+    }
+
+    /// Bytes per value; none for variable width.
+    fn width(self) -> Option<usize> {
+        match self {
+            Self::Float | Self::Integer | Self::Time => Some(8),
+            Self::Address => Some(20),
+            Self::Hex | Self::Text => None,
+        }
+    }
+}
+
+/// A column of the file with its storage type.
+pub type StoredColumn = (&'static Column, StorageType);
+
+/// Columns in the file of a table that may be large: all except those in the index. None for other tables.
+pub fn stored_columns(schema: &TableSchema) -> Option<Vec<StoredColumn>> {
+    if !LARGE.contains(&schema.name) {
+        return None;
+    }
+    let columns = schema.columns.iter().filter(|column| !in_index(schema, column.name));
+    columns.map(|column| Some((column, StorageType::of(column.kind)?))).collect()
+}
+
+/// The column that rows are grouped by: the token, or the pool for events.
+pub fn group_column(schema: &TableSchema) -> &'static str {
+    schema.order.first().copied().unwrap_or_default()
+}
+
+/// Whether the column is stored in the index: the token, and the interval of candles.
+pub fn in_index(schema: &TableSchema, column: &str) -> bool {
+    column == group_column(schema) || schema.name == "candles" && column == "interval"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::schema;
+
+    #[test]
+    fn every_table_that_may_be_large_can_be_kept() {
+        for name in LARGE {
+            let schema = schema::table(name).expect("a table of the schema");
+            let columns = stored_columns(schema).unwrap_or_else(|| panic!("{name} has a column of a kind that is not kept"));
+            assert!(!columns.is_empty(), "{name}");
+            assert_eq!(schema.column(group_column(schema)).map(|column| column.kind), Some(Kind::Address), "{name}");
+        }
+    }
+}

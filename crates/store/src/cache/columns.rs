@@ -1,0 +1,244 @@
+//! Writer of the columns of `rows.arrow`. Each has a region of the file, sized for the maximum; the unused rest is a hole of a sparse file
+//! and takes no disk space.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use polars::prelude::{BinaryChunked, Column, DataFrame, DataType, IntoColumn, NewChunkedArray, PolarsResult, StringChunked};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    StorageType, StoredColumn,
+    arrow::{self, BODY_AT, Node},
+    table::{LargeTable, Values},
+};
+use model::address::Address;
+
+/// Alignment of each buffer in bytes, as Arrow recommends.
+const ALIGN: u64 = 64;
+/// Size of a column's write buffer in bytes.
+const GATHERED: usize = 1 << 20;
+
+/// Buffers of a column in the file, each as (offset, length) in bytes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Region {
+    pub(super) name: String,
+    pub(super) nulls: u64,
+    /// Validity bitmap: one bit per row, 1 where it has a value; of length 0 where all have one.
+    pub(super) validity: (u64, u64),
+    /// The values, or the offsets of a variable-width column.
+    pub(super) values: (u64, u64),
+    /// The bytes of a variable-width column.
+    pub(super) data: (u64, u64),
+}
+
+/// A column being written: its region, and bytes not yet flushed to the file.
+struct Sink {
+    storage: StorageType,
+    region: Region,
+    values: Vec<u8>,
+    data: Vec<u8>,
+    bits: Vec<u8>,
+}
+
+pub(super) struct Columns {
+    file: File,
+    pub(super) stored: Vec<StoredColumn>,
+    sinks: Vec<Sink>,
+    rows: u64,
+    end: u64,
+}
+
+fn aligned(at: u64) -> u64 {
+    at.next_multiple_of(ALIGN)
+}
+
+impl Columns {
+    /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
+    pub(super) fn create(path: &Path, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+        let mut end = BODY_AT;
+        let mut take = |bytes: u64| {
+            end += aligned(bytes);
+            end - aligned(bytes)
+        };
+        let mut data = data.iter();
+        let mut sinks = Vec::with_capacity(stored.len());
+        for (column, storage) in stored {
+            let validity = (take(rows.div_ceil(8)), 0);
+            let (values, data, first) = match storage.width() {
+                Some(width) => ((take(rows * width as u64), 0), (0, 0), Vec::new()),
+                None => ((take((rows + 1) * 8), 0), (take(data.next().copied().unwrap_or_default()), 0), vec![0; 8]),
+            };
+            let region = Region { name: column.name.to_owned(), nulls: 0, validity, values, data };
+            sinks.push(Sink { storage: *storage, region, values: first, data: Vec::new(), bits: Vec::new() });
+        }
+        Ok(Self { file, stored: stored.to_vec(), sinks, rows: 0, end })
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Appends the rows of a single-chunk frame.
+    pub(super) fn push(&mut self, frame: &DataFrame) -> io::Result<()> {
+        let rows = self.rows;
+        for ((column, _), sink) in self.stored.iter().zip(&mut self.sinks) {
+            sink.push(frame.column(column.name).map_err(io::Error::other)?, rows).map_err(io::Error::other)?;
+            if sink.values.len() >= GATHERED {
+                write(&self.file, &mut sink.region.values, &mut sink.values)?;
+            }
+            if sink.data.len() >= GATHERED {
+                write(&self.file, &mut sink.region.data, &mut sink.data)?;
+            }
+        }
+        self.rows += frame.height() as u64;
+        Ok(())
+    }
+
+    /// Appends rows of another cached table without decoding them; none where they are damaged.
+    pub(super) fn copy(&mut self, from: &LargeTable, rows: Range<usize>) -> io::Result<Option<()>> {
+        let first = self.rows;
+        for (nth, sink) in self.sinks.iter_mut().enumerate() {
+            let Some(raw) = from.raw(nth, rows.clone()) else { return Ok(None) };
+            write(&self.file, &mut sink.region.values, &mut sink.values)?;
+            match raw.values {
+                Values::Fixed { bytes, .. } => append(&self.file, &mut sink.region.values, bytes)?,
+                Values::Texts { ends, data } => {
+                    let by = (sink.region.data.1 + sink.data.len() as u64).wrapping_sub(ends.first().copied().unwrap_or_default());
+                    for ends in ends.get(1..).unwrap_or_default().chunks(GATHERED / 8) {
+                        sink.values.extend(ends.iter().flat_map(|end| end.wrapping_add(by).to_le_bytes()));
+                        write(&self.file, &mut sink.region.values, &mut sink.values)?;
+                    }
+                    write(&self.file, &mut sink.region.data, &mut sink.data)?;
+                    append(&self.file, &mut sink.region.data, data)?;
+                }
+            }
+            for row in raw.empty {
+                sink.mark_null(first + row as u64);
+            }
+        }
+        self.rows += rows.len() as u64;
+        Ok(Some(()))
+    }
+
+    /// Flushes the buffers and writes header and footer; returns the regions of the columns and the length of the file. With `durable` the
+    /// file is synced to disk; without, data lost in a crash is detected by the checksums.
+    pub(super) fn finish(mut self, durable: bool) -> io::Result<(Vec<Region>, u64)> {
+        let rows = self.rows;
+        for sink in &mut self.sinks {
+            write(&self.file, &mut sink.region.values, &mut sink.values)?;
+            write(&self.file, &mut sink.region.data, &mut sink.data)?;
+            if sink.region.nulls > 0 {
+                // The bits mark nulls; Arrow marks values.
+                sink.bits.resize(rows.div_ceil(8) as usize, 0);
+                sink.bits.iter_mut().for_each(|bits| *bits = !*bits);
+                write(&self.file, &mut sink.region.validity, &mut sink.bits)?;
+            }
+        }
+        let body = self.end - BODY_AT;
+        let nodes: Vec<Node> = self.sinks.iter().map(Sink::node).collect();
+        let head = arrow::head(&self.stored, rows, body, &nodes).map_err(io::Error::other)?;
+        self.file.write_all_at(&head, 0)?;
+        let tail = arrow::tail(&self.stored, body);
+        self.file.write_all_at(&tail, self.end)?;
+        if durable {
+            self.file.sync_all()?;
+        }
+        Ok((self.sinks.into_iter().map(|sink| sink.region).collect(), self.end + tail.len() as u64))
+    }
+}
+
+/// Upper bound of the bytes of a variable-width column's cells.
+pub(super) fn byte_length(storage: StorageType, cells: &StringChunked) -> u64 {
+    let bytes = |text: &str| if storage == StorageType::Hex { text.len().saturating_sub(2) / 2 } else { text.len() };
+    cells.iter().flatten().map(|text| bytes(text) as u64).sum()
+}
+
+/// Encodes addresses and hex as bytes, half the size of their text; other cells are unchanged.
+pub(super) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Column> {
+    let texts = cells.str()?.iter();
+    let bytes: Vec<Option<Vec<u8>>> = match storage {
+        StorageType::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
+        StorageType::Hex => texts.map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default())).collect(),
+        StorageType::Float | StorageType::Integer | StorageType::Time | StorageType::Text => return Ok(cells.clone()),
+    };
+    Ok(BinaryChunked::from_iter_options(cells.name().clone(), bytes.into_iter()).into_column())
+}
+
+/// Appends the bytes to the buffer in the file, and clears them.
+fn write(file: &File, buffer: &mut (u64, u64), bytes: &mut Vec<u8>) -> io::Result<()> {
+    append(file, buffer, bytes)?;
+    bytes.clear();
+    Ok(())
+}
+
+fn append(file: &File, buffer: &mut (u64, u64), bytes: &[u8]) -> io::Result<()> {
+    file.write_all_at(bytes, buffer.0 + buffer.1)?;
+    buffer.1 += bytes.len() as u64;
+    Ok(())
+}
+
+impl Sink {
+    /// Appends cells, starting at row `first`. A null float is stored as NaN, so that values can be read without the bitmap.
+    fn push(&mut self, cells: &Column, first: u64) -> PolarsResult<()> {
+        match self.storage {
+            StorageType::Address if cells.dtype() == &DataType::Binary => {
+                cells.binary()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(&Address::default().0)));
+            }
+            StorageType::Float => match cells.f64()?.cont_slice() {
+                Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
+                Err(_) => cells.f64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
+            },
+            StorageType::Integer | StorageType::Time => {
+                let cells = cells.to_physical_repr();
+                match cells.i64()?.cont_slice() {
+                    Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
+                    Err(_) => cells.i64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or_default().to_le_bytes())),
+                }
+            }
+            StorageType::Address => {
+                cells.str()?.iter().for_each(|cell| self.values.extend(cell.and_then(Address::parse).unwrap_or_default().0));
+            }
+            StorageType::Hex => self.push_data(cells.binary()?.iter()),
+            StorageType::Text => self.push_data(cells.str()?.iter().map(|cell| cell.map(str::as_bytes))),
+        }
+        if cells.null_count() > 0 {
+            (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark_null(row));
+        }
+        Ok(())
+    }
+
+    /// Appends variable-width cells, each with its end offset.
+    fn push_data<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>) {
+        for cell in cells {
+            self.data.extend(cell.unwrap_or_default());
+            let end = self.region.data.1 + self.data.len() as u64;
+            self.values.extend(end.to_le_bytes());
+        }
+    }
+
+    /// Marks the row as null.
+    fn mark_null(&mut self, row: u64) {
+        let at = (row / 8) as usize;
+        if self.bits.len() <= at {
+            self.bits.resize(at + 1, 0);
+        }
+        self.bits[at] |= 1 << (row % 8);
+        self.region.nulls += 1;
+    }
+
+    fn node(&self) -> Node {
+        let place = |(at, length): (u64, u64)| (at.saturating_sub(BODY_AT), length);
+        let mut buffers = vec![place(self.region.validity), place(self.region.values)];
+        if self.storage.width().is_none() {
+            buffers.push(place(self.region.data));
+        }
+        Node { nulls: self.region.nulls, buffers }
+    }
+}

@@ -1,0 +1,308 @@
+//! Cache entries: one folder per table, named by the hash of its inputs (the cache key); beside it a lock file and, during an import, a
+//! folder of parts. Lookup, LRU eviction, listing.
+
+use std::{
+    collections::HashMap,
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use super::{
+    SortLimits,
+    index::{Index, LoadReport, SourceFile},
+    table::{INDEX, LargeTable},
+};
+use crate::{
+    field_hash::FieldHash,
+    manifest::{ColumnManifest, TableManifest, Unit},
+};
+use model::{address::Address, progress::Cancelled, schema::TableSchema};
+
+/// Format version: incremented whenever a table is stored or read differently.
+const VERSION: u32 = 5;
+const LOCK: &str = ".lock";
+const PART: &str = ".part";
+/// Poll interval while waiting for another program's lock; each poll checks for cancellation.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A source file in the cache key: path, length, modification time in nanoseconds, hash of head and tail, length of the part that is read.
+pub struct KeyFile {
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub modified: u128,
+    pub ends: [u8; 32],
+    /// Bytes that are read: fewer where the file is being appended to and its last line is incomplete.
+    pub lines: u64,
+}
+
+/// Cache key of a table: equal keys mean equal inputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+impl Key {
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    pub fn of(
+        schema: &TableSchema,
+        manifest: &TableManifest,
+        decimals: &HashMap<Address, Option<i64>>,
+        blocks: &[[u8; 32]],
+        files: &[KeyFile],
+    ) -> Self {
+        let mut hash = FieldHash::default();
+        hash.add(VERSION.to_le_bytes());
+        // The parsing of cells may change with the program's version.
+        hash.add(env!("CARGO_PKG_VERSION"));
+        hash.add(schema.text());
+        hash.add(manifest_text(schema, manifest));
+        let whole = manifest.columns.get("value").is_some_and(|value| value.unit == Some(Unit::Whole));
+        let mut decimals: Vec<_> = decimals.iter().filter(|_| schema.name == "holders" || whole).collect();
+        decimals.sort_unstable();
+        for pair in decimals {
+            hash.add(format!("{pair:?}"));
+        }
+        for block in blocks.iter().filter(|_| schema.name == "transfers") {
+            hash.add(block);
+        }
+        for file in files {
+            hash.add(file.path.as_os_str().as_encoded_bytes());
+            hash.add(file.bytes.to_le_bytes());
+            hash.add(file.modified.to_le_bytes());
+            hash.add(file.ends);
+            hash.add(file.lines.to_le_bytes());
+        }
+        Self(hash.file_name())
+    }
+}
+
+/// Canonical text of the table's section of `dataset.toml`: equal for equal meaning.
+fn manifest_text(schema: &TableSchema, manifest: &TableManifest) -> String {
+    let mut text = format!("{:?} {:?} {} {}", manifest.path, manifest.filters, manifest.headless, manifest.skip);
+    for column in schema.columns {
+        if let Some(constant) = manifest.set.get(column.name) {
+            text.push_str(&format!(" {}={constant:?}", column.name));
+        }
+        if let Some(rule) = manifest.columns.get(column.name) {
+            let mut values: Vec<_> = rule.values.iter().collect();
+            values.sort_unstable();
+            let plain = ColumnManifest { values: HashMap::new(), ..rule.clone() };
+            text.push_str(&format!(" {}:{plain:?}{values:?}", column.name));
+        }
+    }
+    text
+}
+
+/// Location of one table in the cache.
+#[derive(Debug, Clone)]
+pub struct EntryLocation {
+    tables: PathBuf,
+    name: String,
+    sorting: SortLimits,
+}
+
+impl EntryLocation {
+    /// Location in the cache folder, which is created if missing.
+    pub fn new(cache: &Path, key: &Key, sorting: SortLimits) -> io::Result<Self> {
+        let tables = cache.join("tables");
+        // User-only permissions, as the data may be private.
+        DirBuilder::new().recursive(true).mode(0o700).create(&tables)?;
+        Ok(Self { tables, name: key.0.clone(), sorting })
+    }
+
+    /// Finds the entry that covers the most source bytes, among those with `stem` whose report `fits`; returns table, report and name.
+    pub fn find_base(
+        &self,
+        schema: &'static TableSchema,
+        stem: &Key,
+        fits: impl Fn(&LoadReport) -> bool,
+    ) -> Option<(LargeTable, LoadReport, String)> {
+        let mut best: Option<(u64, PathBuf, String)> = None;
+        let read = |report: &LoadReport| report.sources.iter().map(SourceFile::bytes).sum::<u64>();
+        for entry in fs::read_dir(&self.tables).into_iter().flatten().flatten() {
+            let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
+            if name.ends_with(PART) || name.ends_with(LOCK) || name == self.name {
+                continue;
+            }
+            let Ok(index) = Index::open(&folder.join(INDEX)) else { continue };
+            let metadata = &index.metadata;
+            let bytes = read(&metadata.report);
+            let more = best.as_ref().is_none_or(|best| best.0 < bytes);
+            if metadata.table == schema.name && metadata.report.stem == stem.0 && more && fits(&metadata.report) {
+                best = Some((bytes, folder, name));
+            }
+        }
+        let (_, folder, name) = best?;
+        let (table, report) = self.read(&folder, schema).ok()?;
+        Some((table, report, name))
+    }
+
+    /// Removes an entry that no table grows from any more. Programs that have it open keep their mapping.
+    pub(super) fn drop_beside(&self, name: &str) {
+        remove(&self.tables.join(name));
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.tables.join(&self.name)
+    }
+
+    /// Folder of the parts of an import.
+    pub(super) fn part(&self) -> PathBuf {
+        self.tables.join(format!("{}{PART}", self.name))
+    }
+
+    /// Opens the table if it is present and intact; a damaged one is removed.
+    pub fn open(&self, schema: &'static TableSchema) -> Option<(LargeTable, LoadReport)> {
+        let folder = self.folder();
+        if !folder.is_dir() {
+            return None;
+        }
+        match self.read(&folder, schema) {
+            Ok(opened) => {
+                // The modification time records the last use, for LRU eviction.
+                OpenOptions::new().append(true).open(folder.join(INDEX)).and_then(|file| file.set_modified(SystemTime::now())).ok();
+                Some(opened)
+            }
+            Err(reason) => {
+                tracing::warn!("`{}` in the cache is made anew: {reason}", schema.name);
+                remove(&folder);
+                None
+            }
+        }
+    }
+
+    /// Opens the table in `folder`, one of the cache's.
+    pub(super) fn read(&self, folder: &Path, schema: &'static TableSchema) -> Result<(LargeTable, LoadReport), String> {
+        LargeTable::open(folder, schema, self.sorting)
+    }
+
+    /// Whether the table is present, intact or not.
+    pub fn exists(&self) -> bool {
+        self.folder().is_dir()
+    }
+
+    /// Removes the parts of an unfinished import.
+    pub fn forget(&self) {
+        remove(&self.part());
+    }
+
+    /// Whether an unfinished import is present.
+    pub fn is_begun(&self) -> bool {
+        self.part().is_dir()
+    }
+
+    /// Waits for the lock that a program holds while it builds this table; an error of `check_cancelled` ends the wait.
+    pub fn lock(&self, check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<io::Result<File>, Cancelled> {
+        let file = match open_lock(&self.tables, &self.name) {
+            Ok(file) => file,
+            Err(error) => return Ok(Err(error)),
+        };
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Ok(file)),
+                Err(TryLockError::WouldBlock) => {
+                    check_cancelled()?;
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                Err(TryLockError::Error(error)) => return Ok(Err(error)),
+            }
+        }
+    }
+
+    /// Renames the finished table in `made` to its final name.
+    pub(super) fn keep(&self, made: &Path) -> io::Result<PathBuf> {
+        let folder = self.folder();
+        if folder.exists() {
+            remove(&folder);
+        }
+        fs::rename(made, &folder)?;
+        // Syncing the parent folder makes the rename durable; on file systems that cannot sync folders nothing more can be done.
+        File::open(&self.tables).and_then(|tables| tables.sync_all()).ok();
+        Ok(folder)
+    }
+
+    /// Evicts the least recently used entries until all fit into `size_max`; this one stays.
+    pub fn evict(&self, size_max: u64) {
+        let Some(cache) = self.tables.parent() else { return };
+        let mut entries = list(cache);
+        entries.sort_by_key(|entry| entry.used);
+        let mut size: u64 = entries.iter().map(|entry| entry.bytes).sum();
+        for entry in entries.iter().filter(|entry| entry.name != self.name) {
+            if size <= size_max {
+                break;
+            }
+            if entry.remove() {
+                tracing::info!("took `{}` out of the cache, which is over its size", entry.table);
+                size = size.saturating_sub(entry.bytes);
+            }
+        }
+    }
+}
+
+/// An entry of the cache, or an unfinished import, for listings.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub name: String,
+    /// Name of the schema table; empty while unknown.
+    pub table: String,
+    pub rows: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    pub used: Option<SystemTime>,
+    /// Whether the import is unfinished.
+    pub part: bool,
+    folder: PathBuf,
+}
+
+impl Entry {
+    /// Removes the entry, unless a program is building it right now. Programs that have it open keep their mapping.
+    pub fn remove(&self) -> bool {
+        let Some(Ok(file)) = self.folder.parent().map(|tables| open_lock(tables, &self.name)) else { return false };
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return false;
+        }
+        // The lock file stays: a program waiting for it must hold the same lock as one that opens it later.
+        remove(&self.folder);
+        !self.folder.exists()
+    }
+}
+
+/// Opens the lock file of a table, by which only one program at a time builds it.
+fn open_lock(tables: &Path, name: &str) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(tables.join(format!("{name}{LOCK}")))
+}
+
+/// Lists the entries of the cache, including unfinished imports.
+pub fn list(cache: &Path) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(cache.join("tables")).into_iter().flatten().flatten() {
+        let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
+        if !folder.is_dir() {
+            continue;
+        }
+        let part = name.ends_with(PART);
+        let index = Index::open(&folder.join(INDEX)).ok();
+        let used = fs::metadata(if part { folder.clone() } else { folder.join(INDEX) }).and_then(|meta| meta.modified()).ok();
+        let (table, rows) = index.map_or((String::new(), 0), |index| (index.metadata.table, index.metadata.rows));
+        entries.push(Entry { name: name.trim_end_matches(PART).to_owned(), table, rows, bytes: size(&folder), used, part, folder });
+    }
+    entries.sort_by(|a, b| (&a.table, &a.name).cmp(&(&b.table, &b.name)));
+    entries
+}
+
+/// Disk usage of the folder in bytes, recursively.
+fn size(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.map(|file| file.metadata().map_or(0, |meta| if meta.is_dir() { size(&file.path()) } else { meta.blocks() * 512 })).sum()
+}
+
+/// Removes a folder atomically: it is renamed before its files are deleted.
+pub(super) fn remove(folder: &Path) {
+    let away = folder.with_extension(format!("gone-{}{PART}", std::process::id()));
+    let gone = if fs::rename(folder, &away).is_ok() { &away } else { folder };
+    fs::remove_dir_all(gone).ok();
+}

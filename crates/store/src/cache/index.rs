@@ -1,0 +1,275 @@
+//! The index of a table: first row of each token and interval, zone map, a checksum of each page of `rows.arrow`, and the load report. One
+//! memory-mapped file with a checksum of its own.
+
+use std::{fs::File, io::Write, ops::Range, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::MappedFile};
+use crate::{TableFile, invariants::in_order::TokenStatistic};
+use model::{address::Address, findings::Findings, time::Time};
+
+/// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
+pub(super) const PAGE: usize = 4 << 10;
+const MAGIC: u64 = u64::from_le_bytes(*b"tdindex2");
+/// Header words: the magic, and the lengths of the sections.
+const WORDS: usize = 6;
+
+/// Table-level metadata of the index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct TableMetadata {
+    pub(super) table: String,
+    pub(super) rows: u64,
+    pub(super) regions: Vec<Region>,
+    /// Rows per block of the zone map.
+    pub(super) block: u64,
+    /// Length of `rows.arrow`.
+    pub(super) bytes: u64,
+    pub(super) report: LoadReport,
+}
+
+/// Result of loading the table, recorded when it was imported.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadReport {
+    pub sources: Vec<SourceFile>,
+    pub findings: Findings,
+    /// Figures to be cross-checked against other tables, at every load.
+    #[serde(rename = "observed")]
+    pub statistics: Vec<TokenStatistic>,
+    /// Columns declared approximate.
+    pub approximate: Vec<String>,
+    pub rows_bad: u64,
+    pub load_ms: u64,
+    /// Hash of the inputs except the files: a table with the same stem can grow from this one.
+    pub stem: String,
+    /// State at the end of each file.
+    pub ends: Vec<FileEnd>,
+    /// Name of the cache entry that this one grew from.
+    pub grown_from: Option<String>,
+}
+
+/// State of reading at the end of a file, for incremental imports.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileEnd {
+    /// Findings that are known only at the end of the file; the report's findings exclude them.
+    pub notes: Findings,
+    /// Bytes read, all of them whole lines, and the hash of their head and tail. 0 for a file whose reading cannot be resumed.
+    pub bytes: u64,
+    pub hash: [u8; 32],
+    /// Rows of the file, rejected rows, rows excluded by `where`.
+    pub rows: u64,
+    pub rows_bad: u64,
+    pub left_out: u64,
+    /// State learnt by the readers of the file, as JSON of their own.
+    pub learnt: serde_json::Value,
+}
+
+/// A source file, with the hash of its head and tail.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceFile {
+    file: String,
+    bytes: u64,
+    modified: Option<i64>,
+    rows: u64,
+    pub ends: [u8; 32],
+}
+
+impl SourceFile {
+    pub fn new(source: &TableFile, ends: [u8; 32]) -> Self {
+        let modified = source.modified.map(|time| time.0);
+        Self { file: source.file.clone(), bytes: source.bytes, modified, rows: source.rows, ends }
+    }
+
+    /// Whether the file is unchanged.
+    pub fn is(&self, file: &KeyFile) -> bool {
+        let modified = i64::try_from(file.modified / 1_000_000).ok();
+        self.bytes == file.bytes && self.ends == file.ends && (self.modified == modified || file.modified == 0)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
+    pub fn source(&self) -> TableFile {
+        TableFile { file: self.file.clone(), bytes: self.bytes, modified: self.modified.map(Time), rows: self.rows }
+    }
+}
+
+/// First row of every token and interval, recorded as the rows are written.
+#[derive(Debug, Default)]
+pub(super) struct RunStarts {
+    /// Rank of the token, first row.
+    tokens: Vec<(u32, u64)>,
+    /// Interval, first row.
+    runs: Vec<(i64, u64)>,
+}
+
+impl RunStarts {
+    /// Records the token and interval of `row`, the next to be written.
+    pub(super) fn row(&mut self, rank: u32, interval: i64, row: u64) {
+        let new = self.tokens.last().is_none_or(|last| last.0 != rank);
+        if new {
+            self.tokens.push((rank, row));
+        }
+        if new || self.runs.last().is_none_or(|last| last.0 != interval) {
+            self.runs.push((interval, row));
+        }
+    }
+}
+
+/// Checksums and zone map of the finished file.
+#[derive(Debug, Default)]
+pub(super) struct PageStats {
+    /// One per page.
+    pub(super) checksums: Vec<u32>,
+    /// Min/max of each block, for one numeric column after the other.
+    pub(super) bounds: Vec<[u64; 2]>,
+}
+
+/// Writes the index; `addresses` maps ranks to tokens.
+pub(super) fn write(
+    path: &Path,
+    metadata: &TableMetadata,
+    starts: &RunStarts,
+    stats: &PageStats,
+    addresses: &[Address],
+) -> Result<(), String> {
+    let mut metadata_text = serde_json::to_vec(metadata).map_err(|error| error.to_string())?;
+    metadata_text.resize(metadata_text.len().next_multiple_of(8), b' ');
+    let (tokens, runs) = (starts.tokens.len(), starts.runs.len());
+    let mut bytes: Vec<u8> = Vec::new();
+    for word in [MAGIC, metadata_text.len() as u64, tokens as u64, runs as u64, stats.checksums.len() as u64, stats.bounds.len() as u64] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.extend_from_slice(&metadata_text);
+    let token_starts = starts.tokens.iter().map(|token| token.1).chain([metadata.rows]);
+    let run_starts = starts.runs.iter().map(|run| run.1).chain([metadata.rows]);
+    token_starts.chain(run_starts).for_each(|row| bytes.extend_from_slice(&row.to_le_bytes()));
+    starts.runs.iter().for_each(|run| bytes.extend_from_slice(&run.0.to_le_bytes()));
+    stats.bounds.as_flattened().iter().for_each(|bound| bytes.extend_from_slice(&bound.to_le_bytes()));
+    for page in &stats.checksums {
+        bytes.extend_from_slice(&page.to_le_bytes());
+    }
+    for token in &starts.tokens {
+        bytes.extend_from_slice(&addresses.get(token.0 as usize).copied().unwrap_or_default().0);
+    }
+    let sum = crc32fast::hash(&bytes);
+    bytes.extend_from_slice(&sum.to_le_bytes());
+    let written = File::create(path).and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
+    written.map_err(|error| error.to_string())
+}
+
+/// The index of a table, mapped and verified.
+#[derive(Debug)]
+pub(super) struct Index {
+    map: MappedFile,
+    pub(super) metadata: TableMetadata,
+    starts: Range<usize>,
+    run_starts: Range<usize>,
+    intervals: Range<usize>,
+    bounds: Range<usize>,
+    checksums: Range<usize>,
+    tokens: Range<usize>,
+}
+
+impl Index {
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        let map = MappedFile::open(path).map_err(|error| error.to_string())?;
+        let bytes = map.bytes();
+        let damaged = || "the index is damaged".to_owned();
+        let (body, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+            return Err(damaged());
+        }
+        let word = |nth: usize| body.get(nth * 8..).and_then(|rest| rest.first_chunk()).map(|bytes| u64::from_le_bytes(*bytes));
+        let count = |nth: usize| word(nth).and_then(|word| usize::try_from(word).ok()).filter(|count| *count <= body.len());
+        let counts = (count(1), count(2), count(3), count(4), count(5));
+        let (Some(MAGIC), (Some(metadata), Some(tokens), Some(runs), Some(checksums), Some(bounds))) = (word(0), counts) else {
+            return Err(damaged());
+        };
+        let mut at = WORDS * 8;
+        let mut section = |length: usize| {
+            at += length;
+            at - length..at
+        };
+        let metadata = section(metadata);
+        let (starts, run_starts, intervals) = (section((tokens + 1) * 8), section((runs + 1) * 8), section(runs * 8));
+        let (bounds, checksums, tokens) = (section(bounds * 16), section(checksums * 4), section(tokens * 20));
+        if tokens.end != body.len() {
+            return Err(damaged());
+        }
+        let metadata = serde_json::from_slice(&body[metadata]).map_err(|error| error.to_string())?;
+        let index = Self { map, metadata, starts, run_starts, intervals, bounds, checksums, tokens };
+        let ordered = |rows: &[u64]| rows.is_sorted() && rows.last() == Some(&index.metadata.rows);
+        if ordered(index.starts()) && ordered(index.run_starts()) { Ok(index) } else { Err(damaged()) }
+    }
+
+    pub(super) fn is_truncated(&self) -> bool {
+        self.map.is_truncated()
+    }
+
+    /// A section of little-endian numbers, read in the machine's byte order, which must be the same; empty where the file lacks it.
+    fn numbers<T: bytemuck::AnyBitPattern>(&self, section: &Range<usize>) -> &[T] {
+        self.map.bytes().get(section.clone()).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok()).unwrap_or_default()
+    }
+
+    /// First row of each token, then the number of rows.
+    pub(super) fn starts(&self) -> &[u64] {
+        self.numbers(&self.starts)
+    }
+
+    fn run_starts(&self) -> &[u64] {
+        self.numbers(&self.run_starts)
+    }
+
+    /// Zone map of the `nth` numeric column.
+    pub(super) fn bounds(&self, nth: usize) -> Option<Bounds<'_>> {
+        let rows = usize::try_from(self.metadata.block).ok().filter(|rows| *rows > 0)?;
+        let blocks = (self.metadata.rows as usize).div_ceil(rows);
+        let bounds = self.numbers::<[u64; 2]>(&self.bounds).get(nth * blocks..(nth + 1) * blocks)?;
+        Some(Bounds { rows, bounds })
+    }
+
+    pub(super) fn checksums(&self) -> &[u32] {
+        self.numbers(&self.checksums)
+    }
+
+    /// Addresses of the tokens, sorted.
+    pub(super) fn tokens(&self) -> &[[u8; 20]] {
+        self.map.bytes().get(self.tokens.clone()).unwrap_or_default().as_chunks().0
+    }
+
+    pub(super) fn rows_of(&self, token: &Address) -> Option<Range<usize>> {
+        let at = self.tokens().binary_search(&token.0).ok()?;
+        let starts = self.starts();
+        Some(*starts.get(at)? as usize..*starts.get(at + 1)? as usize)
+    }
+
+    /// Index of the token that owns the row.
+    pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
+        self.starts().partition_point(|&start| start as usize <= row).checked_sub(1).filter(|owner| *owner < self.tokens().len())
+    }
+
+    /// Tokens of the rows, each with its share of them.
+    pub(super) fn tokens_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, Range<usize>)> {
+        runs_in(self.starts(), self.tokens(), rows).map(|(token, rows)| (Address(token), rows))
+    }
+
+    /// Intervals of the rows, each with its share of them.
+    pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (i64, Range<usize>)> {
+        runs_in(self.run_starts(), self.numbers::<i64>(&self.intervals), rows)
+    }
+}
+
+/// Runs that overlap the rows, each with its value, clipped to the rows. `starts` are the first rows of the runs, then the number of rows.
+fn runs_in<T: Copy>(starts: &[u64], values: &[T], rows: Range<usize>) -> impl Iterator<Item = (T, Range<usize>)> {
+    let first = starts.partition_point(|&start| start as usize <= rows.start).saturating_sub(1);
+    (first..values.len()).map_while(move |at| {
+        let (start, end) = (starts[at] as usize, *starts.get(at + 1)? as usize);
+        (start < rows.end).then(|| (values[at], start.max(rows.start)..end.min(rows.end)))
+    })
+}

@@ -1,0 +1,66 @@
+//! Memory mapping of cache files, and returning freed memory to the system: the only place that needs `unsafe`.
+#![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `MappedFile::open`")]
+
+mod truncated;
+
+use std::{fs::File, io, path::Path};
+
+use memmap2::Mmap;
+
+use self::truncated::Watch;
+
+#[derive(Debug)]
+pub(super) struct MappedFile {
+    // Dropped before the map, so that memory mapped later at its address is not mistaken for it.
+    watch: Watch,
+    map: Mmap,
+}
+
+impl MappedFile {
+    /// Maps the whole file. For files of the cache only: they are complete before they get their final name, are never written or truncated
+    /// after that, and are removed by unlinking, which leaves a mapping intact.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Self::of(&File::open(path)?)
+    }
+
+    /// Like `open`, of an unnamed temporary file that its creator no longer writes to.
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        // SAFETY: no program of ours changes a file that has its final name, see above. Another program that writes into the user's cache
+        // folder could change bytes; they are only ever read as numbers and checked text, so a change gives wrong figures, never memory
+        // unsafety. One that truncates the file makes a read raise SIGBUS; see `truncated`.
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Self { watch: Watch::over(&map), map })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// Whether bytes were read that are missing because another program truncated the file: they were read as zeros.
+    pub(super) fn is_truncated(&self) -> bool {
+        self.watch.is_truncated()
+    }
+}
+
+/// Size in bytes from which an allocation is mapped on its own, and returned to the system as soon as it is freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const MMAP_THRESHOLD: libc::c_int = 4 << 20;
+
+/// Keeps large allocations out of the heap from now on. glibc moves them into it once the first was freed, where one in use holds back the
+/// free memory behind it: an import would keep a third more than it needs.
+pub fn set_mmap_threshold() {
+    // SAFETY: it sets a parameter of the allocator, which any thread may do at any time.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+    }
+}
+
+/// Returns freed heap memory to the system. Reading a dataset takes several times the memory that it keeps.
+pub fn trim_heap() {
+    // SAFETY: it may be called at any time from any thread, and touches no memory that is in use.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}

@@ -1,0 +1,325 @@
+//! Sorting the rows of a large table by any column: the top k by one scan that skips blocks by the zone map (`top_rows`), all of them by an
+//! external bucket sort of (key, row number) (`sort_rows`). Memory is that of one bucket; the rows themselves are never copied.
+
+use std::{
+    cmp::Ordering,
+    fs, io,
+    ops::Range,
+    path::Path,
+    sync::atomic::{self, AtomicU64},
+};
+
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
+
+use super::{
+    StorageType,
+    bounds::Extent,
+    row_selection::{RowSelection, RowSelectionWriter},
+    table::{CellsOf, LargeTable},
+};
+use crate::order::{SpillFile, order_key_bytes, order_key_f64, order_key_i64};
+use model::{interval::Interval, schema::Kind};
+
+/// Rows between two checks for cancellation.
+const CHUNK_ROWS: usize = 65_536;
+
+/// Bytes of keys that are buffered before they are spilled.
+const GATHERED: usize = 6 << 20;
+
+/// Sort column and direction.
+#[derive(Debug, Clone, Copy)]
+pub struct SortBy<'a> {
+    pub column: &'a str,
+    pub descending: bool,
+    /// Tie-breakers, each with whether it descends; the sort is stable.
+    pub ties: &'a [(&'a str, bool)],
+}
+
+impl<'a> From<(&'a str, bool)> for SortBy<'a> {
+    fn from((column, descending): (&'a str, bool)) -> Self {
+        Self { column, descending, ties: &[] }
+    }
+}
+
+/// The first eight bytes of a sort key, and the row's position among the rows to sort.
+type Keyed = (u64, u32);
+
+/// Row comparison: by the first eight bytes of the key, then by the rest of the cell, then by the tie-breakers, then by input order. Nulls
+/// sort last in either direction. A row is identified by its position among the rows to sort.
+struct Sorter<'a> {
+    by: Sorted<'a>,
+    ties: Vec<Sorted<'a>>,
+    table: &'a LargeTable,
+    column: &'a str,
+    among: &'a RowSelection,
+}
+
+/// A sort column or tie-breaker.
+struct Sorted<'a> {
+    keys: Keys<'a>,
+    descending: bool,
+}
+
+enum Keys<'a> {
+    Cells(CellsOf<'a>),
+    /// Integers stored as digits.
+    Digits(CellsOf<'a>),
+    /// Tokens, by their index in address order.
+    Owners(&'a LargeTable),
+    /// Intervals of candles, by length.
+    Intervals(&'a LargeTable),
+}
+
+impl<'a> Sorted<'a> {
+    fn of(table: &'a LargeTable, column: &str, descending: bool) -> io::Result<Self> {
+        let keys = match table.cells(column) {
+            Some(cells) if table.schema().column(column).is_some_and(|column| column.kind == Kind::Uint256) => Keys::Digits(cells),
+            Some(cells) => Keys::Cells(cells),
+            None if column == super::group_column(table.schema()) => Keys::Owners(table),
+            None if column == "interval" => Keys::Intervals(table),
+            None => return Err(io::Error::other(format!("`{column}` cannot be sorted by"))),
+        };
+        Ok(Self { keys, descending })
+    }
+
+    fn cell(&self, row: usize) -> Option<&[u8]> {
+        match &self.keys {
+            Keys::Cells(cells) | Keys::Digits(cells) => cells.bytes(row),
+            Keys::Intervals(_) | Keys::Owners(_) => None,
+        }
+    }
+
+    /// Whether equal keys mean equal cells.
+    fn is_whole(&self) -> bool {
+        match &self.keys {
+            Keys::Cells(cells) => matches!(cells.storage, StorageType::Float | StorageType::Integer | StorageType::Time),
+            Keys::Digits(_) => false,
+            Keys::Intervals(_) | Keys::Owners(_) => true,
+        }
+    }
+
+    fn directed(&self, key: u64) -> u64 {
+        if self.descending { !key } else { key }
+    }
+
+    fn key(&self, row: usize) -> u64 {
+        self.ascending_key(row).map_or(u64::MAX, |key| self.directed(key))
+    }
+
+    fn ascending_key(&self, row: usize) -> Option<u64> {
+        let storage = match &self.keys {
+            Keys::Cells(cells) => cells.storage,
+            // The number with more digits is larger.
+            Keys::Digits(cells) => {
+                let digits = cells.bytes(row)?;
+                return Some((digits.len().min(255) as u64) << 56 | order_key_bytes(digits) >> 8);
+            }
+            Keys::Owners(table) => return table.owner_at(row).map(|owner| owner as u64),
+            Keys::Intervals(table) => return table.interval_at(row).map(|interval| order_key_i64(interval.0)),
+        };
+        let bytes = self.cell(row)?;
+        let number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        Some(match storage {
+            StorageType::Float => order_key_f64(f64::from_bits(number)),
+            StorageType::Integer | StorageType::Time => order_key_i64(number as i64),
+            StorageType::Address | StorageType::Hex | StorageType::Text => order_key_bytes(bytes),
+        })
+    }
+
+    /// Smallest possible key of a row within these bounds.
+    fn first_key(&self, extent: Extent) -> u64 {
+        let (low, high) = match extent {
+            Extent::Empty => return u64::MAX,
+            Extent::Float(low, high) => (order_key_f64(low), order_key_f64(high)),
+            Extent::Whole(low, high) => (order_key_i64(low), order_key_i64(high)),
+        };
+        self.directed(if self.descending { high } else { low })
+    }
+
+    /// Compares the cells of equal keys beyond the key.
+    fn compare_rest(&self, a: usize, b: usize) -> Ordering {
+        if a == b || self.is_whole() {
+            return Ordering::Equal;
+        }
+        let (a, b) = (self.cell(a), self.cell(b));
+        // Numbers with equal keys also have equally many digits.
+        let order = if self.descending { b.cmp(&a) } else { a.cmp(&b) };
+        // Nulls sort last in either direction.
+        a.is_none().cmp(&b.is_none()).then(order)
+    }
+}
+
+impl<'a> Sorter<'a> {
+    fn new(table: &'a LargeTable, by: SortBy<'a>, among: &'a RowSelection) -> io::Result<Self> {
+        let ties: io::Result<Vec<_>> = by.ties.iter().map(|(column, descending)| Sorted::of(table, column, *descending)).collect();
+        Ok(Self { by: Sorted::of(table, by.column, by.descending)?, ties: ties?, table, column: by.column, among })
+    }
+
+    fn key(&self, nth: usize) -> u64 {
+        self.among.get(nth).map_or(u64::MAX, |row| self.by.key(row))
+    }
+
+    /// Keys of consecutive rows.
+    fn keys(&self, chunk: Range<usize>) -> Vec<u64> {
+        let rows = |run: &Range<usize>| run.start + chunk.start..run.start + chunk.end;
+        let rows = if let RowSelection::Run(run) = self.among { Some(rows(run)) } else { None };
+        let floats = rows.clone().and_then(|rows| self.table.floats(self.column, rows));
+        let whole = rows.and_then(|rows| self.table.whole_numbers(self.column, rows));
+        // A null is stored as NaN or 0: only such cells are checked for it.
+        match (floats, whole) {
+            (Some(cells), _) => {
+                let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.directed(order_key_f64(cell)) };
+                cells.iter().zip(chunk).map(key).collect()
+            }
+            (None, Some(cells)) => {
+                let key = |(&cell, nth): (&i64, usize)| if cell == 0 { self.key(nth) } else { self.by.directed(order_key_i64(cell)) };
+                cells.iter().zip(chunk).map(key).collect()
+            }
+            (None, None) => chunk.map(|nth| self.key(nth)).collect(),
+        }
+    }
+
+    fn compare(&self, a: Keyed, b: Keyed) -> Ordering {
+        let rest = || {
+            let (Some(x), Some(y)) = (self.among.get(a.1 as usize), self.among.get(b.1 as usize)) else { return Ordering::Equal };
+            let ties = self.ties.iter().map(|tie| tie.key(x).cmp(&tie.key(y)).then_with(|| tie.compare_rest(x, y)));
+            self.by.compare_rest(x, y).then_with(|| ties.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
+        };
+        a.0.cmp(&b.0).then_with(rest).then(a.1.cmp(&b.1))
+    }
+
+    /// Whether rows with equal keys are equal in every sort column.
+    fn is_decided_by_key(&self) -> bool {
+        self.by.is_whole() && self.ties.is_empty()
+    }
+
+    /// Row number in the table.
+    fn row(&self, (_, nth): Keyed) -> u32 {
+        self.among.get(nth as usize).unwrap_or_default() as u32
+    }
+
+    /// Row ranges, each with a lower bound of its keys, in ascending order of the bounds.
+    fn chunks(&self) -> Vec<(u64, Range<usize>)> {
+        let all = self.among.len();
+        let apart = || (0..all).step_by(CHUNK_ROWS).map(|start| (0, start..(start + CHUNK_ROWS).min(all))).collect();
+        let RowSelection::Run(rows) = self.among else { return apart() };
+        let nth = |here: Range<usize>| here.start - rows.start..here.end - rows.start;
+        let mut known: Vec<_> = match (&self.by.keys, self.table.bounds(self.column)) {
+            (Keys::Intervals(table), _) => {
+                let run = |(interval, here): (Interval, _)| (self.by.directed(order_key_i64(interval.0)), nth(here));
+                table.intervals_in(rows.clone()).map(run).collect()
+            }
+            (_, Some((storage, bounds))) => {
+                bounds.blocks(storage, rows.clone()).map(|(extent, here)| (self.by.first_key(extent), nth(here))).collect()
+            }
+            _ => return apart(),
+        };
+        known.sort_unstable_by_key(|(key, here)| (*key, here.start));
+        known
+    }
+}
+
+/// Top-k search: the first `count` rows in sort order, ties in input order. `step` receives (done, total) rows, and its error aborts the
+/// search. Blocks that cannot contain one of the first rows are not read.
+pub fn top_rows<'a, E: From<io::Error>>(
+    table: &'a LargeTable,
+    by: impl Into<SortBy<'a>>,
+    among: &'a RowSelection,
+    count: usize,
+    mut step: impl FnMut(u64, u64) -> Result<(), E>,
+) -> Result<Vec<u32>, E> {
+    let sorter = Sorter::new(table, by.into(), among)?;
+    let (rows, mut done) = (among.len(), 0);
+    // The best rows so far, and candidates since; a row not before the last of the best is skipped, mostly by its key alone.
+    let (mut best, mut last): (Vec<Keyed>, Option<Keyed>) = (Vec::new(), None);
+    let keep = |best: &mut Vec<Keyed>| {
+        best.sort_unstable_by(|a, b| sorter.compare(*a, *b));
+        best.truncate(count);
+    };
+    for (first, chunk) in sorter.chunks() {
+        // Later chunks cannot contain an earlier row either: of equal rows they have the later ones.
+        let beyond = |last: Keyed| first > last.0 || first == last.0 && sorter.is_decided_by_key() && chunk.start > last.1 as usize;
+        if last.is_some_and(beyond) {
+            break;
+        }
+        step(done as u64, rows as u64)?;
+        done += chunk.len();
+        for row in sorter.keys(chunk.clone()).into_iter().zip(chunk.start as u32..) {
+            if last.is_none_or(|last| row.0 < last.0 || row.0 == last.0 && sorter.compare(row, last).is_lt()) {
+                best.push(row);
+                if best.len() > 2 * count {
+                    keep(&mut best);
+                    last = best.last().copied().or(Some((0, 0)));
+                }
+            }
+        }
+    }
+    keep(&mut best);
+    Ok(best.into_iter().map(|row| sorter.row(row)).collect())
+}
+
+/// Sorts all of the rows. `step`: see `top_rows`.
+pub fn sort_rows<'a, E: From<io::Error>>(
+    table: &'a LargeTable,
+    by: impl Into<SortBy<'a>>,
+    among: &'a RowSelection,
+    mut step: impl FnMut(u64, u64) -> Result<(), E>,
+) -> Result<RowSelection, E> {
+    static FILES: AtomicU64 = AtomicU64::new(0);
+    let sorter = Sorter::new(table, by.into(), among)?;
+    let spread = table.folder().join(format!("sort-{}-{}.parts", std::process::id(), FILES.fetch_add(1, atomic::Ordering::Relaxed)));
+    let ranked = sort(&sorter, &spread, &mut step);
+    fs::remove_file(&spread).ok();
+    ranked
+}
+
+fn sort<E: From<io::Error>>(
+    sorter: &Sorter<'_>,
+    spread: &Path,
+    step: &mut impl FnMut(u64, u64) -> Result<(), E>,
+) -> Result<RowSelection, E> {
+    let rows = sorter.among.len();
+    // A row is a key and a position here: four times the size of an entry in a list.
+    let parts = rows / (sorter.table.sorting().in_memory / 4).max(1) + 1;
+    // Keys sampled from the whole table give the bounds of the buckets.
+    let sample = parts * 256;
+    let mut keys: Vec<u64> = (0..sample).map(|nth| sorter.key((rows as u128 * nth as u128 / sample as u128) as usize)).collect();
+    keys.sort_unstable();
+    let bounds: Vec<u64> = (1..parts).map(|part| keys[part * 256]).collect();
+    let mut spill = SpillFile::create(spread, parts)?.gathering(GATHERED);
+    for start in (0..rows).step_by(CHUNK_ROWS) {
+        step(start as u64, 2 * rows as u64)?;
+        let here = start..(start + CHUNK_ROWS).min(rows);
+        let keys = sorter.keys(here.clone());
+        let part: Vec<u32> = keys.iter().map(|key| bounds.partition_point(|bound| bound <= key) as u32).collect();
+        let columns = [Series::new(KEY.into(), keys), Series::new(ROW.into(), here.clone().map(|row| row as u32).collect::<Vec<_>>())];
+        let columns = columns.into_iter().map(IntoColumn::into_column).collect();
+        spill.add(DataFrame::new(here.len(), columns).map_err(io::Error::other)?, &part)?;
+    }
+    spill.flush()?;
+    let mut sorted = RowSelectionWriter::for_table(Some(sorter.table));
+    let (mut order, mut done): (Vec<Keyed>, usize) = (Vec::new(), 0);
+    for part in 0..parts {
+        order.clear();
+        for frame in spill.frames(part) {
+            keyed(&frame?, &mut order).map_err(io::Error::other)?;
+        }
+        step((rows + done) as u64, 2 * rows as u64)?;
+        order.sort_unstable_by(|a, b| sorter.compare(*a, *b));
+        for row in &order {
+            sorted.push(sorter.row(*row))?;
+        }
+        done += order.len();
+    }
+    Ok(sorted.finish()?)
+}
+
+/// The columns of the spilled rows.
+const KEY: &str = "key";
+const ROW: &str = "row";
+
+fn keyed(frame: &DataFrame, order: &mut Vec<Keyed>) -> PolarsResult<()> {
+    let (keys, rows) = (frame.column(KEY)?.u64()?.cont_slice()?, frame.column(ROW)?.u32()?.cont_slice()?);
+    order.extend(keys.iter().copied().zip(rows.iter().copied()));
+    Ok(())
+}

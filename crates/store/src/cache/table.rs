@@ -1,0 +1,379 @@
+//! Reading a large table: memory-mapped, rows found through the index, each page verified against its checksum when it is first read. Data
+//! that does not match is never returned: the table is marked as damaged and returns nothing.
+
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
+
+use super::{
+    SortLimits, StorageType, StoredColumn,
+    bounds::{Bounds, Extent, has_bounds},
+    columns::Region,
+    index::{Index, LoadReport, PAGE},
+    map::MappedFile,
+    stored_columns,
+};
+use crate::{coerce, text_runs::Texts};
+use model::{
+    address::Address,
+    interval::Interval,
+    schema::{Kind, TableSchema},
+};
+
+/// The two files of a table.
+pub(super) const ROWS: &str = "rows.arrow";
+pub(super) const INDEX: &str = "index";
+
+#[derive(Debug)]
+pub struct LargeTable {
+    schema: &'static TableSchema,
+    columns: Vec<StoredColumn>,
+    index: Index,
+    map: MappedFile,
+    /// Bitmap of the pages whose checksum was verified.
+    verified: Vec<AtomicU64>,
+    damaged: AtomicBool,
+    folder: PathBuf,
+    sorting: SortLimits,
+    grown_from: Option<String>,
+}
+
+impl LargeTable {
+    /// Opens the table in `folder`. Verifies the checksum of the index, the length of the file of rows, and its header and footer.
+    pub(super) fn open(folder: &Path, schema: &'static TableSchema, sorting: SortLimits) -> Result<(Self, LoadReport), String> {
+        let mut index = Index::open(&folder.join(INDEX))?;
+        let map = MappedFile::open(&folder.join(ROWS)).map_err(|error| error.to_string())?;
+        let columns = stored_columns(schema).ok_or("the table is not one that may be large")?;
+        let names = columns.iter().map(|(column, _)| column.name);
+        let checksums = map.bytes().len().div_ceil(PAGE);
+        if index.metadata.table != schema.name || index.metadata.bytes != map.bytes().len() as u64 || index.checksums().len() != checksums {
+            return Err("the files do not belong together".to_owned());
+        }
+        if !names.eq(index.metadata.regions.iter().map(|region| region.name.as_str())) {
+            return Err("the file has other columns than it should have".to_owned());
+        }
+        let report = std::mem::take(&mut index.metadata.report);
+        let grown_from = report.grown_from.clone();
+        let verified = (0..checksums.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
+        let table = Self { schema, columns, index, map, verified, damaged, folder, sorting, grown_from };
+        // Header and footer of the Arrow file.
+        let length = table.map.bytes().len();
+        let is_intact = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
+        if is_intact { Ok((table, report)) } else { Err("the file is damaged".to_owned()) }
+    }
+
+    pub fn height(&self) -> usize {
+        self.index.metadata.rows as usize
+    }
+
+    pub fn schema(&self) -> &'static TableSchema {
+        self.schema
+    }
+
+    /// Whether a page did not match its checksum, or is missing. Answers since then are not to be trusted; the next load imports the table
+    /// again.
+    pub fn is_damaged(&self) -> bool {
+        if self.map.is_truncated() || self.index.is_truncated() {
+            self.give_up();
+        }
+        self.damaged.load(Ordering::Acquire)
+    }
+
+    /// All tokens that have rows, ordered by address.
+    pub fn tokens(&self) -> impl Iterator<Item = Address> {
+        self.index.tokens().iter().map(|bytes| Address(*bytes))
+    }
+
+    /// Row range of the token.
+    pub fn rows_of(&self, token: &Address) -> Range<usize> {
+        self.index.rows_of(token).unwrap_or_default()
+    }
+
+    /// Row range of each interval of the token, in table order.
+    pub fn runs_of(&self, token: &Address) -> impl Iterator<Item = (Interval, Range<usize>)> {
+        self.intervals_in(self.rows_of(token))
+    }
+
+    /// Numbers of a column as stored, NaN for a null. None where there is no such column or it is damaged.
+    pub fn floats(&self, column: &str, rows: Range<usize>) -> Option<&[f64]> {
+        let region = self.region(column, |storage| storage == StorageType::Float)?;
+        self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+    }
+
+    /// Addresses of a column as stored, zero for a null.
+    pub fn addresses(&self, column: &str, rows: Range<usize>) -> Option<&[[u8; 20]]> {
+        let region = self.region(column, |storage| storage == StorageType::Address)?;
+        self.part(region.values, rows.start * 20..rows.end * 20).map(|bytes| bytes.as_chunks().0)
+    }
+
+    /// Integers or times of a column as stored, 0 for a null.
+    pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
+        let region = self.region(column, |storage| matches!(storage, StorageType::Integer | StorageType::Time))?;
+        self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+    }
+
+    /// Value range of a numeric column over the rows, as far as the zone map tells; none for a column without one.
+    pub fn extent(&self, column: &str, rows: Range<usize>) -> Option<Extent> {
+        self.bounds(column).map(|(storage, bounds)| bounds.extent(storage, rows))
+    }
+
+    /// Whether the column has nulls.
+    pub fn has_nulls(&self, column: &str) -> bool {
+        let at = self.columns.iter().position(|(kept, _)| kept.name == column);
+        at.and_then(|at| self.index.metadata.regions.get(at)).is_some_and(|region| region.nulls > 0)
+    }
+
+    /// Zone map of a numeric column.
+    pub(super) fn bounds(&self, column: &str) -> Option<(StorageType, Bounds<'_>)> {
+        let at = self.columns.iter().position(|(kept, storage)| kept.name == column && has_bounds(*storage))?;
+        let nth = self.columns[..at].iter().filter(|(_, storage)| has_bounds(*storage)).count();
+        Some((self.columns[at].1, self.index.bounds(nth)?))
+    }
+
+    /// The folder of the table, which also takes temporary files of queries.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Memory limits of filtering and sorting its rows.
+    pub fn sorting(&self) -> SortLimits {
+        self.sorting
+    }
+
+    /// Cell-by-cell access to a column; none for a column stored in the index.
+    pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
+        let at = self.columns.iter().position(|(column, _)| column.name == name)?;
+        Some(CellsOf { table: self, region: self.index.metadata.regions.get(at)?, storage: self.columns[at].1 })
+    }
+
+    /// The token of a row.
+    pub(super) fn token_at(&self, row: usize) -> Option<Address> {
+        self.index.tokens_in(row..row + 1).next().map(|(token, _)| token)
+    }
+
+    /// Index of the row's token among all tokens, which are ordered by address.
+    pub(super) fn owner_at(&self, row: usize) -> Option<usize> {
+        self.index.owner_at(row)
+    }
+
+    /// The interval of a candle.
+    pub(super) fn interval_at(&self, row: usize) -> Option<Interval> {
+        self.intervals_in(row..row + 1).next().map(|(interval, _)| interval)
+    }
+
+    /// Runs of candles of one interval within the rows.
+    pub(super) fn intervals_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Interval, Range<usize>)> {
+        self.index.intervals_in(rows).map(|(interval, rows)| (Interval(interval), rows))
+    }
+
+    fn region(&self, column: &str, right: impl Fn(StorageType) -> bool) -> Option<&Region> {
+        let at = self.columns.iter().position(|(kept, storage)| kept.name == column && right(*storage))?;
+        self.index.metadata.regions.get(at)
+    }
+
+    /// Part of a buffer, by the byte range from its start.
+    fn part(&self, buffer: (u64, u64), bytes: Range<usize>) -> Option<&[u8]> {
+        if bytes.start > bytes.end || bytes.end as u64 > buffer.1 {
+            return None;
+        }
+        let place = buffer.0 as usize + bytes.start..buffer.0 as usize + bytes.end;
+        if self.verify(place.clone()) { self.map.bytes().get(place) } else { None }
+    }
+
+    /// Whether the pages of these bytes match their checksums; each page is verified once.
+    fn verify(&self, bytes: Range<usize>) -> bool {
+        if bytes.is_empty() {
+            return true;
+        }
+        for page in bytes.start / PAGE..=(bytes.end - 1) / PAGE {
+            let (word, bit) = (&self.verified[page / 64], 1 << (page % 64));
+            if word.load(Ordering::Relaxed) & bit != 0 {
+                continue;
+            }
+            let start = page * PAGE;
+            let bytes = self.map.bytes().get(start..(start + PAGE).min(self.map.bytes().len())).unwrap_or_default();
+            if self.index.checksums().get(page) != Some(&crc32fast::hash(bytes)) {
+                self.give_up();
+                return false;
+            }
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Marks the table as damaged and removes its index, so that the next load imports it again.
+    fn give_up(&self) {
+        if !self.damaged.swap(true, Ordering::AcqRel) {
+            tracing::warn!("`{}` in the cache is damaged: it is made anew", self.schema.name);
+            std::fs::remove_file(self.folder.join(INDEX)).ok();
+        }
+    }
+
+    /// Rows as a canonical frame, with these columns or all. Damaged columns are null.
+    pub fn slice(&self, rows: Range<usize>, columns: Option<&[&str]>) -> DataFrame {
+        let rows = rows.start.min(self.height())..rows.end.min(self.height());
+        self.frame(rows.len(), columns, |name| self.column(name, rows.clone()))
+    }
+
+    /// A canonical frame with these columns or all; a column for which `read` returns none is null.
+    pub(super) fn frame(&self, height: usize, wanted: Option<&[&str]>, read: impl Fn(&'static str) -> Option<Column>) -> DataFrame {
+        let columns = self.schema.columns.iter().filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
+        let columns = columns.map(|column| {
+            let cells = read(column.name).filter(|cells| cells.len() == height);
+            cells.unwrap_or_else(|| coerce::empty(column, height))
+        });
+        DataFrame::new(height, columns.collect()).unwrap_or_default()
+    }
+
+    fn column(&self, name: &'static str, rows: Range<usize>) -> Option<Column> {
+        if super::in_index(self.schema, name) {
+            return Some(self.index_column(name, rows));
+        }
+        let at = self.columns.iter().position(|(column, _)| column.name == name)?;
+        let valid = self.validity(self.index.metadata.regions.get(at)?, rows.clone())?;
+        let (storage, height) = (self.columns[at].1, rows.len());
+        match self.raw(at, rows)?.values {
+            Values::Fixed { width, bytes } => {
+                let cells = bytes.chunks_exact(width).zip(valid);
+                decoded(name, storage, height, cells.map(|(bytes, valid)| valid.then_some(bytes)))
+            }
+            Values::Texts { ends, data } if ends.is_sorted() => {
+                let first = *ends.first()? as usize;
+                let cell = |(ends, valid): (&[u64], bool)| valid.then(|| data.get(ends[0] as usize - first..ends[1] as usize - first))?;
+                decoded(name, storage, height, ends.windows(2).zip(valid).map(cell))
+            }
+            Values::Texts { .. } => None,
+        }
+    }
+
+    /// Name of the cache entry that this table grew from.
+    pub(super) fn grown_from(&self) -> Option<&str> {
+        self.grown_from.as_deref()
+    }
+
+    /// Bytes of each variable-width column.
+    pub(super) fn text_bytes(&self) -> Vec<u64> {
+        let regions = self.columns.iter().zip(&self.index.metadata.regions);
+        regions.filter(|((_, storage), _)| storage.width().is_none()).map(|(_, region)| region.data.1).collect()
+    }
+
+    /// Undecoded rows of the `nth` stored column; none where they are damaged.
+    pub(super) fn raw(&self, nth: usize, rows: Range<usize>) -> Option<Raw<'_>> {
+        let (storage, region) = (self.columns.get(nth)?.1, self.index.metadata.regions.get(nth)?);
+        let values = if let Some(width) = storage.width() {
+            Values::Fixed { width, bytes: self.part(region.values, rows.start * width..rows.end * width)? }
+        } else {
+            let ends: &[u64] = bytemuck::try_cast_slice(self.part(region.values, rows.start * 8..(rows.end + 1) * 8)?).ok()?;
+            Values::Texts { ends, data: self.part(region.data, *ends.first()? as usize..*ends.last()? as usize)? }
+        };
+        let empty = if region.nulls == 0 {
+            Vec::new()
+        } else {
+            self.validity(region, rows)?.enumerate().filter(|(_, valid)| !valid).map(|(row, _)| row).collect()
+        };
+        Some(Raw { values, empty })
+    }
+
+    /// Starts of the runs of one token and interval that overlap the rows: token, interval, row.
+    pub(super) fn run_starts_in(&self, rows: Range<usize>) -> impl Iterator<Item = (Address, i64, usize)> {
+        let tokens = self.index.tokens_in(rows);
+        tokens.flat_map(|(token, rows)| self.index.intervals_in(rows).map(move |(interval, rows)| (token, interval, rows.start)))
+    }
+
+    /// First row of the tokens from this one on.
+    pub(super) fn start_from(&self, token: &Address) -> usize {
+        let at = self.index.tokens().partition_point(|known| *known < token.0);
+        self.index.starts().get(at).map_or(self.height(), |start| *start as usize)
+    }
+
+    /// Decodes a column stored in the index.
+    fn index_column(&self, name: &'static str, rows: Range<usize>) -> Column {
+        let mut column = Texts::with_capacity(rows.len());
+        let mut fill = |text: &str, rows: Range<usize>| column.push(Some(text), rows.len());
+        if name == super::group_column(self.schema) {
+            self.index.tokens_in(rows).for_each(|(token, rows)| fill(&token.to_string(), rows));
+        } else {
+            self.index.intervals_in(rows).for_each(|(interval, rows)| fill(&Interval(interval).to_string(), rows));
+        }
+        column.finish(PlSmallStr::from_static(name))
+    }
+
+    fn validity(&self, region: &Region, rows: Range<usize>) -> Option<impl Iterator<Item = bool>> {
+        let first = rows.start / 8;
+        let bits = if region.nulls == 0 { None } else { Some(self.part(region.validity, first..rows.end.div_ceil(8))?) };
+        Some(rows.map(move |row| bits.is_none_or(|bits| bits[row / 8 - first] >> (row % 8) & 1 == 1)))
+    }
+}
+
+/// Undecoded rows of one column.
+pub(super) struct Raw<'a> {
+    pub(super) values: Values<'a>,
+    /// Positions of the nulls among them.
+    pub(super) empty: Vec<usize>,
+}
+
+pub(super) enum Values<'a> {
+    /// Fixed width: `width` bytes each.
+    Fixed { width: usize, bytes: &'a [u8] },
+    /// Variable width: the end of the cell before them, the end of each cell, and their bytes.
+    Texts { ends: &'a [u64], data: &'a [u8] },
+}
+
+/// Cell-by-cell access to one column.
+pub(super) struct CellsOf<'a> {
+    table: &'a LargeTable,
+    region: &'a Region,
+    pub(super) storage: StorageType,
+}
+
+impl<'a> CellsOf<'a> {
+    /// Bytes of the cell; none where it is null or damaged.
+    pub(super) fn bytes(&self, row: usize) -> Option<&'a [u8]> {
+        let nulls = self.region.nulls > 0;
+        if nulls && self.table.part(self.region.validity, row / 8..row / 8 + 1)?[0] >> (row % 8) & 1 == 0 {
+            return None;
+        }
+        if let Some(width) = self.storage.width() {
+            return self.table.part(self.region.values, row * width..(row + 1) * width);
+        }
+        let ends = self.table.part(self.region.values, row * 8..(row + 2) * 8)?.as_chunks::<8>().0;
+        let [start, end] = [*ends.first()?, *ends.get(1)?].map(|bytes| u64::from_le_bytes(bytes) as usize);
+        self.table.part(self.region.data, start..end)
+    }
+}
+
+/// Decodes stored cells to a canonical column.
+pub(super) fn decoded<'a>(
+    name: &'static str,
+    storage: StorageType,
+    height: usize,
+    cells: impl Iterator<Item = Option<&'a [u8]>>,
+) -> Option<Column> {
+    let label = PlSmallStr::from_static(name);
+    let number = |bytes: &[u8]| bytes.first_chunk().copied();
+    Some(match storage {
+        StorageType::Float => {
+            let numbers = cells.map(|cell| cell.and_then(number).map(f64::from_le_bytes));
+            Series::new(label, numbers.collect::<Vec<_>>()).into_column()
+        }
+        StorageType::Integer | StorageType::Time => {
+            let numbers = cells.map(|cell| cell.and_then(number).map(i64::from_le_bytes));
+            let column = Series::new(label, numbers.collect::<Vec<_>>()).into_column();
+            if storage == StorageType::Time { column.cast(&coerce::canonical(Kind::Time)).ok()? } else { column }
+        }
+        StorageType::Address => texts(label, height, cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string()))),
+        StorageType::Hex => texts(label, height, cells.map(|cell| cell.map(const_hex::encode_prefixed))),
+        StorageType::Text => texts(label, height, cells.map(|cell| cell.map(String::from_utf8_lossy))),
+    })
+}
+
+pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<impl AsRef<str>>>) -> Column {
+    let mut builder = StringChunkedBuilder::new(name, height);
+    cells.for_each(|cell| builder.append_option(cell));
+    builder.finish().into_column()
+}

@@ -1,0 +1,252 @@
+//! The candles of all tokens: a token's candles are a slice of the sorted table, which is in memory, memory-mapped or at its source.
+
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
+
+use crate::{
+    Table,
+    cache::LargeTable,
+    in_place::{FetchKey, InPlaceCache},
+    text_runs::pairs,
+};
+use model::{
+    address::Address,
+    candles::{Candles, ChartCandles, Interval, RECENT_DAYS},
+    time::{DAY_MS, Time},
+};
+
+/// The candles of all tokens.
+#[derive(Debug)]
+pub enum CandleTable {
+    Memory(Box<HeldCandles>),
+    Large(Arc<LargeTable>),
+    /// A table in place: only each token's last candles and cached charts are here; the other rows stay at their source.
+    InPlace(Arc<InPlaceCache>),
+}
+
+/// Candles in memory, sorted by (token, interval, time).
+#[derive(Debug, Default)]
+pub struct HeldCandles {
+    /// These columns have one chunk and no nulls; they share the table's memory.
+    timestamp: Int64Chunked,
+    open: Float64Chunked,
+    high: Float64Chunked,
+    low: Float64Chunked,
+    close: Float64Chunked,
+    volume: Float64Chunked,
+    index: HashMap<Address, Vec<(Interval, Range<usize>)>>,
+}
+
+impl Default for CandleTable {
+    fn default() -> Self {
+        Self::Memory(Box::default())
+    }
+}
+
+impl CandleTable {
+    pub fn new(table: &Table) -> Self {
+        if let Some(in_place) = &table.in_place {
+            return Self::InPlace(Arc::clone(in_place));
+        }
+        match &table.large {
+            Some(large) => Self::Large(Arc::clone(large)),
+            None => Self::Memory(Box::new(HeldCandles::new(&table.frame))),
+        }
+    }
+
+    /// Returns the token's candles; empty if it has none, or if its table is in place and they were not fetched.
+    pub fn of(&self, token: &Address) -> ChartCandles<'_> {
+        if let Self::InPlace(in_place) = self {
+            return in_place.get(&FetchKey::Chart(*token)).map_or_else(ChartCandles::default, |fetched| ChartCandles::Fetched(fetched));
+        }
+        ChartCandles::Here(self.held(token))
+    }
+
+    /// The token's candles of a table that is not in place.
+    pub(super) fn held(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
+    }
+
+    /// As `of`, but only the candles of each interval that start less than `span` milliseconds before its last one; and whether that leaves
+    /// any out. Older rows are not read.
+    pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
+        let mut cut = false;
+        // Of a table in place, recent candles are prefetched.
+        if let Self::InPlace(in_place) = self {
+            return in_place.recent().map_or_else(Default::default, |recent| recent.recent(token, span));
+        }
+        let recent = self.runs(token).into_iter().map(|(interval, rows)| {
+            // Twice the candles that fit in the span, in case some are closer together than their interval.
+            let most = usize::try_from(2 * span / interval.0.max(1)).unwrap_or(usize::MAX).saturating_add(2);
+            let recent = self.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end).last(span);
+            cut |= recent.len() < rows.len();
+            (interval, recent)
+        });
+        let recent = recent.collect();
+        (recent, cut)
+    }
+
+    /// The first token's candles, for a table of a single token.
+    pub(super) fn one(&self) -> Vec<(Interval, Candles<'_>)> {
+        self.tokens().first().map_or_else(Vec::new, |token| self.held(token))
+    }
+
+    /// Number of intervals in which the token has candles here.
+    pub fn intervals(&self, token: &Address) -> usize {
+        self.runs(token).len()
+    }
+
+    fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
+        match self {
+            Self::Memory(held) => held.index.get(token).cloned().unwrap_or_default(),
+            Self::InPlace(_) => Vec::new(),
+            Self::Large(table) => {
+                let mut runs: Vec<_> = table.runs_of(token).collect();
+                runs.sort_by_key(|(interval, _)| *interval);
+                runs
+            }
+        }
+    }
+
+    pub fn tokens(&self) -> Vec<Address> {
+        match self {
+            Self::Memory(held) => held.index.keys().copied().collect(),
+            Self::Large(table) => table.tokens().collect(),
+            Self::InPlace(in_place) => in_place.tokens().to_vec(),
+        }
+    }
+
+    /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
+    pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
+        let (recent, cut) = self.recent(token, DAY_MS);
+        let all = || match self {
+            Self::InPlace(in_place) => in_place.recent().map_or_else(Vec::new, |recent| recent.of(token)),
+            Self::Memory(_) | Self::Large(_) => self.held(token),
+        };
+        latest_close(&recent).or_else(|| if cut { latest_close(&all()) } else { None })
+    }
+
+    fn slice(&self, rows: Range<usize>) -> Candles<'_> {
+        match self {
+            Self::Memory(held) => held.slice(rows),
+            Self::InPlace(_) => Candles::default(),
+            // A damaged part yields no candles; the table reports the damage.
+            Self::Large(table) => large_slice(table, &rows).unwrap_or_default(),
+        }
+    }
+}
+
+fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<Candles<'a>> {
+    let floats = |column: &str| table.floats(column, rows.clone());
+    Some(Candles {
+        timestamp: table.whole_numbers("timestamp", rows.clone())?,
+        open: floats("open")?,
+        high: floats("high")?,
+        low: floats("low")?,
+        close: floats("close")?,
+        volume: floats("volume")?,
+    })
+}
+
+fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
+    let mut latest: Option<(Time, f64)> = None;
+    for (_, candles) in series {
+        let last = (0..candles.len()).rev().find(|&i| candles.valid(i));
+        if let Some(i) = last
+            && latest.is_none_or(|(time, _)| candles.timestamp[i] > time.0)
+        {
+            latest = Some((Time(candles.timestamp[i]), candles.close[i]));
+        }
+    }
+    latest
+}
+
+impl HeldCandles {
+    /// From a canonical frame: sorted, `interval` filled, nulls only in `volume`.
+    pub fn new(frame: &DataFrame) -> Self {
+        let floats = |name: &str| {
+            let column = frame.column(name).ok().and_then(|column| column.f64().ok());
+            match column.map(|column| column.rechunk().into_owned()) {
+                Some(numbers) if numbers.null_count() == 0 => numbers,
+                Some(numbers) => Float64Chunked::from_vec(name.into(), numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect()),
+                None => Float64Chunked::full(name.into(), f64::NAN, frame.height()),
+            }
+        };
+        let times = frame.column("timestamp").ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+        let timestamp = times.and_then(|times| times.i64().ok().map(|times| times.rechunk().into_owned())).unwrap_or_default();
+        let mut table = Self {
+            open: floats("open"),
+            high: floats("high"),
+            low: floats("low"),
+            close: floats("close"),
+            volume: floats("volume"),
+            timestamp,
+            index: HashMap::new(),
+        };
+        table.index(frame);
+        table
+    }
+
+    pub(super) fn tokens(&self) -> impl Iterator<Item = Address> {
+        self.index.keys().copied()
+    }
+
+    fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        self.index.get(token).into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()
+    }
+
+    /// The first token's candles, for a table of a single token.
+    pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
+        self.tokens().next().map_or_else(Vec::new, |token| self.of(&token))
+    }
+
+    /// Approximate memory of the columns, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        6 * 8 * self.timestamp.len() as u64
+    }
+
+    /// See `CandleTable::recent`. If `span` covers all `RECENT_DAYS` that are prefetched, nothing counts as left out.
+    fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
+        let mut known = self.of(token);
+        if span >= RECENT_DAYS * DAY_MS {
+            return (known, false);
+        }
+        let mut cut = false;
+        for (_, candles) in &mut known {
+            let recent = candles.last(span);
+            cut |= recent.len() < candles.len();
+            *candles = recent;
+        }
+        (known, cut)
+    }
+
+    fn index(&mut self, frame: &DataFrame) {
+        let texts = |name: &str| frame.column(name).ok().and_then(|column| column.str().ok()).map(|texts| texts.rechunk());
+        let (Some(tokens), Some(intervals)) = (texts("token_address"), texts("interval")) else { return };
+        for (rows, token, interval) in pairs(&tokens, &intervals) {
+            if let (Some(token), Some(interval)) = (token.and_then(Address::parse), interval.and_then(Interval::parse)) {
+                self.index.entry(token).or_default().push((interval, rows));
+            }
+        }
+        for runs in self.index.values_mut() {
+            runs.sort_by_key(|(interval, _)| *interval);
+        }
+    }
+
+    fn slice(&self, rows: Range<usize>) -> Candles<'_> {
+        Candles {
+            timestamp: part(&self.timestamp, &rows),
+            open: part(&self.open, &rows),
+            high: part(&self.high, &rows),
+            low: part(&self.low, &rows),
+            close: part(&self.close, &rows),
+            volume: part(&self.volume, &rows),
+        }
+    }
+}
+
+/// A range of rows of a column that has one chunk and no nulls.
+fn part<'a, T: PolarsNumericType>(column: &'a ChunkedArray<T>, rows: &Range<usize>) -> &'a [T::Native] {
+    column.cont_slice().ok().and_then(|numbers| numbers.get(rows.clone())).unwrap_or_default()
+}

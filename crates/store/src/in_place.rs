@@ -1,0 +1,470 @@
+//! The rows of a table in place (they stay at the engine): the rows prefetched for the market figures, and an LRU cache of those fetched
+//! for questions. A generation is immutable: later fetches must see the same version of the rows. `load::engine` does the fetching.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    ops::Range,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+use polars::prelude::DataFrame;
+
+use crate::{
+    Dataset, Table,
+    candle_table::{CandleTable, HeldCandles},
+    frame_rows::FromFrame as _,
+};
+use model::{
+    address::Address,
+    candles::{Candles, FetchedCandles, Interval},
+    holding::{Balances, IndividualHolders, ListedBalances},
+    progress::LoadProgress,
+    rows::{FromColumns as _, HolderRow},
+};
+
+/// Capacity of the LRU cache, the same as for memoised answers: the charts of some hundred tokens. An entry in use stays in memory until
+/// its question is answered, however large.
+const BYTES_MAX: u64 = 48 << 20;
+/// Size charged for memory-mapped rows: only their index is in memory.
+const MAPPED: u64 = 64 << 10;
+/// Polling interval for cancellation while another thread fetches the same rows.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// A cache key: rows of a table in place that an answer needs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FetchKey {
+    /// A token's candles for its charts, with intervals that divide an hour resampled to hours.
+    Chart(Address),
+    /// All rows of a token.
+    Rows { table: &'static str, token: Address },
+    /// A page of a token's rows in table order: `count` rows, with `from` rows before and `rows_after` rows after them.
+    Page { table: &'static str, token: Address, from: u64, count: u64, rows_after: u64 },
+    /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
+    Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
+}
+
+impl FetchKey {
+    /// The table the rows are in.
+    pub fn table(&self) -> &'static str {
+        match self {
+            Self::Chart(_) => "candles",
+            Self::Balances { .. } => "holders",
+            Self::Rows { table, .. } | Self::Page { table, .. } => table,
+        }
+    }
+
+    /// The token the rows are of.
+    pub fn token(&self) -> Address {
+        match self {
+            Self::Chart(token) | Self::Rows { token, .. } | Self::Page { token, .. } | Self::Balances { token, .. } => *token,
+        }
+    }
+
+    /// The cache key of fetched balances.
+    pub fn balances(token: Address, about: Address) -> Self {
+        Self::Balances { token, about, individual: Arc::default() }
+    }
+
+    /// The key without the holders reported individually, who may be as many as there are labels.
+    fn as_key(&self) -> Self {
+        if let Self::Balances { token, about, .. } = self { Self::balances(*token, *about) } else { self.clone() }
+    }
+
+    /// Whether it bypasses the cache: paging asks for each page once.
+    fn is_passing(&self) -> bool {
+        matches!(self, Self::Page { .. })
+    }
+}
+
+/// Fetch error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FetchError {
+    Cancelled,
+    /// The reason, worded for the user.
+    Unavailable(String),
+}
+
+/// Fetched rows.
+#[derive(Debug)]
+pub enum Fetched {
+    Chart(Box<HeldCandles>),
+    Rows(Box<Table>, CandleTable),
+    Page(DataFrame),
+    Balances(Arc<Balances>),
+}
+
+/// Identifies the version of a token's rows that the generation has: their number and a checksum of their content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowsVersion {
+    pub rows: u64,
+    pub checksum: u64,
+}
+
+impl Fetched {
+    pub fn rows(table: Table) -> Self {
+        let candles = if table.schema.name == "candles" { CandleTable::new(&table) } else { CandleTable::default() };
+        Self::Rows(Box::new(table), candles)
+    }
+
+    /// Approximate memory, in bytes.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Chart(candles) => candles.bytes(),
+            // Rows are held twice: as typed columns, and as candle slices.
+            Self::Rows(table, _) if table.large.is_some() => MAPPED,
+            Self::Rows(table, _) => 2 * table.frame.estimated_size() as u64,
+            Self::Page(rows) => rows.estimated_size() as u64,
+            Self::Balances(balances) => balances.bytes(),
+        }
+    }
+
+    /// The rows as holders.
+    pub fn holders(&self) -> Vec<HolderRow> {
+        match self {
+            Self::Page(rows) => HolderRow::rows(rows),
+            Self::Rows(table, _) => match &table.large {
+                Some(large) => HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS))),
+                None => HolderRow::rows(&table.frame),
+            },
+            Self::Chart(_) | Self::Balances(_) => Vec::new(),
+        }
+    }
+
+    fn is_damaged(&self) -> bool {
+        matches!(self, Self::Rows(table, _) if table.large.as_ref().is_some_and(|large| large.is_damaged()))
+    }
+}
+
+impl FetchedCandles for Fetched {
+    fn series(&self) -> Vec<(Interval, Candles<'_>)> {
+        match self {
+            Self::Chart(candles) => candles.series(),
+            Self::Rows(_, candles) => candles.one(),
+            Self::Page(_) | Self::Balances(_) => Vec::new(),
+        }
+    }
+}
+
+/// Fetches rows of a token in a given version. Errors: also if the rows have changed since.
+pub trait Fetch: Send + Sync + fmt::Debug {
+    fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError>;
+}
+
+/// Rows loaded together with the dataset.
+#[derive(Debug)]
+pub enum Prefetched {
+    /// The candles that the market figures need, and each token's version.
+    Candles(Box<HeldCandles>, HashMap<Address, RowsVersion>),
+    /// Holder counts of each token.
+    Holders(HashMap<Address, ListedBalances>),
+}
+
+/// A cache entry: `strong` keeps it in the cache, `weak` finds it while any question still uses it.
+#[derive(Debug)]
+struct Entry {
+    strong: Option<Arc<Fetched>>,
+    weak: Weak<Fetched>,
+    bytes: u64,
+    used: u64,
+}
+
+#[derive(Debug, Default)]
+struct CacheState {
+    entries: HashMap<FetchKey, Entry>,
+    bytes: u64,
+    /// LRU clock: increases with every use.
+    now: u64,
+}
+
+/// The prefetched and cached rows of a table in place.
+#[derive(Debug)]
+pub struct InPlaceCache {
+    /// Number of rows of the table.
+    pub rows: u64,
+    /// The source's name in config.toml.
+    pub source: String,
+    known: Prefetched,
+    /// The tokens that have rows, in table order, and their total number of rows.
+    tokens: Vec<Address>,
+    total: u64,
+    cached: Mutex<CacheState>,
+    bytes_max: u64,
+    /// Fetches in flight.
+    fetching: Mutex<HashSet<FetchKey>>,
+    fetch: Box<dyn Fetch>,
+}
+
+impl InPlaceCache {
+    pub fn new(rows: u64, source: String, known: Prefetched, fetch: Box<dyn Fetch>) -> Self {
+        let mut tokens: Vec<Address> = match &known {
+            Prefetched::Candles(recent, _) => recent.tokens().collect(),
+            Prefetched::Holders(listed) => listed.keys().copied().collect(),
+        };
+        tokens.sort_unstable();
+        let total = match &known {
+            Prefetched::Candles(_, versions) => versions.values().map(|version| version.rows).sum(),
+            Prefetched::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
+        };
+        Self { rows, source, known, tokens, total, cached: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
+    }
+
+    /// The tokens that have rows, in table order.
+    pub fn tokens(&self) -> &[Address] {
+        &self.tokens
+    }
+
+    /// The prefetched candles.
+    pub(super) fn recent(&self) -> Option<&HeldCandles> {
+        if let Prefetched::Candles(recent, _) = &self.known { Some(recent) } else { None }
+    }
+
+    /// The token's holder counts.
+    pub fn listed(&self, token: &Address) -> Option<ListedBalances> {
+        if let Prefetched::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
+    }
+
+    /// The token's number of rows.
+    pub fn count(&self, token: &Address) -> u64 {
+        self.version(token).rows
+    }
+
+    /// The version of the token's rows.
+    fn version(&self, token: &Address) -> RowsVersion {
+        match &self.known {
+            Prefetched::Candles(_, versions) => versions.get(token).copied().unwrap_or_default(),
+            Prefetched::Holders(listed) => {
+                listed.get(token).map_or_else(RowsVersion::default, |own| RowsVersion { rows: own.rows, checksum: own.checksum })
+            }
+        }
+    }
+
+    /// Total number of rows of all tokens, all of which can be fetched.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The page of a token's rows that starts at `from` and has at most `most` rows.
+    pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> FetchKey {
+        let left = self.count(&token).saturating_sub(from);
+        let count = most.min(left);
+        FetchKey::Page { table, token, from, count, rows_after: left - count }
+    }
+
+    /// The pages that cover a range of rows, counted over all tokens in order.
+    pub fn pages(&self, table: &'static str, rows: Range<u64>) -> impl Iterator<Item = FetchKey> {
+        let mut before = 0;
+        self.tokens.iter().filter_map(move |token| {
+            let own = before..before + self.count(token);
+            before = own.end;
+            let (start, end) = (rows.start.max(own.start), rows.end.min(own.end));
+            (start < end).then(|| self.page(table, *token, start - own.start, end - start))
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the cached rows and marks them as used.
+    pub fn get(&self, key: &FetchKey) -> Option<Arc<Fetched>> {
+        let mut state = self.lock();
+        state.now += 1;
+        let now = state.now;
+        let entry = state.entries.get_mut(key)?;
+        entry.used = now;
+        entry.weak.upgrade()
+    }
+
+    /// Returns the token's balances if cached.
+    pub(super) fn balances(&self, token: &Address, about: &Address) -> Option<Arc<Balances>> {
+        match &*self.get(&FetchKey::balances(*token, *about))? {
+            Fetched::Balances(balances) => Some(Arc::clone(balances)),
+            Fetched::Chart(_) | Fetched::Rows(..) | Fetched::Page(_) => None,
+        }
+    }
+
+    /// Whether the rows have to be fetched first; never for tokens without rows.
+    pub fn lacks(&self, key: &FetchKey) -> bool {
+        self.has(&key.token()) && self.get(key).is_none()
+    }
+
+    pub fn has(&self, token: &Address) -> bool {
+        self.tokens.binary_search(token).is_ok()
+    }
+
+    /// Returns the rows, fetching them on a cache miss; concurrent requests for the same rows share one fetch. The rows stay in memory at
+    /// least as long as the returned `Arc`.
+    pub fn fetch(&self, key: &FetchKey, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, FetchError> {
+        if !self.has(&key.token()) {
+            return Ok(None);
+        }
+        let _guard = loop {
+            if let Some(fetched) = self.get(key) {
+                return Ok(Some(fetched));
+            }
+            if let Some(guard) = FetchGuard::of(&self.fetching, key) {
+                break guard;
+            }
+            progress.step(key.table(), 0, 0).map_err(|_| FetchError::Cancelled)?;
+            std::thread::sleep(POLL_INTERVAL);
+        };
+        // The previous holder of the guard may have fetched it.
+        if let Some(fetched) = self.get(key) {
+            return Ok(Some(fetched));
+        }
+        let fetched = Arc::new(self.fetch.fetch(key, self.version(&key.token()), progress)?);
+        self.keep(key.as_key(), &fetched);
+        Ok(Some(fetched))
+    }
+
+    fn keep(&self, key: FetchKey, fetched: &Arc<Fetched>) {
+        let mut state = self.lock();
+        state.now += 1;
+        let (used, bytes) = (state.now, fetched.bytes());
+        let keeps = !key.is_passing() && bytes <= self.bytes_max;
+        state.bytes += if keeps { bytes } else { 0 };
+        state.entries.insert(key, Entry { strong: keeps.then(|| Arc::clone(fetched)), weak: Arc::downgrade(fetched), bytes, used });
+        while state.bytes > self.bytes_max {
+            let oldest = state.entries.values_mut().filter(|entry| entry.strong.is_some()).min_by_key(|entry| entry.used);
+            let Some(oldest) = oldest else { break };
+            let bytes = oldest.bytes;
+            oldest.strong = None;
+            state.bytes -= bytes;
+        }
+        state.entries.retain(|_, entry| entry.weak.strong_count() > 0);
+    }
+
+    /// Whether fetched rows in use are damaged on disk.
+    pub fn is_damaged(&self) -> bool {
+        self.lock().entries.values().filter_map(|entry| entry.weak.upgrade()).any(|fetched| fetched.is_damaged())
+    }
+}
+
+impl Dataset {
+    /// The rows of a table in place; `None` unless the table is in place.
+    pub fn in_place(&self, table: &str) -> Option<&Arc<InPlaceCache>> {
+        self.table(table)?.in_place.as_ref()
+    }
+
+    /// Whether any table is in place.
+    pub fn has_in_place_table(&self) -> bool {
+        self.tables.iter().any(|table| table.in_place.is_some())
+    }
+}
+
+/// Exclusive right to fetch one key, released on drop.
+struct FetchGuard<'a> {
+    fetching: &'a Mutex<HashSet<FetchKey>>,
+    key: FetchKey,
+}
+
+impl<'a> FetchGuard<'a> {
+    fn of(fetching: &'a Mutex<HashSet<FetchKey>>, key: &FetchKey) -> Option<Self> {
+        let is_free = fetching.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        is_free.then(|| Self { fetching, key: key.clone() })
+    }
+}
+
+impl Drop for FetchGuard<'_> {
+    fn drop(&mut self) {
+        self.fetching.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use polars::prelude::{NamedFrom as _, Series};
+
+    use super::*;
+    use model::progress::Silent;
+
+    /// Returns a kilobyte per token and counts the fetches.
+    #[derive(Debug, Default)]
+    struct Kilobytes(Arc<AtomicUsize>);
+
+    impl Fetch for Kilobytes {
+        fn fetch(&self, key: &FetchKey, _: RowsVersion, _: &dyn LoadProgress) -> Result<Fetched, FetchError> {
+            self.0.fetch_add(1, Ordering::AcqRel);
+            let balances = vec![(key.token(), Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
+            if let FetchKey::Balances { .. } = key {
+                return Ok(Fetched::Balances(Arc::new(Balances { rows: balances, ..Balances::default() })));
+            }
+            let column = Series::new("balance".into(), vec![1.0; 128]);
+            let rows = DataFrame::new(128, vec![column.into()]).map_err(|error| FetchError::Unavailable(error.to_string()))?;
+            Ok(Fetched::Page(rows))
+        }
+    }
+
+    fn address(nth: u8) -> Address {
+        Address([nth; 20])
+    }
+
+    fn cache(bytes_max: u64) -> (InPlaceCache, Arc<AtomicUsize>) {
+        let fetch = Kilobytes::default();
+        let count = Arc::clone(&fetch.0);
+        let known = Prefetched::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
+        let cache = InPlaceCache::new(100, "there".to_owned(), known, Box::new(fetch));
+        (InPlaceCache { bytes_max, ..cache }, count)
+    }
+
+    fn key(nth: u8) -> FetchKey {
+        FetchKey::balances(address(nth), address(nth))
+    }
+
+    #[test]
+    fn the_cache_keeps_to_its_memory_and_evicts_the_least_recently_used() {
+        let (cache, count) = cache(4 << 10);
+        for nth in 0..100 {
+            cache.fetch(&key(nth), &Silent).expect("fetched");
+            // The first entry is used all the time.
+            assert!(cache.get(&key(0)).is_some(), "{nth}");
+            assert!(cache.lock().bytes <= 4 << 10);
+        }
+        assert_eq!(count.load(Ordering::Acquire), 100);
+        let here = |nth: &u8| cache.get(&key(*nth)).is_some();
+        assert_eq!((0..100).filter(here).collect::<Vec<u8>>(), [0, 97, 98, 99]);
+        cache.fetch(&key(50), &Silent).expect("fetched");
+        cache.fetch(&key(50), &Silent).expect("here");
+        assert_eq!((count.load(Ordering::Acquire), here(&0), here(&98)), (101, false, true));
+    }
+
+    #[test]
+    fn holders_counted_apart_are_not_kept_with_the_balances() {
+        let (cache, _) = cache(4 << 10);
+        let individual = Arc::new(IndividualHolders { named: vec![address(9); 1_000], ..IndividualHolders::default() });
+        let wide = FetchKey::Balances { token: address(1), about: address(1), individual: Arc::clone(&individual) };
+        cache.fetch(&wide, &Silent).expect("fetched");
+        drop(wide);
+        assert!(cache.get(&key(1)).is_some());
+        assert_eq!(Arc::strong_count(&individual), 1, "it takes memory that nobody counts");
+    }
+
+    #[test]
+    fn what_a_question_holds_stays_until_it_ends_and_pages_are_not_cached() {
+        let (cache, count) = cache(2 << 10);
+        let fetched: Vec<_> = (0..20).map(|nth| cache.fetch(&key(nth), &Silent).expect("fetched")).collect();
+        assert!((0..20).all(|nth| cache.get(&key(nth)).is_some()), "a question that needs them all has them all");
+        drop(fetched);
+        assert_eq!((0..20).filter(|nth| cache.get(&key(*nth)).is_some()).count(), 2);
+        for from in 0..50 {
+            let page = FetchKey::Page { table: "holders", token: address(1), from, count: 128, rows_after: 0 };
+            let held = cache.fetch(&page, &Silent).expect("fetched");
+            assert!(cache.get(&page).is_some());
+            drop(held);
+            assert!(cache.get(&page).is_none(), "{from}");
+        }
+        assert_eq!((count.load(Ordering::Acquire), cache.lock().entries.len() < 25), (70, true));
+        // Larger than the cache's capacity: available only while the caller holds it.
+        let (cache, _) = self::cache(100);
+        let held = cache.fetch(&key(1), &Silent).expect("fetched");
+        assert!(cache.get(&key(1)).is_some());
+        drop(held);
+        assert_eq!((cache.get(&key(1)).is_none(), cache.lock().bytes), (true, 0));
+        // No fetch for a token without rows.
+        assert!(cache.fetch(&key(200), &Silent).expect("nothing").is_none() && !cache.lacks(&key(200)));
+    }
+}

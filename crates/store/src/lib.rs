@@ -1,0 +1,351 @@
+//! A dataset: one immutable generation of tables, with typed access by token. A reload builds a new `Dataset`; nothing here changes after
+//! it is built. Reading files belongs to `load`, interpreting figures to the analyses.
+
+mod as_data;
+mod balances;
+mod by_token;
+pub mod cache;
+pub mod candle_table;
+pub mod cell;
+pub mod coerce;
+pub mod decode;
+pub mod export;
+mod field_hash;
+pub mod file_names;
+pub mod frame_rows;
+pub mod grid;
+pub mod in_place;
+pub mod invariants;
+pub mod load;
+pub mod manifest;
+mod newest;
+pub mod order;
+pub mod origin;
+pub mod private_files;
+pub mod repeats;
+pub mod rows_by_address;
+pub mod sample;
+pub mod source;
+mod table;
+mod text_runs;
+pub mod wall_clock;
+pub mod watch;
+pub mod yields;
+
+use std::{collections::HashMap, path::PathBuf};
+
+use polars::prelude::{Column, DataFrame};
+
+pub use self::{
+    by_token::RowsOf,
+    table::{RemoteOrigin, SourcePosition, Table, TableFile},
+};
+use crate::{by_token::ByToken, candle_table::CandleTable, frame_rows::FromFrame, rows_by_address::RowsByAddress};
+use model::{
+    address::Address,
+    cell_value::CellValue,
+    chain::Chain,
+    names,
+    rows::{
+        ContractRow, CreationRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
+        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
+    },
+    schema::TABLES,
+    table_state::TableState,
+    time::Time,
+    token::{OwnColumn, Token, merge_tokens},
+};
+
+/// One generation of the analyst's data.
+#[derive(Debug, Default)]
+pub struct Dataset {
+    pub title: Option<String>,
+    pub license: Option<String>,
+    /// Whether the data are synthetic: the terminal's header says so.
+    pub synthetic: bool,
+    /// The folder it was loaded from.
+    pub folder: PathBuf,
+    /// Hash of every source file's path, size, modification time, head and tail; equal for equal data.
+    pub identity: [u8; 32],
+    /// Large tables whose import into the cache is still running: absent from this generation, present in the next.
+    pub importing: Vec<&'static str>,
+    /// One entry per table of the schema, in schema order.
+    pub tables: Vec<Table>,
+    tokens: Vec<Token>,
+    token_index: HashMap<Address, usize>,
+    token_others: DataFrame,
+    own_columns: Vec<OwnColumn>,
+    kols: ByToken<KolRow>,
+    posts: ByToken<Post>,
+    posts_newest: newest::Newest,
+    holders: ByToken<HolderRow>,
+    holder_counts: ByToken<HolderCountRow>,
+    candles: CandleTable,
+    labels: ByToken<LabelRow>,
+    dexes: Vec<DexRow>,
+    fee_tiers: Vec<FeeTierRow>,
+    pools: Vec<PoolRow>,
+    pool_index: HashMap<Address, Vec<u32>>,
+    transfers: RowsByAddress<TransferRow>,
+    pool_events: RowsByAddress<PoolEventRow>,
+    contracts: RowsByAddress<ContractRow>,
+    /// Contracts by deployer.
+    creations: Creations,
+    created: HashMap<Address, Time>,
+    scams: RowsByAddress<ScamRow>,
+    locks: ByToken<LockRow>,
+    /// Funding transfers by recipient.
+    funding: ByToken<FundingRow>,
+    yields: Vec<YieldRow>,
+    gas: Vec<GasRow>,
+}
+
+impl Dataset {
+    /// Builds the typed access over the loaded `tables`; schema tables missing from the list are absent.
+    pub fn new(tables: Vec<Table>) -> Self {
+        let mut given: HashMap<&str, Table> = tables.into_iter().map(|table| (table.schema.name, table)).collect();
+        let tables: Vec<Table> = TABLES.iter().map(|schema| given.remove(schema.name).unwrap_or_else(|| Table::absent(schema))).collect();
+        let mut dataset = Self { tables, ..Self::default() };
+        let tokens = merge_tokens(dataset.rows("tokens"));
+        dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
+        if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
+            let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
+            let others = load::others::by_token(&table.frame, &table.others, &addresses);
+            let own = |column: &Column| Some(OwnColumn { name: names::intern(column.name())?, kind: cell::kind_of(column) });
+            dataset.own_columns = others.columns().iter().filter_map(own).collect();
+            dataset.token_others = others;
+        }
+        dataset.tokens = tokens;
+        let mut pools: Vec<PoolRow> = dataset.rows("pools");
+        for (i, pool) in pools.iter_mut().enumerate() {
+            pool.tokens = pool.every_token();
+            for token in &pool.tokens {
+                dataset.pool_index.entry(*token).or_default().push(i as u32);
+            }
+        }
+        dataset.pools = pools;
+        dataset.candles = dataset.table("candles").map(CandleTable::new).unwrap_or_default();
+        dataset.kols = dataset.by_token("kols", |row: &KolRow| row.token_address);
+        dataset.posts = dataset.by_token("posts", |post: &Post| post.token_address);
+        dataset.holders = dataset.by_token("holders", |row: &HolderRow| row.token_address);
+        dataset.holder_counts = dataset.by_token("holder_counts", |row: &HolderCountRow| row.token_address);
+        dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
+        dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
+        dataset.funding = dataset.by_token("funding", |row: &FundingRow| row.to_address);
+        dataset.dexes = dataset.rows("dexes");
+        dataset.fee_tiers = dataset.rows("fee_tiers");
+        dataset.yields = dataset.rows("yields");
+        dataset.gas = dataset.rows("gas");
+        dataset.transfers = dataset.runs("transfers", "token_address");
+        dataset.pool_events = dataset.runs("pool_events", "pool");
+        dataset.contracts = dataset.runs("contracts", "token_address");
+        dataset.scams = dataset.runs("scams", "address");
+        (dataset.creations, dataset.created) = creations(dataset.rows("contracts"));
+        dataset
+    }
+
+    /// Typed rows of the table `name`; empty where it is not loaded.
+    fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
+        self.table(name).map_or_else(Vec::new, |table| T::rows(&table.frame))
+    }
+
+    /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
+    fn runs<T: FromFrame>(&self, name: &str, key: &str) -> RowsByAddress<T> {
+        self.table(name).map_or_else(RowsByAddress::default, |table| RowsByAddress::new(table, key))
+    }
+
+    /// Rows of the table `name` by token, from memory or from the cache.
+    fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
+        let large = self.table(name).and_then(|table| table.large.clone());
+        large.map_or_else(|| ByToken::new(self.rows(name), token), ByToken::Large)
+    }
+
+    /// All tokens, each once, ordered by address.
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    pub fn token(&self, address: &Address) -> Option<&Token> {
+        self.token_index.get(address).map(|&i| &self.tokens[i])
+    }
+
+    /// Columns of `tokens` outside the schema, typed: one row per token of `tokens()`.
+    pub fn token_others(&self) -> &DataFrame {
+        &self.token_others
+    }
+
+    /// Names and types of the columns of `token_others`.
+    pub fn own_columns(&self) -> &[OwnColumn] {
+        &self.own_columns
+    }
+
+    /// Non-empty cells outside the schema of the token at index `place` of `tokens()`.
+    pub fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)> {
+        let cell = |column: &OwnColumn| (column.name, cell::in_frame(&self.token_others, column.name, place));
+        self.own_columns.iter().map(cell).filter(|(_, value)| *value != CellValue::Missing).collect()
+    }
+
+    /// Whether `dataset.toml` declares the column approximate.
+    pub fn is_approximate(&self, table: &str, column: &str) -> bool {
+        self.table(table).is_some_and(|table| table.approximate.iter().any(|name| name == column))
+    }
+
+    /// Index of the token in `tokens`.
+    pub fn token_position(&self, address: &Address) -> Option<usize> {
+        self.token_index.get(address).copied()
+    }
+
+    pub fn kols_of(&self, token: &Address) -> &[KolRow] {
+        self.kols.slice(token)
+    }
+
+    /// The token's posts, newest first.
+    pub fn posts_of(&self, token: &Address) -> RowsOf<'_, Post> {
+        self.posts.of(token)
+    }
+
+    /// All posts, ordered by token.
+    pub fn posts(&self) -> RowsOf<'_, Post> {
+        self.posts.all()
+    }
+
+    /// Range of the token's posts in `posts`.
+    pub fn post_rows_of(&self, token: &Address) -> std::ops::Range<usize> {
+        self.posts.rows_of(token)
+    }
+
+    /// Order of all `posts`, newest first. The first call sorts them: `step` receives (done, total), and its error aborts the sort.
+    pub fn posts_newest<E: From<std::io::Error>>(&self, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<cache::RowSelection, E> {
+        self.posts_newest.places(&self.posts, step)
+    }
+
+    /// The token's holders, largest balance first.
+    pub fn holders_of(&self, token: &Address) -> RowsOf<'_, HolderRow> {
+        self.holders.of(token)
+    }
+
+    /// The token's holder counts, oldest first.
+    pub fn holder_counts_of(&self, token: &Address) -> &[HolderCountRow] {
+        self.holder_counts.slice(token)
+    }
+
+    pub fn candles(&self) -> &CandleTable {
+        &self.candles
+    }
+
+    /// The address of every label: one with several labels comes several times.
+    pub fn labelled(&self) -> impl Iterator<Item = Address> {
+        self.labels.all().iter().map(|row| row.address)
+    }
+
+    pub fn labels_of(&self, address: &Address) -> &[LabelRow] {
+        self.labels.slice(address)
+    }
+
+    /// Whether the address has the label, ignoring ASCII case.
+    pub fn is_labelled(&self, address: &Address, label: &str) -> bool {
+        self.labels_of(address).iter().any(|row| row.label.eq_ignore_ascii_case(label))
+    }
+
+    pub fn dexes(&self) -> &[DexRow] {
+        &self.dexes
+    }
+
+    pub fn fee_tiers(&self) -> &[FeeTierRow] {
+        &self.fee_tiers
+    }
+
+    /// The pools that hold the token.
+    pub fn pools_of<'a>(&'a self, token: &Address) -> impl Iterator<Item = &'a PoolRow> + use<'a> {
+        let list = self.pool_index.get(token).map_or(&[][..], Vec::as_slice);
+        list.iter().map(|&i| &self.pools[i as usize])
+    }
+
+    pub fn pools(&self) -> &[PoolRow] {
+        &self.pools
+    }
+
+    /// Transfers by token, oldest first, those without a time last.
+    pub fn transfers(&self) -> &RowsByAddress<TransferRow> {
+        &self.transfers
+    }
+
+    /// Events by pool, oldest first.
+    pub fn pool_events(&self) -> &RowsByAddress<PoolEventRow> {
+        &self.pool_events
+    }
+
+    /// Contract code by token.
+    pub fn contracts(&self) -> &RowsByAddress<ContractRow> {
+        &self.contracts
+    }
+
+    /// Contracts deployed by the address, each with its deployment time, ordered by contract address.
+    pub fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)] {
+        self.creations.get(creator).map_or(&[], Vec::as_slice)
+    }
+
+    /// Deployment time of the contract.
+    pub fn created_at(&self, contract: &Address) -> Option<Time> {
+        self.created.get(contract).copied()
+    }
+
+    /// Known scams, by address.
+    pub fn scams(&self) -> &RowsByAddress<ScamRow> {
+        &self.scams
+    }
+
+    /// Locks of the token (or of a pool's liquidity tokens), by locker.
+    pub fn locks_of(&self, token: &Address) -> &[LockRow] {
+        self.locks.slice(token)
+    }
+
+    /// Funding transfers to the address, first payment first.
+    pub fn funders_of(&self, address: &Address) -> &[FundingRow] {
+        self.funding.slice(address)
+    }
+
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.schema.name == name)
+    }
+
+    fn table_mut(&mut self, name: &str) -> Option<&mut Table> {
+        self.tables.iter_mut().find(|table| table.schema.name == name)
+    }
+
+    /// Whether a table in the cache or at an engine was found damaged since it was loaded: answers from it must not be trusted.
+    pub fn is_damaged(&self) -> bool {
+        let large = || self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged());
+        large() || self.tables.iter().filter_map(|table| table.in_place.as_ref()).any(|in_place| in_place.is_damaged())
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.table(name).is_some_and(Table::loaded)
+    }
+
+    /// Reason why the dataset has no rows of the table, for the user; none where the table is loaded.
+    pub fn absence_reason(&self, name: &str) -> Option<String> {
+        match self.table(name).map(|table| &table.state) {
+            Some(TableState::Loaded) => None,
+            Some(TableState::Unusable(reason)) => Some(format!("The `{name}` table is there and could not be used: {reason}.")),
+            Some(TableState::Absent) | None => {
+                Some(format!("The loaded datasets have no `{name}` table: add {name}.csv or {name}.parquet to the dataset folder."))
+            }
+        }
+    }
+}
+
+/// Contracts by deployer, each with its deployment time.
+type Creations = HashMap<Address, Vec<(Address, Option<Time>)>>;
+
+/// Returns contracts by deployer, and deployment times by contract; the code itself is not read.
+fn creations(rows: Vec<CreationRow>) -> (Creations, HashMap<Address, Time>) {
+    let (mut all, mut times) = (Creations::new(), HashMap::new());
+    for row in rows {
+        times.extend(row.created_at.map(|created| (row.token_address, created)));
+        if let Some(creator) = row.creator {
+            all.entry(creator).or_default().push((row.token_address, row.created_at));
+        }
+    }
+    (all, times)
+}

@@ -1,0 +1,302 @@
+//! Loads a folder into a `Dataset`. A bad row costs the row, a bad table the table; only a dataset with nothing to show is an error. Source
+//! files are never written.
+
+pub mod bind;
+pub mod blocks;
+mod column;
+mod column_formats;
+mod cross_checks;
+pub mod engine;
+pub mod file;
+pub mod fill;
+mod gather;
+pub mod identity;
+mod lengths;
+pub mod others;
+mod path;
+mod remote;
+mod row_filter;
+mod table;
+pub mod units;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt, fs, io,
+    num::NonZero,
+    panic::resume_unwind,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use polars::prelude::DataFrame;
+
+pub use self::blocks::Blocks;
+pub use self::remote::origins_to_agree;
+use crate::{
+    Dataset, SourcePosition, Table,
+    cache::{CacheOptions, trim_heap},
+    manifest::{self, Manifest},
+};
+use model::{
+    address::Address,
+    progress::{Cancelled, LoadProgress},
+    schema::{TABLES, TableSchema},
+    table_state::TableState,
+};
+use wire::Wire;
+
+/// Reason why no dataset was loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadError {
+    /// The load was cancelled.
+    Cancelled,
+    /// Files were written to during the load: it has to be repeated.
+    ChangedDuringRead,
+    Unusable(Unusable),
+}
+
+/// Error that makes a dataset unusable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// One line for the user: the problem and its remedy.
+    pub reason: String,
+    /// File and row, if the error has a single position.
+    pub position: Option<SourcePosition>,
+}
+
+impl LoadError {
+    pub fn unusable(reason: impl Into<String>, position: Option<SourcePosition>) -> Self {
+        Self::Unusable(Unusable { reason: reason.into(), position })
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => f.write_str("loading was cancelled"),
+            Self::ChangedDuringRead => f.write_str("the files changed while they were read: load again once they are complete"),
+            Self::Unusable(unusable) => f.write_str(&unusable.reason),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl From<Cancelled> for LoadError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+/// Maximum size of `dataset.toml` in bytes.
+const MAX_MANIFEST: u64 = 1 << 20;
+
+const DEMO: &str = "`tokendeck demo DIR` writes a folder to try";
+
+/// Common inputs for loading every table.
+pub struct LoadContext<'a> {
+    pub folder: &'a Path,
+    pub manifest: &'a Manifest,
+    pub progress: &'a dyn LoadProgress,
+    pub cache: &'a CacheOptions,
+    /// Fetches remote files; without it only local files are read.
+    pub wire: Option<&'a Arc<Wire>>,
+    /// Whether text files that are appended to during the load are accepted: they are read up to the last whole line they had.
+    pub growing: bool,
+    /// Decimals of each token; `None` where its rows disagree. Empty while the tokens themselves are read.
+    pub decimals: HashMap<Address, Option<i64>>,
+    /// Block times.
+    pub blocks: Blocks,
+    /// All tokens of the dataset; empty while the tokens themselves are read.
+    pub tokens: HashSet<Address>,
+    /// Snapshot of a table in place that a query must match.
+    pub snapshot: Option<&'a engine::EngineSnapshot>,
+}
+
+/// Like `load_with`, with every table in memory.
+pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
+    load_with(folder, &CacheOptions::default(), progress)
+}
+
+/// Like `load_as`, of local files only; files that grow are not accepted.
+pub fn load_with(folder: &Path, cache: &CacheOptions, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
+    load_as(folder, cache, None, progress, None, false)
+}
+
+/// Loads the dataset in `folder`: the tokens first, as raw amounts need their decimals, then the other tables in parallel. Where large
+/// tables have to be imported into the cache, which takes a while, `early` receives a dataset of the tables available before. Remote files
+/// are fetched through `wire`. With `growing`, text files that are appended to during the load are read up to the last whole line they had.
+pub fn load_as(
+    folder: &Path,
+    cache: &CacheOptions,
+    wire: Option<&Arc<Wire>>,
+    progress: &dyn LoadProgress,
+    early: Option<&dyn Fn(Dataset)>,
+    growing: bool,
+) -> Result<Dataset, LoadError> {
+    let shown = folder.display();
+    let listing = fs::read_dir(folder)
+        .map_err(|error| LoadError::unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}"), None))?;
+    if listing.take(1).count() == 0 {
+        let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
+        return Err(LoadError::unusable(reason, None));
+    }
+    // A symlink to the folder may change during the load: everything is read from its first target.
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let text = read_manifest(&real.join(manifest::FILE))?;
+    let manifest =
+        Manifest::parse(&text).map_err(|error| manifest_error(format!("{}, {error}", manifest::FILE), Some(error.line as u64)))?;
+    let mut context = LoadContext {
+        folder: &real,
+        manifest: &manifest,
+        progress,
+        cache,
+        wire,
+        growing,
+        blocks: Blocks::default(),
+        decimals: HashMap::new(),
+        tokens: HashSet::new(),
+        snapshot: None,
+    };
+    let tokens = load_tokens(&context, &shown.to_string())?;
+    context.decimals = decimals(&tokens.0.frame);
+    context.tokens = addresses(&tokens.0.frame);
+    let mut loaded = vec![tokens];
+    if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
+        let table = table::load(&context, schema)?;
+        context.blocks = Blocks::of(&table.0.frame, &table.1);
+        loaded.push(table);
+    }
+    let rest = || TABLES[1..].iter().filter(|schema| schema.name != blocks::TABLE);
+    let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
+    for schemas in [now, later.clone()] {
+        loaded.extend(side_by_side(&context, &schemas)?);
+        if let (Some(early), true) = (early, loaded.len() < TABLES.len()) {
+            let importing = later.iter().map(|schema| schema.name).collect();
+            early(Dataset { importing, ..dataset(folder, &text, &manifest, loaded.clone()) });
+        }
+    }
+    if let Some(wire) = wire {
+        wire.settle();
+    }
+    loaded.sort_by_key(|(table, _)| TABLES.iter().position(|schema| schema.name == table.schema.name));
+    Ok(dataset(folder, &text, &manifest, loaded))
+}
+
+/// Loads the table without which there is nothing to show.
+fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Loaded, LoadError> {
+    // The schema's first table is `tokens`, as a test ensures.
+    let tokens = table::load(context, &TABLES[0])?;
+    match &tokens.0.state {
+        TableState::Loaded => Ok(tokens),
+        TableState::Absent => {
+            let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
+            Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {hint}; {DEMO}"), None))
+        }
+        TableState::Unusable(_) if tokens.0.changed_during_read => Err(LoadError::ChangedDuringRead),
+        TableState::Unusable(reason) => {
+            let reason = format!("the `tokens` table of `{folder}` is unusable: {reason}; {DEMO}");
+            Err(LoadError::unusable(reason, tokens.0.error_position))
+        }
+    }
+}
+
+/// Bytes of files from which memory freed after reading is returned to the system.
+const GIVE_BACK_FROM: u64 = 4 << 20;
+
+/// A table with the hashes of its files' heads and tails.
+type Loaded = (Table, Vec<[u8; 32]>);
+
+/// Loads the tables in parallel, one thread per processor. Not on rayon's threads: one that waits for a part of its table would steal
+/// another table meanwhile, and hold the first one's cache lock for as long.
+fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mut loaded = Vec::new();
+        while let Some(schema) = schemas.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (table, hashes) = table::load(context, schema)?;
+            // Freed memory stays in the heap of this thread, where no other thread can use it.
+            if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= GIVE_BACK_FROM {
+                trim_heap();
+            }
+            loaded.push((table, hashes));
+        }
+        Ok(loaded)
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(schemas.len());
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(some)).collect();
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        Ok(all)
+    })
+}
+
+/// Builds the dataset from tables with the hashes of their files' heads and tails.
+fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Loaded>) -> Dataset {
+    let identity = identity::of(text, loaded.iter().flat_map(|(table, files)| table.sources.iter().zip(files)));
+    let mut dataset = Dataset::new(loaded.into_iter().map(|(table, _)| table).collect());
+    dataset.title.clone_from(&manifest.title);
+    dataset.license.clone_from(&manifest.license);
+    dataset.synthetic = manifest.synthetic;
+    folder.clone_into(&mut dataset.folder);
+    dataset.identity = identity;
+    cross_checks::run(&mut dataset);
+    dataset
+}
+
+fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {
+    LoadError::unusable(reason, Some(SourcePosition { file: manifest::FILE.to_owned(), row }))
+}
+
+/// Returns the text of `dataset.toml`; empty without one.
+pub fn read_manifest(path: &Path) -> Result<String, LoadError> {
+    match fs::metadata(path) {
+        Ok(meta) if !meta.is_file() => return Err(manifest_error("dataset.toml is not a regular file", None)),
+        Ok(meta) if meta.len() > MAX_MANIFEST => return Err(manifest_error("dataset.toml is larger than 1 MiB", None)),
+        _ => {}
+    }
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(manifest_error(format!("dataset.toml cannot be read: {error}"), None)),
+    }
+}
+
+fn addresses(tokens: &DataFrame) -> HashSet<Address> {
+    let texts = tokens.column("token_address").ok().and_then(|column| column.str().ok());
+    texts.into_iter().flat_map(|texts| texts.iter().flatten().filter_map(Address::parse)).collect()
+}
+
+pub fn decimals(tokens: &DataFrame) -> HashMap<Address, Option<i64>> {
+    let mut decimals: HashMap<Address, Option<i64>> = HashMap::new();
+    let columns =
+        (tokens.column("token_address").and_then(|column| column.str()), tokens.column("decimals").and_then(|column| column.i64()));
+    if let (Ok(addresses), Ok(numbers)) = columns {
+        for (address, number) in addresses.iter().zip(numbers.iter()) {
+            if let (Some(address), Some(number)) = (address.and_then(Address::parse), number) {
+                let known = decimals.entry(address).or_insert(Some(number));
+                if *known != Some(number) {
+                    *known = None;
+                }
+            }
+        }
+    }
+    decimals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_first() {
+        assert_eq!(TABLES[0].name, "tokens");
+    }
+}

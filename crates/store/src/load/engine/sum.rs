@@ -1,0 +1,310 @@
+//! Aggregations computed by the engine, so that the rows of a table in place need not be transferred: a closed set. Each is SQL here; the
+//! tests compute the same over rows in memory.
+
+pub(super) mod chart;
+pub(super) mod holders;
+mod left_out;
+pub(super) mod market;
+pub(super) mod page;
+
+use std::sync::{Arc, atomic::Ordering};
+
+use polars::prelude::{DataFrame, DataType};
+
+use super::{
+    Columns, EngineQuery, filter,
+    rows::DRAIN_MAX,
+    sql::{self, ColumnType, EngineColumn},
+};
+use crate::{
+    in_place::RowsVersion,
+    load::{
+        bind::Bound,
+        remote::{Pulse, load_error_of},
+        table::TableLoadError,
+    },
+    source::{arrow_stream, forward::Forward},
+};
+use model::{address::Address, holding::IndividualHolders, time::DAY_MS};
+use wire::Fault;
+
+/// An aggregation.
+#[derive(Debug, Clone)]
+pub(super) enum Aggregation {
+    /// Per token and interval the candles that market figures need, of those that start less than `RECENT_DAYS` before the last one.
+    Market,
+    /// Like `Market`, over all candles of tokens whose recent days are not enough.
+    WholeMarket(Vec<Address>),
+    /// The candles of one token for its charts.
+    Chart,
+    /// The number of holders per token.
+    Listed,
+    /// The largest balances of one token, and sums of the others.
+    Balances(Arc<IndividualHolders>),
+    /// Number and checksum of one token's rows.
+    RowsVersion(&'static str),
+    /// A page of one token's rows in table order, from an offset on.
+    Page { table: &'static str, from: u64, count: u64, rows_after: u64 },
+}
+
+/// Checksum of rows, independent of their order.
+const CHECKSUM: &str = "sum(hash)";
+/// Column with the number of rows of the result, part of every aggregation.
+const ROWS: &str = "rows";
+
+impl Aggregation {
+    /// The query over the rows of `base`: candles or holders.
+    pub(super) fn sql(&self, base: &str) -> String {
+        let sql = match self {
+            Self::Market => market::sql(base, None),
+            Self::WholeMarket(tokens) => market::sql(base, Some(tokens)),
+            Self::Chart => chart::sql(base),
+            Self::Listed => holders::listed_sql(base),
+            Self::Balances(individual) => holders::balances_sql(base, individual),
+            Self::RowsVersion(table) => {
+                // Duplicate holders were refused when the table was loaded.
+                let (duplicates, some) = if *table == "holders" { ("0", "") } else { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") };
+                format!("SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}")
+            }
+            Self::Page { table, from, count, rows_after } => page::sql(base, table, [*from, *count, *rows_after]),
+        };
+        format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
+    }
+
+    /// Maximum number of result rows.
+    fn rows_max(&self) -> u64 {
+        match self {
+            Self::Market | Self::WholeMarket(_) | Self::Listed => market::ROWS_MAX,
+            Self::Chart | Self::Balances(_) => 10_000_000,
+            Self::Page { count, .. } => *count,
+            Self::RowsVersion(_) => 1,
+        }
+    }
+}
+
+impl EngineQuery<'_> {
+    /// Runs the aggregation; returns a frame per record batch. A row count other than the one in the result is a fault.
+    pub(super) fn sum(&self, aggregation: &Aggregation, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
+        let watch = Arc::clone(&pulse.watch);
+        let stopped = move || watch.stopped.load(Ordering::Acquire);
+        let refused = |fault: Fault| load_error_of(&self.name, fault);
+        let stream = self.engine.sum(&aggregation.sql(base), Arc::new(stopped)).map_err(refused)?;
+        let stream_end = stream.outcome();
+        let forward = Arc::new(Forward::new(Box::new(stream)));
+        let unreadable = |reason: String| {
+            // A server that fails midway gives the reason at the end.
+            forward.drain(DRAIN_MAX).ok();
+            refused(
+                stream_end
+                    .fault()
+                    .or_else(|| stream_end.error_in_tail())
+                    .unwrap_or_else(|| Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"))),
+            )
+        };
+        let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(unreadable)?;
+        let (mut frames, mut came, mut counted) = (Vec::new(), 0, 0);
+        while let Some(batch) = batches.next_batch().map_err(unreadable)? {
+            let frame = DataFrame::new(batch.height, batch.columns).map_err(|error| unreadable(error.to_string()))?;
+            if frame.height() == 0 {
+                continue;
+            }
+            came += frame.height() as u64;
+            counted = first(&frame, ROWS).ok_or_else(|| unreadable("has other columns".to_owned()))?;
+            let candles = first(&frame, market::CANDLES).unwrap_or_default();
+            for (counted, most, what) in [(counted, aggregation.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
+                if counted > most {
+                    let [counted, most] = [counted, most].map(super::grouped);
+                    return Err(TableLoadError::Unusable(format!(
+                        "`{}` cannot stay in place: its sums have {counted} {what}, and {most} are held; name fewer tokens with `where` in \
+                         dataset.toml, or say read = \"bring\"",
+                        self.name
+                    )));
+                }
+            }
+            frames.push(frame);
+        }
+        match forward.drain(DRAIN_MAX) {
+            Ok(0) if came == counted => Ok(frames),
+            Ok(0) => Err(refused(stream_end.error_in_tail().unwrap_or_else(|| super::wrong_count(came, counted)))),
+            _ => Err(unreadable("goes on behind its end".to_owned())),
+        }
+    }
+
+    /// Fault for a result with other columns.
+    pub(super) fn unread(&self) -> TableLoadError {
+        load_error_of(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
+    }
+
+    /// SQL expressions of these schema columns over `renamed` rows.
+    fn taken<const N: usize>(&self, names: [&str; N], columns: &Columns<'_>) -> Result<[String; N], TableLoadError> {
+        let column = |name: &&str| {
+            let own = columns.bound.iter().find(|bound| bound.column.name == *name);
+            let theirs = theirs_of(name, columns);
+            // Converting a volume in USD would need each candle's price.
+            let unknown = *name == "volume" && own.is_some_and(Bound::is_absent);
+            match (own.and_then(|own| own.constant), theirs) {
+                (Some(constant), _) => Ok(sql::text(constant)),
+                _ if unknown => Ok("nan".to_owned()),
+                (None, Some(theirs)) if own.is_some_and(|own| is_as_it_stands(own, &theirs)) => {
+                    value(name, &theirs).ok_or_else(|| self.lacks(name, own))
+                }
+                _ => Err(self.lacks(name, own)),
+            }
+        };
+        let taken: Vec<String> = names.iter().map(column).collect::<Result<_, _>>()?;
+        taken.try_into().map_err(|_| self.unread())
+    }
+
+    /// Subquery of the rows that `conditions` keep, with renamed columns: an alias would hide a column of the same name.
+    fn renamed(&self, columns: &Columns<'_>, conditions: &[String]) -> String {
+        let columns: Vec<String> =
+            columns.picked.iter().enumerate().map(|(nth, column)| format!("{} AS {}", column.sql(), under(nth))).collect();
+        format!("(SELECT {} FROM {}{})", columns.join(", "), self.from(), filter(conditions))
+    }
+
+    /// Subquery of all rows in the columns that aggregations read, including those that `base` excludes. `hash` is the hash of a row's
+    /// content if `summed`. Negative volumes and balances are unknown, as by the rule `not_negative`.
+    fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
+        let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
+        let from = self.renamed(columns, conditions);
+        if self.schema.name == "holders" {
+            let [token, holder, balance] = self.taken(["token_address", "holder_address", "balance"], columns)?;
+            let unread = unread(&["balance"], columns);
+            return Ok(format!(
+                "(SELECT raw, lower(raw) AS token, lower(own) AS holder, if(isFinite(amount) AND amount >= 0, amount, NULL) AS b, unread, {} AS hash FROM \
+                 (SELECT {token} AS raw, {holder} AS own, {balance} AS amount, {unread} AS unread FROM {from}))",
+                hash("token, holder, ifNull(b, nan)")
+            ));
+        }
+        let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
+        let [token, interval, time, open, high, low, close, volume] = self.taken(names, columns)?;
+        let timeless = theirs_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
+        let unread = unread(&names[3..], columns);
+        Ok(format!(
+            "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
+             {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, if({volume} < 0, nan, {volume}) AS v, \
+             {timeless} AS timeless, {unread} AS unread FROM {from}))",
+            hash(&format!("token, frame, ts, {}", ["o", "h", "l", "c", "v"].map(roughly).join(", ")))
+        ))
+    }
+
+    /// Subquery of the rows that aggregations use: candles without a time or a price are excluded.
+    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
+        let all = self.all(columns, conditions, summed)?;
+        Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
+    }
+
+    /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.
+    fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> TableLoadError {
+        let what = match name {
+            "timestamp" => "a DateTime or a Date",
+            "token_address" | "holder_address" | "interval" => "a text",
+            _ => "a number",
+        };
+        let why = match own {
+            Some(own) if !own.is_absent() && (!super::is_plain(own) || own.rule.decimal.is_some()) => {
+                format!(
+                    "`{name}` is converted here, by its `unit`, `scale`, `format`, `values` or `decimal`, and in place it is read as it is"
+                )
+            }
+            Some(own) if !own.is_absent() => format!("`{name}` must be {what} there, and is of another type"),
+            _ if name == "interval" => {
+                "`interval` is needed: if all its candles are of one, say which, as in `set = { interval = \"1d\" }`".to_owned()
+            }
+            _ => format!("`{name}` is needed"),
+        };
+        TableLoadError::Unusable(format!(
+            "`{}` cannot stay in place: {why}; say read = \"bring\", or a `query` that makes it {what}",
+            self.name
+        ))
+    }
+}
+
+/// A number to about a millionth: a `query` that sums floats gives other last digits each time.
+fn roughly(number: &str) -> String {
+    format!("bitShiftRight(reinterpretAsUInt64({number}), 32)")
+}
+
+/// SQL: whether a candle has all prices.
+const PRICED: &str = "isFinite(o) AND isFinite(h) AND isFinite(l) AND isFinite(c)";
+
+/// SQL: length of an interval, as `Interval::parse` reads it; 0 where it is invalid. The maximum is checked separately.
+const LENGTH: &str = "if(match(frame, '^[0-9]{1,10}[a-zA-Z]*$'), toInt64OrZero(extract(frame, '^[0-9]+')) * \
+                      transform(extract(frame, '[a-zA-Z]*$'), ['s', 'S', '', 'm', 'min', 'h', 'H', 'd', 'D', 'w', 'W'], \
+                      [1000, 1000, 60000, 60000, 60000, 3600000, 3600000, 86400000, 86400000, 604800000, 604800000], 0), 0)";
+const LENGTH_MAX: i64 = 366 * DAY_MS;
+
+/// Name of the `nth` column among renamed rows.
+fn under(nth: usize) -> String {
+    format!("deck_{nth}")
+}
+
+/// The engine column that provides a schema column, among renamed rows.
+fn theirs_of(name: &str, columns: &Columns<'_>) -> Option<EngineColumn> {
+    let nth = columns.picked.iter().position(|column| columns.ours(column).is_some_and(|bound| bound.column.name == name))?;
+    Some(EngineColumn { name: under(nth), ..columns.picked[nth].clone() })
+}
+
+/// Whether the engine reads the column as the loader would. The engine knows no decimal comma.
+fn is_as_it_stands(own: &Bound<'_>, theirs: &EngineColumn) -> bool {
+    super::is_plain(own) && (theirs.form != ColumnType::Text || own.rule.decimal.is_none())
+}
+
+/// Condition for rows with a text that the engine cannot parse as a number.
+fn unread(names: &[&str], columns: &Columns<'_>) -> String {
+    let texts = names.iter().filter_map(|name| theirs_of(name, columns)).filter(|theirs| theirs.form == ColumnType::Text);
+    let said: Vec<String> =
+        texts.map(|theirs| theirs.sql()).map(|text| format!("ifNull(notEmpty({text}) AND isNull(toFloat64OrNull({text})), 0)")).collect();
+    if said.is_empty() { "0".to_owned() } else { format!("({})", said.join(" OR ")) }
+}
+
+/// SQL expression for a column's value in aggregations.
+fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
+    let column = theirs.sql();
+    // The value behind a NULL is undefined in ClickHouse, so NULLs are replaced.
+    match (name, theirs.form) {
+        ("token_address" | "holder_address", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
+            Some(format!("ifNull({}, '')", sql::cast(theirs, false)))
+        }
+        ("interval", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
+            Some(format!("trimBoth(ifNull({}, ''))", sql::cast(theirs, false)))
+        }
+        ("timestamp", ColumnType::Time | ColumnType::Day) => {
+            Some(format!("assumeNotNull(toUnixTimestamp64Milli({}))", sql::cast(theirs, false)))
+        }
+        ("token_address" | "holder_address" | "interval" | "timestamp", _) => None,
+        // The number is its shortest decimal text.
+        (_, ColumnType::Single) => Some(format!("assumeNotNull(ifNull(toFloat64(toString({column})), nan))")),
+        (_, ColumnType::Float | ColumnType::Whole) => Some(format!("assumeNotNull(ifNull(toFloat64({column}), nan))")),
+        (_, ColumnType::Wide | ColumnType::Text) => Some(format!("assumeNotNull(ifNull(toFloat64OrNull(toString({column})), nan))")),
+        _ => None,
+    }
+}
+
+/// A number that every row of the result repeats.
+fn first(frame: &DataFrame, name: &str) -> Option<u64> {
+    frame.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
+}
+
+/// A token has duplicate candles: which of the two is right is unknown.
+#[derive(Debug)]
+pub(super) struct Repeated;
+
+impl Repeated {
+    /// Checks whether any row of the result counts duplicates.
+    pub(super) fn check(frames: &[DataFrame]) -> Option<Result<(), Self>> {
+        for frame in frames {
+            let duplicates = frame.column("again").ok()?.cast(&DataType::Int64).ok()?;
+            if duplicates.i64().ok()?.iter().any(|count| count != Some(0)) {
+                return Some(Err(Self));
+            }
+        }
+        Some(Ok(()))
+    }
+}
+
+/// Version of the token's rows that the result was computed from.
+pub(super) fn rows_version(frames: &[DataFrame]) -> Option<RowsVersion> {
+    let frame = frames.first()?;
+    Some(RowsVersion { rows: first(frame, "listed")?, checksum: first(frame, "mark")? })
+}

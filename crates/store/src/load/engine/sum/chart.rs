@@ -1,0 +1,61 @@
+//! Candles of a token for its charts. No chart is finer than an hour: candles of intervals that divide an hour are resampled to hours by
+//! the engine, as by `frames::resample`; all others are unchanged.
+
+use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
+
+use super::{CHECKSUM, Repeated};
+use crate::candle_table::HeldCandles;
+use model::{address::Address, candles::Interval, time::HOUR_MS};
+
+/// Value columns of a candle.
+const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
+
+/// SQL over candles of one token in `base`. `ok` is `candles::is_valid_candle`; unknown volumes count as nothing.
+pub(super) fn sql(base: &str) -> String {
+    let marked = format!(
+        "SELECT ms, ts, o, h, l, c, v, hash, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, \
+         toInt64(if(fine, floor(ts / {HOUR_MS}) * {HOUR_MS}, ts)) AS at, \
+         NOT fine OR (l > 0 AND l <= o AND l <= c AND o <= h AND c <= h) AS ok FROM {base} WHERE ms > 0"
+    );
+    let made = format!(
+        "SELECT ms, at AS timestamp, argMinIf(o, ts, ok) AS open, maxIf(h, ok) AS high, minIf(l, ok) AS low, argMaxIf(c, ts, ok) AS close, \
+         if(countIf(ok AND isFinite(v)) = 0, nan, sumKahanIf(v, ok AND isFinite(v))) AS volume, count() - uniqExact(ts) AS again, \
+         count() AS seen, {CHECKSUM} AS hashes FROM ({marked}) GROUP BY ms, at"
+    );
+    format!(
+        "SELECT ms, timestamp, {}, again, sum(seen) OVER () AS listed, sum(hashes) OVER () AS mark FROM ({made}) ORDER BY ms, timestamp",
+        PRICES.join(", ")
+    )
+}
+
+/// Decodes the candles of a result; duplicates are refused, as it is unknown which of the two is right.
+pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Result<HeldCandles, Repeated>> {
+    let mut times: Vec<i64> = Vec::new();
+    let mut lengths: Vec<i64> = Vec::new();
+    let mut prices: [Vec<f64>; 5] = Default::default();
+    if let Err(repeated) = Repeated::check(frames)? {
+        return Some(Err(repeated));
+    }
+    for frame in frames {
+        let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::Int64).ok();
+        let (length, time) = (whole("ms")?, whole("timestamp")?);
+        lengths.extend(length.i64().ok()?.iter().flatten());
+        times.extend(time.i64().ok()?.iter().flatten());
+        for (name, values) in PRICES.iter().zip(&mut prices) {
+            let column = frame.column(name).ok()?.cast(&DataType::Float64).ok()?;
+            values.extend(column.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)));
+        }
+    }
+    let count = times.len();
+    if lengths.len() != count || prices.iter().any(|values| values.len() != count) || !lengths.iter().zip(&times).is_sorted() {
+        return None;
+    }
+    let intervals: Vec<String> = lengths.iter().map(|length| Interval(*length).to_string()).collect();
+    let mut columns = vec![
+        Series::new("token_address".into(), vec![token.to_string(); count]).into_column(),
+        Series::new("interval".into(), intervals).into_column(),
+        Series::new("timestamp".into(), times).into_column(),
+    ];
+    columns.extend(PRICES.iter().zip(prices).map(|(name, values)| Series::new((*name).into(), values).into_column()));
+    DataFrame::new(count, columns).ok().map(|frame| Ok(HeldCandles::new(&frame)))
+}

@@ -1,0 +1,256 @@
+//! Candles for market figures, per token and interval: of the sound ones all of the last day, the last of each day, and those on either
+//! side of the times that the last price is compared with.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
+
+use super::{
+    super::{spelling::is_mixed_case, sql},
+    CHECKSUM,
+};
+use crate::{
+    in_place::RowsVersion,
+    load::table::TableLoadError,
+    text_runs::{Texts, pairs},
+};
+use model::{
+    address::Address,
+    candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
+    time::DAY_MS,
+};
+
+/// Columns of the result, per token and interval: times of the first and the last candle in the span, whether there are older ones, the
+/// candles as three lists, mixed-case spellings of the token; the number of candles, their checksum, and the number of duplicate times in
+/// the span.
+const GIVES: [&str; 12] =
+    ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count", "mark", "again"];
+
+/// Column with the number of candles in the whole result, and its maximum.
+pub(super) const CANDLES: &str = "candles";
+pub(super) const CANDLES_MAX: u64 = 5_000_000;
+
+/// Maximum number of result rows: tokens times intervals.
+pub(in super::super) const ROWS_MAX: u64 = 1_000_000;
+
+/// A time after all others; negated, before all others.
+pub(in super::super) const NEVER: i64 = 4_000_000_000_000_000;
+
+/// SQL over candles in `base`: those of the recent days of all tokens, or all of some tokens.
+pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
+    let span = RECENT_DAYS * DAY_MS;
+    let (some, recent) = match tokens {
+        None => (String::new(), format!(" WHERE ts > hi - {span}")),
+        Some(tokens) => {
+            let tokens: Vec<String> = tokens.iter().map(|token| sql::text(&token.to_string())).collect();
+            (format!(" AND token IN ({})", tokens.join(", ")), String::new())
+        }
+    };
+    let base = format!("(SELECT * FROM {base} WHERE ms > 0{some})");
+    let series = format!(
+        "SELECT token, ms, any(frame) AS word, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, any(content) AS mark, min(ts) AS first, \
+         count() - uniqExact(ts) AS again, \
+         groupUniqArrayIf(3)(raw, raw != token) AS written, \
+         arraySort(x -> x.1, groupArrayIf((ts, c, v), l > 0 AND l <= o AND l <= c AND o <= h AND c <= h)) AS k FROM {base} AS b \
+         INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n, {CHECKSUM} AS content FROM {base} GROUP BY token, ms) AS g \
+         USING (token, ms){recent} GROUP BY token, ms"
+    );
+    // The price is the last close of the series that ends last; of two, the finer.
+    let ends = format!(
+        "SELECT *, argMax(tuple(if(empty(k), -{NEVER}, tupleElement(k[-1], 1)) + ms), tuple(newest, -ms)) OVER (PARTITION BY token) AS own \
+         FROM ({series})"
+    );
+    let marks = CHANGES.map(|span| {
+        let (at, mark) = (|time: &str| format!("{time} + ms"), format!("own.1 - {span}"));
+        let [this, before, after] = ["x.1", "p", "n"].map(at);
+        format!("({this} < {mark} AND {after} >= {mark}) OR ({this} >= {mark} AND {before} < {mark})")
+    });
+    let kept = format!(
+        "arrayFilter((x, p, n) -> x.1 >= newest + ms - {DAY_MS} OR intDiv(x.1, {DAY_MS}) != intDiv(n, {DAY_MS}) OR {}, k, \
+         arrayResize(arrayPushFront(arrayMap(x -> x.1, arrayPopBack(k)), toInt64(-{NEVER})), length(k)), \
+         arrayResize(arrayPushBack(arrayMap(x -> x.1, arrayPopFront(k)), toInt64({NEVER})), length(k)))",
+        marks.join(" OR ")
+    );
+    format!(
+        "SELECT token AS token_address, word AS interval, first, newest, toUInt8(oldest <= newest - {span}) AS cut, \
+         arrayMap(x -> x.1, kept) AS timestamp, arrayMap(x -> x.2, kept) AS close, arrayMap(x -> x.3, kept) AS volume, written, \
+         count, mark, again, sum(length(kept)) OVER () AS {CANDLES} FROM (SELECT *, {kept} AS kept FROM ({ends}))"
+    )
+}
+
+/// Time, close and volume.
+type Candle = (i64, f64, f64);
+
+/// A result row: one token and interval.
+#[derive(Debug, Clone, PartialEq)]
+pub(in super::super) struct Row {
+    pub(in super::super) token: Address,
+    pub(in super::super) interval: Interval,
+    /// Times of the first and the last candle in the span, sound or not.
+    pub(in super::super) first: i64,
+    pub(in super::super) newest: i64,
+    /// Whether there are candles older than the span.
+    pub(in super::super) cut: bool,
+    /// Sound candles, by time.
+    pub(in super::super) candles: Vec<Candle>,
+    /// Number of candles, and their checksum.
+    pub(in super::super) count: u64,
+    pub(in super::super) checksum: u64,
+    /// Number of duplicate times in the span.
+    pub(in super::super) duplicates: u64,
+    /// Whether the token is written in mixed case, by which its rows would not be found.
+    pub(in super::super) mixed_case: bool,
+}
+
+/// Finds a coin without a contract among the tokens.
+pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
+    let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
+    let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
+    tokens.str().ok()?.iter().flatten().find(is_coin).map(str::to_owned)
+}
+
+/// Decodes the rows of a result.
+pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
+    let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
+    let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
+    let [token, interval, first, newest, cut, timestamp, close, volume, written, count, checksum, duplicates] = GIVES;
+    let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
+    let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
+    let (counts, checksums, duplicates) =
+        (column(count, DataType::UInt64)?, column(checksum, DataType::UInt64)?, column(duplicates, DataType::UInt64)?);
+    let (counts, checksums, duplicates) = (counts.u64().ok()?, checksums.u64().ok()?, duplicates.u64().ok()?);
+    let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
+    let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
+    let (tokens, intervals, first, newest, cut) =
+        (tokens.str().ok()?, intervals.str().ok()?, first.i64().ok()?, newest.i64().ok()?, cut.i64().ok()?);
+    let (times, written, closes, volumes) = (times.list().ok()?, written.list().ok()?, closes.list().ok()?, volumes.list().ok()?);
+    let floats = |list: &ListChunked, row: usize| {
+        let series = list.get_as_series(row)?;
+        Some(series.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>())
+    };
+    let row = |i: usize| {
+        let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
+        // A row without a token or an interval is dropped here as in the loader.
+        let Some((token, interval)) = Address::or_coin(token.trim()).zip(interval) else { return Some(None) };
+        let at: Vec<i64> = times.get_as_series(i)?.i64().ok()?.iter().collect::<Option<_>>()?;
+        let (closes, volumes) = (floats(closes, i)?, floats(volumes, i)?);
+        if at.len() != closes.len() || at.len() != volumes.len() || !at.is_sorted() {
+            return None;
+        }
+        let written = written.get_as_series(i)?;
+        let mixed_case = written.str().ok()?.iter().flatten().any(is_mixed_case);
+        let candles = at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, close, volume)).collect();
+        Some(Some(Row {
+            token,
+            interval,
+            first: first.get(i)?,
+            newest: newest.get(i)?,
+            cut: cut.get(i)? == 1,
+            candles,
+            count: counts.get(i)?,
+            checksum: checksums.get(i)?,
+            duplicates: duplicates.get(i)?,
+            mixed_case,
+        }))
+    };
+    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(row).collect();
+    Some(rows?.into_iter().flatten().collect())
+}
+
+/// Tokens whose span lacks daily closes that older candles may have.
+pub(in super::super) fn short(rows: &[Row]) -> Vec<Address> {
+    let mut days: HashMap<Address, HashMap<i64, usize>> = HashMap::new();
+    let mut cut: Vec<Address> = rows.iter().filter(|row| row.cut).map(|row| row.token).collect();
+    cut.sort_unstable();
+    cut.dedup();
+    for row in rows {
+        let own: HashSet<i64> = row.candles.iter().map(|(time, ..)| time.div_euclid(DAY_MS)).collect();
+        // Two spellings of an interval count as one.
+        let days = days.entry(row.token).or_default().entry(row.interval.0).or_default();
+        *days = own.len().max(*days);
+    }
+    let enough = |token: &Address| {
+        let own: Vec<(i64, usize)> = days.get(token).into_iter().flatten().map(|(interval, days)| (*interval, *days)).collect();
+        let daily = own.iter().find(|(interval, _)| *interval == DAY_MS);
+        let finer = own.iter().filter(|(interval, _)| (1..DAY_MS).contains(interval) && DAY_MS % interval == 0).max();
+        daily.or(finer).is_some_and(|(_, days)| *days >= HISTORY_DAYS)
+    };
+    cut.retain(|token| !enough(token));
+    cut
+}
+
+/// Finding about tokens without a sound candle: they have no price, and nothing else would say why.
+pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
+    let mut sound: BTreeMap<Address, bool> = BTreeMap::new();
+    for row in rows {
+        *sound.entry(row.token).or_default() |= !row.candles.is_empty();
+    }
+    let mut without = sound.iter().filter(|(_, sound)| !**sound).map(|(token, _)| token);
+    let (first, more) = (without.next()?, without.count());
+    let others = if more == 0 { String::new() } else { format!(" and {} more tokens", super::super::grouped(more as u64)) };
+    Some(format!(
+        "no candle of `{first}`{others} can be used: prices must be above zero, the low the lowest and the high the highest; are \
+         open, high, low, close and volume read from the right columns?"
+    ))
+}
+
+/// Columns with the number and the checksum of the candles of a token and interval.
+const COUNT: &str = "count";
+const SERIES_CHECKSUM: &str = "mark";
+
+/// Version of each token's candles, from a frame made by `frame`.
+pub(in super::super) fn versions(frame: &DataFrame) -> Option<HashMap<Address, RowsVersion>> {
+    let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
+    let number = |name: &str| frame.column(name).ok()?.u64().ok();
+    let (tokens, intervals, counts, checksums) = (text("token_address")?, text("interval")?, number(COUNT)?, number(SERIES_CHECKSUM)?);
+    let mut versions: HashMap<Address, RowsVersion> = HashMap::new();
+    for (rows, token, _) in pairs(&tokens, &intervals) {
+        let version = versions.entry(Address::parse(token?)?).or_default();
+        version.rows += counts.get(rows.start)?;
+        version.checksum = version.checksum.wrapping_add(checksums.get(rows.start)?);
+    }
+    Some(versions)
+}
+
+/// The rows as a candle table. The first and the last candle are included even if unsound: they give the extent of a series.
+pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, TableLoadError> {
+    let mut series: BTreeMap<(Address, String), (RowsVersion, Vec<Candle>)> = BTreeMap::new();
+    for row in rows {
+        // Two spellings of an interval count as one.
+        let (version, candles) = series.entry((row.token, row.interval.to_string())).or_default();
+        version.rows += row.count;
+        version.checksum = version.checksum.wrapping_add(row.checksum);
+        let known = |time: i64| row.candles.binary_search_by_key(&time, |(own, ..)| *own).is_ok();
+        let unsound = [row.first, row.newest].into_iter().filter(|time| !known(*time)).map(|time| (time, 0.0, f64::NAN));
+        candles.extend(unsound);
+        candles.extend(row.candles);
+    }
+    for (_, candles) in series.values_mut() {
+        candles.sort_by_key(|(time, ..)| *time);
+        candles.dedup_by_key(|(time, ..)| *time);
+    }
+    let height = series.values().map(|(_, candles)| candles.len()).sum();
+    // A repeated text is in memory once. Open, high and low are set to the close: no market figure needs them.
+    let texts = |name: &str, text: &dyn Fn(&(Address, String)) -> String| {
+        let mut texts = Texts::with_capacity(height);
+        for (key, (_, candles)) in &series {
+            texts.push(Some(&text(key)), candles.len());
+        }
+        texts.finish(name.into())
+    };
+    let all = || series.values().flat_map(|(_, candles)| candles);
+    let versions = || series.values().flat_map(|(version, candles)| std::iter::repeat_n(version, candles.len()));
+    let closes = Series::new("close".into(), all().map(|(_, close, _)| *close).collect::<Vec<_>>());
+    let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
+    let times = Series::new("timestamp".into(), all().map(|(time, ..)| *time).collect::<Vec<_>>()).cast(&kind);
+    let mut columns: Vec<Column> = vec![
+        texts("token_address", &|(token, _)| token.to_string()),
+        times.map_err(|error| error.to_string())?.into_column(),
+        texts("interval", &|(_, interval)| interval.clone()),
+        Series::new("volume".into(), all().map(|(.., volume)| *volume).collect::<Vec<_>>()).into_column(),
+        Series::new(COUNT.into(), versions().map(|version| version.rows).collect::<Vec<_>>()).into_column(),
+        Series::new(SERIES_CHECKSUM.into(), versions().map(|version| version.checksum).collect::<Vec<_>>()).into_column(),
+    ];
+    columns.extend(["open", "high", "low", "close"].map(|name| closes.clone().with_name(name.into()).into_column()));
+    DataFrame::new(height, columns).map_err(|error| TableLoadError::Unusable(error.to_string()))
+}

@@ -1,0 +1,57 @@
+//! A page of a token's rows, in table order.
+
+use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
+
+use super::{CHECKSUM, Repeated, first};
+use crate::order;
+use model::schema::TableSchema;
+
+/// SQL: an interval as `Interval` prints it.
+const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
+                    concat(toString(intDiv(ms, 86400000)), 'd'), ms % 3600000 = 0, concat(toString(intDiv(ms, 3600000)), 'h'), \
+                    ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
+
+/// SQL over rows of one token in `base`: `count` of them, with `from` before and `rows_after` after them. A page nearer to the end is
+/// sorted from there. `listed` and `mark` are number and checksum of all rows, so that pages of two versions are not mixed.
+pub(super) fn sql(base: &str, table: &str, [from, count, rows_after]: [u64; 3]) -> String {
+    let (rows, order, reversed) = if table == "holders" {
+        let all = format!(
+            "SELECT token AS token_address, holder AS holder_address, b AS balance, count() OVER () AS listed, {CHECKSUM} OVER () AS mark FROM {base}"
+        );
+        (all, "isNull(balance), balance DESC, holder_address", "isNull(balance) DESC, balance, holder_address DESC")
+    } else {
+        let all = format!(
+            "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume, \
+             count() OVER () AS listed, {CHECKSUM} OVER () AS mark, count() OVER () - uniqExact(ms, ts) OVER () AS again FROM {base} WHERE ms > 0"
+        );
+        (all, "interval, timestamp", "interval DESC, timestamp DESC")
+    };
+    if rows_after < from {
+        return format!("SELECT * FROM (SELECT * FROM ({rows}) ORDER BY {reversed} LIMIT {count} OFFSET {rows_after}) ORDER BY {order}");
+    }
+    format!("SELECT * FROM ({rows}) ORDER BY {order} LIMIT {count} OFFSET {from}")
+}
+
+/// Decodes the rows of a result to canonical columns; duplicates are refused, as it is unknown which of the two is right.
+pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema) -> Option<Result<DataFrame, Repeated>> {
+    let all = order::whole(frames.iter().cloned()).ok()??;
+    if all.column("again").is_ok() && first(&all, "again")? > 0 {
+        return Some(Err(Repeated));
+    }
+    let time = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).ok()?);
+    let columns = schema.columns.iter().filter_map(|column| {
+        let theirs = all.column(column.name).ok()?;
+        match column.name {
+            "timestamp" => theirs.cast(&DataType::Int64).ok()?.cast(&time).ok(),
+            "token_address" | "holder_address" | "interval" => theirs.cast(&DataType::String).ok(),
+            // NaN is an unknown figure: null.
+            _ => {
+                let floats = theirs.cast(&DataType::Float64).ok()?;
+                let known = floats.f64().ok()?.iter().map(|value| value.filter(|value| value.is_finite()));
+                Some(known.collect::<Float64Chunked>().with_name(column.name.into()).into_column())
+            }
+        }
+    });
+    let columns: Vec<_> = columns.collect();
+    DataFrame::new(all.height(), columns).ok().map(Ok)
+}

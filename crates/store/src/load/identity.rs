@@ -1,0 +1,76 @@
+//! Cheap identity of a source file: name, size, modification time and a hash of its head and tail. Equal identities mean equal data.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{TableFile, field_hash::FieldHash, source::locate::Answer};
+use model::schema::{TABLES, TableSchema};
+use wire::Object;
+
+/// Bytes hashed at each end of a file.
+const END: u64 = 64 << 10;
+
+/// Bytes hashed at each end to tell whether a file was appended to.
+const TIP: u64 = 4 << 10;
+
+/// Like `ends`, for a remote file: the hash of its ETag.
+pub fn of_object(object: &Object) -> [u8; 32] {
+    Sha256::digest(object.version_tag.as_deref().unwrap_or_default().as_bytes()).into()
+}
+
+/// Like `ends`, for the rows of a query: the hash of their count and checksum.
+pub fn of_answer(answer: &Answer) -> [u8; 32] {
+    Sha256::digest(answer.mark.as_bytes()).into()
+}
+
+/// Hash of a file's head and tail.
+pub fn ends(path: &Path) -> io::Result<[u8; 32]> {
+    hashed(path, u64::MAX, END)
+}
+
+/// Like `ends`, for the file's first `size` bytes.
+pub fn beginning(path: &Path, size: u64) -> io::Result<[u8; 32]> {
+    hashed(path, size, END)
+}
+
+/// Hash of the short head and tail of the file's first `size` bytes.
+pub fn tips(path: &Path, size: u64) -> io::Result<[u8; 32]> {
+    hashed(path, size, TIP)
+}
+
+fn hashed(path: &Path, size: u64, end: u64) -> io::Result<[u8; 32]> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len().min(size);
+    let mut hash = Sha256::new();
+    let mut bytes = Vec::new();
+    file.by_ref().take(end.min(size)).read_to_end(&mut bytes)?;
+    hash.update(&bytes);
+    if size > end {
+        bytes.clear();
+        let start = size.saturating_sub(end).max(end);
+        file.seek(SeekFrom::Start(start))?;
+        file.take(size - start).read_to_end(&mut bytes)?;
+        hash.update(&bytes);
+    }
+    Ok(hash.finalize().into())
+}
+
+/// Identity of the dataset: hash of the schema, `dataset.toml` and every file.
+pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a TableFile, &'a [u8; 32])>) -> [u8; 32] {
+    let mut hash = FieldHash::of(TABLES.iter().map(TableSchema::text));
+    hash.add(manifest);
+    for (source, ends) in files {
+        hash.add(&source.file);
+        // Equal rows of a query may arrive in more or fewer bytes.
+        let bytes = if super::engine::is_answer(&source.file) { 0 } else { source.bytes };
+        hash.add(bytes.to_le_bytes());
+        hash.add(source.modified.map_or(0, |time| time.0).to_le_bytes());
+        hash.add(ends);
+    }
+    hash.finish()
+}

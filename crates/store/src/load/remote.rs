@@ -1,0 +1,402 @@
+//! Tables with remote files: lists the objects, checks consent and budget, and stores the listing for use while the source is unreachable.
+//! Objects are read like local files.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use glob::Pattern;
+use serde::{Deserialize, Serialize};
+
+use super::{LoadContext, bind::bind, engine, row_filter, table::TableLoadError};
+use crate::{
+    Dataset, RemoteOrigin,
+    manifest::{Manifest, TableManifest},
+    source::{
+        downloads::{self, ObjectParts, name_of},
+        format_of,
+        locate::{self, Answer, GLOB, LocatedFile, MAX_FILES},
+        object::{FetchState, PART, RemoteFile},
+        partition,
+    },
+    wall_clock::now,
+};
+use model::{
+    findings::{Finding, Severity},
+    progress::LoadProgress,
+    schema::TableSchema,
+    time::Time,
+};
+use wire::{Fault, Object, UrlPattern, Wire, amount};
+
+/// Poll interval for cancellation of a load that waits for bytes.
+const POLL_INTERVAL: Duration = Duration::from_millis(30);
+
+impl Dataset {
+    /// Message about tables whose rows are from an earlier load; none where all rows are from this one.
+    pub fn stale_tables(&self) -> Option<String> {
+        let stale = self.tables.iter().filter_map(|table| Some((table.schema.name, table.stale_since()?)));
+        let said: Vec<String> = stale.map(|(name, then)| format!("`{name}` of {then}")).collect();
+        (!said.is_empty()).then(|| format!("a source could not be reached, and earlier rows are used: {}", said.join(", ")))
+    }
+}
+
+/// Files of a table, remote ones as listed.
+#[derive(Default)]
+pub(super) struct Located {
+    pub(super) files: Vec<LocatedFile>,
+    /// Objects that `where` excludes by their partition folders.
+    pub(super) left_out: usize,
+    /// Time of the listing, if it is not current.
+    pub(super) as_of: Option<Time>,
+    /// Reason why the source is not queried.
+    pub(super) offline: Option<Fault>,
+    /// Files of an earlier listing that are missing now.
+    pub(super) gone: Option<DisappearedFiles>,
+}
+
+/// Files that a pattern matched at an earlier load and no longer matches: their rows are gone too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DisappearedFiles {
+    /// Time at which they were last listed.
+    at: i64,
+    count: usize,
+    first: String,
+}
+
+/// Listing of the table's last load, as stored on disk.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct ListingRecord {
+    at: i64,
+    left_out: usize,
+    objects: Vec<Object>,
+    #[serde(default)]
+    answers: Vec<Answer>,
+    /// The files that disappeared most recently.
+    #[serde(default)]
+    gone: Option<DisappearedFiles>,
+}
+
+/// Paths that are URLs.
+pub(super) fn urls(manifest: &TableManifest) -> impl Iterator<Item = &str> {
+    manifest.path.iter().map(String::as_str).filter(|path| UrlPattern::is_url(path))
+}
+
+/// Whether any rows of the table are remote.
+pub(super) fn is_remote(manifest: &TableManifest) -> bool {
+    manifest.engine.is_some() || urls(manifest).next().is_some()
+}
+
+/// Origins for which the table needs the user's consent.
+fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
+    let places = urls(manifest).filter_map(|url| UrlPattern::parse(url).ok()).map(|place| place.origin());
+    places.chain(manifest.engine.iter().map(engine::origin))
+}
+
+/// Origins of the dataset that the user has not consented to, where consent is to be asked for.
+pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let text = super::read_manifest(&real.join(crate::manifest::FILE)).unwrap_or_default();
+    let manifest = Manifest::parse(&text).unwrap_or_default();
+    let mut origins: Vec<String> = manifest
+        .tables
+        .values()
+        // A source missing from the configuration cannot be queried.
+        .filter(|table| table.engine.as_ref().is_none_or(|asked| wire.has_engine(&asked.source)))
+        .flat_map(origins)
+        .filter(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err())
+        .collect();
+    origins.sort();
+    origins.dedup();
+    origins
+}
+
+/// Origin of a table that could not be loaded.
+pub(super) fn unreached(context: &LoadContext<'_>, url: &str) -> RemoteOrigin {
+    let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
+    let name = engine::source_of(url).map(str::to_owned).or_else(named);
+    RemoteOrigin { sources: name.into_iter().collect(), unreached: true, ..RemoteOrigin::default() }
+}
+
+pub(super) fn load_error_of(url: &str, fault: Fault) -> TableLoadError {
+    match fault {
+        Fault::Stopped => TableLoadError::Cancelled,
+        Fault::Changed => TableLoadError::ChangedDuringRead,
+        fault => TableLoadError::Remote(url.to_owned(), fault),
+    }
+}
+
+/// Error for missing consent: nothing is wrong at the source, and nothing of it is shown.
+pub(super) fn not_agreed(url: &str, fault: &Fault) -> TableLoadError {
+    TableLoadError::Unusable(format!("`{url}` {fault}"))
+}
+
+/// Message of a failure at the source, if that is why the table is not read: then the rows of the last load are used.
+pub(super) fn source_failure(manifest: &TableManifest, error: &TableLoadError) -> Option<String> {
+    let all = || manifest.path.iter().all(|path| UrlPattern::is_url(path));
+    match error {
+        TableLoadError::Remote(url, fault) => Some(format!("`{url}` {fault}")),
+        TableLoadError::Unusable(reason) if is_remote(manifest) => Some(reason.clone()),
+        // A local file that is being written is read once it is complete.
+        TableLoadError::ChangedDuringRead if is_remote(manifest) && all() => Some("it changed while it was read".to_owned()),
+        _ => None,
+    }
+}
+
+/// Lists the files that `dataset.toml` names, some of them remote.
+pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, TableLoadError> {
+    let (mut located, mut seen) = (Located::default(), HashSet::new());
+    for spelled in &manifest.path {
+        let found = if UrlPattern::is_url(spelled) {
+            let (objects, left_out) = list(context, schema, manifest, spelled)?;
+            located.left_out += left_out;
+            objects.into_iter().map(LocatedFile::remote).collect()
+        } else {
+            locate::by_path(context.folder, std::slice::from_ref(spelled))?
+        };
+        located.files.extend(found.into_iter().filter(|file| seen.insert(file.path.clone())));
+        if located.files.len() > MAX_FILES {
+            return Err(TableLoadError::Unusable(format!("`{spelled}` names more than {MAX_FILES} files")));
+        }
+    }
+    if located.files.is_empty() {
+        return Err(TableLoadError::Unusable("`where` leaves out every file, by the names of their folders".to_owned()));
+    }
+    located.gone = missing_since(context, manifest, &located.files);
+    let missing = missing(context, schema, manifest, &located.files);
+    if let (Some(wire), Some(first), true) = (context.wire, urls(manifest).next(), missing > 0) {
+        wire.afford(missing).map_err(|fault| TableLoadError::Remote(first.to_owned(), fault))?;
+        tell(context, schema, &located.files, missing);
+    }
+    Ok(located)
+}
+
+/// Bytes of remote files that are not stored locally yet; 0 for a table that is in the cache.
+fn missing(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
+    if super::gather::cache_location(context, schema, manifest, files).is_some_and(|cached| cached.location.exists()) {
+        return 0;
+    }
+    let cache = context.cache.folder.as_deref();
+    objects(files).map(|object| cache.map_or(object.bytes, |cache| ObjectParts::missing_of(cache, object))).sum()
+}
+
+/// Reports the size of the coming download.
+fn tell(context: &LoadContext<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
+    let count = objects(files).count();
+    let requests = missing.div_ceil(PART) + count as u64;
+    let (files, amount) = (if count == 1 { "file" } else { "files" }, amount(missing));
+    context.progress.fetching(&format!("`{}`: {count} {files} elsewhere, up to {amount} to fetch, about {requests} requests", schema.name));
+}
+
+pub(super) fn objects(files: &[LocatedFile]) -> impl Iterator<Item = &Object> {
+    files.iter().filter_map(|file| file.object.as_ref())
+}
+
+pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
+    files.iter().filter_map(|file| file.answer.as_deref())
+}
+
+/// Lists the objects that a URL matches, by name, and counts those that `where` excludes.
+fn list(
+    context: &LoadContext<'_>,
+    schema: &'static TableSchema,
+    manifest: &TableManifest,
+    url: &str,
+) -> Result<(Vec<Object>, usize), TableLoadError> {
+    let mut place =
+        UrlPattern::parse(url).map_err(|reason| TableLoadError::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
+    let Some(wire) = context.wire else {
+        return Err(TableLoadError::Unusable(format!("`{url}` is remote, and only local files are read")));
+    };
+    wire.may_ask(context.folder, &place.origin()).map_err(|fault| not_agreed(url, &fault))?;
+    let name = place.path.rsplit('/').next().unwrap_or_default().to_owned();
+    if !place.is_pattern() && !place.path.ends_with('/') && format_of(&name).is_none() {
+        place.path.push('/');
+    }
+    let stopped = || context.progress.step(schema.name, 0, 0).is_err();
+    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| load_error_of(url, fault))?;
+    if place.is_pattern() || place.path.ends_with('/') {
+        let below = place.url(if place.is_pattern() { "" } else { &place.path });
+        let pattern = Pattern::new(&place.path).map_err(|error| format!("`{url}` is not a glob: {}", error.msg))?;
+        found.retain(|object| {
+            let path = object.url.strip_prefix(&below).unwrap_or_default();
+            let hidden = || format!("/{path}").contains("/.") || format!("/{path}").contains("/_");
+            let meant = if place.is_pattern() { pattern.matches_with(path, GLOB) } else { !hidden() };
+            meant && object.bytes > 0 && format_of(path).is_some()
+        });
+        if found.is_empty() {
+            let reason = "matches no file of a known format: look at its path in dataset.toml, and whether the files are still there";
+            return Err(load_error_of(url, Fault::Unavailable(reason.to_owned())));
+        }
+    }
+    found.sort_by(|a, b| a.url.cmp(&b.url));
+    let all = found.len();
+    found.retain(|object| is_kept(schema, manifest, object));
+    let left_out = all - found.len();
+    Ok((found, left_out))
+}
+
+/// Whether `where` may keep rows of the object, judging by its partition folders.
+fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Object) -> bool {
+    let parts = partition::parts(&object.url);
+    let names: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
+    let Ok(bound) = bind(schema, manifest, &names) else { return true };
+    manifest.filters.iter().all(|(column, rule)| {
+        let ours = bound.iter().find(|bound| bound.column.name == column);
+        let theirs = ours.and_then(|bound| bound.raw.as_deref()).unwrap_or(column);
+        // A column that the loader converts is filtered row by row.
+        let plain = ours.is_none_or(|bound| bound.rule.values.is_empty() && bound.rule.format.is_none() && bound.rule.scale.is_none());
+        let part = parts.iter().find(|(name, _)| name.eq_ignore_ascii_case(theirs)).filter(|_| plain);
+        part.is_none_or(|(_, value)| row_filter::may_hold(rule, value, ours.map(|bound| bound.column.kind)))
+    })
+}
+
+fn record_path(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<PathBuf> {
+    let folder = downloads::folder(context.cache.folder.as_deref()?);
+    let rules = format!("{:?}", manifest.filters);
+    let asked = match &manifest.engine {
+        Some(asked) => Some(format!("{asked:?} of {}", engine::server_of(context, asked)?)),
+        None => None,
+    };
+    let texts: Vec<&str> = manifest.path.iter().map(String::as_str).chain([rules.as_str()]).chain(asked.as_deref()).collect();
+    Some(folder.join(format!("{}.listed", name_of(&texts))))
+}
+
+fn read_record(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<ListingRecord> {
+    serde_json::from_slice(&fs::read(record_path(context, manifest)?).ok()?).ok()
+}
+
+/// Files of the last listing that are missing from this one, else those that disappeared before.
+fn missing_since(context: &LoadContext<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<DisappearedFiles> {
+    let before = read_record(context, manifest)?;
+    let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();
+    let mut went = before.objects.iter().filter(|object| !now.contains(object.url.as_str()));
+    let Some(first) = went.next() else { return before.gone.filter(|gone| !now.contains(gone.first.as_str())) };
+    Some(DisappearedFiles { at: before.at, count: 1 + went.count(), first: first.url.clone() })
+}
+
+impl Located {
+    /// Finding about the missing files.
+    pub(super) fn gone_note(&self) -> Option<Finding> {
+        let DisappearedFiles { at, count, first } = self.gone.as_ref()?;
+        let more = if *count > 1 { format!(", and {} more with it", count - 1) } else { String::new() };
+        let reason = format!("was there at {} and is no longer listed{more}: its rows are left out", Time(*at));
+        Some(Finding::new(Severity::Warning, first, reason))
+    }
+}
+
+/// Stores the listing for offline loads.
+pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, located: &Located) {
+    let Some(record) = record_path(context, manifest).filter(|_| located.offline.is_none()) else { return };
+    let objects: Vec<Object> = objects(&located.files).cloned().collect();
+    let answers = answers(&located.files).cloned().collect();
+    let Ok(text) =
+        serde_json::to_vec(&ListingRecord { at: now().0, left_out: located.left_out, objects, answers, gone: located.gone.clone() })
+    else {
+        return;
+    };
+    let beside = record.with_extension("new");
+    let write = || {
+        fs::create_dir_all(record.parent().unwrap_or(Path::new(".")))?;
+        fs::write(&beside, text)?;
+        fs::rename(&beside, &record)
+    };
+    if let Some(cache) = context.cache.folder.as_deref() {
+        downloads::evict(cache, context.cache.size_max / 4);
+    }
+    if let Err(error) = write() {
+        tracing::warn!("the listing cannot be stored, so it is missing when the source does not answer: {error}");
+    }
+}
+
+/// Restores the listing of the last load, for an offline load; `why` is the reason why the source is not queried.
+pub(super) fn recall(context: &LoadContext<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
+    let listed = read_record(context, manifest).filter(|_| is_agreed(context, manifest))?;
+    let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
+    let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
+    // Rows of the requested snapshot are not stale.
+    let is_old = !context.snapshot.is_some_and(|snapshot| listed.answers.iter().all(|answer| snapshot.is_of(answer)));
+    files.extend(listed.objects.into_iter().map(LocatedFile::remote));
+    files.extend(listed.answers.into_iter().map(LocatedFile::answered));
+    let (as_of, offline) = (is_old.then_some(Time(listed.at)), Some(Fault::Unavailable(why)));
+    Some(Located { files, left_out: listed.left_out, as_of, offline, gone: listed.gone })
+}
+
+/// Whether the user consented to every origin of the table: without consent the rows of earlier loads are not shown either.
+pub(super) fn is_agreed(context: &LoadContext<'_>, manifest: &TableManifest) -> bool {
+    origins(manifest).all(|origin| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok()))
+}
+
+/// Finding about a table whose rows are from an earlier load.
+pub(super) fn stale_note(file: &str, then: Time, why: &str) -> Finding {
+    Finding::new(Severity::Warning, file, format!("is as of {then}: {why}"))
+}
+
+/// Progress of a load of objects, for the thread that watches it.
+#[derive(Debug, Default)]
+pub(super) struct Pulse {
+    pub(super) watch: Arc<FetchState>,
+    pub(super) done: AtomicU64,
+    pub(super) total: AtomicU64,
+    ended: AtomicBool,
+}
+
+/// Runs `work`, while a second thread polls for cancellation, so that a wait for bytes ends at once.
+pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
+    struct End<'a>(&'a AtomicBool);
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+    std::thread::scope(|scope| {
+        let attend = || {
+            while !pulse.ended.load(Ordering::Acquire) {
+                let (done, total) = (pulse.done.load(Ordering::Relaxed), pulse.total.load(Ordering::Relaxed));
+                if progress.step(table, done, total).is_err() {
+                    pulse.watch.stopped.store(true, Ordering::Release);
+                    return;
+                }
+                std::thread::park_timeout(POLL_INTERVAL);
+            }
+        };
+        // Without the thread the load checks between two batches, as for local files.
+        let thread = std::thread::Builder::new().name("attend".into()).spawn_scoped(scope, attend).ok();
+        let end = End(&pulse.ended);
+        let outcome = work();
+        drop(end);
+        if let Some(thread) = thread {
+            thread.thread().unpark();
+        }
+        outcome
+    })
+}
+
+/// Opens the object as a file; with `offline` only its locally stored parts are read.
+pub(super) fn open(
+    context: &LoadContext<'_>,
+    object: &Object,
+    pulse: &Pulse,
+    offline: Option<&Fault>,
+) -> Result<Arc<RemoteFile>, TableLoadError> {
+    let wire = context.wire.ok_or_else(|| TableLoadError::Unusable("only local files are read".to_owned()))?;
+    let cache = context.cache.folder.as_deref();
+    let file = RemoteFile::open(wire, cache, object, Arc::clone(&pulse.watch), offline.cloned());
+    let file = file.map_err(|error| {
+        TableLoadError::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`"))
+    })?;
+    file.prefetch();
+    Ok(file)
+}
+
+/// Failure of the source, if that is why the object could not be read.
+pub(super) fn fault_of(url: &str, file: &RemoteFile) -> Option<TableLoadError> {
+    file.fault().map(|fault| load_error_of(url, fault))
+}

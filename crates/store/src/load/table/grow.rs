@@ -1,0 +1,149 @@
+//! Incremental load of a large table whose files were appended to, or joined by new ones: the cache has the earlier rows, and only the new
+//! ones are read.
+
+use std::path::Path;
+
+use super::{
+    TableLoadError, TableReader,
+    read::{RowsFrom, stacked},
+};
+use crate::{
+    cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, LoadReport, SourceFile, Tail},
+    load::{
+        gather::{CacheLocation, Gathered, ReadState},
+        identity,
+    },
+    source::{MAX_ROWS, ReadSoFar, locate::LocatedFile},
+};
+use model::{
+    findings::{Finding, Severity},
+    progress::Cancelled,
+};
+
+/// Maximum new bytes for adding them to the cached table; with more it is imported from scratch.
+const NEW_MAX: u64 = 64 << 20;
+
+/// Change of a file since the table was built.
+enum Change {
+    None,
+    /// Bytes were appended to it.
+    Grown,
+    /// The file is new.
+    New,
+}
+
+impl TableReader<'_> {
+    /// Builds the table from the cached one and the new rows; none where a full import is needed.
+    pub(super) fn grow(&mut self, files: &[LocatedFile], cached: &CacheLocation) -> Result<Option<LargeTable>, TableLoadError> {
+        let location = &cached.location;
+        // An interrupted import is resumed instead.
+        if location.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
+            return Ok(None);
+        }
+        let fits = |report: &LoadReport| changes(report, files, &cached.files).is_some();
+        let Some((base, report, name)) = location.find_base(self.schema, &cached.stem, fits) else { return Ok(None) };
+        let Some(changes) = changes(&report, files, &cached.files) else { return Ok(None) };
+        let (context, schema) = (self.context, self.schema);
+        let mut check_cancelled = || context.progress.step(schema.name, 0, 0);
+        let Ok(_lock) = location.lock(&mut check_cancelled)? else { return Ok(None) };
+        if let Some(opened) = location.open(schema) {
+            return Err(TableLoadError::Ready(Box::new(opened)));
+        }
+        let known = report.sources.len();
+        self.resume(report);
+        (self.grows, self.grown_from) = (true, Some(name));
+        let mut gathered = Gathered::new(None, &CacheOptions::default());
+        let mut first = files.len();
+        for (at, change) in changes.iter().enumerate() {
+            let state = match change {
+                Change::None => continue,
+                Change::New => ReadState::default(),
+                Change::Grown => match self.continue_file(at, &files[at]) {
+                    Some(state) => state,
+                    None => return Ok(None),
+                },
+            };
+            first = first.min(at);
+            match self.read_from(at as u32, &files[at], RowsFrom::Local, Some(&cached.files[at].ends), &mut gathered, &state) {
+                // The error is reported when the file is read in full.
+                Err(TableLoadError::Unusable(_)) => return Ok(None),
+                outcome => outcome?,
+            }
+        }
+        let frame = match gathered.held.take() {
+            Some(frame) => frame,
+            None => stacked(Vec::new(), schema)?,
+        };
+        if (base.height() + frame.height()) as u64 > MAX_ROWS {
+            return Ok(None);
+        }
+        let tail = Tail { frame, is_last: first + 1 >= known };
+        let options = context.cache;
+        let last = files.get(first).map(|file| file.name.clone()).unwrap_or_default();
+        let large = cache::grow(&base, tail, location, options, &mut || check_cancelled().map_err(|Cancelled| Cancelled), |repeated| {
+            self.note_repeated(&last, repeated);
+            self.report(files.len(), &self.table.findings)
+        })?;
+        if large.is_some() {
+            self.table.load_ms = self.start.elapsed().as_millis() as u64;
+            location.evict(options.size_max);
+        }
+        Ok(large)
+    }
+
+    /// State from which reading the file resumes. Its file-level findings are removed, as they are computed again.
+    fn continue_file(&mut self, at: usize, file: &LocatedFile) -> Option<ReadState> {
+        let end = std::mem::take(self.ends.get_mut(at)?);
+        let learnt = serde_json::from_value(end.learnt).ok()?;
+        self.table.rows_bad = self.table.rows_bad.saturating_sub(end.rows_bad);
+        self.table.statistics.retain(|statistic| statistic.file != file.name);
+        let from = Some(ReadSoFar { bytes: end.bytes, rows: end.rows });
+        Some(ReadState { rows: end.rows, file_bad: end.rows_bad, left_out: end.left_out, learnt, from, ..ReadState::default() })
+    }
+
+    /// Adds a finding about rows whose key is repeated by new rows; their positions are no longer known.
+    fn note_repeated(&mut self, file: &str, repeated: u64) {
+        if repeated == 0 {
+            return;
+        }
+        let reason = format!("a later row has the same {}; that one is kept and this one left out", self.schema.key.join(", "));
+        self.table.findings.add(Finding::new(Severity::Warning, file, &reason));
+        self.table.findings.count_more(file, None, &reason, repeated - 1);
+    }
+}
+
+/// Change of each file since the table was built; none where one was changed otherwise, or too much is new.
+fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Option<Vec<Change>> {
+    let same = |(source, file): (&SourceFile, &LocatedFile)| source.name() == file.name;
+    if report.sources.len() > files.len() || !report.sources.iter().zip(files).all(same) {
+        return None;
+    }
+    let mut new = 0;
+    let mut changes = Vec::with_capacity(files.len());
+    for (at, (file, key)) in files.iter().zip(keys).enumerate() {
+        let change = match report.sources.get(at) {
+            Some(source) if source.is(key) && report.ends.get(at).is_none_or(|end| end.bytes == 0 || end.bytes == key.lines) => {
+                Change::None
+            }
+            Some(_) => {
+                let end = report.ends.get(at).filter(|end| end.bytes > 0)?;
+                new += key.bytes.checked_sub(end.bytes)?;
+                if !begins_so(&file.path, end) {
+                    return None;
+                }
+                // An incomplete last line does not count.
+                if key.lines == end.bytes { Change::None } else { Change::Grown }
+            }
+            None => {
+                new += key.bytes;
+                Change::New
+            }
+        };
+        changes.push(change);
+    }
+    (new <= NEW_MAX).then_some(changes)
+}
+
+fn begins_so(path: &Path, end: &FileEnd) -> bool {
+    identity::beginning(path, end.bytes).is_ok_and(|hash| hash == end.hash)
+}

@@ -1,0 +1,204 @@
+//! Findings about a table as a whole: duplicate keys, ignored columns, approximate figures, remote files.
+
+use std::collections::HashMap;
+
+use polars::prelude::DataFrame;
+
+use super::TableReader;
+use crate::{
+    RemoteOrigin,
+    load::{
+        bind::{Bound, answers},
+        others, path,
+        remote::{self, Located},
+    },
+    order,
+    repeats::{self, Difference},
+    source::locate::LocatedFile,
+};
+use model::findings::{Finding, KEPT_PER_REASON, Severity};
+
+/// Minimum number of pools for a finding that yields look like fractions.
+const FRACTIONS_MIN: usize = 3;
+/// At most one in this many yields may be 1 or more (100 % as a fraction).
+const ONE_OF: usize = 20;
+
+impl TableReader<'_> {
+    /// Adds findings about rows dropped for their duplicate keys: file, row and difference of each. Of a large table these are the first of
+    /// each file; `counts` has the number of all of them.
+    pub(super) fn note_repeats(
+        &mut self,
+        repeats: impl Iterator<Item = (u32, u32, Option<Difference>)>,
+        counts: impl Iterator<Item = (u32, u64)>,
+        files: &[LocatedFile],
+    ) {
+        let mut last_of_file: HashMap<u32, Finding> = HashMap::new();
+        let mut differing = None;
+        for (file, row, difference) in repeats {
+            let differs = difference.is_some();
+            let finding = self.repeat(files, file, row, difference);
+            if differs && differing.is_none() {
+                differing = Some(finding.file.clone());
+            }
+            last_of_file.insert(file, finding.clone());
+            self.table.findings.add(finding);
+        }
+        // Further ones are counted with the last of them.
+        for (file, count) in counts {
+            let Some(Finding { file, column, reason, .. }) = last_of_file.get(&file) else { continue };
+            self.table.findings.count_more(file, column.as_deref(), reason, count.saturating_sub(KEPT_PER_REASON));
+        }
+        if let Some(file) = differing {
+            self.note_movements(&file);
+        }
+    }
+
+    /// Asks whether a list of holders that repeat with other balances is one of transfers, where it has their columns.
+    pub(super) fn note_movements(&mut self, file: &str) {
+        self.movements.sort_unstable();
+        self.movements.dedup();
+        if self.schema.name != "holders" || self.movements.is_empty() {
+            return;
+        }
+        self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
+    }
+
+    /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
+    pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
+        let key = self.schema.key.join(", ");
+        let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
+        let reason = if self.schema.name == order::FIRST_USABLE {
+            format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
+        } else {
+            format!("a later row has the same {key}{other}; that one is kept and this one left out")
+        };
+        let file = files.get(file as usize).map_or("", |file| &file.name);
+        let finding = Finding::new(Severity::Warning, file, reason).at(u64::from(row));
+        match difference {
+            Some((column, shown)) => finding.column(column).value(shown),
+            None => finding,
+        }
+    }
+
+    /// Adds notes about columns that are bound to no schema column.
+    pub(super) fn note_unknown(&mut self, file: &str, names: &[String], bound: &[Bound<'_>]) {
+        let used: Vec<&str> =
+            bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
+        let filters =
+            |name: &str| self.manifest.filters.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
+        let kept = if others::are_kept(self.schema) { others::names(bound, names) } else { Vec::new() };
+        for name in names {
+            if !used.contains(&name.as_str()) && !filters(name) {
+                let ours = self.schema.columns.iter().find(|column| answers(column, name));
+                self.note(
+                    file,
+                    match ours {
+                        Some(ours) => format!("column `{name}` is not read, as dataset.toml fills `{}` otherwise", ours.name),
+                        None if kept.contains(&name.trim()) => format!("column `{name}` is not one of ours, kept to be shown"),
+                        None => format!("column `{name}` is not one of ours, ignored"),
+                    },
+                );
+            }
+        }
+    }
+
+    /// Warns that volumes are taken as USD although `dataset.toml` does not say so.
+    pub(super) fn note_in_dollars(&mut self, file: &str, bound: &[Bound<'_>]) {
+        let Some((volume, beside)) = bound.iter().find_map(|bound| Some((bound.units.as_ref()?, bound.beside.as_ref()?))) else { return };
+        let reason = format!(
+            "`{volume}` is read as USD, as sources write it that give `{beside}` beside it, and divided by the price; if it counts tokens, say so in \
+             dataset.toml: [tables.candles.columns] volume = {{ unit = \"token\" }}"
+        );
+        self.table.findings.add(Finding::new(Severity::Warning, file, reason).column("volume"));
+    }
+
+    /// Warns that several prices of a candle are read from one column.
+    pub(super) fn note_one_price(&mut self, file: &str, bound: &[Bound<'_>]) {
+        let prices = ["open", "high", "low", "close"];
+        let of: Vec<&Bound<'_>> =
+            bound.iter().filter(|bound| self.schema.name == "candles" && prices.contains(&bound.column.name)).collect();
+        let twice = of.iter().enumerate().find(|(at, price)| price.raw.is_some() && of[..*at].iter().any(|other| other.raw == price.raw));
+        let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else { return };
+        let shown: Vec<&str> = of.iter().filter(|price| price.raw.as_ref() == Some(name)).map(|price| price.column.name).collect();
+        let reason = format!("{} are one column, `{name}`: ranges and patterns of such candles say nothing", shown.join(", "));
+        self.table.findings.add(Finding::new(Severity::Warning, file, reason));
+    }
+
+    /// Warns about yields that look like fractions where percent are expected.
+    pub(super) fn note_fractions(&mut self, frame: &DataFrame) {
+        if self.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
+            return;
+        }
+        let named = |name: &'static str| Some((name, frame.column(name).ok()?.f64().ok()?.iter().flatten().collect::<Vec<f64>>()));
+        let all: Vec<(&str, Vec<f64>)> = ["apy", "apy_base", "apy_reward"].into_iter().filter_map(named).collect();
+        let figures = || all.iter().flat_map(|(_, figures)| figures.iter().copied()).filter(|figure| *figure > 0.0);
+        let over = figures().filter(|figure| *figure >= 1.0).count();
+        let most = figures().filter(|figure| *figure < 1.0).fold(0.0, f64::max);
+        if most <= 0.0 || over * ONE_OF > figures().count() {
+            return;
+        }
+        let filled: Vec<&str> = all.iter().filter(|(_, figures)| !figures.is_empty()).map(|(name, _)| *name).collect();
+        let none = if over == 0 { "no" } else { "nearly no" };
+        let reason = format!(
+            "{none} yield is as much as 1 % a year: if they are fractions of one, say so in dataset.toml: [tables.yields.columns] {}",
+            filled.iter().map(|name| format!("{name} = {{ scale = 100 }}")).collect::<Vec<_>>().join(", ")
+        );
+        let finding = Finding::new(Severity::Warning, self.table.first_file(), reason);
+        self.table.findings.add(finding.column("apy").value(format!("at most {most}")));
+    }
+
+    pub(super) fn note(&mut self, file: &str, reason: String) {
+        self.table.findings.add(Finding::new(Severity::Note, file, reason));
+    }
+
+    /// Adds notes about remote files: their sources, their age, files that disappeared.
+    pub(super) fn note_remote(&mut self, located: &Located) {
+        let asked = remote::answers(&located.files).map(|answer| answer.source.clone());
+        let mut sources: Vec<String> = remote::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
+        sources.sort();
+        sources.dedup();
+        let Some(file) = located.files.iter().find(|file| file.object.is_some() || file.answer.is_some()) else { return };
+        let file = file.name.clone();
+        for answer in remote::answers(&located.files) {
+            if let Some(as_of) = &answer.as_of {
+                self.note(&answer.name, format!("is read up to {as_of}; later rows are read at the next load"));
+            }
+            for note in &answer.notes {
+                self.note(&answer.name, note.clone());
+            }
+        }
+        if located.left_out > 0 {
+            self.note(&file, format!("`where` leaves out {} files by the names of their folders", located.left_out));
+        }
+        if let Some(finding) = located.gone_note() {
+            self.table.findings.add(finding);
+        }
+        if let (Some(then), Some(why)) = (located.as_of, &located.offline) {
+            self.table.findings.add(remote::stale_note(&file, then, &why.to_string()));
+        }
+        let unmarked = remote::objects(&located.files).find(|object| object.version_tag.is_none()).map(|object| object.url.clone());
+        if let Some(url) = unmarked {
+            self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
+        }
+        self.table.remote = Some(RemoteOrigin { sources, as_of: located.as_of, ..RemoteOrigin::default() });
+        remote::remember(self.context, self.manifest, located);
+    }
+
+    /// Marks inexact amounts: as `dataset.toml` says, or because they are stored as floating-point numbers.
+    pub(super) fn note_approximate(&mut self) {
+        let said = |name: &str| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
+        let found = std::mem::take(&mut self.table.approximate);
+        let is_one = |name: &&str| said(name) || found.iter().any(|found| found == name);
+        let approximate: Vec<&str> = self.schema.columns.iter().map(|column| column.name).filter(is_one).collect();
+        let file = self.table.first_file();
+        for name in &approximate {
+            let reason = if said(name) {
+                format!("`{name}` is approximate, as dataset.toml says: its last digits were lost where it came from")
+            } else {
+                format!("`{name}` is approximate: its floating-point numbers keep the first 15 digits of an amount")
+            };
+            self.table.findings.add(Finding::new(Severity::Note, &file, reason).column(name));
+        }
+        self.table.approximate = approximate.into_iter().map(str::to_owned).collect();
+    }
+}

@@ -1,0 +1,300 @@
+//! Reads the rows of one file of a table, batch by batch, and records the state at its end.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use polars::prelude::DataFrame;
+
+use super::{SizeAndTime, TableLoadError, TableReader, size_and_time};
+use crate::decode::guarded;
+use crate::{
+    SourcePosition, TableFile,
+    cache::FileEnd,
+    coerce,
+    load::{
+        bind::{bind, missing, wanted},
+        engine,
+        file::{FileRows, FileState},
+        fill,
+        gather::{Gathered, ReadState},
+        identity, others, path, remote,
+    },
+    origin, repeats,
+    source::{
+        self, Layout, MAX_ROWS, RowSource,
+        downloads::ObjectParts,
+        locate::{Answer, LocatedFile},
+        object::RemoteFile,
+        partition::{self, Partitioned},
+    },
+};
+use model::{findings::Findings, progress::Cancelled, schema::TableSchema};
+
+/// Whether the file is line-based text, uncompressed.
+fn is_text(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
+}
+
+/// Source of the rows of a file.
+pub(super) enum RowsFrom<'a> {
+    Local,
+    Object(&'a Arc<RemoteFile>),
+    Answer(Box<dyn RowSource>),
+}
+
+/// A file that is being read.
+struct OpenFile<'a> {
+    /// Its index among the files of the table.
+    at: u32,
+    file: &'a LocatedFile,
+    before: SizeAndTime,
+    /// Bytes of its complete lines; none unless it is line-based text.
+    lines: Option<u64>,
+    /// Where reading ends, even if lines are appended meanwhile.
+    end: Option<u64>,
+}
+
+impl TableReader<'_> {
+    /// Reads the rows of a query like those of a file.
+    fn read_answer(
+        &mut self,
+        at: u32,
+        file: &LocatedFile,
+        answer: &Arc<Answer>,
+        gathered: &mut Gathered,
+        from: &ReadState,
+    ) -> Result<(), TableLoadError> {
+        let wanted = wanted(self.schema, self.manifest);
+        let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
+        let engine::QueryRows { rows, outcome: transfer } = opened.map_err(|fault| remote::load_error_of(&file.name, fault))?;
+        let hash = identity::of_answer(answer);
+        let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&hash), gathered, from);
+        if let Some(source) = self.table.sources.get_mut(at as usize) {
+            source.bytes = transfer.bytes();
+        }
+        let fault = || transfer.fault().map(|fault| remote::load_error_of(&file.name, fault));
+        outcome.map_err(|error| if let TableLoadError::Unusable(_) = error { fault().unwrap_or(error) } else { error })
+    }
+
+    pub(super) fn read_file(
+        &mut self,
+        at: u32,
+        file: &LocatedFile,
+        ends: Option<&[u8; 32]>,
+        gathered: &mut Gathered,
+        from: &ReadState,
+    ) -> Result<(), TableLoadError> {
+        if let Some(answer) = &file.answer {
+            return self.read_answer(at, file, answer, gathered, from);
+        }
+        let Some(object) = &file.object else { return self.read_from(at, file, RowsFrom::Local, ends, gathered, from) };
+        let remote = remote::open(self.context, object, self.pulse, self.offline.as_ref())?;
+        let hash = identity::of_object(object);
+        let outcome = self.read_from(at, file, RowsFrom::Object(&remote), Some(&hash), gathered, from);
+        outcome.map_err(|error| {
+            remote::fault_of(&file.name, &remote).filter(|_| matches!(error, TableLoadError::Unusable(_))).unwrap_or(error)
+        })
+    }
+
+    /// Reads the rows of the file from their source, beginning at `from`, and records the state at its end.
+    pub(super) fn read_from(
+        &mut self,
+        at: u32,
+        file: &LocatedFile,
+        rows: RowsFrom<'_>,
+        ends: Option<&[u8; 32]>,
+        gathered: &mut Gathered,
+        from: &ReadState,
+    ) -> Result<(), TableLoadError> {
+        let before = size_and_time(file)?;
+        let source = TableFile { file: file.name.clone(), bytes: before.bytes, modified: before.modified, rows: 0 };
+        put(&mut self.table.sources, at, source);
+        put(&mut self.hashes, at, [0; 32]);
+        self.step(false, self.done)?;
+        // Lines appended during the read belong to the next load; so does an incomplete last line, where the file is growing.
+        let lines = if let RowsFrom::Local = rows { source::lines_of(&file.path, before.bytes) } else { None };
+        let end = (self.context.growing || lines == Some(before.bytes)).then_some(before.bytes);
+        let open = OpenFile { at, file, before, lines, end };
+        let mut source = self.open_source(&open, rows, from)?;
+        let mut rows = FileRows {
+            findings: std::mem::take(&mut self.table.findings),
+            rows_bad: from.file_bad,
+            rows: from.rows,
+            left_out: from.left_out,
+            state: FileState { others: others::are_kept(self.schema), ..from.learnt.clone() },
+            ..FileRows::new(self.context, self.schema, self.manifest, &file.name)
+        };
+        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.bytes);
+        self.table.approximate.extend(rows.approximate());
+        if let Err(error) = outcome {
+            self.table.findings = rows.findings;
+            return Err(error);
+        }
+        rows.sum_up();
+        let of_rows = std::mem::take(&mut rows.findings);
+        let can_grow = end.is_some() && lines.is_some() && (self.grows || gathered.import.is_some());
+        let learnt = if can_grow { rows.state.kept() } else { None };
+        self.table.statistics.extend(rows.conclude());
+        // From here on findings are file-level.
+        self.table.findings = std::mem::take(&mut rows.findings);
+        self.note_columns(file, source.columns())?;
+        if rows.left_out > 0 {
+            self.note(&file.name, format!("`where` leaves out {} of {} rows", rows.left_out, rows.rows));
+        }
+        let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
+        self.require_unchanged(&open, gathered)?;
+        let notes = std::mem::replace(&mut self.table.findings, of_rows);
+        self.record_end(&open, &rows, learnt, notes);
+        if let (Some(source), Some(slot)) = (self.table.sources.get_mut(at as usize), self.hashes.get_mut(at as usize)) {
+            (source.rows, *slot) = (rows.rows, hash);
+        }
+        self.done += before.bytes;
+        if gathered.import.is_none() {
+            let mut frame = stacked(rows.frames, self.schema)?;
+            // Appended rows take the interval of the rows before.
+            if self.schema.name == "candles" && !self.grows {
+                fill::intervals(&mut frame);
+            }
+            gathered.hold(at, frame, rows.numbers)?;
+        }
+        Ok(())
+    }
+
+    /// Opens the source of the file's rows, at the position from which reading resumes.
+    fn open_source(&self, open: &OpenFile<'_>, rows: RowsFrom<'_>, from: &ReadState) -> Result<Box<dyn RowSource>, TableLoadError> {
+        let names = self.manifest.headless.then(Vec::new);
+        let layout = Layout { skip: self.manifest.skip, names, end: open.end, delimiter: None, windows_1252: false, from: from.from };
+        let wanted = wanted(self.schema, self.manifest);
+        let source = match rows {
+            RowsFrom::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &open.file.name, &layout, wanted)?,
+            RowsFrom::Local => source::open_as(&open.file.path, &layout, wanted)?,
+            RowsFrom::Answer(rows) => rows,
+        };
+        let mut source = Partitioned::over(source, partition::parts(&open.file.name));
+        source.skip(from.batches)?;
+        Ok(source)
+    }
+
+    /// Errors: the file changed while it was read. Appended lines are no change to a large table, which takes long, nor to a growing one:
+    /// they were not read.
+    fn require_unchanged(&self, open: &OpenFile<'_>, gathered: &Gathered) -> Result<(), TableLoadError> {
+        let after = size_and_time(open.file)?;
+        let may_grow = self.context.growing || gathered.import.is_some();
+        let is_appended = || may_grow && open.end.is_some_and(|end| after.bytes >= end) && is_text(&open.file.name);
+        if after == open.before || is_appended() { Ok(()) } else { Err(TableLoadError::ChangedDuringRead) }
+    }
+
+    /// Records the state at the end of the file, from which reading resumes once lines were appended; `notes` are its file-level findings.
+    fn record_end(&mut self, open: &OpenFile<'_>, rows: &FileRows<'_>, learnt: Option<serde_json::Value>, notes: Findings) {
+        let bytes = open.lines.unwrap_or_default();
+        let end = match learnt.zip(identity::beginning(&open.file.path, bytes).ok()) {
+            Some((learnt, hash)) => {
+                FileEnd { notes, bytes, hash, rows: rows.rows, rows_bad: rows.rows_bad, left_out: rows.left_out, learnt }
+            }
+            None => FileEnd { notes, ..FileEnd::default() },
+        };
+        if end.bytes == 0 && self.context.growing && open.lines.is_some_and(|lines| lines < open.before.bytes) {
+            // It lacks an incomplete last line, and the hash of its beginning is unknown: no table can grow from this one.
+            self.stem.clear();
+        }
+        put(&mut self.ends, open.at, end);
+        self.table.rows_bad += rows.rows_bad;
+    }
+
+    /// Checks that the file has the columns the table needs, and adds notes about the others.
+    fn note_columns(&mut self, file: &LocatedFile, columns: &[String]) -> Result<(), TableLoadError> {
+        let bound = bind(self.schema, self.manifest, columns)?;
+        if let Some(reason) = missing(self.schema, self.manifest, &bound, columns) {
+            return Err(TableLoadError::Unusable(reason));
+        }
+        let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
+        let theirs = |name: &str| columns.iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
+        let lacks = |name: &str| !known(name) && !theirs(name);
+        if let Some((name, _)) = self.manifest.filters.iter().find(|(name, _)| lacks(name)) {
+            let table = self.schema.name;
+            return Err(TableLoadError::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
+        }
+        self.note_unknown(&file.name, columns, &bound);
+        self.note_in_dollars(&file.name, &bound);
+        self.note_one_price(&file.name, &bound);
+        if file.object.is_none() && file.answer.is_none() {
+            for told in origin::told(&file.path) {
+                self.note(&file.name, told);
+            }
+        }
+        self.movements.extend(repeats::movements(columns));
+        Ok(())
+    }
+
+    /// Checkpoint of a large table after a remote file: the files up to this one are in the cache for good, and their locally stored parts
+    /// are removed.
+    pub(super) fn settle(&mut self, at: usize, files: &[LocatedFile], gathered: &mut Gathered) -> Result<(), TableLoadError> {
+        let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
+        import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
+        let cache = self.context.cache.folder.as_deref();
+        remote::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| ObjectParts::forget(cache, object)));
+        Ok(())
+    }
+
+    /// Reads the file to its end, batch by batch; `from` is its index among the files, and the number of its batches that were read before.
+    fn read_rows(
+        &mut self,
+        source: &mut dyn RowSource,
+        rows: &mut FileRows<'_>,
+        gathered: &mut Gathered,
+        from: (u32, u64),
+        bytes: u64,
+    ) -> Result<(), TableLoadError> {
+        let (file, mut batches) = from;
+        loop {
+            let batch = match source.next_batch() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return Ok(()),
+                Err(reason) => {
+                    self.table.error_position = Some(SourcePosition { file: rows.file.to_owned(), row: source.stopped_at() });
+                    return Err(reason.into());
+                }
+            };
+            rows.add(batch, source.columns())?;
+            batches += 1;
+            let done = self.done + source.bytes_read().min(bytes);
+            if gathered.rows() + rows.numbers.len() as u64 > MAX_ROWS {
+                return Err(TableLoadError::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
+            }
+            gathered.take(self.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
+            if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
+                let report = self.report(file as usize, &rows.findings);
+                let (learnt, file_bad, left_out) = (rows.state.clone(), rows.rows_bad, rows.left_out);
+                import.note(ReadState { file, batches, rows: rows.rows, file_bad, left_out, learnt, report, from: None })?;
+            }
+            self.step(gathered.import.is_some(), done)?;
+        }
+    }
+
+    /// Reports progress. The last third of a large table is its sorting.
+    pub(super) fn step(&self, large: bool, done: u64) -> Result<(), Cancelled> {
+        let of = if large { self.total + self.total / 2 } else { self.total };
+        self.pulse.done.store(done, Ordering::Relaxed);
+        self.pulse.total.store(of, Ordering::Relaxed);
+        self.context.progress.step(self.schema.name, done, of)
+    }
+}
+
+/// Sets the item at an index, which may be past the end.
+fn put<T: Clone + Default>(items: &mut Vec<T>, at: u32, item: T) {
+    let at = at as usize;
+    items.resize(items.len().max(at + 1), T::default());
+    items[at] = item;
+}
+
+/// Concatenates the frames of a file.
+pub(super) fn stacked(frames: Vec<DataFrame>, schema: &TableSchema) -> Result<DataFrame, String> {
+    let mut frames = frames.into_iter();
+    let empty = || DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect());
+    let Some(mut whole) = frames.next() else { return guarded("table", empty) };
+    for mut frame in frames {
+        others::align(&mut whole, &mut frame)?;
+        guarded("table", || whole.vstack_mut(&frame).map(|_| ()))?;
+    }
+    Ok(whole)
+}

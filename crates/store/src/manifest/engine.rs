@@ -1,0 +1,57 @@
+//! The keys of `dataset.toml` for a table on an engine: `source`, and `table` or `query`, `final`, `read`.
+
+use super::{EngineTable, Relation};
+use model::{
+    schema::TableSchema,
+    toml_reader::{TomlEntry, TomlError},
+};
+
+/// Tables that support `read` in place.
+const IN_PLACE: [&str; 2] = ["candles", "holders"];
+
+/// Keys of file tables, which `source` excludes.
+const OF_FILES: [&str; 3] = ["path", "header", "skip"];
+
+pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<EngineTable>, TomlError> {
+    let find = |key: &str| members.iter().find(|member| member.key == key);
+    let (table, query, last, read) = (find("table"), find("query"), find("final"), find("read"));
+    let Some(source) = find("source") else {
+        let lone = [table, query, last, read].into_iter().flatten().next();
+        let must = "is of a source: say which with `source`, as config.toml has it in [sources.NAME]";
+        return lone.map_or(Ok(None), |member| Err(member.wrong(must)));
+    };
+    if let Some(member) = members.iter().find(|member| OF_FILES.contains(&member.key)) {
+        let must = if member.key == "path" {
+            "and `source` both say where the rows are: keep one"
+        } else {
+            "is of files, and these rows are asked for"
+        };
+        return Err(member.wrong(must));
+    }
+    let text = |member: &TomlEntry<'_>| member.text().map(|text| text.trim().trim_end_matches(';').trim_end().to_owned());
+    let from = match (table, query) {
+        (Some(table), None) => Relation::Table(text(table)?),
+        (None, Some(query)) => Relation::Query(text(query)?),
+        (Some(table), Some(_)) => return Err(table.wrong("and `query` both say which rows: keep one")),
+        (None, None) => return Err(source.wrong("needs a `table` of it, or a `query`")),
+    };
+    if let (Relation::Query(_), Some(last)) = (&from, last) {
+        return Err(last.wrong("is of a table: say FINAL in the query"));
+    }
+    let name = source.text()?;
+    let (Relation::Table(said) | Relation::Query(said)) = &from;
+    if said.is_empty() || name.is_empty() {
+        return Err(source.wrong("needs a name, and its `table` or `query` a text"));
+    }
+    let last = last.map_or(Ok(false), TomlEntry::boolean)?;
+    let in_place = match read.map(|read| Ok((read, read.text()?))).transpose()? {
+        None => false,
+        Some((read, word)) => match word.as_str() {
+            "bring" => false,
+            "in place" if IN_PLACE.contains(&schema.name) => true,
+            "in place" => return Err(read.wrong("must be \"bring\": in place are candles and holders alone")),
+            _ => return Err(read.wrong("must be \"bring\" or \"in place\"")),
+        },
+    };
+    Ok(Some(EngineTable { source: name, from, last, in_place }))
+}

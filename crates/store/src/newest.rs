@@ -1,0 +1,50 @@
+//! Order of all posts across tokens, newest first: sorted at the first request; for a large table kept in a file.
+
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{
+    by_token::ByToken,
+    cache::{RowSelection, SortBy, sort_rows},
+};
+use model::rows::Post;
+
+/// Positions of the posts, newest first, ties by id.
+#[derive(Debug, Default)]
+pub(super) struct Newest(Mutex<Option<RowSelection>>);
+
+impl Newest {
+    /// Returns the order. The first call sorts: `step` receives (done, total), and its error aborts the sort; the next call starts over.
+    pub(super) fn places<E: From<io::Error>>(
+        &self,
+        posts: &ByToken<Post>,
+        step: impl FnMut(u64, u64) -> Result<(), E>,
+    ) -> Result<RowSelection, E> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = &*made {
+            return Ok(places.clone());
+        }
+        let places = order(posts, step)?;
+        *made = Some(places.clone());
+        Ok(places)
+    }
+}
+
+fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<RowSelection, E> {
+    match posts {
+        ByToken::Memory { rows, .. } => {
+            let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+            order.sort_by(|&a, &b| {
+                let (a, b) = (&rows[a as usize], &rows[b as usize]);
+                b.published_at.cmp(&a.published_at).then_with(|| a.post_id.cmp(&b.post_id))
+            });
+            Ok(RowSelection::from(order))
+        }
+        ByToken::Large(table) => {
+            let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
+            sort_rows(table, by, &RowSelection::Run(0..table.height()), step)
+        }
+    }
+}

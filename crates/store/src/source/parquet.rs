@@ -1,0 +1,244 @@
+//! Rows of a Parquet file, a part of a row group at a time. Only the selected columns are read and decoded, so that files and row groups of
+//! any size take the memory of one part.
+
+use std::{io::Cursor, ops::Range, sync::Arc};
+
+use polars::prelude::{ArrowField, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_ensure};
+use polars_parquet::read::{
+    BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema,
+    read_metadata,
+};
+
+use super::{
+    ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns,
+    read_at::{InOrder, ReadAt},
+    size_limits,
+};
+use crate::decode::guarded;
+
+/// Rows decoded at a time: the size of most row groups. The column chunks of a larger one are read once for each part, and only the part's
+/// pages are decompressed.
+const PART_ROWS: usize = 1 << 18;
+/// Maximum rows of a batch. It is a slice of the decoded part, so it takes little more memory.
+const BATCH_ROWS: usize = 1 << 16;
+
+pub(super) struct ParquetRows {
+    file: Arc<dyn ReadAt>,
+    bytes: u64,
+    metadata: FileMetadata,
+    names: Vec<String>,
+    wanted: Vec<ArrowField>,
+    rows: usize,
+    /// The current row group, and the number of its rows that were returned.
+    group: usize,
+    taken: usize,
+    /// Decoded rows that were not returned yet.
+    decoded: DataFrame,
+    done: usize,
+    started: bool,
+}
+
+impl ParquetRows {
+    pub(super) fn open(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Self, String> {
+        let bytes = file.bytes().map_err(|error| format!("cannot be read: {error}"))?;
+        let (metadata, schema) = guarded("Parquet", || {
+            let metadata = read_metadata(&mut InOrder::at_places(Arc::clone(&file))?)?;
+            size_limits::parquet(bytes, &metadata)?;
+            let schema = infer_schema(&metadata)?;
+            Ok((metadata, schema))
+        })?;
+        let groups = metadata.row_groups.iter().map(RowGroupMetadata::num_rows);
+        let rows = groups.into_iter().try_fold(0usize, usize::checked_add).filter(|&rows| rows as u64 <= MAX_ROWS);
+        let rows = rows.ok_or("is damaged, or has more rows than a table may have")?;
+        let names = schema.iter_names().map(ToString::to_string).collect();
+        let wanted = schema.iter_values().filter(|field| wanted(&field.name)).cloned().collect();
+        Ok(Self { file, bytes, metadata, names, wanted, rows, group: 0, taken: 0, decoded: DataFrame::default(), done: 0, started: false })
+    }
+
+    /// Skips row groups that have no rows left.
+    fn pass(&mut self) {
+        while self.metadata.row_groups.get(self.group).is_some_and(|group| self.taken >= group.num_rows()) {
+            (self.group, self.taken) = (self.group + 1, 0);
+        }
+    }
+
+    /// Counts rows of the row group as returned.
+    fn take(&mut self, rows: usize) {
+        self.taken += rows;
+        self.done += rows;
+    }
+
+    /// Decodes the next part of the row group, unless rows of the one before are left.
+    fn decode(&mut self) -> Result<(), String> {
+        self.pass();
+        let Some(group) = self.metadata.row_groups.get(self.group).filter(|_| self.decoded.height() == 0) else { return Ok(()) };
+        let (file, wanted) = (&*self.file, &self.wanted);
+        if self.taken == 0 {
+            // Read-ahead: this row group, and the next while this one is decoded.
+            let soon = self.metadata.row_groups.iter().skip(self.group).take(2).flat_map(|group| places(group, wanted));
+            file.ahead(&soon.collect::<Vec<_>>());
+        }
+        let part = self.taken..group.num_rows().min(self.taken + PART_ROWS);
+        self.decoded = guarded("Parquet", || {
+            let columns: PolarsResult<Vec<Column>> = wanted.iter().map(|field| decode_column(file, group, field, &part)).collect();
+            let columns = columns?;
+            polars_ensure!(columns.iter().all(|column| column.len() == part.len()), ComputeError: "it has fewer rows than it says");
+            DataFrame::new(part.len(), columns)
+        })?;
+        Ok(())
+    }
+}
+
+/// Byte ranges of the selected columns in a row group.
+fn places(group: &RowGroupMetadata, wanted: &[ArrowField]) -> Vec<Range<u64>> {
+    wanted
+        .iter()
+        .flat_map(|field| group.columns_under_root_iter(&field.name).into_iter().flatten())
+        .map(ColumnChunkMetadata::byte_range)
+        .collect()
+}
+
+/// Decodes a column of a part of the row group.
+fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField, part: &Range<usize>) -> PolarsResult<Column> {
+    let (mut parts, mut types) = (Vec::new(), Vec::new());
+    for column in group.columns_under_root_iter(&field.name).into_iter().flatten() {
+        let range = column.byte_range();
+        let mut chunk = vec![0; (range.end - range.start) as usize];
+        file.read_exact_at(&mut chunk, range.start)?;
+        let chunk = size_limits::parquet_column(chunk, column)?;
+        parts.push(BasicDecompressor::new(PageReader::new(Cursor::new(chunk), column, Vec::new(), usize::MAX), Vec::new()));
+        types.push(&column.descriptor().descriptor.primitive_type);
+    }
+    polars_ensure!(!parts.is_empty(), ComputeError: "a row group lacks a column");
+    let all = part.len() == group.num_rows();
+    let filter = (!all).then(|| Filter::new_ranged(part.start, part.end));
+    let (arrays, _) = column_iter_to_arrays(parts, types, field.clone(), filter)?;
+    Ok(Series::try_from((field, arrays))?.rechunk().into_column())
+}
+
+impl RowSource for ParquetRows {
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
+        let first = !std::mem::replace(&mut self.started, true);
+        let left = self.rows - self.done;
+        if left == 0 && !first {
+            return Ok(None);
+        }
+        let mut batch = SourceBatch { height: left.min(BATCH_ROWS), first_row: self.done as u64 + 1, ..SourceBatch::default() };
+        if self.wanted.is_empty() {
+            self.done += batch.height;
+            return Ok(Some(batch));
+        }
+        self.decode()?;
+        if self.decoded.width() == 0 {
+            // A file without a row group still has its columns.
+            batch.columns = guarded("Parquet", || Ok(empty_columns(&self.wanted)))?;
+            return Ok(Some(batch));
+        }
+        batch.height = batch.height.min(self.decoded.height());
+        batch.columns = self.decoded.slice(0, batch.height).into_columns();
+        self.decoded = self.decoded.slice(batch.height as i64, usize::MAX);
+        self.take(batch.height);
+        Ok(Some(batch))
+    }
+
+    fn skip(&mut self, batches: u64) -> Result<(), String> {
+        // Skipped batches are not decoded; a batch does not span row groups.
+        for _ in 0..batches {
+            self.pass();
+            let of_group = self.metadata.row_groups.get(self.group).map_or(0, |group| group.num_rows() - self.taken);
+            let left = if self.wanted.is_empty() { self.rows - self.done } else { of_group };
+            self.started = true;
+            if left == 0 {
+                break;
+            }
+            self.take(left.min(BATCH_ROWS));
+        }
+        self.decoded = DataFrame::default();
+        Ok(())
+    }
+
+    fn columns(&self) -> &[String] {
+        &self.names
+    }
+
+    fn bytes_read(&self) -> u64 {
+        (u128::from(self.bytes) * self.done as u128 / self.rows.max(1) as u128) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{AnyValue, NamedFrom as _, ParquetWriter};
+
+    use super::*;
+
+    /// Rows of numbers, texts, nulls and lists, in row groups of slightly more than two parts.
+    fn frame() -> DataFrame {
+        let lists: Vec<Option<Series>> =
+            (0..1_000).map(|row: i64| (row % 5 != 0).then(|| Series::new("".into(), vec![row; row as usize % 3]))).collect();
+        let texts: Vec<Option<String>> =
+            (0..1_000).map(|row| (row % 7 != 0).then(|| format!("a text too long for a view {}", row % 50))).collect();
+        let columns = [
+            Series::new("float".into(), (0..1_000).map(|row| (row % 3 != 0).then(|| f64::from(row) / 7.0)).collect::<Vec<_>>()),
+            Series::new("text".into(), texts),
+            Series::new("list".into(), lists),
+        ];
+        let part = DataFrame::new(1_000, columns.into_iter().map(IntoColumn::into_column).collect()).expect("a frame");
+        let mut whole = part.clone();
+        for _ in 1..(4 * PART_ROWS + 150_000) / 1_000 {
+            whole.vstack_mut(&part).expect("rows");
+        }
+        let numbers: Vec<i64> = (0..whole.height() as i64).collect();
+        whole.with_column(Series::new("number".into(), numbers).into_column()).expect("a column");
+        whole.rechunk_mut();
+        whole
+    }
+
+    #[test]
+    fn a_row_group_in_parts_is_the_whole_from_wherever_it_is_read() {
+        let mut frame = frame();
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        ParquetWriter::new(file.as_file()).with_row_group_size(Some(2 * PART_ROWS + 70_001)).finish(&mut frame).expect("written");
+        let open = || {
+            let file: Arc<dyn ReadAt> = Arc::new(std::fs::File::open(file.path()).expect("the file"));
+            ParquetRows::open(file, &(Arc::new(|_: &str| true) as _)).expect("Parquet")
+        };
+        let rest = |skipped: u64| {
+            let mut rows = open();
+            rows.skip(skipped).expect("passed over");
+            let (mut starts, mut seen) = (Vec::new(), None::<DataFrame>);
+            while let Some(batch) = rows.next_batch().expect("rows") {
+                assert!(batch.height <= BATCH_ROWS && rows.decoded.height() <= PART_ROWS);
+                starts.push(batch.first_row);
+                let batch = DataFrame::new(batch.height, batch.columns).expect("a frame");
+                match &mut seen {
+                    Some(seen) => drop(seen.vstack_mut(&batch).expect("the same columns")),
+                    None => seen = Some(batch),
+                }
+            }
+            (starts, seen)
+        };
+        let (starts, whole) = rest(0);
+        assert!(whole.expect("rows").equals_missing(&frame));
+        // In the middle of a part, at its end, at the end of a row group, behind the last.
+        for skipped in [1, 3, 4, 7, 9, 10, 13, starts.len() - 1, starts.len()] {
+            let (later, left) = rest(skipped as u64);
+            assert_eq!(later, starts[skipped..], "{skipped}");
+            let first = starts.get(skipped).map_or(frame.height(), |first| *first as usize - 1);
+            match left {
+                Some(left) => assert!(left.equals_missing(&frame.slice(first as i64, usize::MAX)), "{skipped}"),
+                None => assert_eq!(first, frame.height(), "{skipped}"),
+            }
+        }
+        // Without a selected column only the rows are counted.
+        let file: Arc<dyn ReadAt> = Arc::new(std::fs::File::open(file.path()).expect("the file"));
+        let mut none = ParquetRows::open(file, &(Arc::new(|_: &str| false) as _)).expect("Parquet");
+        none.skip(5).expect("passed over");
+        let mut count = 0;
+        while let Some(batch) = none.next_batch().expect("rows") {
+            count += batch.height;
+        }
+        assert_eq!(count + 5 * BATCH_ROWS, frame.height());
+        assert_eq!(frame.column("number").and_then(|column| column.get(PART_ROWS)).expect("a cell"), AnyValue::Int64(PART_ROWS as i64));
+    }
+}

@@ -1,0 +1,114 @@
+//! A table as it was loaded: its rows, in memory, in the cache or at an engine, where they come from, and what was found wrong with them.
+
+use std::sync::Arc;
+
+use polars::prelude::DataFrame;
+
+use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic};
+use model::{findings::Findings, schema::TableSchema, table_state::TableState, time::Time};
+
+/// A loaded table, for the generic views (Data view, `/datasets`, exports).
+#[derive(Debug, Clone)]
+pub struct Table {
+    pub schema: &'static TableSchema,
+    /// Schema columns only, in canonical types (see `load`), sorted, without duplicate keys; empty when `state` is not `Loaded`.
+    pub frame: DataFrame,
+    /// Columns of `tokens` outside the schema, each with a type of its own; row by row beside `frame`.
+    pub others: DataFrame,
+    /// Columns that `dataset.toml` declares approximate.
+    pub approximate: Vec<String>,
+    /// The rows of a large table, in the cache; `frame` is empty then.
+    pub large: Option<Arc<LargeTable>>,
+    /// The rows of a table that is queried in place, at an engine; `frame` is empty then.
+    pub in_place: Option<Arc<InPlaceCache>>,
+    pub state: TableState,
+    /// Position in the files of the error that made the table unusable.
+    pub error_position: Option<SourcePosition>,
+    pub sources: Vec<TableFile>,
+    pub findings: Findings,
+    /// Figures of its rows to be cross-checked against other tables.
+    pub statistics: Vec<TokenStatistic>,
+    /// Origin of the rows of a remote table.
+    pub remote: Option<RemoteOrigin>,
+    /// Whether the table is unusable because one of its files was written to during the read.
+    pub changed_during_read: bool,
+    /// Number of rejected rows.
+    pub rows_bad: u64,
+    /// Load time in milliseconds.
+    pub load_ms: u64,
+}
+
+/// A position in the source files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourcePosition {
+    /// Path, relative to the dataset's folder for files inside it.
+    pub file: String,
+    /// 1-based row, counting data rows only; in `dataset.toml` the line.
+    pub row: Option<u64>,
+}
+
+/// A source file of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableFile {
+    /// Path, relative to the dataset's folder for files inside it.
+    pub file: String,
+    pub bytes: u64,
+    pub modified: Option<Time>,
+    /// Rows of the file, including rejected rows and those excluded by `where`.
+    pub rows: u64,
+}
+
+/// Origin of a remote table's rows, for the views and the API.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RemoteOrigin {
+    /// Names of its sources.
+    pub sources: Vec<String>,
+    /// Time of the earlier load whose rows are used, as the source could not be reached.
+    pub as_of: Option<Time>,
+    /// Whether the source could not be reached and no rows were kept.
+    pub unreached: bool,
+    /// Whether the table cannot stay in place in its present form.
+    pub refused: bool,
+}
+
+impl Table {
+    pub fn absent(schema: &'static TableSchema) -> Self {
+        Self {
+            schema,
+            frame: DataFrame::default(),
+            others: DataFrame::default(),
+            approximate: Vec::new(),
+            large: None,
+            in_place: None,
+            state: TableState::Absent,
+            error_position: None,
+            sources: Vec::new(),
+            findings: Findings::default(),
+            statistics: Vec::new(),
+            remote: None,
+            changed_during_read: false,
+            rows_bad: 0,
+            load_ms: 0,
+        }
+    }
+
+    /// Number of rows, whether in memory, in the cache or at an engine.
+    pub fn height(&self) -> usize {
+        let here = || self.large.as_ref().map_or(self.frame.height(), |large| large.height());
+        self.in_place.as_ref().map_or_else(here, |in_place| in_place.rows as usize)
+    }
+
+    pub fn loaded(&self) -> bool {
+        self.state == TableState::Loaded
+    }
+
+    /// The table's first file, for a finding that belongs to no particular file.
+    pub(super) fn first_file(&self) -> String {
+        self.sources.first().map_or_else(|| self.schema.name.to_owned(), |source| source.file.clone())
+    }
+
+    /// Time at which its rows were read by an earlier load, if this one could not reach the source.
+    pub fn stale_since(&self) -> Option<Time> {
+        self.remote.as_ref().filter(|_| self.loaded())?.as_of
+    }
+}

@@ -1,0 +1,270 @@
+//! Detects possible changes of a dataset's files: by file system notifications, else by polling. The deck decides whether and when to
+//! reload.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf, absolute},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use notify::{
+    Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher,
+    event::{AccessKind, AccessMode},
+};
+
+use crate::{
+    load,
+    manifest::{FILE, Manifest},
+    source::locate,
+};
+use model::schema::TABLES;
+use wire::UrlPattern;
+
+/// Maximum number of symlinks followed on the way to the folder.
+const MAX_LINKS: usize = 32;
+/// Maximum number of watched folders; with more the files are polled.
+const MAX_FOLDERS: usize = 4_000;
+
+/// A file's size, times and inode, one of which changes with the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    modified: (i64, i64),
+    file: (u64, u64),
+}
+
+/// State of a dataset's files at one moment; equal stamps mean equal files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileStamps {
+    files: Vec<(PathBuf, Option<Stamp>)>,
+}
+
+/// Hashes of the heads and tails of files, which tell whether a file that grew was appended to or rewritten.
+#[derive(Debug, Clone, Default)]
+pub struct Ends(HashMap<PathBuf, [u8; 32]>);
+
+/// Maximum number of files with known ends; with more none counts as appended to.
+const ENDS_MAX: usize = 256;
+
+impl FileStamps {
+    /// Stamps of the dataset in `folder`: `dataset.toml` and every file that a table is read from.
+    pub fn of(folder: &Path) -> Self {
+        let stamp = |path: &Path| {
+            let meta = fs::metadata(path).ok()?;
+            Some(Stamp { bytes: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()), file: (meta.dev(), meta.ino()) })
+        };
+        // The absolute path, however the folder was named: stamps are compared.
+        let folder = &absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        let mut files = vec![folder.join(FILE)];
+        let text = load::read_manifest(&files[0]).unwrap_or_default();
+        let manifest = Manifest::parse(&text).unwrap_or_default();
+        for schema in TABLES {
+            let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
+            // Remote files cannot be watched.
+            let here: Vec<String> = paths.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect();
+            let asked = manifest.tables.get(schema.name).is_some_and(|table| table.engine.is_some());
+            if asked || here.len() < paths.len() && here.is_empty() {
+                continue;
+            }
+            let paths = &here[..];
+            let found = if paths.is_empty() { locate::by_name(folder, schema.name) } else { locate::by_path(folder, paths) };
+            match found {
+                Ok(found) => files.extend(found.into_iter().map(|found| found.path)),
+                // Files that are named but missing count too: they may appear.
+                Err(_) => files.extend(paths.iter().map(|path| folder.join(path))),
+            }
+        }
+        Self { files: files.into_iter().map(|path| (path.clone(), stamp(&path))).collect() }
+    }
+
+    /// Whether a file present in `before` is missing now.
+    pub fn lacks_what(&self, before: &Self) -> bool {
+        let there: HashSet<&Path> = self.files.iter().filter(|(_, stamp)| stamp.is_some()).map(|(path, _)| &**path).collect();
+        before.files.iter().any(|(path, stamp)| stamp.is_some() && !there.contains(&**path))
+    }
+
+    pub fn ends(&self) -> Ends {
+        let there: Vec<_> = self.files.iter().filter_map(|(path, stamp)| Some((path, (*stamp)?))).collect();
+        if there.len() > ENDS_MAX {
+            return Ends::default();
+        }
+        Ends(there.into_iter().filter_map(|(path, stamp)| Some((path.clone(), load::identity::tips(path, stamp.bytes).ok()?))).collect())
+    }
+
+    /// Whether files were only appended to since `before`, whose ends are `ends`.
+    pub fn appends_to(&self, before: &Self, ends: &Ends) -> bool {
+        let appended = |path: &PathBuf, now: Stamp, then: Stamp| {
+            let same = || load::identity::tips(path, then.bytes).ok();
+            now.file == then.file && now.bytes > then.bytes && ends.0.get(path).is_some_and(|ends| same().as_ref() == Some(ends))
+        };
+        self.files.len() == before.files.len()
+            && self.files.iter().zip(&before.files).all(|((path, now), (then_path, then))| {
+                path == then_path
+                    && match (now, then) {
+                        (Some(now), Some(then)) => now == then || appended(path, *now, *then),
+                        (now, then) => now == then,
+                    }
+            })
+    }
+}
+
+/// Filter of notifications.
+#[derive(Debug, Default)]
+struct Interest {
+    /// Folders of which every entry counts.
+    folders: HashSet<PathBuf>,
+    /// Single paths, in folders with other contents.
+    names: HashSet<PathBuf>,
+}
+
+impl Interest {
+    fn counts(&self, event: &Event) -> bool {
+        // A read is not a change, and the program itself reads.
+        let reads = matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(AccessMode::Write));
+        let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let inside = |path: &PathBuf| path.parent().is_some_and(|parent| self.folders.contains(parent)) && !hidden(path);
+        let named = |path: &PathBuf| self.names.contains(path) || self.folders.contains(path);
+        !reads && (event.need_rescan() || event.paths.iter().any(|path| inside(path) || named(path)))
+    }
+}
+
+/// Watches the folders of a dataset's files.
+pub struct FileWatcher {
+    watcher: Option<RecommendedWatcher>,
+    /// Each watched folder with its device and inode: another may have replaced it.
+    watched: HashMap<PathBuf, (u64, u64)>,
+    interest: Arc<RwLock<Interest>>,
+    polling_because: Option<String>,
+}
+
+impl std::fmt::Debug for FileWatcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileWatcher")
+            .field("watched", &self.watched.len())
+            .field("polling_because", &self.polling_because)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FileWatcher {
+    /// `changed` is called, on a thread of the system, whenever the watched files may have changed.
+    pub fn open(changed: impl Fn() + Send + 'static) -> Self {
+        let interest = Arc::new(RwLock::new(Interest::default()));
+        let seen = Arc::clone(&interest);
+        let hear = move |event: notify::Result<Event>| {
+            let counts = event.is_ok_and(|event| seen.read().unwrap_or_else(PoisonError::into_inner).counts(&event));
+            if counts {
+                changed();
+            }
+        };
+        let mut new = Self { watcher: None, watched: HashMap::new(), interest, polling_because: None };
+        match notify::recommended_watcher(hear) {
+            Ok(watcher) => new.watcher = Some(watcher),
+            Err(error) => new.close(&error),
+        }
+        new
+    }
+
+    /// A watcher without notifications, as where the system has none.
+    pub fn polling(reason: &str) -> Self {
+        Self { watcher: None, watched: HashMap::new(), interest: Arc::default(), polling_because: Some(reason.to_owned()) }
+    }
+
+    /// Reason why there are no notifications and the files are polled.
+    pub fn polling_because(&self) -> Option<&str> {
+        self.polling_because.as_deref()
+    }
+
+    fn close(&mut self, error: &notify::Error) {
+        self.polling_because = Some(match &error.kind {
+            notify::ErrorKind::MaxFilesWatch => "the system's limit of watched folders is reached".to_owned(),
+            _ => error.to_string(),
+        });
+        self.watcher = None;
+        self.watched.clear();
+    }
+
+    /// Returns the stamps of the dataset, and from now on watches the folders of its files.
+    pub fn look(&mut self, folder: &Path) -> FileStamps {
+        let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
+        // Watched first, so that a change while the stamps are taken is notified.
+        let before = FileStamps::of(&folder);
+        self.watch(&folder, &before);
+        FileStamps::of(&folder)
+    }
+
+    fn watch(&mut self, folder: &Path, stamps: &FileStamps) {
+        if self.watcher.is_none() {
+            return;
+        }
+        let mut interest = Interest::default();
+        interest.folders.insert(folder.to_owned());
+        // The folder itself may be replaced, and so may any symlink on the way to it.
+        interest.names.insert(folder.to_owned());
+        interest.names.extend(folder.ancestors().skip(1).take(MAX_LINKS).filter(|path| path.is_symlink()).map(Path::to_owned));
+        for schema in TABLES {
+            let of_table = folder.join(schema.name);
+            if of_table.is_dir() {
+                interest.folders.insert(of_table);
+            }
+        }
+        for (path, _) in &stamps.files {
+            interest.folders.extend(path.parent().map(Path::to_owned));
+            if path.is_symlink() {
+                interest.folders.extend(path.canonicalize().ok().and_then(|real| real.parent().map(Path::to_owned)));
+            }
+        }
+        let beside: Vec<PathBuf> = interest.names.iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
+        let wanted: HashSet<PathBuf> = interest.folders.iter().cloned().chain(beside).collect();
+        *self.interest.write().unwrap_or_else(PoisonError::into_inner) = interest;
+        if wanted.len() > MAX_FOLDERS {
+            self.watcher = None;
+            self.polling_because = Some(format!("the files lie in more than {MAX_FOLDERS} folders"));
+            return;
+        }
+        let Some(watcher) = &mut self.watcher else { return };
+        let gone: Vec<PathBuf> = self.watched.keys().filter(|path| !wanted.contains(*path)).cloned().collect();
+        for path in gone {
+            self.watched.remove(&path);
+            watcher.unwatch(&path).ok();
+        }
+        let mut failed = None;
+        for path in wanted {
+            let Ok(meta) = fs::metadata(&path) else { continue };
+            let which = (meta.dev(), meta.ino());
+            if self.watched.get(&path) == Some(&which) || !meta.is_dir() {
+                continue;
+            }
+            if self.watched.remove(&path).is_some() {
+                watcher.unwatch(&path).ok();
+            }
+            match watcher.watch(&path, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    self.watched.insert(path, which);
+                }
+                // It disappeared meanwhile; its parent notifies when it returns.
+                Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        if let Some(error) = failed {
+            self.close(&error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_folder_has_the_stamps_of_its_absolute_path() {
+        let (here, whole) = (Path::new("datasets"), Path::new(env!("CARGO_MANIFEST_DIR")).join("datasets"));
+        let stamps = FileStamps::of(here);
+        assert!(stamps.files.iter().any(|(_, stamp)| stamp.is_some()));
+        assert_eq!(stamps, FileStamps::of(&whole));
+        assert_eq!(stamps, FileWatcher::polling("a test").look(here));
+    }
+}

@@ -1,0 +1,439 @@
+//! The application state and its event handling. One owner, one thread: views read a `Context` and return an `Effect`. No drawing and no
+//! terminal output here.
+
+mod alerts;
+#[cfg(test)]
+mod bench;
+mod context;
+mod effects;
+mod export;
+mod filter;
+mod follow;
+mod import;
+mod mouse;
+mod screens;
+mod settings;
+
+pub use self::{context::wall_clock, filter::FilterLine};
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::KeyEvent;
+use serde_json::{Map, Value};
+
+use crate::{
+    chrome::Hits,
+    event::Event,
+    keymap::{Action, Keymap, VIEWS, ViewId},
+    overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
+    task::Wake,
+    view::{ApiDesk, ApiState, Effect, LiveSettings, View},
+};
+use model::{address::Address, time::Time};
+use query::{
+    deck::{Deck, DeckEvent, load::LoadState},
+    jobs::Jobs,
+    question::snapshot::Snapshot,
+};
+use widgets::theme::Appearance;
+
+/// How long a toast stays in the footer.
+const MESSAGE_TIME: Duration = Duration::from_secs(4);
+
+/// Start-up options of the dashboard.
+pub struct Setup {
+    pub deck: Arc<Deck>,
+    pub jobs: Option<Arc<Jobs>>,
+    pub api: Arc<dyn ApiDesk>,
+    /// Whether the API server starts with the dashboard.
+    pub start_api: bool,
+    pub keymap: Keymap,
+    pub look: Appearance,
+    /// The clock for ages on screen; a fixed one makes screenshots reproducible.
+    pub clock: fn() -> Time,
+    /// Where demo data may be written when there is no dataset.
+    pub demo_folder: Option<std::path::PathBuf>,
+    /// Start-up warnings, shown in the header.
+    pub warnings: Vec<String>,
+}
+
+/// A toast in the footer.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub text: String,
+    pub warning: bool,
+    until: Instant,
+}
+
+pub struct App {
+    pub(super) setup: Setup,
+    pub(super) views: Vec<Box<dyn View>>,
+    pub(super) current: ViewId,
+    pub(super) token: Option<Address>,
+    pub(super) watchlist: HashSet<Address>,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) filter: Option<FilterLine>,
+    pub(super) message: Option<Message>,
+    exporting: Option<export::Exporting>,
+    importing: Option<import::Importing>,
+    alerts: alerts::Alerts,
+    pub(super) snapshot: Option<Arc<Snapshot>>,
+    pub(super) load: LoadState,
+    /// Hit areas of tabs and key hints, for the mouse.
+    pub(super) hits: Hits,
+    pub(super) chosen_theme: Option<String>,
+    /// Named screens, by view.
+    pub(super) screens: BTreeMap<&'static str, Map<String, Value>>,
+    /// The configuration file, while it is watched for changes.
+    settings: Option<Arc<dyn LiveSettings>>,
+    /// The list that J and K step through.
+    pub(super) stepped_list: ViewId,
+    /// The view that Esc returns to.
+    pub(super) opened_from: Option<ViewId>,
+    wake: Wake,
+    /// Escape sequences to write after the next frame (clipboard).
+    after_frame: Vec<u8>,
+    /// The remote origins of the last consent dialog.
+    asked_about: Vec<String>,
+    dirty: bool,
+    /// Redraw the next frame in full: the terminal's content is unknown.
+    full_redraw: bool,
+    exit: Option<i32>,
+    suspend: bool,
+    starred: Vec<Address>,
+    /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
+    pending_selection: Option<ViewId>,
+    /// When the load progress was last polled.
+    load_polled: Instant,
+}
+
+impl App {
+    pub fn new(setup: Setup, views: Vec<Box<dyn View>>, wake: Wake) -> Self {
+        let warnings = setup.warnings.join(" · ");
+        let mut app = Self {
+            setup,
+            views,
+            current: ViewId::Tokens,
+            token: None,
+            watchlist: HashSet::new(),
+            overlay: None,
+            filter: None,
+            message: None,
+            exporting: None,
+            importing: None,
+            alerts: alerts::Alerts::default(),
+            snapshot: None,
+            load: LoadState::default(),
+            hits: Hits::default(),
+            chosen_theme: None,
+            screens: BTreeMap::new(),
+            stepped_list: ViewId::Tokens,
+            settings: None,
+            opened_from: None,
+            wake,
+            after_frame: Vec::new(),
+            asked_about: Vec::new(),
+            dirty: true,
+            full_redraw: false,
+            exit: None,
+            suspend: false,
+            starred: Vec::new(),
+            pending_selection: None,
+            load_polled: Instant::now(),
+        };
+        if !warnings.is_empty() {
+            app.say(warnings, true);
+        }
+        app.take_in_changes();
+        app
+    }
+
+    /// Runs after the first frame.
+    pub fn start(&mut self) {
+        if self.setup.start_api
+            && let Err(reason) = self.setup.api.start()
+        {
+            self.say(format!("{reason}; the dashboard goes on without it"), true);
+        }
+        self.dirty = true;
+    }
+
+    /// Handles one event.
+    pub fn update(&mut self, event: Event) {
+        match event {
+            Event::Key(key) => self.key(&key),
+            Event::Mouse(mouse) => self.mouse(mouse),
+            Event::Paste(text) => self.paste(&text),
+            Event::Resize => self.dirty = true,
+            Event::Continue => self.request_full_redraw(),
+            Event::Wake => self.take_in_changes(),
+            Event::Deck(event) => self.on_deck_event(event),
+            Event::Terminate(code) => self.exit = Some(code),
+            Event::Suspend => self.suspend = true,
+        }
+    }
+
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Returns whether a frame must be drawn, and resets the flag.
+    pub fn take_dirty(&mut self) -> bool {
+        std::mem::take(&mut self.dirty)
+    }
+
+    fn request_full_redraw(&mut self) {
+        (self.dirty, self.full_redraw) = (true, true);
+    }
+
+    /// Returns whether the next frame must be a full redraw, and resets the flag.
+    pub fn take_full_redraw(&mut self) -> bool {
+        std::mem::take(&mut self.full_redraw)
+    }
+
+    /// Takes the escape sequences to write after the frame.
+    pub fn take_after_frame(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.after_frame)
+    }
+
+    pub fn take_suspend(&mut self) -> bool {
+        std::mem::take(&mut self.suspend)
+    }
+
+    /// Takes the tokens whose star changed and is not saved yet.
+    pub fn take_starred(&mut self) -> Vec<Address> {
+        std::mem::take(&mut self.starred)
+    }
+
+    pub fn exit(&self) -> Option<i32> {
+        self.exit
+    }
+
+    /// The next time to wake up without an event: a toast expires, an export or a load has progressed.
+    pub fn deadline(&self) -> Option<Instant> {
+        let message = self.message.as_ref().map(|message| message.until);
+        message.into_iter().chain(self.export_tick()).chain(self.load_tick()).min()
+    }
+
+    pub fn deadline_passed(&mut self, now: Instant) {
+        self.export_ticked(now);
+        self.load_ticked(now);
+        if self.message.as_ref().is_some_and(|message| message.until <= now) {
+            self.message = None;
+            self.dirty = true;
+        }
+    }
+
+    pub fn say(&mut self, text: impl Into<String>, warning: bool) {
+        self.message = Some(Message { text: text.into(), warning, until: Instant::now() + MESSAGE_TIME });
+        self.dirty = true;
+    }
+
+    fn refresh_palette(&mut self) {
+        if let (Some(Overlay::Palette(palette)), Some(snapshot)) = (&mut self.overlay, &self.snapshot) {
+            palette.set_tokens(&snapshot.market.tokens);
+        }
+    }
+
+    fn on_deck_event(&mut self, event: DeckEvent) {
+        let reloaded = matches!(event, DeckEvent::Reloaded(_));
+        match event {
+            DeckEvent::Reloaded(generation) => {
+                self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
+                if generation > 1 {
+                    let snapshot = self.setup.deck.snapshot().ok();
+                    match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
+                        Some(stale) => self.say(stale, true),
+                        None => self.say("data loaded again", false),
+                    }
+                }
+                self.ask_consent();
+                self.read_alerts();
+            }
+            DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
+            DeckEvent::Notice(text) => self.say(text, false),
+            DeckEvent::AlertsFired => self.read_alerts(),
+            DeckEvent::JobUpdated(_) => {}
+        }
+        self.take_in_changes();
+        if reloaded {
+            self.refresh_palette();
+        }
+    }
+
+    /// Asks once for consent to the dataset's remote origins; false where there is nothing to ask.
+    fn ask_consent(&mut self) -> bool {
+        let origins = self.setup.deck.load_state().unconsented;
+        if origins.is_empty() || origins == self.asked_about {
+            return false;
+        }
+        let places = origins.join(", ");
+        let says = format!(
+            "This dataset asks for data at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
+             How much it is stands below before the first byte comes."
+        );
+        self.asked_about.clone_from(&origins);
+        let confirm = Confirm::new("files elsewhere", says, "ask there", super::overlay::Command::Agree(origins));
+        self.overlay = Some(Overlay::Confirm(confirm));
+        true
+    }
+
+    /// A failed load: without any data, offers to write demo data.
+    fn load_failed(&mut self, reason: &str) {
+        if self.ask_consent() {
+            return;
+        }
+        if let (Some(folder), true) = (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
+            let says = format!("{reason}. Write synthetic demo data to {} and open it?", folder.display());
+            let confirm = Confirm::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);
+            self.overlay = Some(Overlay::Confirm(confirm));
+            return;
+        }
+        // The next reload reads the folder of the data on screen.
+        if let Some(snapshot) = &self.snapshot {
+            self.setup.deck.open(&snapshot.dataset.folder);
+        }
+        self.say(reason, true);
+    }
+
+    fn key(&mut self, key: &KeyEvent) {
+        if key.kind == crossterm::event::KeyEventKind::Release {
+            return;
+        }
+        self.dirty = true;
+        if let Some(overlay) = &mut self.overlay {
+            let outcome = overlay.key(key);
+            self.outcome(outcome);
+        } else if self.filter.is_some() {
+            self.filter_key(key);
+        } else if let Some(action) = self.setup.keymap.action(self.current, key) {
+            self.act(action);
+        }
+    }
+
+    fn outcome(&mut self, outcome: OverlayOutcome) {
+        match outcome {
+            OverlayOutcome::Stay => {}
+            OverlayOutcome::Close => self.overlay = None,
+            OverlayOutcome::Apply(command) => self.run(command),
+            OverlayOutcome::Run(command) => {
+                self.overlay = None;
+                self.run(command);
+            }
+        }
+    }
+
+    fn paste(&mut self, text: &str) {
+        self.dirty = true;
+        if let Some(overlay) = &mut self.overlay {
+            overlay.paste(text);
+        } else if let Some(line) = &self.filter {
+            let value = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control()));
+            self.paste_line(&value.take(4_000).collect::<String>());
+        }
+    }
+
+    /// Runs an action, from key, mouse or palette.
+    pub fn act(&mut self, action: Action) {
+        self.dirty = true;
+        if let Some(row) = VIEWS.iter().find(|row| row.goto == action) {
+            self.go(row.id);
+            return;
+        }
+        match action {
+            Action::Quit => self.exit = Some(0),
+            Action::Suspend => self.suspend = true,
+            Action::Redraw => self.request_full_redraw(),
+            Action::NextView => self.go(self.current.next()),
+            Action::PreviousView => self.go(self.current.previous()),
+            Action::Help => self.open_help(),
+            Action::Palette => self.open_palette(),
+            Action::Filter => self.open_filter(),
+            Action::Export => self.open_export(),
+            Action::Columns => self.open_columns(),
+            Action::Indicators => self.open_indicators(),
+            Action::NextToken => self.step_token(true),
+            Action::PreviousToken => self.step_token(false),
+            Action::Screens => self.open_screens(),
+            Action::Alerts => self.open_alerts(),
+            Action::CopyRow => self.copy_row(),
+            Action::CopyCurl => self.copy_curl(),
+            Action::Reload => self.reload(),
+            Action::Back if self.stop_export() => {}
+            action => {
+                if action == Action::CompareTokens {
+                    // The hint about marked tokens is obsolete.
+                    self.message = None;
+                }
+                let effect = self.with_view(self.current, |view, context| view.act(action, context));
+                if effect != Effect::Pass {
+                    self.note_early_key();
+                }
+                self.carry_out_or_default(action, effect);
+            }
+        }
+    }
+
+    /// Carries out the effect of an action; one that the view passed on gets its default handling.
+    fn carry_out_or_default(&mut self, action: Action, effect: Effect) {
+        if effect == Effect::Pass {
+            match (action, self.token) {
+                (Action::Star, Some(token)) => return self.carry_out(Effect::Star(token)),
+                (Action::CopyValue, Some(token)) => return self.carry_out(Effect::Copy(token.to_string(), "address")),
+                (Action::Back, _) => return self.back(),
+                _ => {}
+            }
+        }
+        self.carry_out(effect);
+    }
+
+    /// Clears the filter; without one cancels the running load, else returns to the view this one was opened from.
+    fn back(&mut self) {
+        if self.with_view(self.current, super::view::take_filter_off) {
+            self.take_in_changes();
+        } else if self.load.running && self.snapshot.is_some() {
+            self.setup.deck.cancel_load();
+        } else if let Some(view) = self.opened_from.take() {
+            self.go(view);
+        }
+        self.dirty = true;
+    }
+
+    pub(super) fn go(&mut self, view: ViewId) {
+        self.drop_invalid_filter();
+        if self.filter.is_some() {
+            self.keep_filter();
+        }
+        if matches!(self.current, ViewId::Tokens | ViewId::Growth) {
+            self.stepped_list = self.current;
+        }
+        // A toast about one view is dropped on leaving it; a warning stays.
+        self.message = self.message.take().filter(|message| message.warning || self.current == view);
+        self.current = view;
+        self.opened_from = None;
+        self.filter = None;
+        self.take_in_changes();
+    }
+
+    fn open_help(&mut self) {
+        let help = Help::new(&self.setup.keymap, self.current, &self.setup.warnings);
+        self.overlay = Some(Overlay::Help(match self.view().own_keys() {
+            Some((name, keys)) => help.of_pane(name, keys),
+            None => help,
+        }));
+    }
+
+    pub(super) fn open_palette(&mut self) {
+        let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
+        let on = matches!(self.setup.api.state(), ApiState::Listening(_));
+        self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, on)));
+    }
+
+    pub(super) fn view(&self) -> &dyn View {
+        self.views[self.current as usize].as_ref()
+    }
+}

@@ -1,0 +1,109 @@
+//! A headless dashboard for the tests of the app: keys in, the screen as text out.
+
+use std::{
+    fs,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{buffer::Buffer, layout::Rect};
+use tempfile::TempDir;
+use tokio::sync::broadcast::Receiver;
+
+use super::{App, Setup, wall_clock};
+use crate::{
+    event::Event,
+    keymap::Keymap,
+    view::{NoApi, View},
+};
+use query::deck::{Deck, DeckEvent, DeckOptions};
+use store::Dataset;
+use widgets::{
+    picture,
+    theme::{Appearance, Options, Theme},
+};
+
+pub(super) struct Bench {
+    pub(super) app: App,
+    /// The deck's folder.
+    pub(super) folder: TempDir,
+    news: Receiver<DeckEvent>,
+}
+
+impl Bench {
+    pub(super) fn new(views: Vec<Box<dyn View>>) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let deck = Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        let news = deck.listen();
+        let setup = Setup {
+            deck,
+            jobs: None,
+            api: Arc::new(NoApi),
+            start_api: false,
+            keymap: Keymap::default(),
+            look: Appearance { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
+            clock: wall_clock,
+            demo_folder: None,
+            warnings: Vec::new(),
+        };
+        Self { app: App::new(setup, views, Arc::new(|| ())), folder, news }
+    }
+
+    /// Presses each key: `⏎` is Enter, `⎋` Esc, `⌫` Backspace, `⌦` Delete.
+    pub(super) fn keys(&mut self, keys: &str) {
+        for key in keys.chars() {
+            let code = match key {
+                '⏎' => KeyCode::Enter,
+                '⎋' => KeyCode::Esc,
+                '⌫' => KeyCode::Backspace,
+                '⌦' => KeyCode::Delete,
+                key => KeyCode::Char(key),
+            };
+            self.app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        }
+    }
+
+    pub(super) fn load(&mut self, dataset: Dataset) {
+        let generation = self.app.setup.deck.publish(dataset).generation;
+        self.app.update(Event::Deck(DeckEvent::Reloaded(generation)));
+    }
+
+    pub(super) fn screen_of(&mut self, width: u16, height: u16) -> String {
+        let area = Rect::new(0, 0, width, height);
+        let mut buffer = Buffer::empty(area);
+        self.app.draw_into(&mut buffer, area);
+        picture::text(&buffer)
+    }
+
+    /// The current screen, without waiting.
+    pub(super) fn screen(&mut self) -> String {
+        self.screen_of(120, 30)
+    }
+
+    /// Handles events until the screen contains the text; returns that screen.
+    pub(super) fn until(&mut self, shown: &str) -> String {
+        let start = Instant::now();
+        loop {
+            while let Ok(event) = self.news.try_recv() {
+                self.app.update(Event::Deck(event));
+            }
+            self.app.update(Event::Wake);
+            let screen = self.screen();
+            if screen.contains(shown) {
+                return screen;
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "{shown}\n{screen}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The names of the files in the deck's folder.
+    pub(super) fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).expect("the folder");
+        let mut names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}

@@ -1,0 +1,271 @@
+//! Runs the effects and commands of views and overlays: selecting, copying, opening links, reloading. With `export` and `import`, through
+//! which the dataset writes files, the only place of the terminal interface with side effects outside the program.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command as Process, Stdio},
+    sync::Arc,
+    thread,
+};
+
+use crossterm::{Command as _, clipboard::CopyToClipboard};
+use tui_input::Input;
+
+use super::App;
+use crate::{
+    keymap::Action,
+    overlay::{
+        Command, Overlay,
+        export::{ExportDialog, ExportRetry},
+    },
+    view::{ApiState, Effect, HttpRequest},
+};
+use demo;
+use model::format;
+use query::deck::DeckEvent;
+use store::export::{self, ExportError, writers::ExportFormat};
+use widgets::theme::{Palette, Theme};
+
+/// The copied text in the footer's toast.
+#[derive(Clone, Copy)]
+enum Copied<'a> {
+    /// Short: shown with its name.
+    Value(&'a str),
+    /// Shown by name only.
+    Whole(&'a str),
+}
+
+impl App {
+    pub(crate) fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Nothing | Effect::Pass => return,
+            Effect::Redraw => {}
+            Effect::Select(token) => self.select(token),
+            Effect::Open(token, view) => {
+                let from = self.current;
+                (self.pending_selection, self.token) = (None, Some(token));
+                self.go(view);
+                self.opened_from = Some(from).filter(|from| *from != view);
+            }
+            Effect::Copy(text, what) => self.copy(&text, Copied::Value(what)),
+            Effect::OpenLink(link) => self.open_link(&link),
+            Effect::Star(token) => {
+                let starred = self.watchlist.insert(token);
+                if !starred {
+                    self.watchlist.remove(&token);
+                }
+                self.starred.push(token);
+                let known = self.snapshot.as_ref().and_then(|snapshot| snapshot.market.of(&snapshot.dataset, &token)?.symbol.clone());
+                let symbol = known.unwrap_or_else(|| token.short());
+                self.say(format!("{symbol} is {} the watchlist", if starred { "on" } else { "off" }), false);
+                self.take_in_changes();
+            }
+            Effect::Say(text) => self.say(text, false),
+            Effect::Warn(text) => self.say(text, true),
+            Effect::Reload => self.reload(),
+            Effect::Edit(text) => self.edit_line(&text),
+        }
+        self.dirty = true;
+    }
+
+    /// Opens the view's input line with `text` in it; Esc restores the previous text.
+    fn edit_line(&mut self, text: &str) {
+        self.act(Action::Filter);
+        self.paste_line(text);
+    }
+
+    /// Replaces the text of the line.
+    pub(super) fn paste_line(&mut self, text: &str) {
+        if let Some(line) = &mut self.filter {
+            line.input = Input::new(text.to_owned());
+            self.apply_filter();
+        }
+    }
+
+    pub(super) fn run(&mut self, command: Command) {
+        match command {
+            Command::Act(action) => self.act(action),
+            Command::Select(token) => self.select(token),
+            Command::Theme(name) => self.change_theme(&name),
+            Command::OpenFolder(folder) => self.open_folder(&folder),
+            Command::Import(said) => self.look_at_import(&said),
+            Command::ImportNow(said) => self.import_now(&said),
+            Command::Type(text) => {
+                self.open_palette();
+                if let Some(palette) = &mut self.overlay {
+                    palette.paste(&text);
+                }
+            }
+            Command::ToggleApi => self.toggle_api(),
+            Command::Export { file, format, replace } => self.export_as(&file, format, replace),
+            Command::Columns(layout) => self.choose_columns(layout.map(|layout| *layout)),
+            Command::Indicators(chosen) => {
+                self.with_view(self.current, |view, context| view.choose_indicators(chosen, context));
+            }
+            Command::AddAlert(request) => self.add_alert(request),
+            Command::RemoveAlert(id) => self.remove_alert(id),
+            Command::SaveScreen(name) => self.save_screen(&name),
+            Command::OpenScreen(name) => self.open_screen(&name),
+            Command::DropScreen(name) => self.drop_screen(&name),
+            Command::WriteDemo => self.write_demo(),
+            Command::Agree(origins) => self.agree(&origins),
+        }
+        self.dirty = true;
+    }
+
+    /// Asks again where the file exists or cannot be written.
+    fn export_as(&mut self, file: &str, format: ExportFormat, replace: bool) {
+        let path = expand(file);
+        let again = if !replace && path.is_file() {
+            ExportRetry::Taken
+        } else if let Err(ExportError::Failed(reason)) = export::check(&path, replace) {
+            ExportRetry::Refused(reason)
+        } else {
+            return self.export_to(path, replace);
+        };
+        let count = self.with_view(self.current, |view, context| view.export(context)?.count);
+        self.overlay = Some(Overlay::Export(ExportDialog::again(file, format, count, again)));
+    }
+
+    /// Through the terminal (OSC 52), which also works over ssh.
+    fn copy(&mut self, text: &str, what: Copied<'_>) {
+        let mut sequence = String::new();
+        if CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence).is_ok() {
+            self.after_frame.extend_from_slice(sequence.as_bytes());
+            let said = match what {
+                Copied::Value(what) => format!("copied {what} {}", text.chars().take(40).collect::<String>()),
+                Copied::Whole(what) => format!("copied {what}"),
+            };
+            self.say(said, false);
+        }
+    }
+
+    /// Copies the selected row as a JSON object.
+    pub(super) fn copy_row(&mut self) {
+        let export = self.with_view(self.current, |view, context| view.export(context));
+        let row = export.and_then(|export| {
+            serde_json::to_string(&export.columns.into_iter().zip(export.selected?).collect::<serde_json::Map<_, _>>()).ok()
+        });
+        match row {
+            Some(json) => self.copy(&json, Copied::Whole("the row as JSON")),
+            None => self.say("no row to copy in this view", false),
+        }
+    }
+
+    pub(super) fn copy_curl(&mut self) {
+        let Some(request) = self.with_view(self.current, |view, context| view.request(context)) else {
+            return self.say("this view has no request of its own", false);
+        };
+        let base = match self.setup.api.state() {
+            ApiState::Listening(base) => base,
+            ApiState::Off | ApiState::Failed(_) => "http://127.0.0.1:8787".to_owned(),
+        };
+        let what = request.page.map_or_else(
+            || "the curl line".to_owned(),
+            |(page, pages)| format!("the curl line: page {} of {}", format::count(page), format::count(pages)),
+        );
+        self.copy(&curl(&base, &request), Copied::Whole(&what));
+    }
+
+    pub(super) fn reload(&mut self) {
+        self.setup.deck.load_in_background();
+        self.say("loading the data again", false);
+        self.take_in_changes();
+    }
+
+    fn change_theme(&mut self, name: &str) {
+        if let Some(palette) = Palette::builtin(name) {
+            self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
+            self.chosen_theme = Some(name.to_owned());
+        } else {
+            self.say(format!("no theme `{name}`"), true);
+        }
+    }
+
+    fn toggle_api(&mut self) {
+        let done = match self.setup.api.state() {
+            ApiState::Listening(_) => {
+                self.setup.api.stop();
+                Ok(())
+            }
+            ApiState::Off | ApiState::Failed(_) => self.setup.api.start(),
+        };
+        match done {
+            Ok(()) => self.say("done", false),
+            Err(reason) => self.say(reason, true),
+        }
+    }
+
+    fn open_folder(&mut self, folder: &str) {
+        let path = expand(folder);
+        if path.is_dir() {
+            self.setup.deck.open(&path);
+            self.reload();
+        } else {
+            self.say(format!("`{folder}` is not a folder"), true);
+        }
+    }
+
+    fn agree(&mut self, origins: &[String]) {
+        if let Err(reason) = self.setup.deck.agree(origins) {
+            self.say(reason, true);
+        }
+    }
+
+    fn write_demo(&mut self) {
+        let Some(folder) = self.setup.demo_folder.clone() else { return };
+        let deck = Arc::clone(&self.setup.deck);
+        self.say("writing demo data", false);
+        let spawned = thread::Builder::new().name("demo".into()).spawn(move || {
+            match demo::write(&folder, &demo::DemoOptions::default(), &mut |_, _, _| true) {
+                Ok(_) => {
+                    deck.open(&folder);
+                    deck.load().ok();
+                }
+                Err(reason) => deck.notify(DeckEvent::LoadFailed(reason)),
+            }
+        });
+        if spawned.is_err() {
+            self.say("no thread could be started", true);
+        }
+    }
+
+    fn open_link(&mut self, link: &str) {
+        // Web URLs only: a dataset's text must not reach a command line as anything else.
+        if !(link.starts_with("https://") || link.starts_with("http://")) || link.chars().any(char::is_control) {
+            return self.say("not a web link", true);
+        }
+        let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let spawned = Process::new(opener).arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        match spawned {
+            Ok(mut child) => {
+                // A thread reaps the child process; where none can be started, the system does.
+                thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
+                self.say(format!("opening {link}"), false);
+            }
+            Err(_) => self.copy(link, Copied::Value("link (nothing here opens it):")),
+        }
+    }
+}
+
+/// Expands `~` to the home folder.
+pub(super) fn expand(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(path),
+    }
+}
+
+/// The equivalent curl command; the shell reads the API key, so that it stays out of the history.
+pub(crate) fn curl(base: &str, request: &HttpRequest) -> String {
+    let mut line = String::from("curl -s");
+    if request.method != "GET" {
+        line.push_str(&format!(" -X {}", request.method));
+    }
+    line.push_str(" -H \"x-api-key: $(tokendeck key)\"");
+    if let Some(body) = &request.body {
+        line.push_str(&format!(" -H 'Content-Type: application/json' -d '{}'", body.replace('\'', "'\\''")));
+    }
+    line.push_str(&format!(" '{base}{}'", request.target));
+    line
+}

@@ -1,0 +1,284 @@
+//! Exporting the table on screen: chosen in a dialog, written off the drawing thread with progress in the footer, cancelled with Esc. One
+//! at a time.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use super::App;
+use crate::{
+    overlay::{Overlay, export::ExportDialog},
+    task::BackgroundTask,
+};
+use model::{
+    error::{Code, Problem},
+    format::{self, many},
+};
+use store::export::{self, ExportError};
+
+/// Interval of progress updates.
+const TICK: Duration = Duration::from_millis(100);
+/// How long the program's exit waits for a cancelled export to delete its partial file.
+const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// A running export.
+pub(crate) struct Exporting {
+    task: BackgroundTask<u64>,
+    path: PathBuf,
+    /// The rows are computed and are being written.
+    writing: Arc<AtomicBool>,
+    stopping: bool,
+    /// Time of the next footer update.
+    tick: Instant,
+}
+
+impl Exporting {
+    /// `writing 3,400,000 of 20,000,000 rows to candles.csv · Esc stops it`
+    fn says(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let (done, total) = self.task.progress();
+        if self.stopping {
+            return "stopping the export".to_owned();
+        }
+        let does = if self.writing.load(Ordering::Relaxed) {
+            format!("writing {} of {} to {name}", format::count(done), many(total, "row", "rows"))
+        } else {
+            match done.saturating_mul(100).checked_div(total) {
+                Some(percent) => format!("putting the rows for {name} in order, {percent} %"),
+                None => format!("getting the rows for {name}"),
+            }
+        };
+        format!("{does} · Esc stops it")
+    }
+}
+
+impl Drop for Exporting {
+    fn drop(&mut self) {
+        self.task.end(LAST_WAIT);
+    }
+}
+
+impl App {
+    pub(super) fn open_export(&mut self) {
+        if self.exporting.is_some() {
+            return self.say("an export is under way: Esc stops it", true);
+        }
+        match self.with_view(self.current, |view, context| view.export(context)) {
+            Some(export) if export.count != Some(0) => {
+                self.overlay = Some(Overlay::Export(ExportDialog::new(&export.name, export.count)));
+            }
+            _ if self.snapshot.is_none() && self.load.failure.is_none() => self.say("the dataset is still being read", false),
+            _ => self.say("no table to export in this view", false),
+        }
+    }
+
+    pub(super) fn export_to(&mut self, path: PathBuf, replace: bool) {
+        let Some(table) = self.with_view(self.current, |view, context| view.export(context)) else { return };
+        let writing = Arc::new(AtomicBool::new(false));
+        let (begun, to) = (Arc::clone(&writing), path.clone());
+        let task = BackgroundTask::start(&self.wake, move |progress| {
+            let refused = |error| match error {
+                ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
+                ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
+            };
+            export::check(&to, replace).map_err(refused)?;
+            let rows = (table.rows)(progress)?;
+            let total = rows.count() as u64;
+            begun.store(true, Ordering::Relaxed);
+            export::write(&to, &table.columns, &rows, replace, &mut |done| progress.step(done, total).is_ok()).map_err(refused)
+        });
+        self.message = None;
+        self.exporting = Some(Exporting { task, path, writing, stopping: false, tick: Instant::now() + TICK });
+    }
+
+    /// Polls the export's outcome.
+    pub(super) fn poll_export(&mut self) {
+        let Some(outcome) = self.exporting.as_mut().and_then(|exporting| exporting.task.poll()) else { return };
+        let Some(exporting) = self.exporting.take() else { return };
+        match outcome {
+            Ok(rows) => self.say(format!("exported {} to {}", many(rows, "row", "rows"), exporting.path.display()), false),
+            Err(problem) if problem.code == Code::Cancelled => self.say("export stopped: no file was written", false),
+            Err(problem) => self.say(format!("not exported: {}", problem.detail), true),
+        }
+    }
+
+    /// Esc: cancels the export; false where there is none.
+    pub(super) fn stop_export(&mut self) -> bool {
+        let Some(exporting) = self.exporting.as_mut().filter(|exporting| !exporting.stopping) else { return false };
+        exporting.stopping = true;
+        exporting.task.stop();
+        true
+    }
+
+    /// The footer text of a running export.
+    pub(crate) fn export_says(&self) -> Option<String> {
+        self.exporting.as_ref().map(Exporting::says)
+    }
+
+    pub(super) fn export_tick(&self) -> Option<Instant> {
+        self.exporting.as_ref().map(|exporting| exporting.tick)
+    }
+
+    pub(super) fn export_ticked(&mut self, now: Instant) {
+        if let Some(exporting) = self.exporting.as_mut().filter(|exporting| exporting.tick <= now) {
+            exporting.tick = now + TICK;
+            self.dirty = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, thread};
+
+    use polars::prelude::{DataFrame, NamedFrom, Series};
+    use ratatui::{buffer::Buffer, layout::Rect};
+
+    use super::*;
+    use crate::{
+        app::bench::Bench,
+        event::Event,
+        keymap::Action,
+        overlay::Command,
+        view::{Context, Effect, Export, View},
+    };
+    use store::export::{ExportRows, RowBatches, writers::ExportFormat};
+
+    /// A table that is slow to write, the only one on screen.
+    struct Slow {
+        rows: usize,
+        stretch: Duration,
+    }
+
+    impl RowBatches for Slow {
+        fn count(&self) -> usize {
+            self.rows
+        }
+
+        fn frame(&self, rows: std::ops::Range<usize>) -> Result<DataFrame, String> {
+            thread::sleep(if rows.is_empty() { Duration::ZERO } else { self.stretch });
+            let numbers = Series::new("number".into(), rows.clone().map(|row| row as i64).collect::<Vec<_>>());
+            DataFrame::new(rows.len(), vec![numbers.into()]).map_err(|error| error.to_string())
+        }
+    }
+
+    impl View for Slow {
+        fn refresh(&mut self, _: &Context<'_>) {}
+
+        fn act(&mut self, action: Action, _: &Context<'_>) -> Effect {
+            assert_ne!(action, Action::Back, "Esc was for the export");
+            Effect::Pass
+        }
+
+        fn draw(&mut self, _: &mut Buffer, _: Rect, _: &Context<'_>) {}
+
+        fn export(&self, _: &Context<'_>) -> Option<Export> {
+            let (rows, stretch) = (self.rows, self.stretch);
+            Some(Export {
+                name: "slow".to_owned(),
+                columns: vec!["number".to_owned()],
+                count: Some(rows),
+                selected: None,
+                rows: Box::new(move |_| Ok(ExportRows::Batches(Box::new(Self { rows, stretch })))),
+            })
+        }
+    }
+
+    fn bench(rows: usize, stretch: Duration) -> Bench {
+        Bench::new(vec![Box::new(Slow { rows, stretch })])
+    }
+
+    fn begin(bench: &mut Bench, name: &str) {
+        bench.app.message = None;
+        bench.app.export_to(bench.folder.path().join(name), false);
+    }
+
+    /// The footer text once the export has ended.
+    fn ended(bench: &mut Bench) -> String {
+        let start = Instant::now();
+        while bench.app.export_says().is_some() {
+            assert!(start.elapsed() < Duration::from_secs(20));
+            thread::sleep(Duration::from_millis(1));
+            bench.app.update(Event::Wake);
+        }
+        bench.app.message.as_ref().unwrap().text.clone()
+    }
+
+    #[test]
+    fn an_export_says_how_far_it_is_and_what_came_of_it() {
+        let mut bench = bench(100_000, Duration::from_millis(5));
+        begin(&mut bench, "slow.csv");
+        let (start, mut seen) = (Instant::now(), Vec::new());
+        while seen.len() < 2 && start.elapsed() < Duration::from_secs(20) {
+            bench.app.deadline_passed(Instant::now());
+            seen.extend(bench.app.export_says().filter(|says| says.starts_with("writing ") && !seen.contains(says)));
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(seen[1].ends_with(" of 100,000 rows to slow.csv · Esc stops it"), "{seen:?}");
+        assert!(bench.app.deadline().is_some());
+        assert_eq!(ended(&mut bench), format!("exported 100,000 rows to {}", bench.folder.path().join("slow.csv").display()));
+        assert_eq!(fs::read_to_string(bench.folder.path().join("slow.csv")).unwrap().lines().count(), 100_001);
+        begin(&mut bench, "slow.csv");
+        assert!(ended(&mut bench).ends_with("exists already: choose another name"));
+        assert_eq!(bench.files(), ["slow.csv"]);
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_written_stays_in_the_dialog_with_the_reason() {
+        let mut bench = bench(3, Duration::ZERO);
+        let file = bench.folder.path().join("nowhere/slow.csv").display().to_string();
+        bench.app.run(Command::Export { file: file.clone(), format: ExportFormat::Csv, replace: false });
+        let Some(Overlay::Export(dialog)) = &bench.app.overlay else { panic!("the dialog stays") };
+        let asks = format!("{dialog:?}");
+        assert!(asks.contains(&file) && asks.contains("does not exist"), "{asks}");
+        assert!(bench.app.export_says().is_none());
+    }
+
+    #[test]
+    fn what_is_said_takes_the_whole_footer_and_what_is_wrong_with_a_filter_the_rows_it_needs() {
+        let mut bench = bench(3, Duration::ZERO);
+        let says = "copied address 0xdac17f958d2ee523a2206206994597c13d831ec7 to the clipboard";
+        bench.app.say(says, false);
+        assert!(bench.screen_of(80, 24).contains(says));
+        bench.app.open_filter();
+        let problem = "no column `shiny`, did you mean `sunny`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, and more";
+        bench.app.filter.as_mut().expect("a line").problem = Some(problem.to_owned());
+        let shown = bench.screen_of(80, 24);
+        assert!(shown.contains("did you mean") && shown.contains("and more"), "{shown}");
+    }
+
+    #[test]
+    fn esc_stops_an_export_at_once_and_no_file_is_left() {
+        for ending in ["csv", "json", "ndjson", "parquet"] {
+            let mut bench = bench(usize::MAX >> 1, Duration::from_millis(10));
+            begin(&mut bench, &format!("slow.{ending}"));
+            thread::sleep(Duration::from_millis(60));
+            bench.app.act(Action::Export);
+            assert_eq!(bench.app.message.take().unwrap().text, "an export is under way: Esc stops it");
+            let start = Instant::now();
+            bench.keys("⎋");
+            assert_eq!(bench.app.export_says().as_deref(), Some("stopping the export"));
+            assert_eq!(ended(&mut bench), "export stopped: no file was written");
+            // The promised limit is 100 ms; a busy machine gets more.
+            assert!(start.elapsed() < Duration::from_secs(2), "{ending}: {:?}", start.elapsed());
+            assert!(bench.files().is_empty());
+        }
+    }
+
+    #[test]
+    fn leaving_the_program_takes_away_what_was_half_written() {
+        let mut bench = bench(usize::MAX >> 1, Duration::from_millis(10));
+        begin(&mut bench, "slow.csv");
+        while bench.files().is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let Bench { app, folder, .. } = bench;
+        drop(app);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,113 @@
+//! Following outside changes: the current generation, a running load, answers that arrived. Keeps the program's token and the selected row
+//! of the Tokens view in step as rows move.
+
+use std::time::{Duration, Instant};
+
+use super::App;
+use crate::keymap::ViewId;
+use model::address::Address;
+use query::question::snapshot::Snapshot;
+
+/// Polling interval of the load progress.
+const LOAD_TICK: Duration = Duration::from_millis(200);
+
+impl App {
+    /// Takes in outside changes: the generation, the load, answers that arrived.
+    pub fn take_in_changes(&mut self) {
+        self.snapshot = self.setup.deck.snapshot().ok();
+        (self.load, self.load_polled) = (self.setup.deck.load_state(), Instant::now());
+        if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
+            self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
+        }
+        self.with_view(self.current, |view, context| view.refresh(context));
+        self.adopt_selected_token();
+        self.poll_export();
+        self.poll_import();
+        self.poll_settings();
+        self.poll_alerts();
+        self.dirty = true;
+    }
+
+    /// Selects the program's token, which the views show.
+    pub fn select(&mut self, token: Address) {
+        self.pending_selection = None;
+        self.token = Some(token);
+        if self.current == ViewId::Tokens {
+            self.with_view(ViewId::Tokens, |view, context| view.reveal(token, context));
+        }
+        self.take_in_changes();
+    }
+
+    /// Steps to the next or previous token of the list that the user came from.
+    pub(super) fn step_token(&mut self, forward: bool) {
+        let (token, list) = (self.token, self.stepped_list);
+        let Some((next, row, count)) = self.with_view(list, |view, context| view.select_neighbour(token, forward, context)) else {
+            let end = if forward { "last" } else { "first" };
+            return self.say(format!("this is the {end} token of {}", list.title()), false);
+        };
+        (self.pending_selection, self.token) = (None, Some(next));
+        self.take_in_changes();
+        self.say(format!("{row} of {count} in {}", list.title()), false);
+    }
+
+    /// Notes that a key was pressed before the data was loaded; its effect on the token is settled later.
+    pub(super) fn note_early_key(&mut self) {
+        if self.snapshot.is_none() && matches!(self.current, ViewId::Tokens | ViewId::Growth) {
+            self.pending_selection = Some(self.current);
+        }
+    }
+
+    /// Makes the selected row's token the program's: in the Tokens view, and, whichever view is current now, in the one where keys were
+    /// pressed before the data was loaded. Not while a filter is being typed, which Esc undoes.
+    fn adopt_selected_token(&mut self) {
+        if self.snapshot.is_none() {
+            return;
+        }
+        let view = match self.pending_selection {
+            Some(view) if view != self.current => {
+                self.with_view(view, |view, context| view.refresh(context));
+                view
+            }
+            Some(view) => view,
+            None if self.current == ViewId::Tokens => ViewId::Tokens,
+            None => return,
+        };
+        if self.filter.is_some() && view == self.current {
+            return;
+        }
+        let selected = self.with_view(view, |view, context| view.selected_token(context));
+        // The Growth view gets its rows a moment later.
+        if selected.is_some() || view == ViewId::Tokens {
+            self.pending_selection = None;
+        }
+        if selected.is_some() && selected != self.token {
+            self.token = selected;
+            self.with_view(self.current, |view, context| view.refresh(context));
+        }
+    }
+
+    /// Time of the next load poll; `None` when no load runs.
+    pub(super) fn load_tick(&self) -> Option<Instant> {
+        let first = self.snapshot.is_none() && self.load.failure.is_none();
+        (self.load.running || first).then(|| self.load_polled + LOAD_TICK)
+    }
+
+    pub(super) fn load_ticked(&mut self, now: Instant) {
+        if self.load_tick().is_none_or(|tick| tick > now) {
+            return;
+        }
+        let load = self.setup.deck.load_state();
+        self.dirty |= (load.running, &load.tables, &load.contacting) != (self.load.running, &self.load.tables, &self.load.contacting);
+        (self.load, self.load_polled) = (load, now);
+    }
+}
+
+/// The initial token: the one with the largest market cap.
+fn largest(snapshot: &Snapshot) -> Option<Address> {
+    let tokens = &snapshot.market.tokens;
+    let cap = |i: usize| tokens[i].market_cap.unwrap_or(f64::NEG_INFINITY);
+    (0..tokens.len()).max_by(|&a, &b| cap(a).total_cmp(&cap(b)).then(b.cmp(&a))).map(|i| tokens[i].token_address)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! Importing a file: first a preview, computed off the drawing thread; on Enter, the import. One at a time.
+
+use std::path::{Path, PathBuf};
+
+use super::{App, effects::expand};
+use crate::{
+    overlay::{Overlay, import::ImportDialog},
+    task::BackgroundTask,
+};
+use import::{ImportError, ImportOptions, ImportReport, VALUED, import};
+use model::{
+    error::{Code, Problem},
+    format::many,
+    progress::{Cancelled, LoadProgress},
+};
+use query::question;
+
+/// A running import.
+pub(crate) struct Importing {
+    task: BackgroundTask<ImportReport>,
+    /// Preview only.
+    looking: bool,
+}
+
+/// Forwards progress.
+struct Steps(question::progress::Progress);
+
+impl LoadProgress for Steps {
+    fn step(&self, _: &str, done: u64, total: u64) -> Result<(), Cancelled> {
+        self.0.step(done, total).map_err(|_| Cancelled)
+    }
+}
+
+impl App {
+    /// Previews `import PATH …`.
+    pub(super) fn look_at_import(&mut self, said: &str) {
+        self.start_import(said, true);
+        if self.importing.is_some() {
+            self.overlay = Some(Overlay::Import(ImportDialog::new(said)));
+        }
+    }
+
+    /// Runs the previewed import.
+    pub(super) fn import_now(&mut self, said: &str) {
+        self.start_import(said, false);
+        if self.importing.is_some() {
+            self.say("taking the file in", false);
+        }
+    }
+
+    fn start_import(&mut self, said: &str, looking: bool) {
+        if self.importing.as_ref().is_some_and(|importing| !importing.looking) {
+            return self.say("an import is under way", true);
+        }
+        let (path, options) = match options(said, looking) {
+            Ok(told) => told,
+            Err(reason) => return self.say(reason, true),
+        };
+        let into = self.setup.deck.folder();
+        let task = BackgroundTask::start(&self.wake, move |progress| {
+            import(&[path], &into, &options, &Steps(progress.clone())).map_err(|error| match error {
+                ImportError::Cancelled => Problem::new(Code::Cancelled, "The import was stopped."),
+                ImportError::Failed(reason) => Problem::new(Code::Defect, reason),
+            })
+        });
+        self.importing = Some(Importing { task, looking });
+    }
+
+    /// Polls the import's outcome.
+    pub(super) fn poll_import(&mut self) {
+        if self.importing.as_ref().is_some_and(|importing| importing.looking) && !matches!(self.overlay, Some(Overlay::Import(_))) {
+            // The preview was closed with Esc: dropping the task cancels it.
+            self.importing = None;
+        }
+        let Some(outcome) = self.importing.as_mut().and_then(|importing| importing.task.poll()) else { return };
+        let looking = self.importing.take().is_some_and(|importing| importing.looking);
+        if let (true, Some(Overlay::Import(dialog))) = (looking, &mut self.overlay) {
+            return dialog.show(outcome.as_ref().map_err(|problem| problem.detail.as_str()));
+        }
+        match outcome {
+            Ok(report) => {
+                let refused = report.files.iter().find_map(|file| file.refused.as_ref().map(|reason| format!("`{}` {reason}", file.file)));
+                let rows: u64 = report.files.iter().flat_map(|file| &file.taken).map(|taken| taken.new + taken.changed).sum();
+                if let Some(reason) = refused {
+                    return self.say(format!("not taken: {reason}"), true);
+                }
+                self.say(format!("{} imported; Data (9) shows their findings", many(rows, "row", "rows")), false);
+                self.setup.deck.load_in_background();
+            }
+            Err(problem) => self.say(format!("not taken: {}", problem.detail), true),
+        }
+    }
+}
+
+/// Parses path and options: `PATH --token 0x… --chain base`.
+fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String> {
+    let (path, rest) = match said.find(" --") {
+        Some(at) => (&said[..at], &said[at + 1..]),
+        None => (said, ""),
+    };
+    let path = expand(&unquoted(path.trim()));
+    if !path.is_file() {
+        return Err(format!("`{}` is not a file", path.display()));
+    }
+    let mut options = ImportOptions { dry_run: looking, ..ImportOptions::default() };
+    let mut words = words(rest).into_iter();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--") {
+            Some("as-usd") => options.as_usd = true,
+            Some("broken-too") => options.broken_too = true,
+            Some(option) if VALUED.contains(&option) => {
+                let value = words.next().ok_or_else(|| format!("`{word}` lacks its value"))?;
+                options.say(option, &value)?;
+            }
+            _ => return Err(format!("`{word}` is not known here: --as-usd, --broken-too, --{}", VALUED.join(", --"))),
+        }
+    }
+    Ok((path, options))
+}
+
+/// Splits a line into words; quoted text is part of one word.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in line.chars() {
+        match quote {
+            Some(end) if c == end => quote = None,
+            None if c == '\'' || c == '"' => (quote, word) = (Some(c), Some(word.unwrap_or_default())),
+            None if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// A path as terminals paste it on drag and drop: quoted, or with backslash-escaped spaces.
+fn unquoted(path: &str) -> String {
+    for quote in ['\'', '"'] {
+        if let Some(inside) = path.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inside.to_owned();
+        }
+    }
+    if Path::new(path).exists() { path.to_owned() } else { path.replace("\\ ", " ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{app::bench::Bench, overlay::Command, views};
+    use model::address::Address;
+
+    const HOLDERS: &str = "token_address,holder_address,balance\n\
+        0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n\
+        0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,7\n";
+
+    #[test]
+    fn a_file_is_shown_before_it_is_taken_and_esc_changes_nothing() {
+        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
+        let file = outside.path().join("holders.csv");
+        fs::write(&file, HOLDERS).unwrap();
+        let said = file.display().to_string();
+        bench.app.run(Command::Import(said.clone()));
+        assert!(bench.screen().contains("looking at what is in it"));
+        let shown = bench.until("holders: 2 rows");
+        assert!(shown.contains("Enter import"), "{shown}");
+        bench.keys("⎋");
+        assert!(bench.app.overlay.is_none() && bench.files().is_empty());
+        bench.app.run(Command::Import(said));
+        bench.until("Enter import");
+        bench.keys("⏎");
+        bench.until("2 rows imported");
+        assert!(bench.files().contains(&"holders.parquet".to_owned()), "{:?}", bench.files());
+    }
+
+    #[test]
+    fn what_cannot_be_taken_says_why_and_offers_nothing() {
+        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
+        let file = outside.path().join("notes.csv");
+        fs::write(&file, "a,b\n1,2\n").unwrap();
+        bench.app.run(Command::Import(file.display().to_string()));
+        let shown = bench.until("nothing would be taken");
+        assert!(shown.contains("notes.csv"), "{shown}");
+        bench.keys("⏎");
+        assert!(bench.files().is_empty());
+        let shown = bench.screen();
+        assert!(shown.contains("notes.csv --"), "what is asked for is written behind it: {shown}");
+        bench.keys("⎋");
+        bench.app.run(Command::Import("/nowhere/x.csv".to_owned()));
+        assert!(bench.app.overlay.is_none() && bench.app.message.as_ref().unwrap().text.contains("is not a file"));
+    }
+
+    #[test]
+    fn what_is_said_may_hold_spaces_in_quotes() {
+        assert_eq!(words("--map 'close=Close Price' --map a=\"it's b\""), ["--map", "close=Close Price", "--map", "a=it's b"]);
+        assert_eq!(words("  --pick x='a b'c '' "), ["--pick", "x=a bc", ""]);
+        assert!(words("").is_empty());
+    }
+
+    #[test]
+    fn a_path_is_read_as_it_is_typed_or_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("my file.csv");
+        std::fs::write(&file, "x").unwrap();
+        let shown = file.display().to_string();
+        for said in [shown.clone(), format!("'{shown}'"), shown.replace(' ', "\\ "), format!("{shown} --coin btc --chain base --as-usd")] {
+            assert_eq!(options(&said, true).map(|told| told.0), Ok(file.clone()), "{said}");
+        }
+        let told = options(&format!("{shown} --coin btc"), false).unwrap().1;
+        assert_eq!((told.token, told.dry_run), (Some(Address::coin("BTC")), false));
+        for (said, says) in [
+            ("/nowhere/x.csv".to_owned(), "is not a file"),
+            (format!("{shown} --tokn x"), "is not known here"),
+            (format!("{shown} --token"), "lacks its value"),
+        ] {
+            assert!(options(&said, true).unwrap_err().contains(says), "{said}");
+        }
+    }
+}

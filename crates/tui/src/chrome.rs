@@ -1,0 +1,306 @@
+//! The frame around every view: header, tabs, footer, filter line, overlays. Pure drawing.
+
+use crossterm::event::KeyCode;
+use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
+
+use crate::{
+    app::{App, FilterLine},
+    keymap::{Action, VIEWS, ViewId},
+    view::ApiState,
+    views,
+};
+use model::format;
+use widgets::{
+    put, text,
+    theme::{Role, Theme},
+};
+
+/// Below this size the screen only asks for more room.
+pub const WIDTH_MIN: u16 = 60;
+pub const HEIGHT_MIN: u16 = 16;
+
+/// Maximum number of rows of a filter error.
+const PROBLEM_LINES: usize = 3;
+
+/// Hit areas of the last frame, for the mouse.
+#[derive(Debug, Clone, Default)]
+pub struct Hits {
+    tabs: Vec<(Rect, ViewId)>,
+    /// The key hints of the footer.
+    hints: Vec<(Rect, Action)>,
+    /// The key hints beside the filter, and the key presses that each stands for.
+    filter_keys: Vec<(Rect, KeyCode, usize)>,
+}
+
+impl Hits {
+    pub fn tab_at(&self, x: u16, y: u16) -> Option<ViewId> {
+        self.tabs.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, view)| *view)
+    }
+
+    pub fn filter_key_at(&self, x: u16, y: u16) -> Option<(KeyCode, usize)> {
+        self.filter_keys.iter().find(|(place, ..)| place.contains((x, y).into())).map(|(_, key, times)| (*key, *times))
+    }
+
+    pub fn hint_at(&self, x: u16, y: u16) -> Option<Action> {
+        self.hints.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, action)| *action)
+    }
+}
+
+impl App {
+    pub fn draw(&mut self, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        self.draw_into(frame.buffer_mut(), area);
+    }
+
+    /// Draws one frame.
+    pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
+        let theme = self.setup.look.theme.clone();
+        buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
+        self.hits = Hits::default();
+        if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
+            self.ask_for_room(buffer, area);
+            return;
+        }
+        let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
+        self.draw_header(buffer, row(0));
+        self.draw_tabs(buffer, row(1));
+        put(buffer, row(2), 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
+        let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
+        self.with_view(self.current, |view, context| {
+            let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
+            if !waits {
+                view.draw(buffer, body, context);
+            }
+        });
+        self.draw_footer(buffer, row(area.height - 1));
+        if let Some(overlay) = &mut self.overlay {
+            overlay.draw(buffer, area, &theme);
+        }
+        if self.setup.look.ascii {
+            widgets::ascii::replace_glyphs(buffer);
+        }
+    }
+
+    /// Reports that the terminal is too small, in as many words as fit.
+    fn ask_for_room(&self, buffer: &mut Buffer, area: Rect) {
+        let wanted = format!("make it {WIDTH_MIN}×{HEIGHT_MIN}");
+        let whole = format!("{}×{} is too small: {wanted}", area.width, area.height);
+        let says = if text::width(&whole) <= usize::from(area.width) { &whole } else { &wanted };
+        // Without room for that, only the size.
+        let says = if text::width(says) <= usize::from(area.width) { says } else { says.trim_start_matches("make it ") };
+        put(buffer, area, 0, area.height / 2, says, self.setup.look.theme.style(Role::Warning));
+    }
+
+    fn draw_header(&self, buffer: &mut Buffer, row: Rect) {
+        let theme = &self.setup.look.theme;
+        let mut x = put(buffer, row, 1, 0, "tokendeck", theme.strong());
+        if let Some(snapshot) = &self.snapshot {
+            let title = snapshot.dataset.title.clone().unwrap_or_else(|| folder_name(&snapshot.dataset.folder));
+            x += 3 + put(buffer, row, x + 3, 0, &text::truncate(&title, usize::from(row.width / 4)), theme.dim());
+            if snapshot.dataset.synthetic {
+                x += 3 + put(buffer, row, x + 3, 0, "DEMO DATA", theme.style(Role::Warning));
+            }
+        }
+        if self.load.running {
+            x += 3 + put(buffer, row, x + 3, 0, &self.loading_text(), theme.style(Role::Accent));
+        }
+        if !self.load.contacting.is_empty() {
+            let names = text::truncate(&self.load.contacting.join(", "), usize::from(row.width / 4)).into_owned();
+            x += 3 + put(buffer, row, x + 3, 0, &format!("↗ {names}"), theme.style(Role::Accent));
+        }
+        let (api, style) = self.api_text();
+        let jobs = self.running_jobs();
+        let jobs = if jobs > 0 { format!("   {jobs} job{}", if jobs == 1 { "" } else { "s" }) } else { String::new() };
+        // The full token text where it fits, else the symbol alone, which takes precedence over the API address.
+        let whole = self.token_text();
+        let symbol = whole.split("  ").next().unwrap_or_default();
+        let room = |right: &str| row.width.saturating_sub(text::width(right) as u16);
+        let fits = |right: &str, token: &str| room(right).saturating_sub(text::width(token) as u16 + 3) > x + 1;
+        let mut right = format!("{api}{jobs} ");
+        if !fits(&right, symbol)
+            && let Some((short, _)) = api.split_once("api ")
+        {
+            right = format!("{short}api{jobs} ");
+        }
+        let right_x = room(&right);
+        let token = if fits(&right, &whole) { whole.as_str() } else { symbol };
+        let token_x = right_x.saturating_sub(text::width(token) as u16 + 3);
+        if token_x > x + 1 {
+            put(buffer, row, token_x, 0, token, theme.text());
+        }
+        if let Some(warning) = self.setup.warnings.first() {
+            let room = token_x.saturating_sub(x + 6);
+            let cells = usize::from(room.saturating_sub(2));
+            let more = if text::width(warning) > cells || self.setup.warnings.len() > 1 { " (? says all)" } else { "" };
+            let says = text::truncate(warning, cells.saturating_sub(more.len())).into_owned() + more;
+            if room > 2 {
+                put(buffer, row, x + 3, 0, &format!("⚠ {says}"), theme.style(Role::Warning));
+            }
+        }
+        if right_x > x + 1 {
+            put(buffer, row, right_x, 0, &right, style);
+        }
+    }
+
+    /// `WETH  0xc02a…6cc2  eth`
+    fn token_text(&self) -> String {
+        let summary = self.token.and_then(|token| {
+            let snapshot = self.snapshot.as_ref()?;
+            snapshot.market.of(&snapshot.dataset, &token)
+        });
+        summary.map_or_else(String::new, |token| {
+            let symbol = text::truncate(token.symbol.as_deref().unwrap_or("–"), 16).into_owned();
+            let chain = token.chains.first().map(ToString::to_string).unwrap_or_default();
+            format!("{symbol}  {}  {chain}", token.token_address.short())
+        })
+    }
+
+    fn api_text(&self) -> (String, Style) {
+        let theme = &self.setup.look.theme;
+        match self.setup.api.state() {
+            ApiState::Listening(base) => (format!("● api {}", base.trim_start_matches("http://")), theme.style(Role::Up)),
+            ApiState::Off => ("api off".to_owned(), theme.dim()),
+            ApiState::Failed(_) => ("● api failed, see 0".to_owned(), theme.style(Role::Warning)),
+        }
+    }
+
+    fn running_jobs(&self) -> usize {
+        self.setup.jobs.as_ref().map_or(0, |jobs| jobs.open_count())
+    }
+
+    fn loading_text(&self) -> String {
+        let under_way = self.load.tables.iter().find(|(_, done, total)| done < total).or(self.load.tables.last());
+        match under_way {
+            Some((table, done, total)) if *total > 0 && !self.load.contacting.is_empty() => {
+                format!("loading {table} {} of {}", format::bytes(*done), format::bytes(*total))
+            }
+            Some((table, done, total)) if *total > 0 => {
+                format!("loading {table} {} %", done.saturating_mul(100) / total)
+            }
+            Some((table, done, _)) => format!("loading {table} {}", format::bytes(*done)),
+            None => "loading".to_owned(),
+        }
+    }
+
+    fn draw_tabs(&mut self, buffer: &mut Buffer, row: Rect) {
+        let theme = &self.setup.look.theme;
+        let (gap, letters) = tab_room(row.width, self.current);
+        let mut x = u16::from(gap > 1);
+        for view in VIEWS {
+            let active = view.id == self.current;
+            let title = if active { view.title } else { &view.title[..view.title.len().min(letters)] };
+            let start = x;
+            x += put(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
+            x += 1 + put(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
+            self.hits.tabs.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, view.id));
+            x += gap;
+        }
+    }
+
+    /// Whether the view currently supports the action.
+    fn answered(&self, action: Action) -> bool {
+        let view = self.view();
+        view.answers(action) && (action != Action::Filter || view.filter().is_some())
+    }
+
+    /// The key hints of the footer: the most important ones that fit.
+    fn hints(&self, room: usize) -> Vec<(Action, String, &'static str)> {
+        let ascii = self.setup.look.ascii;
+        let mut most = 6;
+        loop {
+            let mut hints = self.setup.keymap.footer_of(self.current, most, |action| self.answered(action));
+            // A single ASCII letter would not be understood.
+            hints.iter_mut().filter(|_| ascii).for_each(|(_, key, _)| *key = key.replace('⏎', "Enter"));
+            let cells: usize = hints.iter().map(|(_, key, label)| text::width(key) + text::width(label) + 4).sum();
+            if cells <= room + 3 || most == 0 {
+                return hints;
+            }
+            most -= 1;
+        }
+    }
+
+    /// Draws the line of `/` with the hints for Enter, Esc and Tab.
+    fn draw_filter(&mut self, line: &FilterLine, buffer: &mut Buffer, row: Rect) {
+        let theme = &self.setup.look.theme;
+        let mut x = put(buffer, row, 1, 0, "/ ", theme.accent());
+        let room = usize::from(row.width / 2).max(1);
+        let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
+        x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
+        x += put(buffer, row, x, 0, "▏", theme.accent());
+        if let Some(problem) = &line.problem {
+            draw_problem(buffer, row, x + 2, problem, theme);
+            return;
+        }
+        x += 2;
+        let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
+        offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
+            let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
+            ("   ", word, KeyCode::Tab, nth + 1)
+        }));
+        for (before, says, key, times) in offered {
+            if x + (text::width(before) + text::width(&says)) as u16 >= row.width {
+                break;
+            }
+            x += put(buffer, row, x, 0, before, theme.dim());
+            let width = put(buffer, row, x, 0, &says, theme.dim());
+            self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
+            x += width;
+        }
+    }
+
+    fn draw_footer(&mut self, buffer: &mut Buffer, row: Rect) {
+        if let Some(line) = self.filter.take() {
+            self.draw_filter(&line, buffer, row);
+            self.filter = Some(line);
+            return;
+        }
+        let theme = &self.setup.look.theme;
+        // A toast takes precedence over the key hints.
+        let room = usize::from(row.width.saturating_sub(2));
+        let message = self.message.as_ref().map(|message| (message.text.clone(), message.warning));
+        let message = message.or_else(|| self.export_says().map(|says| (says, false)));
+        let message = message.map(|(says, warning)| (text::truncate(&says, room).into_owned(), warning));
+        let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
+        let mut x = 1;
+        for (action, key, label) in self.hints(usize::from(room.saturating_sub(x))) {
+            let width = (text::width(&key) + 1 + text::width(label)) as u16;
+            self.hits.hints.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, action));
+            x += put(buffer, row, x, 0, &key, theme.accent());
+            x += 1 + put(buffer, row, x + 1, 0, label, theme.dim()) + 3;
+        }
+        if let Some((says, warning)) = message {
+            let style = if warning { theme.style(Role::Warning) } else { theme.text() };
+            put(buffer, row, row.width.saturating_sub(text::width(&says) as u16 + 1), 0, &says, style);
+        }
+    }
+}
+
+/// Draws a filter error: behind the text, or in the rows above where that is too narrow.
+fn draw_problem(buffer: &mut Buffer, row: Rect, x: u16, problem: &str, theme: &Theme) {
+    let style = theme.style(Role::Warning);
+    if usize::from(row.width.saturating_sub(x)) >= text::width(problem) {
+        put(buffer, row, x, 0, problem, style);
+        return;
+    }
+    let lines = text::wrap(problem, usize::from(row.width.saturating_sub(2)), PROBLEM_LINES);
+    let top = row.y.saturating_sub(lines.len() as u16);
+    for (nth, says) in lines.iter().enumerate() {
+        let place = Rect { y: top + nth as u16, ..row };
+        put(buffer, place, 0, 0, &" ".repeat(usize::from(row.width)), theme.text());
+        put(buffer, place, 1, 0, says, style);
+    }
+}
+
+/// The gap between tabs and the letters of inactive titles, so that all tabs fit; the active title stays whole.
+fn tab_room(width: u16, current: ViewId) -> (u16, usize) {
+    let cells = |gap: u16, letters: usize| {
+        let titles = VIEWS.iter().map(|view| 2 + if view.id == current { view.title.len() } else { view.title.len().min(letters) });
+        titles.sum::<usize>() + usize::from(gap) * (VIEWS.len() - 1) + usize::from(gap > 1)
+    };
+    let rooms = [(3, 99), (2, 99), (1, 99), (2, 3), (1, 3), (1, 2), (1, 1)];
+    rooms.into_iter().find(|&(gap, letters)| cells(gap, letters) <= usize::from(width)).unwrap_or((1, 1))
+}
+
+fn folder_name(folder: &std::path::Path) -> String {
+    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

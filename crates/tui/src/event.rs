@@ -1,0 +1,187 @@
+//! All events of the dashboard in one enum on one channel: keys and mouse, signals, deck news, arrived answers. The threads that send them
+//! live here; their handling does not.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
+use signal_hook::{
+    consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP},
+    iterator::Signals,
+};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::task::Wake;
+use query::deck::{Deck, DeckEvent};
+
+#[derive(Debug, Clone)]
+pub enum Event {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+    Paste(String),
+    Resize,
+    /// An answer arrived, or a load progressed.
+    Wake,
+    Deck(DeckEvent),
+    /// Terminated from outside, with the exit code.
+    Terminate(i32),
+    Suspend,
+    Continue,
+}
+
+/// Queue capacity; keys are never dropped, wake-ups are coalesced.
+const QUEUE: usize = 4_096;
+
+pub struct Events {
+    pub receiver: Receiver<Event>,
+    sender: SyncSender<Event>,
+    woken: Arc<AtomicBool>,
+}
+
+impl Events {
+    pub fn new() -> Self {
+        let (sender, receiver) = sync_channel(QUEUE);
+        Self { receiver, sender, woken: Arc::default() }
+    }
+
+    /// Returns a callback that wakes the event loop from any thread. Calls are coalesced until the loop has seen one.
+    pub fn wake(&self) -> Wake {
+        let (sender, woken) = (self.sender.clone(), Arc::clone(&self.woken));
+        Arc::new(move || {
+            if !woken.swap(true, Ordering::AcqRel)
+                && let Err(TrySendError::Full(_)) = sender.try_send(Event::Wake)
+            {
+                // The queued events wake the loop anyway.
+                woken.store(false, Ordering::Release);
+            }
+        })
+    }
+
+    /// Ends the coalescing: the next wake-up is a new event.
+    pub fn seen_wake(&self) {
+        self.woken.store(false, Ordering::Release);
+    }
+
+    /// Starts the threads that listen to terminal, signals and deck.
+    pub fn listen(&self, deck: &Deck) -> std::io::Result<()> {
+        self.listen_to_signals()?;
+        self.listen_to_deck(deck)?;
+        let sender = self.sender.clone();
+        thread::Builder::new().name("input".into()).spawn(move || {
+            let mut answer = LateAnswer::default();
+            loop {
+                let event = match crossterm::event::read() {
+                    Ok(crossterm::event::Event::Key(key)) if answer.holds(&key, Instant::now()) => continue,
+                    Ok(crossterm::event::Event::Key(key)) => Event::Key(key),
+                    Ok(crossterm::event::Event::Mouse(mouse)) => Event::Mouse(mouse),
+                    Ok(crossterm::event::Event::Paste(text)) => Event::Paste(text),
+                    Ok(crossterm::event::Event::Resize(..)) => Event::Resize,
+                    Ok(_) => continue,
+                    // The terminal is gone (SIGHUP, 128 + 1).
+                    Err(_) => Event::Terminate(129),
+                };
+                let last = matches!(event, Event::Terminate(_));
+                if sender.send(event).is_err() || last {
+                    break;
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    fn listen_to_signals(&self) -> std::io::Result<()> {
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT])?;
+        let sender = self.sender.clone();
+        thread::Builder::new().name("signals".into()).spawn(move || {
+            for signal in &mut signals {
+                let event = match signal {
+                    SIGHUP => Event::Terminate(129),
+                    SIGTSTP => Event::Suspend,
+                    SIGCONT => Event::Continue,
+                    _ => Event::Terminate(0),
+                };
+                if sender.send(event).is_err() {
+                    break;
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    fn listen_to_deck(&self, deck: &Deck) -> std::io::Result<()> {
+        let mut news = deck.listen();
+        let sender = self.sender.clone();
+        thread::Builder::new().name("news".into()).spawn(move || {
+            loop {
+                let event = match news.blocking_recv() {
+                    Ok(event) => Event::Deck(event),
+                    // Of the missed news, only alerts would be lost for good.
+                    Err(RecvError::Lagged(_)) => Event::Deck(DeckEvent::AlertsFired),
+                    Err(RecvError::Closed) => break,
+                };
+                if sender.send(event).is_err() {
+                    break;
+                }
+            }
+        })?;
+        Ok(())
+    }
+}
+
+/// The terminal's late reply to a colour query, which arrives as key events: Alt-], the letters of the reply, and Alt-\ or Ctrl-G at its
+/// end. Filtered out, or it would run arbitrary key commands.
+#[derive(Debug, Default)]
+struct LateAnswer {
+    since: Option<Instant>,
+}
+
+impl LateAnswer {
+    /// A reply arrives in one burst; keys after this time were pressed.
+    const TIME: Duration = Duration::from_millis(100);
+
+    /// Whether the key is a part of a reply.
+    fn holds(&mut self, key: &KeyEvent, now: Instant) -> bool {
+        let with = |modifiers, letter| key.modifiers == modifiers && key.code == KeyCode::Char(letter);
+        if with(KeyModifiers::ALT, ']') {
+            self.since = Some(now);
+            return true;
+        }
+        let holds = self.since.is_some_and(|since| now.saturating_duration_since(since) <= Self::TIME);
+        if !holds || with(KeyModifiers::ALT, '\\') || with(KeyModifiers::CONTROL, 'g') {
+            self.since = None;
+        }
+        holds
+    }
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_answer_is_no_keys() {
+        let start = Instant::now();
+        let mut answer = LateAnswer::default();
+        let plain = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+        let alt = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::ALT);
+        assert!(!answer.holds(&plain('r'), start));
+        let keys = [alt(']'), plain('1'), plain(';'), plain('r'), alt('\\')];
+        assert!(keys.iter().all(|key| answer.holds(key, start)));
+        assert!(!answer.holds(&plain('q'), start), "the answer has ended");
+        assert!(answer.holds(&alt(']'), start));
+        assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "nobody answers so slowly");
+    }
+}

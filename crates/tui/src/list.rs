@@ -1,0 +1,468 @@
+//! The generic list behind every list on screen. A list defines its row type and one table of fields; selection, scrolling, hit testing,
+//! sorting, filtering, column choice, export, copying and the saved session follow from it. A new column is one row of the table.
+
+mod cells;
+mod columns;
+mod cursor;
+mod field;
+mod file;
+mod layout;
+mod listing;
+mod sorting;
+
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::Value as Json;
+
+pub use self::{
+    cursor::{Cursor, ListEvent},
+    field::{CellContext, Field, ListRow, Value},
+    layout::ColumnLayout,
+    listing::Listing,
+    sorting::{SortColumn, Sorting},
+};
+use crate::{keymap::Action, view::Context};
+use analysis::market::TokenSummary;
+use query::question::{
+    filter::{self, Filter, FilterColumn, RowsLeftOut},
+    list::{Listed, SortKey, sort_rows},
+    order::Order,
+};
+use widgets::table::{Cell, RowMark, TableColumn, TableWidget};
+
+use crossterm::event::{KeyModifiers, MouseEvent, MouseEventKind};
+
+/// The row type of a list and its table of fields.
+pub trait Fields: Sized + 'static {
+    /// A row, with all data that its cells need.
+    type Row<'a>: Copy;
+    /// Also the order in which `s` cycles, and the column order of a file.
+    const FIELDS: &'static [Field<Self>];
+    /// The default sort order; `None` for the order of the data.
+    const STANDARD: Option<Order> = None;
+    /// Whether rows have a star column.
+    const STARS: bool = false;
+    /// Whether a single cell can be selected.
+    const CELLS: bool = false;
+    /// Whether a cell is always selected and columns scroll horizontally beside the first, which stays.
+    const SCROLLS: bool = false;
+
+    /// The columns that a filter can name.
+    fn filter_columns() -> Vec<FilterColumn> {
+        Self::FIELDS.iter().filter_map(Field::filter_column).collect()
+    }
+
+    /// The row's value in a filter column.
+    fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key), |field| (field.value)(row))
+    }
+
+    /// The row's value in a custom column of the data.
+    fn own<'a>(_: ListRow<'a, Self>, _key: &str) -> Value<'a> {
+        Value(None)
+    }
+
+    /// Whether an empty cell of the column is missing data, not still to be computed.
+    fn lacks(_: ListRow<'_, Self>, _key: &str) -> bool {
+        true
+    }
+
+    /// The cell of a column without its own rendering.
+    fn cell(row: ListRow<'_, Self>, key: &str) -> Cell {
+        Self::value(row, key).cell()
+    }
+
+    /// The row's sort key in a column.
+    fn sort_key(row: ListRow<'_, Self>, key: &str) -> Option<SortKey> {
+        List::<Self>::field(key).map_or_else(|| Self::own(row, key).0.and_then(SortKey::of), |field| field.sort_key(row))
+    }
+
+    /// Parses a filter over these columns.
+    fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
+        filter::parse(text, columns).map_err(|error| {
+            let name = text.get(error.at).unwrap_or_default();
+            let of_tokens = filter::column(name, TokenSummary::COLUMNS).is_some();
+            let absent = format!("no column `{name}`");
+            let found = format!("`{name}` is a column of Tokens, not of this list");
+            if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.message }
+        })
+    }
+
+    /// Completion values of a column: its enumeration, or samples of the data.
+    fn words(_key: &str, _: &Context<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn starred(_: Self::Row<'_>) -> bool {
+        false
+    }
+
+    /// Adapts a column to the width of the list.
+    fn fit(_: &mut TableColumn, _width: u16) {}
+
+    /// The row as JSON, as in the API; the source of exported fields.
+    fn json(_: Self::Row<'_>) -> Json {
+        Json::Null
+    }
+
+    /// The field's exported value.
+    fn written(row: &Json, member: &str) -> Json {
+        row.get(member).cloned().unwrap_or_default()
+    }
+}
+
+/// Session key that marks a saved screen: complete, so absent entries mean the defaults.
+pub const SCREEN: &str = "screen";
+
+/// The state of a list: its rows and order, the selection, and the user's choices.
+pub struct List<L: Fields> {
+    pub cursor: Cursor,
+    pub sorting: Sorting,
+    /// Indices of the filtered rows in sort order; `None` for all rows in data order.
+    order: Option<Vec<u32>>,
+    filter: Filter,
+    filter_text: String,
+    /// Rows left out by the filter because of missing values.
+    left_out: RowsLeftOut,
+    /// The custom columns of the data, beyond the table of fields.
+    own: Vec<Field<L>>,
+    /// The generation of the custom columns.
+    own_generation: Option<u64>,
+    /// The columns that are empty in all of the data.
+    empty_columns: Vec<&'static str>,
+    /// Minimum widths of figure columns, so that no figure is cut.
+    min_widths: Vec<(&'static str, u16)>,
+    layout: ColumnLayout,
+    /// The column of the selected cell.
+    column: Option<&'static str>,
+    /// Horizontal scroll offset: the first scrolled column.
+    first_scrolled: usize,
+    /// The saved session, until the custom columns that it may name are known.
+    saved_session: Option<Json>,
+    /// Whether the list has the keyboard focus.
+    pub focused: bool,
+    fields: std::marker::PhantomData<L>,
+}
+
+impl<L: Fields> Default for List<L> {
+    fn default() -> Self {
+        Self {
+            cursor: Cursor::default(),
+            sorting: Sorting::new(L::STANDARD),
+            order: None,
+            filter: Filter::default(),
+            filter_text: String::new(),
+            left_out: RowsLeftOut::default(),
+            own: Vec::new(),
+            own_generation: None,
+            empty_columns: Vec::new(),
+            min_widths: Vec::new(),
+            layout: Self::standard_layout(),
+            column: None,
+            first_scrolled: 0,
+            saved_session: None,
+            focused: true,
+            fields: std::marker::PhantomData,
+        }
+    }
+}
+
+/// The drawing parameters of a list.
+#[derive(Clone, Copy)]
+pub struct ListFrame<'a> {
+    pub area: Rect,
+    /// The placeholder of an empty list: the reason, and how to proceed.
+    pub empty: &'a str,
+    /// Words to highlight; by default the filter's.
+    pub words: Option<&'a [&'a str]>,
+    /// The current order of the rows, while the chosen one is still being computed.
+    pub sort: Option<&'a [Order]>,
+    /// The mark of a row, by its data index.
+    pub marked: Option<&'a dyn Fn(usize) -> Option<RowMark>>,
+}
+
+impl<'a> ListFrame<'a> {
+    pub fn new(area: Rect, empty: &'a str) -> Self {
+        Self { area, empty, words: None, sort: None, marked: None }
+    }
+}
+
+/// Selection and input.
+impl<L: Fields> List<L> {
+    pub fn len(&self) -> usize {
+        self.order.as_ref().map_or(self.cursor.count(), Vec::len)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The data index of the selected row.
+    pub fn selected(&self) -> Option<usize> {
+        self.place(self.cursor.selected()?)
+    }
+
+    /// The data index of a row on screen.
+    pub fn place(&self, row: usize) -> Option<usize> {
+        match &self.order {
+            Some(order) => order.get(row).map(|&place| place as usize),
+            None => (row < self.cursor.count()).then_some(row),
+        }
+    }
+
+    /// The data indices of all rows, in their order.
+    pub fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).filter_map(|row| self.place(row))
+    }
+
+    /// The data indices of the rows that were last on screen.
+    pub fn on_screen(&self) -> impl Iterator<Item = usize> + '_ {
+        self.cursor.on_screen().filter_map(|row| self.place(row))
+    }
+
+    /// Selects the first row whose data index matches; false when there is none.
+    pub fn point_to(&mut self, is_it: impl Fn(usize) -> bool) -> bool {
+        let row = self.places().position(is_it);
+        row.map(|row| self.cursor.select(row)).is_some()
+    }
+
+    /// Selects the row after or before the one that matches `is_it`. Returns its data index, row number (from 1) and the number of rows.
+    pub fn step_from(&mut self, is_it: impl Fn(usize) -> bool, forward: bool) -> Option<(usize, usize, usize)> {
+        // From a token that is not in the list, starts at the top.
+        let next = match (self.places().position(is_it), forward) {
+            (None, _) => 0,
+            (Some(row), true) => row + 1,
+            (Some(row), false) => row.checked_sub(1)?,
+        };
+        let place = self.place(next)?;
+        self.cursor.select(next);
+        Some((place, next + 1, self.len()))
+    }
+
+    /// Handles an action: movement or sorting.
+    pub fn act(&mut self, action: Action) -> ListEvent {
+        let columns = self.sort_columns();
+        match action {
+            Action::Sort if !columns.is_empty() => match self.column().filter(|_| L::SCROLLS) {
+                Some(key) => _ = self.sorting.click(key, false, &columns),
+                None => self.sorting.next(&columns),
+            },
+            Action::SortReverse if !columns.is_empty() => self.sorting.reverse(),
+            Action::Left | Action::Right if self.step_column(action == Action::Right) => return ListEvent::Moved,
+            action => return if self.cursor.act(action) { ListEvent::Moved } else { ListEvent::Nothing },
+        }
+        ListEvent::Sorted
+    }
+
+    /// Handles the mouse. A click on a header sorts; with Ctrl or Alt it adds a secondary sort column. Dragging a header resizes its
+    /// column.
+    pub fn mouse(&mut self, mouse: MouseEvent) -> ListEvent {
+        let sideways = matches!(mouse.kind, MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight);
+        if L::SCROLLS && sideways && self.cursor.is_under(mouse) {
+            self.step_column(mouse.kind == MouseEventKind::ScrollRight);
+            return ListEvent::Moved;
+        }
+        match self.cursor.mouse(mouse) {
+            ListEvent::Dragged(key, cells) => {
+                self.layout.widen(key, cells);
+                ListEvent::Moved
+            }
+            ListEvent::Header(key) => {
+                let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+                self.column = if L::SCROLLS { Some(key) } else { self.column };
+                if self.sorting.click(key, also, &self.sort_columns()) { ListEvent::Sorted } else { ListEvent::Nothing }
+            }
+            event => {
+                if matches!(event, ListEvent::Moved | ListEvent::ClickedAgain) && matches!(mouse.kind, MouseEventKind::Down(_)) {
+                    self.click_column(mouse);
+                }
+                event
+            }
+        }
+    }
+}
+
+/// Handles the mouse over two lists side by side: the one that reacted gets the focus.
+pub fn mouse_of_two<A: Fields, B: Fields>(first: &mut List<A>, second: &mut List<B>, in_second: &mut bool, mouse: MouseEvent) -> ListEvent {
+    match (first.mouse(mouse), second.mouse(mouse)) {
+        (ListEvent::Nothing, ListEvent::Nothing) => ListEvent::Nothing,
+        (ListEvent::Nothing, event) => {
+            *in_second = true;
+            event
+        }
+        (event, _) => {
+            *in_second = false;
+            event
+        }
+    }
+}
+
+/// Rows and columns.
+impl<L: Fields> List<L> {
+    fn standard_layout() -> ColumnLayout {
+        ColumnLayout { hidden: Self::optional().collect(), ..ColumnLayout::default() }
+    }
+
+    /// Every field, in the user's order.
+    fn fields(&self) -> Vec<&Field<L>> {
+        self.layout.in_order(L::FIELDS.iter().chain(&self.own).collect(), |field| field.column.key)
+    }
+
+    fn unhidden_fields(&self) -> Vec<&Field<L>> {
+        let mut fields = self.fields();
+        fields.retain(|field| !self.layout.is_hidden(field.column.key));
+        fields
+    }
+
+    /// The fields with a column on screen.
+    fn drawn_fields(&self) -> Vec<&Field<L>> {
+        let mut fields = self.unhidden_fields();
+        fields.retain(|field| field.shown && !self.empty_columns.contains(&field.column.key));
+        fields
+    }
+
+    fn field(key: &str) -> Option<&'static Field<L>> {
+        L::FIELDS.iter().find(|field| field.column.key == key)
+    }
+
+    /// Whether the column is a custom one of the data.
+    pub fn is_own(key: &str) -> bool {
+        Self::field(key).is_none()
+    }
+
+    /// Sets the columns that are empty in all of the data; they are not drawn.
+    pub fn set_empty_columns(&mut self, keys: Vec<&'static str>) {
+        self.empty_columns = keys;
+    }
+
+    /// Whether the column is drawn, given enough room.
+    pub fn is_drawn(&self, key: &str) -> bool {
+        self.is_shown(key) && !self.empty_columns.contains(&key)
+    }
+
+    /// Sets the custom columns of a generation and, the first time, restores the saved session. False where they are already known.
+    pub fn set_own(&mut self, generation: u64, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
+        if self.own_generation == Some(generation) {
+            return false;
+        }
+        (self.own, self.own_generation) = (own(), Some(generation));
+        if let Some(session) = self.saved_session.take()
+            && self.filter_text.is_empty()
+        {
+            self.apply_session(&session);
+        }
+        true
+    }
+
+    /// Every column that can be shown, in order: its key, its title, and whether it is shown.
+    pub fn columns(&self) -> Vec<(&'static str, &'static str, bool)> {
+        let column = |field: &&Field<L>| (field.column.key, field.column.title, !self.layout.is_hidden(field.column.key));
+        self.fields().iter().filter(|field| field.shown).map(column).collect()
+    }
+
+    /// Shows or hides the column; hiding one removes its sort key.
+    pub fn show(&mut self, key: &'static str, shown: bool) {
+        self.layout.show(key, shown);
+        self.drop_hidden_orders();
+    }
+
+    pub fn is_shown(&self, key: &str) -> bool {
+        !self.layout.is_hidden(key)
+    }
+
+    /// The keys of the columns that are hidden by default.
+    pub fn optional() -> impl Iterator<Item = &'static str> {
+        L::FIELDS.iter().filter(|field| field.optional).map(|field| field.column.key)
+    }
+
+    pub fn sort_columns(&self) -> Vec<SortColumn> {
+        self.unhidden_fields().iter().filter_map(|field| Some((field.column.key, field.descending_first?))).collect()
+    }
+
+    /// The columns that a filter can name.
+    pub fn filter_columns(&self) -> Vec<FilterColumn> {
+        L::filter_columns().into_iter().chain(self.own.iter().filter_map(Field::filter_column)).collect()
+    }
+
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    pub fn clear_filter(&mut self) {
+        (self.filter, self.filter_text) = Default::default();
+    }
+
+    /// The title over the list, with the filter: `requests / status>400`.
+    pub fn titled(&self, title: &str) -> String {
+        if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
+    }
+
+    pub fn left_out(&self) -> &RowsLeftOut {
+        &self.left_out
+    }
+
+    /// Sets the number of rows that were filtered and sorted elsewhere.
+    pub fn set_count(&mut self, count: usize) {
+        (self.order, self.left_out) = (None, RowsLeftOut::default());
+        self.cursor.set_count(count);
+    }
+
+    /// Filters and sorts the rows at `places`. Missing values come last either way; the sort is stable.
+    pub fn arrange<'a>(&mut self, places: impl IntoIterator<Item = usize>, row: impl Fn(usize) -> Option<L::Row<'a>>) {
+        let mut left_out = RowsLeftOut::of(&self.filter);
+        let mut holds = |row| {
+            let row = ListRow { given: row };
+            self.filter.keeps(|key| L::value(row, key).0, |key| L::lacks(row, key), &mut left_out)
+        };
+        let kept = |place: &usize| self.filter.is_empty() || row(*place).is_some_and(&mut holds);
+        let mut order: Vec<u32> = places.into_iter().filter(kept).map(|place| place as u32).collect();
+        self.left_out = left_out;
+        let key = |&place: &u32, key: &str| row(place as usize).and_then(|row| L::sort_key(ListRow { given: row }, key));
+        sort_rows(&mut order, self.sorting.keys(), key, |_, _| std::cmp::Ordering::Equal);
+        self.cursor.set_count(order.len());
+        self.order = Some(order);
+    }
+}
+
+/// Drawing.
+impl<L: Fields> List<L> {
+    /// Draws the rows; `row` returns the one at a data index.
+    pub fn draw<'a>(
+        &mut self,
+        buffer: &mut Buffer,
+        frame: ListFrame<'_>,
+        context: &Context<'_>,
+        row: impl Fn(usize) -> Option<L::Row<'a>>,
+    ) {
+        let (fields, columns) = self.on_screen_columns(frame.area.width);
+        let count = self.len();
+        let order = self.order.as_deref();
+        let at = |nth: usize| row(order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize))?);
+        let star = |nth: usize| at(nth).is_some_and(L::starred);
+        let filter_words: Vec<&str> = self.filter.words().collect();
+        let place = |nth: usize| order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize));
+        let marked = |nth: usize| frame.marked.and_then(|marked| marked(place(nth)?));
+        let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
+        let table = TableWidget {
+            sort: Sorting::marks(frame.sort.unwrap_or(self.sorting.keys()), &columns),
+            words: frame.words.unwrap_or(&filter_words),
+            star: L::STARS.then_some(&star),
+            marked: frame.marked.is_some().then_some(&marked),
+            focused: self.focused,
+            empty: frame.empty,
+            ..TableWidget::new(&columns, count, nothing)
+        };
+        let widths = table.widths(frame.area.intersection(buffer.area));
+        let cells = |nth: usize| -> Vec<Cell> {
+            let Some(row) = at(nth) else { return Vec::new() };
+            let look = |cells| CellContext { cells, now: context.now };
+            // Cells of hidden columns are not rendered.
+            let cell = |(field, &cells): (&Field<L>, &usize)| {
+                if cells == 0 { Cell::default() } else { field.show(ListRow { given: row }, &look(cells)) }
+            };
+            fields.iter().zip(&widths).map(cell).collect()
+        };
+        let table = TableWidget { row: &cells, ..table };
+        self.cursor.draw(&table, buffer, frame.area, context.theme);
+        self.mark_cell(buffer, frame.area, context);
+    }
+}

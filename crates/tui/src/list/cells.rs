@@ -1,0 +1,139 @@
+//! Cell selection: the selected cell's column, filtering by its value, and highlighting it.
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Fields, List, ListRow, Value};
+use crate::view::Context;
+use query::question::filter::FieldValue;
+use widgets::table::{Hit, TableWidget};
+
+/// Width of the scrollbar in cells.
+pub(super) const BAR: u16 = 2;
+
+impl<L: Fields> List<L> {
+    /// The key of the selected cell's column; `None` while a whole row is selected.
+    pub fn column(&self) -> Option<&'static str> {
+        let shown = self.drawn_fields();
+        let chosen = self.column.filter(|key| shown.iter().any(|field| field.column.key == *key));
+        chosen.or_else(|| shown.first().filter(|_| L::SCROLLS).map(|field| field.column.key))
+    }
+
+    /// Moves to the neighbouring column; false where the list has no selectable cells.
+    pub(super) fn step_column(&mut self, right: bool) -> bool {
+        if !L::CELLS {
+            return false;
+        }
+        let keys: Vec<&'static str> = self.drawn_fields().iter().map(|field| field.column.key).collect();
+        let at = self.column().and_then(|key| keys.iter().position(|known| *known == key));
+        let next = match (at, right) {
+            // The first press selects the first column.
+            (None, _) => Some(0),
+            (Some(at), true) => Some((at + 1).min(keys.len().saturating_sub(1))),
+            // Left of the first column, the whole row is selected again.
+            (Some(at), false) => at.checked_sub(1),
+        };
+        self.column = next.and_then(|at| keys.get(at).copied());
+        true
+    }
+
+    /// Selects the clicked cell.
+    pub(super) fn click_column(&mut self, mouse: MouseEvent) {
+        let on_bar = matches!(self.cursor.hit(mouse.column, mouse.row), Some(Hit::Scrollbar(_)));
+        if L::CELLS && !on_bar {
+            self.column = self.cursor.column_at(mouse.column).or(self.column);
+        }
+    }
+
+    /// The row's value in the column, in full precision.
+    pub fn plain(row: L::Row<'_>, key: &str) -> Option<String> {
+        Some(match L::value(ListRow { given: row }, key).0? {
+            FieldValue::Number(number) => number.to_string(),
+            FieldValue::Text(text) => text.into_owned(),
+            FieldValue::List(members) => members.join(", "),
+            FieldValue::Flag(flag) => flag.to_string(),
+            FieldValue::Time(time) => time.to_string(),
+            FieldValue::Day(day) => day.to_string(),
+            FieldValue::Duration(length) => model::format::age(length),
+        })
+    }
+
+    /// The filter with one more condition: rows with the selected cell's value (`like`), or without it; for figures, times and ages `>=` or
+    /// `<`. Errors: the reason why there is no such condition.
+    pub fn filter_like(&self, row: Option<L::Row<'_>>, like: bool) -> Result<String, String> {
+        let key = self.column().ok_or("no cell is selected: ← and → choose one")?;
+        let row = row.ok_or("no row is selected")?;
+        let named = self.filter_columns().into_iter().find(|column| column.name == key);
+        let Some(column) = named else { return Err(format!("rows cannot be filtered by `{key}`")) };
+        let Value(value) = L::value(ListRow { given: row }, key);
+        let value = value.ok_or_else(|| format!("the cell has no value: no condition on `{key}` says so"))?;
+        let names = column.aliases.iter().copied().chain([column.name]);
+        let name = names.min_by_key(|name| name.len()).unwrap_or(key);
+        let term = term(name, &value, like).ok_or_else(|| format!("this value of `{key}` cannot be written in a filter"))?;
+        let text = self.filter_text.trim();
+        if text.split_whitespace().any(|known| known == term) {
+            return Ok(text.to_owned());
+        }
+        Ok(if text.is_empty() { term } else { format!("{text} {term}") })
+    }
+
+    /// Highlights the selected cell and its title in the accent style.
+    pub(super) fn mark_cell(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let Some(key) = self.column().filter(|_| self.focused) else { return };
+        let (area, state) = (area.intersection(buffer.area), self.cursor.state);
+        let line = state.selected.saturating_sub(state.offset) as u16 + 1;
+        let bar = if self.len() > TableWidget::height(area) { BAR } else { 0 };
+        for x in (area.left()..area.right().saturating_sub(bar)).filter(|&x| self.cursor.column_at(x) == Some(key)) {
+            for y in [0, line] {
+                if y < area.height && (y == 0 || !self.is_empty()) {
+                    buffer[(x, area.y + y)].set_style(context.theme.accent());
+                }
+            }
+        }
+    }
+}
+
+/// The text of a condition: `chain:base`, `cap>=1000000`, `name!="USD Coin"`.
+fn term(name: &str, value: &FieldValue<'_>, like: bool) -> Option<String> {
+    let ordered = if like { ">=" } else { "<" };
+    let named = if like { ":" } else { "!=" };
+    Some(match value {
+        FieldValue::Number(number) => format!("{name}{ordered}{number}"),
+        FieldValue::Time(time) => format!("{name}{ordered}{time}"),
+        FieldValue::Day(day) => format!("{name}{ordered}{day}"),
+        FieldValue::Duration(length) => format!("{name}{ordered}{}d", length / model::time::DAY_MS),
+        FieldValue::Flag(flag) => format!("{name}:{}", if *flag == like { "yes" } else { "no" }),
+        FieldValue::List(members) => format!("{name}{named}{}", quoted(members.first()?)?),
+        FieldValue::Text(text) => format!("{name}{}{}", if like { "=" } else { "!=" }, quoted(text)?),
+    })
+}
+
+fn quoted(text: &str) -> Option<String> {
+    let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    // The filter language has no escape for a quote inside quotes.
+    (!text.contains('"') && !text.is_empty()).then(|| if plain { text.to_owned() } else { format!("\"{text}\"") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::time::{DAY_MS, Time};
+
+    #[test]
+    fn a_cell_makes_a_condition_that_can_be_read() {
+        let texts = FieldValue::list(["base", "eth"]).expect("two");
+        for (value, like, unlike) in [
+            (FieldValue::Number(1_500_000.25), "x>=1500000.25", "x<1500000.25"),
+            (FieldValue::Number(2.14e-7), "x>=0.000000214", "x<0.000000214"),
+            (FieldValue::Duration(90 * DAY_MS + 5), "x>=90d", "x<90d"),
+            (FieldValue::Flag(true), "x:yes", "x:no"),
+            (FieldValue::Time(Time(0)), "x>=1970-01-01T00:00:00Z", "x<1970-01-01T00:00:00Z"),
+            (texts, "x:base", "x!=base"),
+            (FieldValue::text("USD Coin"), "x=\"USD Coin\"", "x!=\"USD Coin\""),
+            (FieldValue::text("USDC"), "x=USDC", "x!=USDC"),
+        ] {
+            assert_eq!((term("x", &value, true).as_deref(), term("x", &value, false).as_deref()), (Some(like), Some(unlike)));
+        }
+        assert_eq!(term("x", &FieldValue::text("a\"b"), true), None);
+    }
+}

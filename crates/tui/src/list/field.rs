@@ -1,0 +1,251 @@
+//! The field definition of a list: everything about a column, in one row of the list's table.
+
+use super::Fields;
+use model::{
+    format,
+    time::{Day, Time},
+};
+use query::question::{
+    filter::{ColumnKind, FieldValue, FilterColumn},
+    list::SortKey,
+};
+use widgets::{
+    table::{Cell, ColumnAlign, TableColumn},
+    theme::Role,
+};
+
+/// A row's value in a field: filtered, sorted and, without a rendering of the field's own, drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Value<'a>(pub Option<FieldValue<'a>>);
+
+/// The drawing parameters of a cell.
+#[derive(Debug, Clone, Copy)]
+pub struct CellContext {
+    /// The drawn width of the column.
+    pub cells: usize,
+    pub now: Time,
+}
+
+/// A row of the list `L`.
+pub struct ListRow<'a, L: Fields> {
+    pub given: L::Row<'a>,
+}
+
+impl<L: Fields> Clone for ListRow<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Fields> Copy for ListRow<'_, L> {}
+
+impl<'a, L: Fields> std::ops::Deref for ListRow<'a, L> {
+    type Target = L::Row<'a>;
+
+    fn deref(&self) -> &L::Row<'a> {
+        &self.given
+    }
+}
+
+/// A field of the list `L`. Built by `text`, `figure`, `hidden` or `picture`, then modified by the builder methods.
+#[allow(clippy::struct_excessive_bools, reason = "each says something of its own of the column: they hold in any combination")]
+pub struct Field<L: Fields> {
+    pub column: TableColumn,
+    pub value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+    pub(super) cell: Option<for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell>,
+    pub(super) rank: Option<for<'a> fn(ListRow<'a, L>) -> Option<f64>>,
+    pub(super) kind: Option<ColumnKind>,
+    pub(super) aliases: &'static [&'static str],
+    pub(super) searched: bool,
+    /// Whether it is first sorted descending; `None` for an unsortable field.
+    pub(super) descending_first: Option<bool>,
+    pub(super) shown: bool,
+    /// Hidden by default, on screen and in files.
+    pub(super) optional: bool,
+    /// Newer than the sessions saved without a list of known columns: hidden when such a session is restored.
+    pub(super) recent: bool,
+    /// The exported member of the row's JSON; empty for none.
+    pub(super) member: &'static str,
+}
+
+impl<L: Fields> Clone for Field<L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Fields> Copy for Field<L> {}
+
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) |$field:ident| $does:expr;)*) => { $(
+        $(#[$doc])*
+        #[must_use]
+        pub const fn $name(self $(, $argument: $type)?) -> Self {
+            let mut $field = self;
+            $does;
+            $field
+        }
+    )* };
+}
+
+impl<L: Fields> Field<L> {
+    const fn new(
+        column: TableColumn,
+        kind: Option<ColumnKind>,
+        descending_first: Option<bool>,
+        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+    ) -> Self {
+        let member = column.key;
+        Self {
+            column,
+            value,
+            cell: None,
+            rank: None,
+            kind,
+            aliases: &[],
+            searched: false,
+            descending_first,
+            shown: true,
+            optional: false,
+            recent: false,
+            member,
+        }
+    }
+
+    /// A text column with its minimum and ideal width in cells.
+    pub const fn text(
+        key: &'static str,
+        title: &'static str,
+        [min, ideal]: [u16; 2],
+        priority: u8,
+        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+    ) -> Self {
+        Self::new(TableColumn::text(key, title, min, ideal, priority), Some(ColumnKind::Text), Some(false), value)
+    }
+
+    /// A figure column.
+    pub const fn figure(
+        key: &'static str,
+        title: &'static str,
+        width: u16,
+        priority: u8,
+        value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
+    ) -> Self {
+        Self::new(TableColumn::figure(key, title, width, priority), Some(ColumnKind::Number), Some(true), value)
+    }
+
+    /// A field for filters and files only, without a column.
+    pub const fn hidden(key: &'static str, kind: ColumnKind, value: for<'a> fn(ListRow<'a, L>) -> Value<'a>) -> Self {
+        Self { shown: false, ..Self::new(TableColumn::text(key, "", 0, 0, 0), Some(kind), None, value) }
+    }
+
+    /// A drawn column, without filter or sorting.
+    pub const fn picture(
+        key: &'static str,
+        title: &'static str,
+        width: u16,
+        priority: u8,
+        cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell,
+    ) -> Self {
+        Self::new(TableColumn::text(key, title, width, width, priority), None, None, |_| Value(None)).member("").plain().cell(cell)
+    }
+
+    setters! {
+        cell(cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell) |field| field.cell = Some(cell);
+        /// Replaces the value as the sort key.
+        rank(rank: for<'a> fn(ListRow<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
+        /// Sets the kind of the value for filters.
+        of(kind: ColumnKind) |field| field.kind = Some(kind);
+        /// Excludes the field from filters.
+        unfiltered() |field| field.kind = None;
+        aliases(aliases: &'static [&'static str]) |field| field.aliases = aliases;
+        /// Plain filter words search it.
+        searched() |field| field.searched = true;
+        /// Sorts descending first.
+        largest_first() |field| field.descending_first = Some(true);
+        smallest_first() |field| field.descending_first = Some(false);
+        unsorted() |field| field.descending_first = None;
+        optional() |field| field.optional = true;
+        recent() |field| field.recent = true;
+        /// The JSON member, where its name differs from the field's; empty for a field that is not exported.
+        member(member: &'static str) |field| field.member = member;
+        /// Filter words are not highlighted in it.
+        plain() |field| field.column.matched = false;
+        unit(unit: &'static str) |field| field.column.unit = unit;
+        grows() |field| field.column.grows = true;
+        decimal() |field| field.column.align = ColumnAlign::Decimal;
+    }
+
+    pub fn show(&self, row: ListRow<'_, L>, look: &CellContext) -> Cell {
+        self.cell.map_or_else(|| L::cell(row, self.column.key), |cell| cell(row, look))
+    }
+
+    /// The filter column; `None` for an unfiltered field.
+    pub(super) fn filter_column(&self) -> Option<FilterColumn> {
+        Some(FilterColumn { searched: self.searched, ..FilterColumn::new(self.column.key, self.kind?, self.aliases) })
+    }
+
+    pub(super) fn sort_key(&self, row: ListRow<'_, L>) -> Option<SortKey> {
+        self.rank.map_or_else(|| (self.value)(row).0.and_then(SortKey::of), |rank| rank(row).map(SortKey::Number))
+    }
+}
+
+impl Value<'_> {
+    pub(super) fn cell(self) -> Cell {
+        let Some(value) = self.0 else { return Cell::missing() };
+        match value {
+            FieldValue::Number(number) => Cell::number(number),
+            FieldValue::Text(text) => Cell::text(text.into_owned()),
+            FieldValue::Flag(flag) => Cell::text(if flag { "yes" } else { "no" }),
+            FieldValue::Time(time) => Cell::new(time.to_string(), Role::Dim),
+            FieldValue::Day(day) => Cell::new(day.to_string(), Role::Dim),
+            FieldValue::Duration(length) => Cell::text(format::age(length)),
+            // `eth +4`
+            FieldValue::List(names) => match &*names {
+                [] => Cell::missing(),
+                [only] => Cell::text(only.to_string()),
+                [first, others @ ..] => Cell::text(first.to_string()).then(format!(" +{}", others.len()), Role::Dim),
+            },
+        }
+    }
+}
+
+impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value(None), Into::into)
+    }
+}
+
+impl<'a> From<&'a Option<String>> for Value<'a> {
+    fn from(text: &'a Option<String>) -> Self {
+        text.as_deref().into()
+    }
+}
+
+impl<'a> From<&'a String> for Value<'a> {
+    fn from(text: &'a String) -> Self {
+        text.as_str().into()
+    }
+}
+
+macro_rules! values {
+    ($($of:ty => |$value:ident| $to:expr;)*) => { $(impl<'a> From<$of> for Value<'a> {
+        fn from($value: $of) -> Self {
+            $to
+        }
+    })* };
+}
+
+values! {
+    &'a str => |text| Self(Some(FieldValue::text(text)));
+    String => |text| Self(Some(FieldValue::text(text)));
+    f64 => |number| Self(Some(FieldValue::Number(number)));
+    // Rounded beyond 2^53, as figures in lists are.
+    i64 => |number| (number as f64).into();
+    u64 => |number| (number as f64).into();
+    usize => |number| (number as f64).into();
+    u16 => |number| f64::from(number).into();
+    Time => |time| Self(Some(FieldValue::Time(time)));
+    Day => |day| Self(Some(FieldValue::Day(day)));
+    FieldValue<'a> => |value| Self(Some(value));
+}

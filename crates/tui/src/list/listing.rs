@@ -1,0 +1,113 @@
+//! The type-erased interface of a list, independent of its row type: used by `/`, `C` and F2.
+
+use serde_json::{Value as Json, json};
+
+use super::{ColumnLayout, Field, Fields, List, SCREEN};
+use crate::view::{ColumnChoice, Context};
+use query::question::{
+    filter::{self, ColumnKind, FilterColumn},
+    order::Order,
+};
+
+pub trait Listing {
+    fn filter_text(&self) -> &str;
+
+    /// Parses and sets the filter; the caller refreshes the rows.
+    fn set_filter(&mut self, text: &str) -> Result<(), String>;
+
+    /// Completions of a filter's last word: the whole text, and the new word.
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)>;
+
+    /// The column choice, where the user has one.
+    fn choice(&self) -> Option<ColumnChoice>;
+
+    /// Sets the user's layout, `None` for the defaults; hiding a column removes its sort key.
+    fn set_layout(&mut self, layout: Option<ColumnLayout>);
+
+    /// The saved session, merged with the view's own entries.
+    fn save(&self, own: Json) -> Json;
+
+    /// Restores a saved session; invalid entries are ignored.
+    fn restore(&mut self, session: &Json);
+}
+
+impl<L: Fields> Listing for List<L> {
+    fn filter_text(&self) -> &str {
+        &self.filter_text
+    }
+
+    fn set_filter(&mut self, text: &str) -> Result<(), String> {
+        self.filter = L::read(text, &self.filter_columns())?;
+        text.clone_into(&mut self.filter_text);
+        Ok(())
+    }
+
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
+        let values = |column: &FilterColumn| match column.kind {
+            ColumnKind::Flag => vec!["yes".to_owned(), "no".to_owned()],
+            ColumnKind::Text | ColumnKind::List | ColumnKind::Chain => L::words(column.name, context),
+            ColumnKind::Number | ColumnKind::Time | ColumnKind::Duration => Vec::new(),
+        };
+        filter::complete(text, &self.filter_columns(), values)
+    }
+
+    fn choice(&self) -> Option<ColumnChoice> {
+        let choice = || ColumnChoice { columns: self.columns(), empty: self.empty_columns.clone(), layout: self.layout.clone() };
+        L::CELLS.then(choice)
+    }
+
+    fn set_layout(&mut self, layout: Option<ColumnLayout>) {
+        self.layout = layout.unwrap_or_else(Self::standard_layout);
+        self.drop_hidden_orders();
+    }
+
+    fn save(&self, mut own: Json) -> Json {
+        (own["sort"], own["filter"]) = (self.sorting.save(), json!(self.filter_text));
+        own["columns"] = self.layout.save(&Self::standard_layout());
+        if own["columns"].is_object() {
+            own["columns"]["known"] = L::FIELDS.iter().filter(|field| field.shown).map(|field| field.column.key).collect();
+        }
+        own
+    }
+
+    fn restore(&mut self, session: &Json) {
+        self.apply_session(session);
+        // It may name custom columns of the data, which are not loaded yet.
+        self.saved_session = (L::CELLS && self.own_generation.is_none()).then(|| session.clone());
+    }
+}
+
+impl<L: Fields> List<L> {
+    pub(super) fn apply_session(&mut self, session: &Json) {
+        if session[SCREEN] == true {
+            self.clear_filter();
+            self.sorting.set([]);
+            self.layout = Self::standard_layout();
+        }
+        let known: Vec<&'static str> = L::FIELDS.iter().chain(&self.own).map(|field| field.column.key).collect();
+        self.layout.restore(&session["columns"], &known);
+        self.hide_newer_columns(&session["columns"]);
+        let columns = self.sort_columns();
+        self.sorting.restore(&session["sort"], &columns);
+        // A filter that no longer parses is dropped.
+        session["filter"].as_str().map(|text| self.set_filter(text).ok());
+    }
+
+    /// Columns that did not exist when the layout was saved stay hidden until they are chosen.
+    fn hide_newer_columns(&mut self, layout: &Json) {
+        let existed = |field: &Field<L>| match layout["known"].as_array() {
+            Some(known) => known.iter().any(|key| key == field.column.key),
+            None => !field.recent,
+        };
+        for field in L::FIELDS.iter().filter(|field| layout.is_object() && field.shown && !existed(field)) {
+            self.layout.show(field.column.key, false);
+        }
+    }
+
+    pub(super) fn drop_hidden_orders(&mut self) {
+        let kept: Vec<Order> = self.sorting.keys().iter().copied().filter(|order| !self.layout.is_hidden(order.column)).collect();
+        if kept.len() != self.sorting.keys().len() {
+            self.sorting.set(kept);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The dashboard's memory between runs: the watchlist and the session (view, token, settings of each view). Storage is in `state`.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    app::App,
+    keymap::{VIEWS, ViewId},
+};
+use model::address::Address;
+use widgets::theme::{Palette, Theme};
+
+/// Loads and saves. A failing store reports its error; the dashboard continues.
+pub trait Memory {
+    fn watchlist(&self) -> HashSet<Address>;
+    fn session(&self) -> Value;
+    /// Toggles the token's star.
+    fn star(&mut self, token: Address) -> Result<(), String>;
+    fn keep_session(&mut self, session: &Value);
+}
+
+/// A memory that saves nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Forgetful;
+
+impl Memory for Forgetful {
+    fn watchlist(&self) -> HashSet<Address> {
+        HashSet::new()
+    }
+
+    fn session(&self) -> Value {
+        Value::Null
+    }
+
+    fn star(&mut self, _: Address) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn keep_session(&mut self, _: &Value) {}
+}
+
+impl App {
+    /// Restores the last session. Invalid entries are ignored.
+    pub(super) fn remember(&mut self, memory: &dyn Memory) {
+        self.watchlist = memory.watchlist();
+        let session = memory.session();
+        if let Some(view) = session["view"].as_str().and_then(ViewId::parse) {
+            self.current = view;
+        }
+        self.token = session["token"].as_str().and_then(Address::parse).or(self.token);
+        self.chosen_theme = session["theme"].as_str().map(str::to_owned);
+        if let Some(palette) = session["theme"].as_str().and_then(Palette::builtin)
+            && !self.setup.look.fixed
+        {
+            self.setup.look.theme = Theme::new(&palette, self.setup.look.options);
+        }
+        for row in VIEWS {
+            if let Some(screens) = session["screens"][row.word].as_object() {
+                self.screens.insert(row.word, screens.clone());
+            }
+        }
+        for (view, row) in self.views.iter_mut().zip(VIEWS) {
+            view.restore(&session["views"][row.word]);
+        }
+    }
+
+    /// The session to save at exit; a filter still being typed that does not parse is left out.
+    pub(super) fn session(&mut self) -> Value {
+        self.drop_invalid_filter();
+        let views: Map<String, Value> = self
+            .views
+            .iter()
+            .zip(VIEWS)
+            .map(|(view, row)| (row.word.to_owned(), view.save()))
+            .filter(|(_, kept)| !kept.is_null())
+            .collect();
+        json!({
+            "view": self.current.row().word,
+            "token": self.token.map(|token| token.to_string()),
+            "theme": self.chosen_theme,
+            "views": views,
+            "screens": self.screens,
+        })
+    }
+}

@@ -1,0 +1,300 @@
+//! Overlays (dialogs): at most one at a time, with precedence for keys. Each returns an `OverlayOutcome`.
+
+pub mod alerts;
+pub mod columns;
+pub mod confirm;
+pub mod export;
+pub mod help;
+pub mod import;
+pub mod indicators;
+pub mod palette;
+pub mod screens;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::Style,
+    widgets::{Block, Clear, Widget},
+};
+use tui_input::{Input, backend::crossterm::EventHandler};
+
+use self::{
+    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, help::Help, import::ImportDialog,
+    indicators::IndicatorsDialog, palette::CommandPalette, screens::ScreensDialog,
+};
+use crate::{keymap::Action, list::ColumnLayout};
+use analysis::indicators::Indicator;
+use model::address::Address;
+use query::jobs::AlertBody;
+use store::export::writers::ExportFormat;
+use widgets::{
+    put, text,
+    theme::{Role, Theme},
+};
+
+#[derive(Debug)]
+pub enum Overlay {
+    Palette(CommandPalette),
+    Help(Help),
+    Export(ExportDialog),
+    Import(ImportDialog),
+    Confirm(Confirm),
+    Columns(ColumnsDialog),
+    Screens(ScreensDialog),
+    Indicators(IndicatorsDialog),
+    Alerts(AlertsDialog),
+}
+
+/// The outcome of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OverlayOutcome {
+    /// Stays open.
+    Stay,
+    /// Closes.
+    Close,
+    /// Closes and runs the command.
+    Run(Command),
+    /// Stays open and runs the command.
+    Apply(Command),
+}
+
+/// The commands of overlays.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    Act(Action),
+    Select(Address),
+    Theme(String),
+    OpenFolder(String),
+    /// Preview the import of a path with options.
+    Import(String),
+    /// Run the import.
+    ImportNow(String),
+    /// Open the palette with this text, to be completed by the user.
+    Type(String),
+    ToggleApi,
+    Export {
+        file: String,
+        format: ExportFormat,
+        /// Overwrite an existing file.
+        replace: bool,
+    },
+    WriteDemo,
+    /// The columns of the list on screen; `None` for the defaults.
+    Columns(Option<Box<ColumnLayout>>),
+    /// The indicators of the chart.
+    Indicators(Vec<Indicator>),
+    AddAlert(AlertBody),
+    RemoveAlert(String),
+    SaveScreen(String),
+    OpenScreen(String),
+    DropScreen(String),
+    /// Consent to the dataset's remote origins.
+    Agree(Vec<String>),
+}
+
+impl Overlay {
+    fn dialog(&mut self) -> &mut dyn Dialog {
+        match self {
+            Self::Palette(palette) => palette,
+            Self::Help(help) => help,
+            Self::Export(dialog) => dialog,
+            Self::Import(dialog) => dialog,
+            Self::Confirm(confirm) => confirm,
+            Self::Columns(dialog) => dialog,
+            Self::Screens(dialog) => dialog,
+            Self::Indicators(dialog) => dialog,
+            Self::Alerts(dialog) => dialog,
+        }
+    }
+
+    pub fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        if ctrl_c { OverlayOutcome::Close } else { self.dialog().key(key) }
+    }
+
+    pub fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        self.dialog().click(x, y)
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.dialog().paste(text);
+    }
+
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        self.dialog().draw(buffer, area, theme);
+    }
+}
+
+/// The interface of every overlay; Ctrl-C closes each of them.
+trait Dialog {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome;
+
+    /// A click; `None` where it hits nothing.
+    fn click(&mut self, _x: u16, _y: u16) -> Option<OverlayOutcome> {
+        None
+    }
+
+    fn paste(&mut self, _: &str) {}
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme);
+}
+
+/// The row list of an overlay: selection, drawn area and scroll offset.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rows {
+    selected: usize,
+    area: Rect,
+    first: usize,
+}
+
+impl Rows {
+    /// Moves the selection by arrow and page keys within `count` rows; false for any other key.
+    fn arrow(&mut self, code: KeyCode, count: usize) -> bool {
+        let to = match code {
+            KeyCode::Down => self.selected + 1,
+            KeyCode::Up => self.selected.saturating_sub(1),
+            KeyCode::PageDown => self.selected + 10,
+            KeyCode::PageUp => self.selected.saturating_sub(10),
+            _ => return false,
+        };
+        self.selected = to.min(count.saturating_sub(1));
+        true
+    }
+
+    /// As `arrow`, also by j, k, g, G, Home and End, where no text is typed.
+    fn letter(&mut self, code: KeyCode, count: usize) -> bool {
+        match code {
+            KeyCode::Char('j') => self.arrow(KeyCode::Down, count),
+            KeyCode::Char('k') => self.arrow(KeyCode::Up, count),
+            KeyCode::Home | KeyCode::Char('g') => {
+                self.selected = 0;
+                true
+            }
+            KeyCode::End | KeyCode::Char('G') => {
+                self.selected = count.saturating_sub(1);
+                true
+            }
+            code => self.arrow(code, count),
+        }
+    }
+
+    /// The row at a screen position.
+    fn at(&self, x: u16, y: u16) -> Option<usize> {
+        self.area.contains((x, y).into()).then(|| self.first + usize::from(y - self.area.y))
+    }
+
+    /// The items that fit, including the selected one, each with its line and background style; the background is painted.
+    fn draw<'a, T>(&mut self, items: &'a [T], buffer: &mut Buffer, area: Rect, theme: &Theme) -> Vec<(usize, Rect, Style, &'a T)> {
+        let height = usize::from(area.height);
+        (self.area, self.first) = (area, self.selected.saturating_sub(height.saturating_sub(1)));
+        let shown = items.iter().enumerate().skip(self.first).take(height);
+        let row = |(row, item): (usize, &'a T)| {
+            let ground = theme.style(if row == self.selected { Role::Selection } else { Role::Panel });
+            (row, Rect { y: area.y + (row - self.first) as u16, height: 1, ..area }, ground, item)
+        };
+        let shown: Vec<_> = shown.map(row).collect();
+        for (_, place, ground, _) in &shown {
+            buffer.set_style(*place, *ground);
+        }
+        shown
+    }
+}
+
+/// A text input of an overlay, with a length limit.
+#[derive(Debug)]
+struct TypedLine {
+    input: Input,
+    chars_max: usize,
+}
+
+impl TypedLine {
+    fn new(text: impl Into<String>, chars_max: usize) -> Self {
+        Self { input: Input::new(text.into()), chars_max }
+    }
+
+    fn text(&self) -> &str {
+        self.input.value()
+    }
+
+    /// Returns whether the key changed the text.
+    fn key(&mut self, key: &KeyEvent) -> bool {
+        let types = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.contains(KeyModifiers::CONTROL);
+        let full = types && self.text().chars().count() >= self.chars_max;
+        !full && self.input.handle_event(&Event::Key(*key)).is_some_and(|change| change.value)
+    }
+
+    /// Inserts pasted text at the cursor.
+    fn paste(&mut self, pasted: &str) {
+        let (text, at) = (self.text(), self.input.cursor());
+        let room = self.chars_max.saturating_sub(text.chars().count());
+        let pasted: Vec<char> = pasted.chars().filter(|c| !c.is_control()).take(room).collect();
+        let whole: String = text.chars().take(at).chain(pasted.iter().copied()).chain(text.chars().skip(at)).collect();
+        self.input = Input::new(whole).with_cursor(at + pasted.len());
+    }
+
+    /// Draws the text from column `x` on, scrolled to the cursor.
+    fn draw(&self, buffer: &mut Buffer, line: Rect, x: u16, theme: &Theme) {
+        let ground = theme.style(Role::Panel);
+        // Columns, which a wide character has two of.
+        let mut columns = self.input.visual_scroll(usize::from(line.width.saturating_sub(x + 1)).max(1));
+        let is_left_out = |c: &char| {
+            let left_out = columns > 0;
+            columns = columns.saturating_sub(text::width(c.encode_utf8(&mut [0; 4])));
+            left_out
+        };
+        let scroll = self.text().chars().take_while(is_left_out).count();
+        let shown = self.text().chars().skip(scroll);
+        let before: String = shown.clone().take(self.input.cursor().saturating_sub(scroll)).collect();
+        let after: String = shown.skip(before.chars().count()).collect();
+        let mut end = x + put(buffer, line, x, 0, &before, theme.text().patch(ground));
+        end += put(buffer, line, end, 0, "▏", theme.accent().patch(ground));
+        put(buffer, line, end, 0, &after, theme.text().patch(ground));
+    }
+}
+
+/// Clears a centred box of at most `width` × `height` with border and title; returns its inner area.
+fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title: &str, theme: &Theme) -> Rect {
+    let width = width.min(area.width.saturating_sub(2));
+    let height = height.min(area.height.saturating_sub(2));
+    let place = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 4, width, height };
+    Clear.render(place, buffer);
+    let block = Block::bordered()
+        .title(format!(" {title} "))
+        .style(theme.text().patch(theme.style(Role::Panel)))
+        .border_style(theme.style(Role::Grid).patch(theme.style(Role::Panel)))
+        .title_style(theme.style(Role::Accent));
+    let inner = block.inner(place);
+    block.render(place, buffer);
+    Rect { x: inner.x + 1.min(inner.width), width: inner.width.saturating_sub(2), ..inner }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use widgets::picture;
+
+    #[test]
+    fn what_is_typed_or_pasted_stands_where_the_cursor_is_seen() {
+        let mut line = TypedLine::new("", 6);
+        for code in [KeyCode::Char('a'), KeyCode::Char('d'), KeyCode::Left] {
+            line.key(&KeyEvent::new(code, KeyModifiers::NONE));
+        }
+        line.paste("b\u{7}c");
+        let area = Rect::new(0, 0, 12, 1);
+        let mut buffer = Buffer::empty(area);
+        line.draw(&mut buffer, area, 2, &Theme::default());
+        assert_eq!(picture::text(&buffer), "  abc▏d\n");
+        line.paste("too long");
+        assert_eq!(line.text(), "abctod");
+        line.key(&KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE));
+        assert_eq!(line.text(), "abctod", "it is full");
+        line.key(&KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
+        assert_eq!(line.text(), "");
+        let wide = TypedLine::new("漢字漢字漢字末", 20);
+        let mut buffer = Buffer::empty(area);
+        wide.draw(&mut buffer, area, 2, &Theme::default());
+        let shown = picture::text(&buffer);
+        assert!(shown.contains('末') && shown.contains('▏'), "{shown}");
+    }
+}

@@ -1,0 +1,165 @@
+//! The column dialog of the list on screen: visibility, order, widths and frozen columns. Changes apply at once.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Command, Dialog, OverlayOutcome, Rows, floating};
+use crate::{list::ColumnLayout, view::ColumnChoice};
+use widgets::{
+    put, text,
+    theme::{Role, Theme},
+};
+
+#[derive(Debug)]
+pub struct ColumnsDialog {
+    choice: ColumnChoice,
+    rows: Rows,
+}
+
+impl ColumnsDialog {
+    pub fn new(choice: ColumnChoice, selected: usize) -> Self {
+        let selected = selected.min(choice.columns.len().saturating_sub(1));
+        Self { choice, rows: Rows { selected, ..Rows::default() } }
+    }
+
+    pub fn selected(&self) -> usize {
+        self.rows.selected
+    }
+
+    fn apply(&self) -> OverlayOutcome {
+        OverlayOutcome::Apply(Command::Columns(Some(Box::new(self.choice.layout.clone()))))
+    }
+
+    fn toggle(&mut self) -> OverlayOutcome {
+        let shown = self.choice.columns.iter().filter(|(_, _, shown)| *shown).count();
+        let Some((key, _, is_shown)) = self.choice.columns.get_mut(self.rows.selected) else { return OverlayOutcome::Stay };
+        // At least one column must stay.
+        if *is_shown && shown == 1 {
+            return OverlayOutcome::Stay;
+        }
+        *is_shown = !*is_shown;
+        self.choice.layout.show(key, *is_shown);
+        self.apply()
+    }
+
+    fn widen(&mut self, cells: i16) -> OverlayOutcome {
+        let Some((key, ..)) = self.choice.columns.get(self.rows.selected) else { return OverlayOutcome::Stay };
+        self.choice.layout.widen(key, cells);
+        self.apply()
+    }
+
+    /// Moves the selected column.
+    fn move_column(&mut self, rows: isize) -> OverlayOutcome {
+        let from = self.rows.selected;
+        let to = from.saturating_add_signed(rows).min(self.choice.columns.len().saturating_sub(1));
+        if to == from {
+            return OverlayOutcome::Stay;
+        }
+        self.choice.columns.swap(from, to);
+        self.rows.selected = to;
+        self.choice.layout.order = self.choice.columns.iter().map(|(key, ..)| *key).collect();
+        self.apply()
+    }
+}
+
+impl Dialog for ColumnsDialog {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let shift = key.modifiers.contains(KeyModifiers::SHIFT);
+        match key.code {
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => return OverlayOutcome::Close,
+            KeyCode::Char('J') => return self.move_column(1),
+            KeyCode::Char('K') => return self.move_column(-1),
+            KeyCode::Down if shift => return self.move_column(1),
+            KeyCode::Up if shift => return self.move_column(-1),
+            KeyCode::Char(' ' | 'x') => return self.toggle(),
+            KeyCode::Char('+' | '>') | KeyCode::Right => return self.widen(1),
+            KeyCode::Char('-' | '<') | KeyCode::Left => return self.widen(-1),
+            KeyCode::Char('f') => {
+                let upto = self.rows.selected + 1;
+                self.choice.layout.frozen = if self.choice.layout.frozen == upto { 0 } else { upto };
+                return self.apply();
+            }
+            KeyCode::Char('r') => return OverlayOutcome::Apply(Command::Columns(None)),
+            code => _ = self.rows.letter(code, self.choice.columns.len()),
+        }
+        OverlayOutcome::Stay
+    }
+
+    /// Shows or hides the column.
+    fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        self.rows.selected = self.rows.at(x, y).filter(|row| *row < self.choice.columns.len())?;
+        Some(self.toggle())
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let height = (self.choice.columns.len() as u16 + 5).min(area.height.saturating_sub(4));
+        let title = format!("columns · {} of {}", self.rows.selected + 1, self.choice.columns.len());
+        let inside = floating(buffer, area, (64, height), &title, theme);
+        let base = theme.style(Role::Panel);
+        let list = Rect { height: inside.height.saturating_sub(3), ..inside };
+        let ColumnLayout { frozen, .. } = self.choice.layout;
+        for (row, place, style, (key, title, shown)) in self.rows.draw(&self.choice.columns, buffer, list, theme) {
+            put(buffer, place, 0, 0, if *shown { "[x]" } else { "[ ]" }, theme.accent().patch(style));
+            let title = text::fit(&title.to_uppercase(), 16, text::Align::Left);
+            put(buffer, place, 4, 0, &title, if *shown { theme.text() } else { theme.dim() }.patch(style));
+            put(buffer, place, 21, 0, key, theme.dim().patch(style));
+            let wider = self.choice.layout.wider_by(key);
+            let width = if wider == 0 { String::new() } else { format!("{wider:+}") };
+            let is_empty = self.choice.empty.contains(key);
+            let state = match (is_empty, row < frozen) {
+                (true, _) => "no data",
+                (false, true) => "frozen",
+                (false, false) => "",
+            };
+            put(buffer, place, place.width.saturating_sub(12), 0, &format!("{width:>4} {state}"), theme.accent().patch(style));
+        }
+        let hints = ["Space shows or hides   J K move it   + - wider, narrower", "f freezes up to here   r as it was   Esc done"];
+        for (nth, hint) in hints.iter().enumerate() {
+            put(buffer, inside, 0, inside.height.saturating_sub(2) + nth as u16, hint, theme.dim().patch(base));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dialog() -> ColumnsDialog {
+        let columns = vec![("a", "a", true), ("b", "b", true), ("c", "c", false)];
+        let layout = ColumnLayout { hidden: vec!["c"], ..ColumnLayout::default() };
+        ColumnsDialog::new(ColumnChoice { columns, empty: Vec::new(), layout }, 0)
+    }
+
+    #[test]
+    fn keys_hide_move_widen_and_freeze() {
+        let mut dialog = dialog();
+        let mut press = |code| dialog.key(&KeyEvent::new(code, KeyModifiers::NONE));
+        let layout = |outcome| match outcome {
+            OverlayOutcome::Apply(Command::Columns(Some(layout))) => *layout,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(layout(press(KeyCode::Char('J'))).order, ["b", "a", "c"]);
+        assert_eq!(layout(press(KeyCode::Char(' '))).hidden, ["c", "a"]);
+        assert_eq!(layout(press(KeyCode::Char('+'))).wider, [("a", 1)]);
+        assert_eq!(layout(press(KeyCode::Char('f'))).frozen, 2);
+        assert_eq!(press(KeyCode::Char('k')), OverlayOutcome::Stay);
+        assert_eq!(press(KeyCode::Char(' ')), OverlayOutcome::Stay, "the last one stays");
+        assert_eq!(press(KeyCode::Char('r')), OverlayOutcome::Apply(Command::Columns(None)));
+        assert_eq!(press(KeyCode::Esc), OverlayOutcome::Close);
+    }
+
+    #[test]
+    fn a_click_on_a_row_shows_its_column_or_hides_it() {
+        let mut dialog = dialog();
+        let area = Rect::new(0, 0, 80, 24);
+        dialog.draw(&mut Buffer::empty(area), area, &Theme::default());
+        let Rows { area, .. } = dialog.rows;
+        let hidden = |outcome: Option<OverlayOutcome>| match outcome {
+            Some(OverlayOutcome::Apply(Command::Columns(Some(layout)))) => layout.hidden,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(hidden(dialog.click(area.x + 5, area.y + 1)), ["c", "b"]);
+        assert_eq!(hidden(dialog.click(area.x, area.y + 2)), ["b"]);
+        assert_eq!((dialog.selected(), dialog.click(area.x, area.y + 3), dialog.click(0, 0)), (2, None, None));
+    }
+}

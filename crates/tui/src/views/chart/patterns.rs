@@ -1,0 +1,432 @@
+//! The pattern list of the chart: filtering by family, the chosen pattern, and the layout of list and chart.
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use super::card::{self, Card, CardPart};
+use crate::{
+    keymap::Action,
+    list::{Field, Fields, List, ListEvent, ListFrame},
+    view::{Context, ViewQuestion},
+    views::parts::changed,
+    words,
+};
+use analysis::{
+    patterns::{Family, Pattern, PatternsAnswer, TradeAction},
+    security::{
+        SecurityInference,
+        score::{is_safe, word_of},
+    },
+    trendlines::TrendlineAnswer,
+};
+use model::format;
+use query::question::{
+    patterns::PatternsQuestion,
+    security::SecurityQuestion,
+    track_record::{TrackRecord, TrackRecordQuestion},
+};
+use widgets::{
+    panel::{self, Panel},
+    put,
+    table::Cell,
+    text,
+    theme::Role,
+};
+
+/// Cells of a panel's rule around its title and its note.
+const NOTE_FRAME: usize = 9;
+/// From this width the list is drawn beside the chart.
+const BESIDE_WIDTH: u16 = 118;
+/// From this height the list is drawn below a chart that is too narrow for a list beside it.
+const BELOW_HEIGHT: u16 = 34;
+/// Maximum number of rows of the list below the chart, with its title, the deciding patterns and its header.
+const BELOW_ROWS: u16 = 9;
+/// Minimum number of rows of the list while reasons are shown below it.
+const LIST_ROWS: u16 = 5;
+/// From this height the first row names the patterns that decide the action.
+const ADVICE_FROM: u16 = 5;
+/// From this height the card is drawn below the list.
+const CARD_BELOW: u16 = 20;
+/// Minimum number of rows of the chart above the card; with fewer, only the card is drawn.
+const CHART_ROWS: u16 = 6;
+
+struct PatternFields;
+
+type F = Field<PatternFields>;
+
+impl Fields for PatternFields {
+    type Row<'a> = &'a Pattern;
+
+    const FIELDS: &'static [F] = &[
+        F::text("name", "pattern", [14, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
+        F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into())
+            .cell(|pattern, _| Cell::figure(format!("{:.2}", pattern.confidence))),
+        F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into())
+            .unit("%")
+            .cell(|pattern, _| Cell::figure(format!("{:.0}", pattern.completion_percent))),
+        F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into())
+            .unit("%")
+            .decimal()
+            .cell(|pattern, _| changed(away(&pattern))),
+        F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
+    ];
+}
+
+/// The distance of the target from the last close; `None` for a completed pattern.
+fn away(pattern: &Pattern) -> Option<f64> {
+    pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target)
+}
+
+/// Each family, its action, and its word in the state file and in the title.
+const FAMILIES: [(Family, Action, &str); 5] = [
+    (Family::Reversal, Action::Reversals, "reversals"),
+    (Family::Triangle, Action::Triangles, "triangles"),
+    (Family::Channel, Action::Channels, "channels"),
+    (Family::Flag, Action::Flags, "flags"),
+    (Family::Rounded, Action::Roundings, "roundings"),
+];
+
+/// The detail level of the chosen pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PatternFocus {
+    /// The latest candles are on screen.
+    Latest,
+    /// The pattern fills the chart.
+    Zoomed,
+    /// Also, the reasons of its confidence are shown.
+    Explained,
+    /// Only the reasons, where they do not fit beside the figures.
+    Reasons,
+}
+
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
+pub(super) struct ChartPatterns {
+    pub(super) asked: ViewQuestion<PatternsQuestion>,
+    /// The track record of the token's patterns, asked for with the reasons, as it is slow.
+    record: ViewQuestion<TrackRecordQuestion>,
+    /// The security inference of a token that the patterns recommend to buy, as in the Security view.
+    security: ViewQuestion<SecurityQuestion>,
+    /// Whether patterns are drawn and listed at all.
+    pub(super) shown: bool,
+    hidden: Vec<Family>,
+    /// Row indices are those of the answer.
+    list: List<PatternFields>,
+    /// The pattern last chosen; while its family is hidden, the next listed one is used.
+    place: usize,
+    /// The list is drawn beside the chart.
+    beside: bool,
+    /// The list was drawn, not only its summary line.
+    on_screen: bool,
+    /// The reasons did not fit when the card was last drawn.
+    cut: bool,
+    pub(super) focus: PatternFocus,
+}
+
+impl Default for ChartPatterns {
+    fn default() -> Self {
+        Self {
+            asked: ViewQuestion::default(),
+            record: ViewQuestion::default(),
+            security: ViewQuestion::default(),
+            shown: true,
+            hidden: Vec::new(),
+            list: List::default(),
+            place: 0,
+            beside: false,
+            on_screen: false,
+            cut: false,
+            focus: PatternFocus::Latest,
+        }
+    }
+}
+
+impl ChartPatterns {
+    pub(super) fn clear(&mut self) {
+        self.asked.clear();
+        self.record.clear();
+        self.security.clear();
+        (self.focus, self.place) = (PatternFocus::Latest, 0);
+    }
+
+    pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
+        if self.asked.question().is_some_and(|asked| *asked != question) {
+            (self.focus, self.place) = (PatternFocus::Latest, 0);
+        }
+        let PatternsQuestion { contract_address, timeframe, .. } = question;
+        if self.explained() {
+            self.record.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
+        }
+        self.asked.refresh(question, context);
+        if self.asked.answer().is_some_and(says_buy) {
+            self.security.refresh(SecurityQuestion { contract_address, explain: true }, context);
+        }
+        self.arrange();
+    }
+
+    /// Lists the patterns of the visible families and keeps the chosen one.
+    fn arrange(&mut self) {
+        let patterns = self.asked.answer().map_or(&[][..], |answer| &answer.patterns);
+        let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
+        self.list.arrange((0..patterns.len()).filter(kept), |place| patterns.get(place));
+        let found = self.list.point_to(|place| place == self.place) || self.list.point_to(|place| place > self.place);
+        if !found {
+            self.list.cursor.select(usize::MAX);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_record(&self) -> bool {
+        self.record.answer().is_some()
+    }
+
+    /// The patterns to draw, in list order.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
+        let patterns = self.asked.answer().filter(|_| self.shown).map_or(&[][..], |answer| &answer.patterns);
+        self.list.places().filter_map(|place| patterns.get(place))
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Pattern> {
+        self.drawn().nth(self.list.cursor.selected()?)
+    }
+
+    /// The security verdict on a token that the patterns recommend to buy, ` · security: avoid, score 0`, and whether it is a warning;
+    /// `None` while unknown.
+    fn verdict(&self) -> Option<(String, bool)> {
+        let verdict = self.security.answer().filter(|_| self.asked.answer().is_some_and(says_buy))?;
+        let SecurityInference { security_score, recommendation, .. } = verdict;
+        let word = word_of(recommendation).to_lowercase();
+        Some((format!(" · security: {word}, score {security_score}"), !is_safe(recommendation)))
+    }
+
+    /// Chooses the next or previous pattern, cyclically. The first is chosen initially, so a step leaves it.
+    pub(super) fn step(&mut self, back: bool) {
+        let count = self.list.len();
+        if let Some(at) = self.list.cursor.selected() {
+            self.choose(if back { at + count - 1 } else { at + 1 } % count);
+        }
+        self.focus = if count > 0 { self.focus.max(PatternFocus::Zoomed) } else { PatternFocus::Latest };
+    }
+
+    /// Whether the chart is zoomed to the chosen pattern.
+    pub(super) fn zoomed(&self) -> bool {
+        self.focus >= PatternFocus::Zoomed
+    }
+
+    /// Whether the reasons of its confidence are shown.
+    pub(super) fn explained(&self) -> bool {
+        self.focus >= PatternFocus::Explained
+    }
+
+    /// Cycles: zoomed with the reasons, the reasons alone where they did not fit, zoomed without them.
+    pub(super) fn explain(&mut self) {
+        self.focus = match self.focus {
+            PatternFocus::Latest | PatternFocus::Zoomed => PatternFocus::Explained,
+            PatternFocus::Explained if self.cut => PatternFocus::Reasons,
+            PatternFocus::Explained | PatternFocus::Reasons => PatternFocus::Zoomed,
+        };
+    }
+
+    pub(super) fn toggle_family(&mut self, action: Action) {
+        let Some((family, ..)) = FAMILIES.iter().find(|(_, known, _)| *known == action) else { return };
+        if self.hidden.contains(family) {
+            self.hidden.retain(|hidden| hidden != family);
+        } else {
+            self.hidden.push(*family);
+        }
+        self.shown = true;
+    }
+
+    fn choose(&mut self, row: usize) {
+        self.list.cursor.select(row);
+        self.place = self.list.selected().unwrap_or_default();
+    }
+
+    /// Returns whether the list handled the mouse: a click on a row chooses its pattern.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
+        let event = if self.shown && self.on_screen { self.list.mouse(mouse) } else { ListEvent::Nothing };
+        match (event, self.list.cursor.selected()) {
+            (ListEvent::Moved | ListEvent::ClickedAgain, Some(row)) => {
+                self.choose(row);
+                self.focus = self.focus.max(PatternFocus::Zoomed);
+            }
+            (ListEvent::Sorted, _) => self.arrange(),
+            _ => {}
+        }
+        event != ListEvent::Nothing
+    }
+
+    /// Splits the area into chart and list; a list without enough space is a single line.
+    pub(super) fn divide(&mut self, area: Rect) -> (Rect, Rect) {
+        self.beside = area.width >= BESIDE_WIDTH;
+        if !self.shown {
+            return (area, Rect::default());
+        }
+        let beside = (area.width * 2 / 5).clamp(48, 62);
+        match area {
+            Rect { width: BESIDE_WIDTH.., .. } => {
+                (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
+            }
+            // The card with its reasons replaces the list.
+            _ if self.explained() && self.chosen().is_some() => {
+                let rows = if area.height < card::ROWS + 1 + CHART_ROWS { area.height } else { card::ROWS + 1 };
+                (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
+            }
+            Rect { height: BELOW_HEIGHT.., .. } => {
+                let rows = (self.list.len() as u16).saturating_add(3).clamp(4, BELOW_ROWS);
+                (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
+            }
+            _ => {
+                let line = area.height.min(1);
+                (Rect { height: area.height - line, ..area }, Rect { y: area.bottom() - line, height: line, ..area })
+            }
+        }
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
+        self.on_screen = area.height > 1;
+        if !self.on_screen {
+            let (line, verdict) = self.line(usize::from(area.width.saturating_sub(2)));
+            let end = 1 + put(buffer, area, 1, 0, &line, context.theme.dim());
+            if let Some((says, warns)) = verdict {
+                put(buffer, area, end, 0, &says, context.theme.style(if warns { Role::Warning } else { Role::Dim }));
+            }
+            return;
+        }
+        if self.explained() && self.chosen().is_some() && (!self.beside || area.height <= CARD_BELOW) {
+            self.on_screen = false;
+            self.draw_card(buffer, area, trendline, context);
+            return;
+        }
+        let title = self.title();
+        let advice = self.asked.answer().map_or_else(String::new, |answer| words::of(&answer.recommended_action));
+        let room = usize::from(area.width).saturating_sub(text::width(&title) + NOTE_FRAME);
+        let verdict = self.verdict().filter(|(says, _)| text::width(&advice) + text::width(says) <= room);
+        let (note, warns) = verdict.map_or((advice.clone(), false), |(says, warns)| (advice + &says, warns));
+        let progress = self.asked.progress().map(|_| None);
+        let rule = Panel { note: &note, warns, progress, ..Panel::new(&title) };
+        let body = rule.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            panel::failure(body, buffer, context.theme, &problem.detail);
+            return;
+        }
+        let body = self.draw_reasons(buffer, body, context);
+        // With enough space, the chosen pattern's card is drawn below the list.
+        let more = body.height >= CARD_BELOW && !self.list.is_empty();
+        let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
+        let most = body.height.saturating_sub(card).max(LIST_ROWS);
+        let list = if more { (self.list.len() as u16).saturating_add(2).min(most) } else { body.height };
+        let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
+        let patterns = self.asked.answer().map(|answer| &answer.patterns[..]);
+        let empty = match patterns {
+            None => "",
+            Some([]) => "no pattern in these candles",
+            Some(_) => "every pattern found is of a hidden family",
+        };
+        self.list.draw(buffer, ListFrame::new(list, empty), context, |place| patterns?.get(place));
+        if more {
+            let height = body.height - list.height;
+            self.draw_card(buffer, Rect { y: list.bottom(), height, ..body }, trendline, context);
+        }
+    }
+
+    /// Names the deciding patterns in the first line; returns the remaining area.
+    fn draw_reasons(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
+        let Some(answer) = self.asked.answer().filter(|answer| !answer.patterns.is_empty() && body.height >= ADVICE_FROM) else {
+            return body;
+        };
+        let says = reasons(answer, usize::from(body.width.saturating_sub(2)));
+        put(buffer, body, 1, 0, &says, context.theme.dim());
+        Rect { y: body.y + 1, height: body.height - 1, ..body }
+    }
+
+    fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
+        let Some((pattern, answer)) = self.chosen().zip(self.asked.answer()) else { return };
+        let asked = self.asked.question();
+        let about = |told: &TrackRecord| {
+            asked.is_some_and(|asked| (asked.contract_address, asked.timeframe) == (told.contract_address, told.timeframe))
+        };
+        let told = self.record.answer().filter(|told| about(told));
+        let record = told.map(Ok).or(self.record.problem.as_ref().map(Err));
+        let part = match self.focus {
+            PatternFocus::Latest | PatternFocus::Zoomed => CardPart::Figures,
+            PatternFocus::Explained => CardPart::Whole,
+            PatternFocus::Reasons => CardPart::Reasons,
+        };
+        let card = Card { pattern, action: answer.recommended_action, as_of: answer.as_of, trendline, part, record };
+        card.draw(buffer, area, context);
+        self.cut = !card.has_room(area);
+    }
+
+    /// The title: `patterns`, or `patterns · no flags, channels`.
+    fn title(&self) -> String {
+        let hidden: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
+        if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
+    }
+
+    /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the security verdict behind
+    /// it.
+    fn line(&self, cells: usize) -> (String, Option<(String, bool)>) {
+        if let Some(problem) = &self.asked.problem {
+            return (format!("patterns: {}", problem.detail), None);
+        }
+        let Some(answer) = self.asked.answer() else { return (String::new(), None) };
+        let advice = words::of(&answer.recommended_action);
+        let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
+            return (format!("no patterns · {advice}"), None);
+        };
+        let place = format!("{} of {} · ", at + 1, self.list.len());
+        let advice = format!(" · {advice}");
+        let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)));
+        // Levels take precedence over the advice, and the advice to buy is never shown without its security verdict.
+        let verdict = self.verdict();
+        let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
+        let (alone, advised) = (card(cells), card(cells.saturating_sub(tail)));
+        // The deciding patterns are named if everything else leaves room.
+        let decided = format!(" · {}", reasons(answer, usize::MAX));
+        let more = text::width(&decided) - text::width(&advice);
+        let advice = if text::width(&place) + text::width(&advised) + tail + more <= cells { decided } else { advice };
+        if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &alone, None) }
+    }
+
+    pub(super) fn save(&self) -> Value {
+        let words: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
+        json!({ "shown": self.shown, "hidden": words })
+    }
+
+    pub(super) fn restore(&mut self, kept: &Value) {
+        self.shown = kept["shown"].as_bool().unwrap_or(self.shown);
+        let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
+    }
+}
+
+/// `Buy: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64 +1`: as many of the deciding patterns as fit, by descending contribution.
+fn reasons(answer: &PatternsAnswer, cells: usize) -> String {
+    let named = |pattern: &Pattern| {
+        let arrow = format::direction(pattern.projected_movement);
+        format!("{arrow} {} {:.2}", words::shown(pattern.name.word()), pattern.confidence)
+    };
+    let (advice, named) = (words::of(&answer.recommended_action), answer.deciding().map(named).collect::<Vec<_>>());
+    if named.is_empty() {
+        return format!("{advice}: every pattern is over or long past");
+    }
+    let text = |count: usize| {
+        let others = named.len() - count;
+        let others = if others > 0 { format!(" +{others}") } else { String::new() };
+        format!("{advice}: {}{others}", named[..count].join(", "))
+    };
+    (1..=named.len()).rev().map(text).find(|text| text::width(text) <= cells).unwrap_or_else(|| text(1))
+}
+
+fn says_buy(answer: &PatternsAnswer) -> bool {
+    matches!(answer.recommended_action, TradeAction::Buy | TradeAction::StrongBuy)
+}
+
+/// `confirmed`, or `forming 83 %`.
+fn state(pattern: &Pattern) -> String {
+    match &pattern.detail {
+        Some(detail) if pattern.completion_percent >= 100.0 => words::of(&detail.status),
+        _ => format!("forming {:.0} %", pattern.completion_percent),
+    }
+}

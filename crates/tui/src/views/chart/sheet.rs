@@ -1,0 +1,378 @@
+//! The candle sheet: maps candles to columns of the screen by zoom and offset, and draws them with their overlays.
+
+use std::{borrow::Cow, sync::Arc};
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    overlays::{ChartOverlays, Slots, lead},
+    patterns::ChartPatterns,
+    studies::Studies,
+};
+use crate::{view::Context, views::price::by_column, words};
+use analysis::{
+    condense::condense,
+    frames::CandleVec,
+    trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
+};
+use model::{candles::Candles, format, time::Time};
+use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
+use widgets::{
+    candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, render},
+    text,
+    theme::Role,
+};
+
+/// Empty columns at the right, into which lines are extended.
+pub(super) const FUTURE: u16 = 6;
+
+/// Columns for each candle, or candles for each column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Zoom {
+    columns: u16,
+    per_column: usize,
+}
+
+impl Default for Zoom {
+    fn default() -> Self {
+        Self { columns: 1, per_column: 1 }
+    }
+}
+
+/// Columns of a candle, by zoom level, zooming in.
+const COLUMNS: &[u16] = &[1, 2, 3, 5, 8];
+
+/// Maximum number of columns of a candle when few candles fill the screen.
+const FILLING_MAX: u16 = 5;
+
+/// Candles of a column, by zoom level, zooming out.
+const PER_COLUMN: &[usize] = &[1, 2, 3, 5, 8, 12, 20, 40];
+
+impl Zoom {
+    pub(super) fn closer(self) -> Self {
+        match PER_COLUMN.iter().rev().find(|per| **per < self.per_column) {
+            Some(&per_column) => Self { per_column, ..self },
+            None => Self { columns: COLUMNS.iter().copied().find(|c| *c > self.columns).unwrap_or(self.columns), ..self },
+        }
+    }
+
+    fn wider(self) -> Self {
+        match COLUMNS.iter().rev().find(|columns| **columns < self.columns) {
+            Some(&columns) => Self { columns, ..self },
+            None => Self { per_column: PER_COLUMN.iter().copied().find(|p| *p > self.per_column).unwrap_or(self.per_column), ..self },
+        }
+    }
+
+    /// The number of candles in `columns` columns.
+    pub(super) fn candles(self, columns: usize) -> usize {
+        columns / usize::from(self.columns) * self.per_column
+    }
+}
+
+impl Zoom {
+    /// The duration of a column with several candles: `8d/column`, `32h/column`.
+    pub(super) fn column_text(self, frame: &str) -> Option<String> {
+        let unit = frame.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let each: usize = frame.trim_end_matches(unit).parse().unwrap_or(1);
+        (self.per_column > 1).then(|| format!("{}{unit}/column", each * self.per_column))
+    }
+}
+
+/// A column of the screen: one candle, or several merged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CandleColumn {
+    /// Start of its first candle; also the axis label.
+    pub time: Time,
+    pub open: f64,
+    pub high: f64,
+    pub low: f64,
+    pub close: f64,
+    pub volume: f64,
+}
+
+/// The viewport of the chart.
+pub(super) struct ChartWindow {
+    pub zoom: Zoom,
+    /// Scroll offset: candles hidden to the right.
+    pub offset: usize,
+    /// Its candle index refers to all candles of the sheet.
+    pub crosshair: Option<Crosshair>,
+    pub log: bool,
+    pub volume: bool,
+}
+
+/// The loaded candles as columns.
+#[derive(Default)]
+pub(super) struct ChartSheet {
+    candles: CandleVec,
+    source: Option<Arc<CachedAnswer<TokenCandles>>>,
+    /// The newest price, kept while older candles are on screen.
+    newest: Option<(Time, Last)>,
+    /// The glyphs in the last frame.
+    marks: Vec<Glyph>,
+    /// The area of the last frame.
+    area: Rect,
+}
+
+impl ChartSheet {
+    /// Converts an answer to columns, unless it is the current one.
+    pub(super) fn take(&mut self, known: Option<&Arc<CachedAnswer<TokenCandles>>>) {
+        let Some(known) = known else {
+            *self = Self { area: self.area, ..Self::default() };
+            return;
+        };
+        if self.source.as_ref().is_some_and(|source| Arc::ptr_eq(source, known)) {
+            return;
+        }
+        self.candles = by_column(&known.answer.candles);
+        if self.source.as_ref().is_none_or(|source| source.answer.timeframe != known.answer.timeframe) {
+            self.newest = None;
+        }
+        // After panning far back, the loaded candles end early; the newest price is then the one known before.
+        let here = self.time(self.len().saturating_sub(1)).zip(Last::of(&self.candles.as_candles()));
+        self.newest = here.filter(|(time, _)| self.newest.is_none_or(|(newest, _)| newest <= *time)).or(self.newest);
+        self.source = Some(Arc::clone(known));
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.candles.timestamp.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn time(&self, index: usize) -> Option<Time> {
+        self.candles.timestamp.get(index).copied().map(Time)
+    }
+
+    /// Number of candles in the last frame.
+    pub(super) fn shown(&self, zoom: Zoom) -> usize {
+        self.room(zoom).min(self.len())
+    }
+
+    /// Number of candles that fit.
+    fn room(&self, zoom: Zoom) -> usize {
+        ChartData::capacity(self.area, zoom.columns, FUTURE) * zoom.per_column
+    }
+
+    fn all_fit(&self, zoom: Zoom) -> bool {
+        self.len() <= self.room(zoom)
+    }
+
+    /// Sets the area of the next frame.
+    pub(super) fn set_area(&mut self, area: Rect) {
+        self.area = area;
+    }
+
+    /// The closest zoom, up to `FILLING_MAX`, at which all candles fit; `None` if they do not fit even at one column each.
+    pub(super) fn filling(&self) -> Option<Zoom> {
+        let zooms = COLUMNS.iter().rev().filter(|columns| **columns <= FILLING_MAX).map(|&columns| Zoom { columns, per_column: 1 });
+        zooms.into_iter().find(|zoom| self.all_fit(*zoom))
+    }
+
+    /// The next wider zoom, unless all candles are visible already.
+    pub(super) fn wider(&self, zoom: Zoom) -> Zoom {
+        let more = match self.filling() {
+            Some(filling) => zoom.columns > filling.columns,
+            None => !self.all_fit(zoom),
+        };
+        if more { zoom.wider() } else { zoom }
+    }
+
+    /// Zooms in as long as all candles still fit.
+    pub(super) fn zoom_in_while_all_fit(&self, zoom: Zoom) -> Zoom {
+        let closer = zoom.closer();
+        if zoom.per_column > 1 && self.all_fit(closer) { self.zoom_in_while_all_fit(closer) } else { zoom }
+    }
+
+    /// The zoom and offset at which candles `from..=to` fill most of the screen, with some context on both sides.
+    pub(super) fn around(&self, from: usize, to: usize) -> (Zoom, usize) {
+        let wanted = (to + 1 - from) * 4 / 3;
+        let near = COLUMNS.iter().rev().map(|&columns| Zoom { columns, per_column: 1 });
+        let far = PER_COLUMN.iter().map(|&per_column| Zoom { columns: 1, per_column });
+        let zoom = near.chain(far).find(|&zoom| self.room(zoom) >= wanted).unwrap_or_default();
+        let spare = self.shown(zoom).saturating_sub(to + 1 - from);
+        (zoom, self.len().saturating_sub(to + 1 + spare / 3))
+    }
+
+    pub(super) fn index_of(&self, time: Time) -> Option<usize> {
+        self.candles.timestamp.binary_search(&time.0).ok()
+    }
+
+    /// The candle index of a slot in the last frame.
+    pub(super) fn index_of_slot(&self, slot: usize, zoom: Zoom, offset: usize) -> Option<usize> {
+        let (first, last) = self.range(zoom, offset);
+        let lead = lead(last - first, zoom.per_column);
+        let index = if slot == 0 { first } else { first + lead + (slot - 1) * zoom.per_column };
+        (index < last).then_some(index)
+    }
+
+    /// The column that contains a candle.
+    pub(super) fn column(&self, index: usize, zoom: Zoom, offset: usize) -> Option<CandleColumn> {
+        let (first, last) = self.range(zoom, offset);
+        if !(first..last).contains(&index) {
+            return None;
+        }
+        let end = last - (last - 1 - index) / zoom.per_column * zoom.per_column;
+        let part = self.part(end.saturating_sub(zoom.per_column).max(first), end);
+        if let [time] = *part.timestamp {
+            // A single candle is shown unchanged, valid or not.
+            let [open, high, low, close, volume] = [part.open, part.high, part.low, part.close, part.volume].map(|figures| figures[0]);
+            return Some(CandleColumn { time: Time(time), open, high, low, close, volume });
+        }
+        let one = condense(&part, zoom.per_column);
+        let figure = |figures: &[f64]| figures.first().copied().unwrap_or(f64::NAN);
+        Some(CandleColumn {
+            time: one.timestamp.first().copied().map(Time)?,
+            open: figure(&one.open),
+            high: figure(&one.high),
+            low: figure(&one.low),
+            close: figure(&one.close),
+            volume: figure(&one.volume),
+        })
+    }
+
+    fn part(&self, first: usize, last: usize) -> Candles<'_> {
+        self.candles.as_candles().part(first..last)
+    }
+
+    fn range(&self, zoom: Zoom, offset: usize) -> (usize, usize) {
+        let last = self.len().saturating_sub(offset);
+        (last.saturating_sub(self.room(zoom).max(1)), last)
+    }
+
+    pub(super) fn draw(
+        &mut self,
+        buffer: &mut Buffer,
+        area: Rect,
+        window: &ChartWindow,
+        lines: Option<&TrendlineAnswer>,
+        (patterns, studies): (&ChartPatterns, &Studies),
+        context: &Context<'_>,
+    ) -> ChartLayout {
+        let zoom = window.zoom;
+        self.set_area(area);
+        let (first, last) = self.range(zoom, window.offset);
+        let all = self.candles.as_candles();
+        let part = self.part(first, last);
+        let condensed = (zoom.per_column > 1).then(|| condense(&part, zoom.per_column));
+        let slots = Slots { candles: all, first, last, per: zoom.per_column };
+        let mut overlays = ChartOverlays::default();
+        if let Some(answer) = lines {
+            overlays.trendlines(answer, &slots);
+        }
+        let at = window.crosshair.map(|crosshair| crosshair.candle).or(last.checked_sub(1)).and_then(|candle| self.time(candle));
+        let drawn = studies.drawn(&slots, at);
+        overlays.patterns(patterns.drawn(), patterns.chosen(), &slots);
+        let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
+        let data = ChartData {
+            columns: zoom.columns,
+            future: FUTURE,
+            lines: &overlays.lines,
+            spans: &overlays.spans,
+            levels: &overlays.levels,
+            curves: &drawn.curves,
+            panes: &drawn.panes,
+            marks: &overlays.marks,
+            crosshair: window.crosshair.and_then(crosshair),
+            last: self.newest.map(|(_, last)| last),
+            log: window.log,
+            volume: window.volume,
+            ascii: context.ascii,
+            ..ChartData::new(condensed.as_ref().map_or(part, CandleVec::as_candles))
+        };
+        let layout = render(&data, area, buffer, context.theme);
+        let signs = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown];
+        self.marks = signs.into_iter().filter(|glyph| overlays.marks.iter().any(|mark| mark.glyph == *glyph)).collect();
+        layout
+    }
+
+    /// The legend of the glyphs in the last frame: `• touch  ◆ pivot`.
+    pub(super) fn marks(&self, ascii: bool) -> impl Iterator<Item = String> {
+        self.marks.iter().map(move |glyph| {
+            let says = match glyph {
+                Glyph::Touch => "touch",
+                Glyph::Anchor => "pivot",
+                Glyph::BreakUp | Glyph::BreakDown => "break",
+            };
+            format!("{} {says}", glyph.sign(ascii))
+        })
+    }
+}
+
+pub(super) struct LineStyle {
+    pub role: Role,
+    pub dashed: bool,
+    /// The label at the line's end, so that lines differ not by colour alone.
+    pub label: &'static str,
+}
+
+pub(super) fn style(kind: LineType) -> LineStyle {
+    match kind {
+        LineType::Regression => LineStyle { role: Role::Accent, dashed: true, label: "reg" },
+        LineType::Support => LineStyle { role: Role::Up, dashed: false, label: "S" },
+        LineType::Resistance => LineStyle { role: Role::Down, dashed: false, label: "R" },
+    }
+}
+
+/// The legend of a line, under the chart.
+pub(super) struct Legend {
+    pub name: Cow<'static, str>,
+    pub says: String,
+    pub role: Role,
+}
+
+/// The lines' legends in at most `cells`, and the gap between them. When space is short: slopes are dropped first, then touches, then names
+/// are shortened, then gaps.
+pub(super) fn legends(answer: &TrendlineAnswer, cells: usize) -> (Vec<Legend>, usize) {
+    let tiers =
+        [(true, true, true, 3), (false, true, true, 3), (false, false, true, 3), (false, false, false, 3), (false, false, false, 2)];
+    let tier = |(slopes, touches, names, gap): (bool, bool, bool, usize)| {
+        let legends: Vec<Legend> = answer.trendlines.iter().map(|line| legend(line, slopes, touches, names)).collect();
+        (legends, gap)
+    };
+    let [fullest @ .., shortest] = tiers;
+    fullest.into_iter().map(tier).find(|legends| legends_width(legends) <= cells).unwrap_or_else(|| tier(shortest))
+}
+
+/// The width of the legends: a gap before each, and a cell between name and text.
+pub(super) fn legends_width((legends, gap): &(Vec<Legend>, usize)) -> usize {
+    legends.iter().map(|legend| gap + text::width(&legend.name) + 1 + text::width(&legend.says)).sum()
+}
+
+/// The width of the legends with line names only.
+pub(super) fn named_width(answer: &TrendlineAnswer) -> usize {
+    legends_width(&(answer.trendlines.iter().map(|line| legend(line, false, false, true)).collect(), 3))
+}
+
+fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend {
+    let mut says = words::of(&line.strength);
+    if let Some(touches) = line.touches.as_ref().filter(|known| touches && !known.is_empty()) {
+        says.push_str(&format!(", {} touches", touches.len()));
+    }
+    if slopes {
+        says.push_str(&format!(", slope {}", format::price(Some(line.slope))));
+    }
+    let style = style(line.kind);
+    Legend { name: if names { words::of(&line.kind).into() } else { style.label.into() }, says, role: style.role }
+}
+
+/// The trend and its colour, in at most `cells`: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93`.
+pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (String, Role) {
+    let role = match answer.trend {
+        Trend::Uptrend => Role::Up,
+        Trend::Downtrend => Role::Down,
+        Trend::Sideways => Role::Text,
+    };
+    // Fewer than three candles have no trend.
+    if answer.confidence == 0.0 {
+        ("no trend yet".to_owned(), Role::Dim)
+    } else {
+        let (word, sure) = (answer.trend.word(), answer.confidence);
+        let named = if answer.trend == Trend::Sideways { "trend sideways" } else { word };
+        let wordings = [format!("{named}, confidence {sure:.2}, {candles}"), format!("{word} {sure:.2}, {candles}")];
+        let says = wordings.into_iter().find(|says| text::width(says) <= cells).unwrap_or_else(|| format!("{word} {sure:.2}"));
+        (says, role)
+    }
+}

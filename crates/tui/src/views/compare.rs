@@ -1,0 +1,211 @@
+//! The comparison of marked tokens: one chart in percent from a common start with a crosshair, a legend, and the correlations of daily
+//! returns. A pane that replaces a token list; its data is the compare question's.
+
+mod draw;
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::{buffer::Buffer, layout::Rect};
+use serde_json::{Value, json};
+
+use super::parts::{Timeframe, symbol_of};
+use crate::{
+    keymap::Action,
+    view::{Context, Effect, Export, HttpRequest, ViewQuestion},
+};
+use model::address::Address;
+use query::question::compare::{CompareQuestion, TOKENS_MAX};
+use widgets::{
+    panel::{self, Panel},
+    progress,
+    table::RowMark,
+    text,
+    theme::Role,
+};
+
+/// Key hints, from the longest to the shortest.
+const NOTES: &[&str] = &[
+    "← → crosshair   ↑ ↓ timeframe   Space unmarks all   Esc back",
+    "← → crosshair   ↑ ↓ timeframe   Esc back",
+    "↑ ↓ timeframe   Esc back",
+];
+
+/// The keys of the comparison, for help and footer.
+const KEYS: &[(Action, &str)] = &[
+    (Action::Left, "The crosshair to the left."),
+    (Action::Right, "The crosshair to the right."),
+    (Action::PageUp, "The crosshair a tenth to the left."),
+    (Action::PageDown, "The crosshair a tenth to the right."),
+    (Action::First, "The crosshair to the first candle."),
+    (Action::Last, "The crosshair off: the last candle."),
+    (Action::Down, "The next timeframe: 1h, 4h, 1d, 1w."),
+    (Action::Up, "The timeframe before."),
+    (Action::Mark, "Take all marks off, and back to the list."),
+    (Action::CompareTokens, "Back to the list; the marks stay."),
+    (Action::Back, "Back to the list; the marks stay."),
+    (Action::Export, "Export the lines as CSV, JSON, NDJSON or Parquet."),
+    (Action::CopyCurl, "Copy the curl command that gives the same data."),
+    (Action::Palette, "Find an action or a token by name."),
+    (Action::Help, "Show the keys of the comparison."),
+];
+
+/// From this width the title is in words.
+const WIDE: u16 = 100;
+
+/// The colours of the lines, in token order; the letters distinguish them without colours.
+pub(super) const ROLES: &[Role] =
+    &[Role::Accent, Role::Up, Role::Warning, Role::Down, Role::Text, Role::AccentSoft, Role::UpSoft, Role::WarningSoft, Role::DownSoft];
+
+/// The marks of a list, and the comparison once opened.
+#[derive(Default)]
+pub(super) struct Compare {
+    marks: Vec<Address>,
+    open: bool,
+    timeframe: Timeframe,
+    /// The row under the crosshair; `None` for the last.
+    at: Option<usize>,
+    asked: ViewQuestion<CompareQuestion>,
+    /// The plot area of the last frame.
+    plot: Rect,
+}
+
+impl Compare {
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Whether the footer may offer the action: while the comparison is open, only its own.
+    pub(super) fn answers(&self, action: Action) -> bool {
+        !self.open || KEYS.iter().any(|(own, _)| *own == action)
+    }
+
+    /// The pane's keys, while it is open.
+    pub(super) fn keys(&self) -> Option<(&'static str, &'static [(Action, &'static str)])> {
+        self.open.then_some(("comparison", KEYS))
+    }
+
+    /// The mark before a token's row: compared, else its alert state.
+    pub(super) fn row_mark(&self, token: &Address, context: &Context<'_>) -> Option<RowMark> {
+        if self.marks.contains(token) { Some(RowMark::Compared) } else { context.alerts.get(token).copied().map(RowMark::Alert) }
+    }
+
+    /// Toggles the token's mark.
+    pub(super) fn mark(&mut self, token: Address, context: &Context<'_>) -> Effect {
+        if let Some(at) = self.marks.iter().position(|known| *known == token) {
+            self.marks.remove(at);
+        } else if self.marks.len() == TOKENS_MAX {
+            return Effect::Say(format!("{TOKENS_MAX} tokens are compared at once: Space takes a mark off"));
+        } else {
+            self.marks.push(token);
+        }
+        match self.marks.len() {
+            0 => Effect::Redraw,
+            1 => Effect::Say(format!("{} marked: mark another, then V compares them", symbol_of(context, &self.marks[0]))),
+            count => Effect::Say(format!("{count} tokens marked: V compares them")),
+        }
+    }
+
+    /// Opens the comparison of the marked tokens; with one mark, also of the selected token.
+    pub(super) fn open(&mut self, selected: Option<Address>, context: &Context<'_>) -> Effect {
+        let mut tokens = self.marks.clone();
+        if tokens.len() < 2 {
+            tokens.extend(selected.filter(|token| !tokens.contains(token)));
+        }
+        if tokens.len() < 2 {
+            return Effect::Say("Space marks tokens: with two or more, V compares them".to_owned());
+        }
+        (self.marks, self.open, self.at) = (tokens, true, None);
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn question(&self) -> CompareQuestion {
+        CompareQuestion { addresses: self.marks.clone(), timeframe: self.timeframe.word(), from: None, to: None }
+    }
+
+    pub(super) fn refresh(&mut self, context: &Context<'_>) {
+        if self.open && self.asked.refresh(self.question(), context) {
+            self.at = self.at.filter(|at| *at < self.rows());
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.asked.answer().map_or(0, |answer| answer.rows.len())
+    }
+
+    /// Handles an action while open.
+    pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        let last = self.rows().saturating_sub(1);
+        let at = self.at.unwrap_or(last);
+        match action {
+            Action::Back | Action::CompareTokens => self.open = false,
+            Action::Left => self.at = Some(at.saturating_sub(1)),
+            Action::Right => self.at = Some((at + 1).min(last)),
+            Action::PageUp => self.at = Some(at.saturating_sub(last / 10 + 1)),
+            Action::PageDown => self.at = Some((at + last / 10 + 1).min(last)),
+            Action::First => self.at = Some(0),
+            Action::Last => self.at = None,
+            Action::Up | Action::Down => {
+                self.timeframe = self.timeframe.step(action == Action::Down);
+                self.at = None;
+                self.refresh(context);
+            }
+            Action::Mark => {
+                self.marks.clear();
+                self.open = false;
+                return Effect::Say("marks taken off".to_owned());
+            }
+            _ => return Effect::Pass,
+        }
+        Effect::Redraw
+    }
+
+    /// Moves the crosshair to the pressed or dragged position, or by a step with the wheel.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if !self.plot.contains((mouse.column, mouse.row).into()) || self.rows() == 0 {
+            return Effect::Nothing;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollUp => return self.act(Action::Left, context),
+            MouseEventKind::ScrollDown => return self.act(Action::Right, context),
+            MouseEventKind::Down(MouseButton::Left) | MouseEventKind::Drag(MouseButton::Left) => {
+                let across = usize::from(self.plot.width).saturating_sub(1).max(1);
+                let rows = self.rows() - 1;
+                self.at = Some((usize::from(mouse.column - self.plot.x) * rows + across / 2) / across);
+            }
+            _ => return Effect::Nothing,
+        }
+        Effect::Redraw
+    }
+
+    pub(super) fn request(&self) -> HttpRequest {
+        HttpRequest::of(&self.question())
+    }
+
+    /// The rows as a table with one column for each token, named by its address.
+    pub(super) fn export(&self) -> Option<Export> {
+        let answer = self.asked.answer()?;
+        let addresses: Vec<String> = answer.tokens.iter().map(|token| token.token_address.to_string()).collect();
+        let columns: Vec<&str> = std::iter::once("timestamp").chain(addresses.iter().map(String::as_str)).collect();
+        let row = |row: &query::question::compare::ComparedRow| {
+            std::iter::once(json!(row.timestamp)).chain(row.percent.iter().map(|value| json!(value))).collect::<Vec<Value>>()
+        };
+        Some(Export::of("comparison", &columns, answer.rows.iter().map(row).collect(), self.at.or(answer.rows.len().checked_sub(1))))
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let measure = if area.width >= WIDE { "percent from a common start" } else { "% from start" };
+        let title = format!("{} tokens, {measure} · {}", self.marks.len(), self.timeframe.word());
+        let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
+        let note = NOTES.iter().find(|note| text::width(note) <= room).unwrap_or(&"");
+        let panel = Panel { note, focused: true, ..Panel::new(&title) };
+        let body = panel.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            return panel::failure(body, buffer, context.theme, &problem.detail);
+        }
+        let plot = self.asked.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
+        self.plot = plot.unwrap_or_default();
+        if plot.is_none() {
+            progress::skeleton(body, buffer, context.theme);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, pools.
+
+mod list;
+mod sheet;
+
+use crossterm::event::MouseEvent;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use self::list::{DexFields, PoolFields};
+use super::{
+    inset, listing,
+    parts::{missing_table, say, symbol_of, with_left_out},
+    price::Price,
+};
+use crate::{
+    keymap::Action,
+    list::{List, ListEvent, ListFrame, mouse_of_two},
+    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
+    words,
+};
+use analysis::dex::{DexDetail, DexSummary, Pool};
+use model::address::Address;
+use query::question::{
+    Question,
+    dexes::{DexDetailQuestion, DexListQuestion},
+};
+use widgets::{
+    panel::{self, Panel},
+    progress,
+};
+
+/// From this width the DEX is drawn beside the list, else below it.
+const BESIDE_WIDTH: u16 = 130;
+
+#[derive(Default)]
+pub struct DexesView {
+    /// Row indices are those of the answer.
+    dexes: List<DexFields>,
+    pools: List<PoolFields>,
+    /// The pool list has the focus.
+    in_pools: bool,
+    /// How many addresses of the selected DEX were copied.
+    copied: usize,
+    token: Option<Address>,
+    /// The token's candles, where the list leaves space.
+    price: Price,
+    list: ViewQuestion<DexListQuestion>,
+    detail: ViewQuestion<DexDetailQuestion>,
+}
+
+impl View for DexesView {
+    fn refresh(&mut self, context: &Context<'_>) {
+        if self.token != context.token {
+            (self.token, self.in_pools) = (context.token, false);
+            self.list.clear();
+            self.detail.clear();
+            self.arrange();
+            self.moved_to_another();
+        }
+        self.price.refresh(self.token, context);
+        let Some(token) = self.token else { return };
+        if self.list.refresh(DexListQuestion { contract_address: token, explain: true }, context) {
+            self.arrange();
+        }
+        if let Some(question) = self.detail_question() {
+            self.detail.refresh(question, context);
+        }
+        self.arrange_pools();
+    }
+
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        let event = if self.in_pools { self.pools.act(action) } else { self.dexes.act(action) };
+        if event != ListEvent::Nothing {
+            return self.on_list_event(event, context);
+        }
+        match action {
+            Action::Open | Action::Right if !self.in_pools && self.detail.answer().is_some() => self.in_pools = true,
+            Action::Back | Action::Left if self.in_pools => self.in_pools = false,
+            Action::CopyValue => return self.copy(),
+            _ => return Effect::Pass,
+        }
+        Effect::Redraw
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        let event = mouse_of_two(&mut self.dexes, &mut self.pools, &mut self.in_pools, mouse);
+        if event == ListEvent::Nothing {
+            return Effect::Nothing;
+        }
+        self.on_list_event(event, context)
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return;
+        }
+        if area.width >= BESIDE_WIDTH {
+            let width = (area.width * 9 / 20).clamp(62, 96);
+            let left = Rect { width: area.width - width - 2, ..area };
+            let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
+            // A list that must scroll gets the full height.
+            let rows = if self.dexes.is_empty() || left.height - rows < left.height / 3 { left.height } else { rows };
+            self.draw_list(buffer, Rect { height: rows, ..left }, context);
+            self.price.draw(buffer, Rect { y: left.y + rows, height: left.height - rows, ..left }, context);
+            self.draw_dex(buffer, Rect { x: area.right() - width, width, ..area }, context);
+        } else {
+            // The list gets the height it needs, up to half.
+            let height = (self.dexes.len() as u16 + 3).clamp(5, (area.height / 2).max(5)).min(area.height);
+            self.draw_list(buffer, Rect { height, ..area }, context);
+            self.draw_dex(buffer, Rect { y: area.y + height, height: area.height - height, ..area }, context);
+        }
+    }
+
+    listing!(dexes);
+
+    fn relist(&mut self, context: &Context<'_>) {
+        self.in_pools = false;
+        self.on_list_event(ListEvent::Sorted, context);
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(DexListQuestion::NEEDS)
+    }
+
+    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
+        if self.in_pools {
+            return self.detail_question().map(|question| HttpRequest::of(&question));
+        }
+        self.token.map(|token| HttpRequest::of(&DexListQuestion { contract_address: token, explain: true }))
+    }
+
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
+        let symbol = symbol_of(context, &self.token?).to_lowercase();
+        if self.in_pools {
+            return Some(self.pools.export(format!("{symbol}-pools"), pools(&self.detail()?.pools)));
+        }
+        let answered = &self.list.answer()?.dexes;
+        Some(self.dexes.export(format!("{symbol}-dexes"), dexes(answered)))
+    }
+}
+
+impl DexesView {
+    fn dex(&self) -> Option<&DexSummary> {
+        self.list.answer()?.dexes.get(self.dexes.selected()?)
+    }
+
+    fn detail_question(&self) -> Option<DexDetailQuestion> {
+        Some(DexDetailQuestion { contract_address: self.token?, dex_id: self.dex()?.dex_id.to_lowercase() })
+    }
+
+    /// The detail of the selected DEX, once answered; never that of another.
+    fn detail(&self) -> Option<&DexDetail> {
+        let (dex, detail) = (self.dex()?, self.detail.answer()?);
+        (detail.name == dex.name && detail.chain_id == dex.chain_id).then_some(detail)
+    }
+
+    /// Rebuilds the list and keeps the selected DEX.
+    fn arrange(&mut self) {
+        let before = self.dex().map(|dex| dex.dex_id.clone());
+        let answered = self.list.answer().map_or(&[][..], |answer| &answer.dexes);
+        self.dexes.arrange(0..answered.len(), dexes(answered));
+        if !self.dexes.point_to(|place| answered.get(place).map(|dex| &dex.dex_id) == before.as_ref()) {
+            self.dexes.cursor.select(0);
+        }
+    }
+
+    fn arrange_pools(&mut self) {
+        let known = self.detail().map_or_else(Vec::new, |detail| detail.pools.clone());
+        self.pools.arrange(0..known.len(), pools(&known));
+    }
+
+    fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
+        if event == ListEvent::Sorted && !self.in_pools {
+            self.arrange();
+        }
+        if !self.in_pools {
+            self.moved_to_another();
+        }
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn moved_to_another(&mut self) {
+        self.pools.cursor.select(0);
+        self.copied = 0;
+    }
+
+    /// Copies the pool's address, or the addresses of the DEX in turn: router, factory, best pool.
+    fn copy(&mut self) -> Effect {
+        if self.in_pools {
+            let pool = self.detail().and_then(|detail| detail.pools.get(self.pools.selected()?));
+            return pool.map_or(Effect::Pass, |pool| Effect::Copy(pool.address.to_string(), "pool address"));
+        }
+        let Some(dex) = self.dex() else { return Effect::Pass };
+        let detail = self.detail();
+        let known: Vec<(Address, &str)> = [
+            (detail.and_then(|detail| detail.router), "router address"),
+            (detail.and_then(|detail| detail.factory), "factory address"),
+            (Some(dex.best_pool.address), "best pool's address"),
+        ]
+        .into_iter()
+        .filter_map(|(address, what)| Some((address?, what)))
+        .collect();
+        let (address, what) = known[self.copied % known.len()];
+        self.copied += 1;
+        Effect::Copy(address.to_string(), what)
+    }
+
+    fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let whose =
+            self.token.map_or_else(|| "no token selected".to_owned(), |token| format!("where {} trades", symbol_of(context, &token)));
+        let title = self.dexes.titled(&whose);
+        let all = self.list.answer().map_or(0, |answer| answer.dexes.len());
+        let note = match (self.dexes.len(), all) {
+            (_, 0) => String::new(),
+            (shown, all) if shown < all => format!("{shown} of {all} DEXes"),
+            (1, _) => "1 DEX".to_owned(),
+            (count, _) => format!("{count} DEXes"),
+        };
+        let note = with_left_out(note, self.dexes.left_out(), usize::from(area.width / 2));
+        let asked = self.list.answer().is_none() && self.list.problem.is_none();
+        let rule = Panel { note: &note, focused: !self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
+        let body = rule.render(area, buffer, theme);
+        if let Some(sentence) = missing_table(context, "pools", "the DEXes of a token") {
+            return say(buffer, body, context, &sentence);
+        }
+        if let Some(problem) = &self.list.problem {
+            return panel::failure(body, buffer, theme, &problem.detail);
+        }
+        let Some(answer) = self.list.answer() else { return progress::skeleton(body, buffer, theme) };
+        if answer.dexes.is_empty() {
+            return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
+        }
+        let body = inset(body);
+        self.dexes.focused = !self.in_pools;
+        let empty = words::no_match("DEX");
+        let frame = ListFrame::new(body, &empty);
+        self.dexes.draw(buffer, frame, context, dexes(&answer.dexes));
+    }
+
+    fn draw_dex(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let Some(dex) = self.dex() else { return };
+        let chain = dex.chain_id.as_deref().map(list::chain).unwrap_or_default();
+        let title = format!("{} · {chain}", list::versioned(dex));
+        let detail = self.detail();
+        let asked = detail.is_none() && self.detail.problem.is_none();
+        let rule = Panel { note: &dex.dex_id, focused: self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
+        let body = rule.render(area, buffer, theme);
+        let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
+        if let Some(problem) = &self.detail.problem {
+            return panel::failure(body, buffer, theme, &problem.detail);
+        }
+        let Some(detail) = detail else { return progress::skeleton(body, buffer, theme) };
+        let used = sheet::draw(detail, buffer, body, context).min(body.height);
+        let body = Rect { y: body.y + used, height: body.height - used, ..body };
+        let known = detail.pools.clone();
+        self.pools.focused = self.in_pools;
+        self.pools.draw(buffer, ListFrame::new(body, "no pools"), context, pools(&known));
+    }
+}
+
+/// The rows of the DEX list, by index.
+fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSummary, f64)> {
+    let most = list::largest(answered.iter().map(|dex| dex.volume24h));
+    move |place| Some((answered.get(place)?, most))
+}
+
+fn pools<'a>(answered: &'a [Pool]) -> impl Fn(usize) -> Option<(&'a Pool, f64)> {
+    let most = list::largest(answered.iter().map(|pool| pool.liquidity));
+    move |place| Some((answered.get(place)?, most))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! The lists of the DEXes view, the token's DEXes and the pools of one: one row of a table for each field.
+
+use serde_json::Value as Json;
+
+use crate::{
+    list::{Field, Fields},
+    views::parts::low_bar,
+    words,
+};
+use analysis::dex::{DexSummary, Pool};
+use model::chain::Chain;
+use query::question::{
+    filter::{ColumnKind, FieldValue},
+    order::Order,
+};
+use widgets::{
+    table::{Cell, TableColumn},
+    theme::Role,
+};
+
+pub(super) struct DexFields;
+pub(super) struct PoolFields;
+
+type D = Field<DexFields>;
+type P = Field<PoolFields>;
+
+impl Fields for DexFields {
+    /// With the largest volume, the scale of the bars.
+    type Row<'a> = (&'a DexSummary, f64);
+
+    const FIELDS: &'static [D] = &[
+        D::text("name", "name", [14, 14], 255, |dex| versioned(dex.0).into()).searched().plain().grows(),
+        D::text("dexId", "id", [18, 18], 90, |dex| (&dex.0.dex_id).into())
+            .cell(|dex, _| Cell::new(dex.0.dex_id.clone(), Role::Dim))
+            .aliases(&["id", "dex"])
+            .searched()
+            .unsorted()
+            .plain(),
+        // A chain matches by its short name or its number.
+        D::text("chainId", "chain", [5, 8], 220, |dex| {
+            dex.0.chain_id.as_deref().map(|id| FieldValue::List(vec![chain(id).into(), id.into()])).into()
+        })
+        .cell(|dex, _| dex.0.chain_id.as_deref().map_or_else(Cell::missing, |id| Cell::text(chain(id))))
+        .of(ColumnKind::Chain)
+        .aliases(&["chain"])
+        .searched()
+        .plain(),
+        D::figure("volume24h", "vol 24h", 9, 240, |dex| dex.0.volume24h.into()).aliases(&["volume", "vol"]),
+        D::picture("bar", "", 0, 20, |dex, look| share_bar(dex.0.volume24h, dex.1, look.cells)),
+        D::figure("poolCount", "pools", 5, 150, |dex| dex.0.pool_count.into()).aliases(&["pools"]),
+        D::text("pair", "best pair", [9, 13], 120, |dex| (&dex.0.best_pool.pair).into()).unsorted().unfiltered().plain().member("bestPool"),
+        D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.liquidity.into()),
+    ];
+
+    const STANDARD: Option<Order> = Some(Order::falling("volume24h"));
+
+    fn fit(column: &mut TableColumn, width: u16) {
+        if column.key == "bar" {
+            fit_bar(column, if width >= 104 { (width - 92).min(24) } else { 0 });
+        }
+    }
+
+    fn json((dex, _): Self::Row<'_>) -> Json {
+        serde_json::to_value(dex).unwrap_or_default()
+    }
+}
+
+/// From this width a pool's address is shown in full.
+const WHOLE_ADDRESS_WIDTH: u16 = 92;
+const ADDRESS_CELLS: u16 = 42;
+
+impl Fields for PoolFields {
+    /// With the largest liquidity, the scale of the bars.
+    type Row<'a> = (&'a Pool, f64);
+
+    const FIELDS: &'static [P] = &[
+        P::text("pair", "pair", [9, 14], 255, |pool| (&pool.0.pair).into()).plain().grows(),
+        P::text("address", "address", [11, 11], 100, |pool| pool.0.address.to_string().into())
+            .cell(|pool, look| {
+                let whole = look.cells >= usize::from(ADDRESS_CELLS);
+                Cell::new(if whole { pool.0.address.to_string() } else { pool.0.address.short() }, Role::Dim)
+            })
+            .unsorted()
+            .plain(),
+        P::figure("liquidity", "liquidity", 11, 240, |pool| pool.0.liquidity.into()),
+        P::picture("bar", "", 0, 20, |pool, look| share_bar(pool.0.liquidity, pool.1, look.cells)),
+        P::figure("volume24h", "volume 24h", 10, 220, |pool| pool.0.volume24h.into()),
+    ];
+
+    const STANDARD: Option<Order> = Some(Order::falling("liquidity"));
+
+    fn fit(column: &mut TableColumn, width: u16) {
+        match column.key {
+            "address" if width >= WHOLE_ADDRESS_WIDTH => (column.min, column.ideal) = (ADDRESS_CELLS, ADDRESS_CELLS),
+            "bar" => fit_bar(column, if (64..WHOLE_ADDRESS_WIDTH).contains(&width) { (width - 54).min(16) } else { 0 }),
+            _ => {}
+        }
+    }
+
+    fn json((pool, _): Self::Row<'_>) -> Json {
+        serde_json::to_value(pool).unwrap_or_default()
+    }
+}
+
+pub(super) fn versioned(dex: &DexSummary) -> String {
+    words::versioned(&dex.name, &dex.dex_id)
+}
+
+fn fit_bar(column: &mut TableColumn, cells: u16) {
+    (column.min, column.ideal) = (cells, cells);
+}
+
+/// A bar of the value, relative to the largest of its column.
+fn share_bar(value: Option<f64>, most: f64, cells: usize) -> Cell {
+    let share = value.filter(|_| most > 0.0).map_or(0.0, |value| value / most);
+    Cell::new(low_bar(share, cells), Role::AccentSoft)
+}
+
+/// The largest of the known values.
+pub(super) fn largest(values: impl Iterator<Item = Option<f64>>) -> f64 {
+    values.flatten().fold(0.0, f64::max)
+}
+
+/// The chain's short name, from its EIP-155 number.
+pub(super) fn chain(id: &str) -> String {
+    Chain::known(id).map_or_else(|| id.to_owned(), |chain| chain.to_string())
+}

@@ -1,0 +1,80 @@
+//! The DEXes view on the synthetic market.
+
+use super::*;
+use crate::views::fixture::{Stage, address, shown};
+use store::Dataset;
+
+#[test]
+fn screens_look_as_they_did() {
+    let (stage, mut view) = shown::<DexesView>();
+    insta::assert_snapshot!("dexes", stage.screens(&mut view));
+}
+
+#[test]
+fn the_addresses_of_a_dex_are_copied_one_after_the_other() {
+    let (mut stage, mut view) = shown::<DexesView>();
+    let expected = [(150, "router address"), (160, "factory address"), (180, "best pool's address"), (150, "router address")];
+    for (number, what) in expected {
+        assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(number).to_string(), what));
+    }
+    stage.act(&mut view, Action::Down);
+    stage.draw(&mut view, 140, 38);
+    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(151).to_string(), "router address"));
+}
+
+#[test]
+fn enter_goes_into_the_pools_and_esc_comes_back() {
+    let (mut stage, mut view) = shown::<DexesView>();
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes?explain=true", address(1)));
+    assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
+    stage.act(&mut view, Action::Down);
+    assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
+    assert_eq!(view.export(&stage.context()).map(|export| (export.count, export.selected.is_some())), Some((Some(3), true)));
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
+    assert_eq!(view.export(&stage.context()).map(|export| export.values().len()), Some(3));
+}
+
+#[test]
+fn dexes_are_sorted_and_the_selected_one_stays() {
+    let (mut stage, mut view) = shown::<DexesView>();
+    let selected = view.dex().map(|dex| dex.dex_id.clone());
+    for _ in view.dexes.sort_columns() {
+        stage.act(&mut view, Action::Sort);
+        assert_eq!(view.dex().map(|dex| dex.dex_id.clone()), selected);
+    }
+    let mut again = DexesView::default();
+    again.restore(&view.save());
+    assert_eq!(again.dexes.sorting, view.dexes.sorting);
+}
+
+#[test]
+fn a_filter_leaves_the_dexes_that_meet_it_until_esc() {
+    let (mut stage, mut view) = shown::<DexesView>();
+    let all = view.dexes.len();
+    let cases = [("", all), ("uni", 2), ("chain:eth", 2), ("chain:1", 2), ("pools>1 uni", 1), ("vol>1t", 0)];
+    for (text, left) in cases {
+        view.set_filter(text, &stage.context()).expect("a filter that reads");
+        assert_eq!(view.dexes.len(), left, "{text}");
+        stage.draw(&mut view, 80, 20);
+    }
+    let refused = view.set_filter("volum>1", &stage.context()).unwrap_err();
+    assert!(refused.contains("`volume`"), "{refused}");
+    assert_eq!(view.filter(), Some("vol>1t"), "the last good filter stands");
+    let mut again = DexesView::default();
+    again.restore(&view.save());
+    assert_eq!(again.filter(), Some("vol>1t"));
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!((view.dexes.len(), view.filter()), (all, Some("")));
+}
+
+#[test]
+fn a_token_without_pools_says_so() {
+    let (mut stage, mut view) = shown::<DexesView>();
+    stage.token = Some(address(5));
+    assert!(stage.text(&mut view, 80, 20).contains("no pool of this token"));
+    let empty = Stage::new(Some(Dataset::default()));
+    let said = empty.text(&mut DexesView::default(), 80, 20);
+    assert!(said.contains("no `pools` table in this dataset"), "{said}");
+}

@@ -1,0 +1,153 @@
+//! Draws the two tables of the Jobs view, side by side where they fit, else stacked.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    super::{inset, many, parts::with_left_out},
+    JobsView,
+    rows::{self, TaskRow},
+};
+use crate::{list::ListFrame, view::Context};
+use model::format;
+use query::jobs::{self, Job, JobStatus};
+use widgets::{
+    panel::{self, Panel},
+    progress, put, put_wrapped, text,
+    theme::Role,
+};
+
+pub(super) const NO_STORE: &str = "jobs are off: their store could not be opened; make the state directory writable and start again";
+
+/// From this width the tables are side by side.
+const WIDE: u16 = 130;
+/// Minimum number of rows of the tasks when the tables are stacked.
+const TASK_ROWS_MIN: u16 = 9;
+
+impl JobsView {
+    pub(super) fn draw_jobs(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let (left, right) = self.split(area);
+        self.draw_list(buffer, left, context);
+        self.draw_tasks(buffer, right, context);
+    }
+
+    fn split(&self, area: Rect) -> (Rect, Rect) {
+        if self.list.is_empty() {
+            return (area, Rect::default());
+        }
+        if area.width >= WIDE {
+            let width = (area.width * 48 / 100).min(90);
+            let right = Rect { x: area.x + width + 2, width: area.width - width - 2, ..area };
+            return (Rect { width, ..area }, right);
+        }
+        // The list takes the rows it needs; the tasks never less than a job's six with their rule, header and two lines of detail.
+        let wanted = self.list.len().max(2) as u16 + 2;
+        let height = wanted.min(area.height.saturating_sub(TASK_ROWS_MIN).max(area.height / 3));
+        let lower = Rect { y: area.y + height, height: area.height - height, ..area };
+        (Rect { height, ..area }, lower)
+    }
+
+    fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let count = |status: JobStatus| self.stored.reading.jobs.iter().filter(|job| job.status == status).count();
+        let (running, queued) = (count(JobStatus::Running), count(JobStatus::Queued));
+        let mut note = match (self.list.len() as u64, self.stored.reading.total) {
+            (_, 0) => String::new(),
+            (shown, total) if shown == total => many(total, "job", "jobs"),
+            (shown, total) => format!("{} of {}", format::count(shown), many(total, "job", "jobs")),
+        };
+        note = with_left_out(note, self.list.left_out(), usize::from(area.width / 2));
+        for (n, word) in [(running, "running"), (queued, "queued")] {
+            if n > 0 {
+                note = format!("{note} · {n} {word}");
+            }
+        }
+        let title = self.list.titled("deep analyses");
+        let panel = Panel { note: &note, focused: !self.in_tasks, ..Panel::new(&title) };
+        let body = inset(panel.render(area, buffer, theme));
+        if self.stored.reading.jobs.is_empty() {
+            self.draw_empty(buffer, body, context);
+            return;
+        }
+        self.list.focused = !self.in_tasks;
+        let frame = ListFrame::new(body, "no job meets the filter; Esc in / takes it back");
+        self.list.draw(buffer, frame, context, rows::rows(&self.stored.reading.jobs, context));
+    }
+
+    /// Draws the placeholder of an empty list: the reason, and how to proceed.
+    fn draw_empty(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        if let Some(problem) = &self.stored.problem {
+            panel::failure(body, buffer, theme, &problem.detail);
+        } else if context.jobs.is_none() {
+            panel::failure(body, buffer, theme, NO_STORE);
+        } else if !self.stored.read {
+            progress::skeleton(Rect { height: body.height.min(6), ..body }, buffer, theme);
+        } else {
+            let name = context.token.map_or_else(|| "the selected token".to_owned(), |token| rows::token_name(&token.to_string(), context));
+            put(buffer, body, 1, 1, "no deep analysis yet", theme.text());
+            let says = format!("a starts one for {name}: market, trendline, patterns, security, DEXes and holders in one report");
+            put_wrapped(buffer, body, 1, 2, &says, 4, theme.dim());
+        }
+    }
+
+    fn draw_tasks(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        let Some(job) = self.job().cloned() else {
+            self.tasks.cursor.hide();
+            return;
+        };
+        let done = rows::ended(&job);
+        let running = job.status == JobStatus::Running && !job.tasks.is_empty();
+        let title = format!("tasks · {}", rows::names(&job, context));
+        let note = format!("{done} of {} ended", job.tasks.len());
+        let panel = Panel {
+            title: &title,
+            note: &note,
+            focused: self.in_tasks,
+            progress: running.then(|| Some(done as f64 / job.tasks.len() as f64)),
+            warns: false,
+        };
+        let body = inset(panel.render(area, buffer, theme));
+        // Two lines under the table show the selected task in full.
+        let detail = if body.height >= 7 { 3 } else { 0 };
+        let room = Rect { height: body.height - detail, ..body };
+        let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
+        let watched = self.stored.reading.progress.as_ref().filter(|(id, _)| *id == job.job_id);
+        let progress = watched.map_or(&[][..], |(_, progress)| progress);
+        let row = |place: usize| {
+            let task = job.tasks.get(place)?;
+            Some(TaskRow { task, progress: progress.iter().find(|progress| progress.task_id == task.task_id), context })
+        };
+        // A job of one token needs no token column.
+        self.tasks.show(rows::TOKEN, rows::tokens(&job).len() > 1);
+        self.tasks.set_count(job.tasks.len());
+        self.tasks.focused = self.in_tasks;
+        self.tasks.draw(buffer, ListFrame::new(table_area, "the job has no tasks"), context, row);
+        if detail > 0 {
+            self.draw_detail(buffer, Rect { y: table_area.bottom(), height: body.bottom() - table_area.bottom(), ..body }, &job, context);
+        }
+    }
+
+    /// Draws the selected task's full description, or the job's id and time.
+    fn draw_detail(&self, buffer: &mut Buffer, area: Rect, job: &Job, context: &Context<'_>) {
+        let theme = context.theme;
+        let task = self.tasks.selected().and_then(|task| job.tasks.get(task)).filter(|_| self.in_tasks);
+        if let Some(task) = task {
+            put_wrapped(buffer, area, 0, 1, &task.description, usize::from(area.height.saturating_sub(1)).min(3), theme.text());
+            return;
+        }
+        let mut x = put(buffer, area, 0, 1, &job.job_id, theme.text());
+        if let Some(time) = jobs::created(&job.job_id) {
+            x += put(buffer, area, x, 1, &format!("  started {}", format::moment(time)), theme.dim());
+        }
+        let read = format!("  {} of {} read", format::count(job.tokens_used), many(rows::tokens(job).len() as u64, "token", "tokens"));
+        if usize::from(area.width.saturating_sub(x)) >= text::width(&read) {
+            put(buffer, area, x, 1, &read, theme.dim());
+        }
+        if let Some(problem) = &self.stored.problem {
+            put(buffer, area, 0, 2, &problem.detail, theme.style(Role::Warning));
+        } else {
+            put(buffer, area, 0, 2, "Enter report   → tasks   x terminate", theme.dim());
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The lines of the checklist: every check under its question, with its result, one line each.
+
+use std::collections::HashSet;
+
+use super::{
+    pane::{PaneEntry, PaneLine},
+    proof,
+};
+use crate::views::{many, thin_bar};
+use analysis::security::{Anomaly, AnomalyCode, Check, CheckState, Group, SecurityInference};
+use model::format;
+use query::document::check_mark;
+use widgets::{text, theme::Role};
+
+/// Width of the longest code and a gap.
+const CODE: u16 = 21;
+pub(super) const LEFT: u16 = 3;
+/// Column of the lines under a check.
+pub(super) const PROOF: u16 = 5;
+/// From this width a bar shows a finding's weight.
+const BAR_WIDTH: u16 = 96;
+const BAR: usize = 8;
+/// Width of the figure at the right and a gap: `0.41 of 0.95`.
+const FIGURE: u16 = 14;
+/// Width of a weight alone.
+const WEIGHT: u16 = 7;
+/// Maximum number of lines of a finding's sentence, and the minimum width to place it beside the code.
+const SENTENCE_LINES: usize = 3;
+const SENTENCE_MIN: u16 = 24;
+/// From this weight a finding is coloured as a warning.
+const NOTABLE: f64 = 0.15;
+
+/// Display state: expanded entries, width and glyphs.
+pub(super) struct ChecklistStyle<'a> {
+    pub(super) open: &'a HashSet<PaneEntry>,
+    pub(super) width: u16,
+}
+
+/// The anomaly found for a code.
+pub(super) fn anomaly(answer: &SecurityInference, code: AnomalyCode) -> Option<&Anomaly> {
+    answer.anomaly_detection.part(code.part()).evidence.as_ref()?.iter().find(|anomaly| anomaly.code == code)
+}
+
+/// All checks by question; those with findings come first.
+pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
+    let checks = answer.checks.as_deref().unwrap_or_default();
+    let mut lines = Vec::new();
+    let own = |group: Group| checks.iter().filter(move |check| check.group == group);
+    let mut groups: Vec<(Group, Vec<&Check>)> =
+        Group::ALL.into_iter().map(|group| (group, own(group).collect())).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect();
+    groups.sort_by_key(|(_, own)| !own.iter().any(|check| check.state == CheckState::Found));
+    for (group, own) in groups {
+        lines.push(PaneLine::rule(group.title(), counts(&own)));
+        for check in own {
+            push(check, anomaly(answer, check.code), look, &mut lines);
+        }
+        lines.push(PaneLine::default());
+    }
+    lines
+}
+
+/// `1 found · 3 not checked · 4 passed`.
+fn counts(checks: &[&Check]) -> String {
+    let words = [
+        (CheckState::Found, "found"),
+        (CheckState::Unheld, "nobody's"),
+        (CheckState::NotChecked, "not checked"),
+        (CheckState::Passed, "passed"),
+    ];
+    let count = |state| checks.iter().filter(|check| check.state == state).count() as u64;
+    let said: Vec<String> = words
+        .into_iter()
+        .map(|(state, word)| (count(state), word))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| many(count, word, word))
+        .collect();
+    said.join(" · ")
+}
+
+fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+    let entry = PaneEntry::Check(check.code);
+    let open = look.open.contains(&entry);
+    let found = anomaly.filter(|_| check.state == CheckState::Found);
+    let (sign, word, says) = match (check.state, found) {
+        (CheckState::Found, Some(anomaly)) if anomaly.fatal => (Role::Down, Role::Down, Role::Text),
+        (CheckState::Found, Some(anomaly)) if anomaly.weighed() < NOTABLE => (Role::Warning, Role::Text, Role::Text),
+        (CheckState::Found, _) => (Role::Warning, Role::Warning, Role::Text),
+        (CheckState::Passed, _) => (Role::Up, Role::Text, Role::Dim),
+        (CheckState::Unheld | CheckState::NotChecked, _) => (Role::Dim, Role::Dim, Role::Dim),
+    };
+    let weight = format::fixed(check.weight, 2);
+    let figure = match found {
+        Some(anomaly) if anomaly.fatal => format!("fatal {weight}"),
+        Some(anomaly) => format!("{} of {weight}", format::fixed(anomaly.weighed(), 2)),
+        None => weight,
+    };
+    let mut first = PaneLine::of(entry).at(1, check_mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
+    let with_bar = look.width >= BAR_WIDTH && found.is_some();
+    let right = match found {
+        Some(_) => FIGURE + if with_bar { BAR as u16 + 2 } else { 0 },
+        None => WEIGHT,
+    };
+    if let Some(anomaly) = found.filter(|_| with_bar) {
+        let [filled, track] = thin_bar(anomaly.weighed(), BAR);
+        let bar = look.width - 1 - right;
+        first = first.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
+    }
+    // When expanded, the full sentence is under the code.
+    let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
+    if open {
+        lines.push(first);
+        return proof::push(check, anomaly, look, lines);
+    }
+    // Findings are shown in full; other checks in one line, in full when expanded.
+    let most = if check.state == CheckState::Found { SENTENCE_LINES } else { 1 };
+    let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
+    if beside < SENTENCE_MIN {
+        lines.push(first);
+        let room = usize::from(look.width.saturating_sub(PROOF + 1));
+        lines.extend(text::wrap(told, room, most).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, says)));
+        return;
+    }
+    let sentence = if most == 1 { vec![one_line(told, usize::from(beside))] } else { text::wrap(told, usize::from(beside), most) };
+    let mut sentence = sentence.into_iter();
+    lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
+    lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
+}
+
+/// A sentence truncated to one line; a cut in a number or bracket moves to the word before.
+fn one_line(told: &str, cells: usize) -> String {
+    let filled = text::truncate(told, cells);
+    let cut_badly = |stem: &str| stem.ends_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '(' | ' '));
+    match filled.strip_suffix('…') {
+        Some(stem) if cut_badly(stem) => text::wrap(told, cells, 1).pop().unwrap_or_default(),
+        _ => filled.into_owned(),
+    }
+}

@@ -1,0 +1,129 @@
+//! The list of the Yield view: one row of the table for each field of a strategy; and the export of the plan's steps.
+
+use serde_json::Value;
+
+use crate::{
+    list::{Field, Fields, ListRow},
+    views::parts::low_bar,
+};
+use model::format;
+use query::question::yields::answer::{Step, Strategy, YieldPlan};
+use widgets::{
+    table::{Cell, TableColumn},
+    theme::Role,
+};
+
+pub(super) struct StrategyFields;
+
+type F = Field<StrategyFields>;
+
+/// Width of a share's number before its bar, and minimum width of the bar.
+const NUMBER: usize = 8;
+
+impl Fields for StrategyFields {
+    type Row<'a> = &'a Strategy;
+
+    const FIELDS: &'static [F] = &[
+        F::text("protocol", "protocol", [10, 24], 250, |row| (&row.protocol).into()).grows(),
+        F::text("chain", "chain", [5, 10], 170, |row| row.chain.to_string().into())
+            .cell(|row, _| Cell::new(row.chain.to_string(), Role::Dim)),
+        F::text("symbol", "token", [5, 8], 240, |row| (&row.token.symbol).into()),
+        F::figure("amount", "amount", 18, 120, |row| row.value_usd.into())
+            .cell(|row, _| row.tokens.as_ref().map_or_else(Cell::missing, |tokens| Cell::new(shortened(tokens), Role::Dim)))
+            .unsorted()
+            .decimal(),
+        F::figure("value", "value", 10, 230, |row| row.value_usd.into())
+            .cell(|row, _| Cell::figure(two_decimals(row.value_usd)))
+            .unit("USD"),
+        F::picture("share", "share", 10, 130, |row, look| {
+            let share = format::share(row.share);
+            let cells = look.cells.saturating_sub(NUMBER);
+            let bar = if cells < NUMBER { String::new() } else { low_bar(row.share.unwrap_or_default(), cells) };
+            Cell::new(format!("{share:>0$} {bar}", NUMBER - 1), Role::Accent)
+        }),
+        F::figure("apy", "net apy", 8, 245, |row| row.apy.into())
+            .cell(|row, _| Cell::new(two_decimals(Some(row.apy)), Role::Up))
+            .unit("%")
+            .decimal(),
+        F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into())
+            .cell(|row, _| Cell::new(two_decimals(row.quoted_apy), Role::Dim))
+            .unit("%")
+            .decimal(),
+        F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).cell(risk),
+        F::figure("tvl", "tvl", 7, 100, |row| row.tvl.into()),
+    ];
+
+    fn fit(column: &mut TableColumn, width: u16) {
+        let bar = match width {
+            ..100 => 10,
+            100..180 => 18,
+            _ => 36,
+        };
+        if column.key == "share" {
+            (column.min, column.ideal) = (bar, bar);
+        }
+    }
+}
+
+fn two_decimals(value: Option<f64>) -> String {
+    value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 2))
+}
+
+fn risk(row: ListRow<'_, StrategyFields>, _: &crate::list::CellContext) -> Cell {
+    Cell::new(row.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim)
+}
+
+/// An amount in whole tokens: in full, or rounded to six decimals.
+fn shortened(tokens: &str) -> String {
+    let long = tokens.split_once('.').is_some_and(|(_, part)| part.len() > 6);
+    let value = tokens.parse().ok();
+    match value.filter(|_| long) {
+        Some(value) => format::fixed(value, 6).trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => format::exact(value),
+    }
+}
+
+/// One row for each step, in order; deposits include their pool. `amount` is in smallest units, `tokens` in whole ones.
+pub(super) const EXPORTED: &[&str] = &[
+    "step",
+    "action",
+    "gasEstimateUsd",
+    "protocol",
+    "chain",
+    "token_address",
+    "symbol",
+    "amount",
+    "tokens",
+    "apy",
+    "tvl",
+    "poolId",
+    "quotedApy",
+    "valueUsd",
+    "riskScore",
+    "share",
+];
+
+pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Value>> {
+    let placed = 2 * plan.strategies.len();
+    let row = |(at, step): (usize, &Step)| {
+        let step = serde_json::to_value(step).unwrap_or_default();
+        // Each deposit has an approval step before it; idle holdings follow.
+        let told = match plan.strategies.get(at / 2) {
+            Some(strategy) => serde_json::to_value(strategy).unwrap_or_default(),
+            None => serde_json::to_value(plan.unplaced.iter().flatten().nth(at - placed)).unwrap_or_default(),
+        };
+        let token = if told["token"].is_object() { &told["token"] } else { &told };
+        let of = |column: &&str| match *column {
+            "step" => Value::from(at + 1),
+            "action" | "gasEstimateUsd" => step[*column].clone(),
+            "token_address" => token["address"].clone(),
+            "symbol" | "amount" => token[*column].clone(),
+            "protocol" | "chain" | "tokens" => told[*column].clone(),
+            // Only on the deposit's row.
+            _ if at % 2 == 0 => Value::Null,
+            column => told[column].clone(),
+        };
+        EXPORTED.iter().map(of).collect()
+    };
+    plan.steps.iter().enumerate().map(row).collect()
+}

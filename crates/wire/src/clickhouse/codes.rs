@@ -1,0 +1,169 @@
+//! Maps ClickHouse's error codes to faults in words for the user. The server's own message is shown where it is about the query, which the
+//! user or their dataset wrote; elsewhere it may name other people's hosts and users.
+
+use std::error::Error;
+
+use reqwest::header::HeaderMap;
+
+use crate::{Fault, fault::UNTRUSTED};
+
+/// Maximum characters shown of a server's own message.
+const SHOWN: usize = 240;
+
+/// Kind of failure of a query.
+#[derive(Clone, Copy, PartialEq)]
+enum FaultKind {
+    /// It may work later.
+    Temporary,
+    Permanent,
+    /// The server's own message is shown.
+    PermanentWithMessage,
+}
+
+/// Error codes with our messages, in which `{source}` is the name of the source.
+const CODES: &[(u32, FaultKind, &str)] = &[
+    (60, FaultKind::PermanentWithMessage, "is not there"),
+    (81, FaultKind::PermanentWithMessage, "is in a database that does not exist"),
+    (47, FaultKind::PermanentWithMessage, "has no such column"),
+    (62, FaultKind::PermanentWithMessage, "is asked with a query that is not understood"),
+    (46, FaultKind::PermanentWithMessage, "is asked with a function that the server does not have"),
+    (43, FaultKind::PermanentWithMessage, "is asked with a function that does not take such values"),
+    (53, FaultKind::PermanentWithMessage, "is asked with values of types that do not fit"),
+    (181, FaultKind::PermanentWithMessage, "has `final = true`, and its kind of table has no last state of a row"),
+    (1, FaultKind::PermanentWithMessage, "has `final = true`, which its kind of table does not do"),
+    (192, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (193, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (194, FaultKind::Permanent, "needs a password: see `password_env` in [sources.{source}] of config.toml"),
+    (195, FaultKind::Permanent, "is not given to this machine: its address is not among those the user may come from"),
+    (516, FaultKind::Permanent, "is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+    (497, FaultKind::Permanent, "may not be read by this user"),
+    (291, FaultKind::Permanent, "is in a database that this user may not read"),
+    (164, FaultKind::Permanent, "is not given: the user may only read, and this needs more"),
+    (452, FaultKind::Permanent, "is not given: a limit of the user may not be changed, and the query needs another"),
+    (115, FaultKind::Permanent, "is asked with a setting that the server does not have"),
+    (73, FaultKind::Permanent, "is not given: the server has no format that is understood here"),
+    (288, FaultKind::Permanent, "is spread over servers that refuse a query inside a query: say GLOBAL IN or GLOBAL JOIN in it"),
+    (
+        158,
+        FaultKind::Permanent,
+        "would read more rows than may be read: see `scan_rows_max` in [sources.{source}] of config.toml, or the limits of the user",
+    ),
+    (307, FaultKind::Permanent, "would read more bytes than the server lets this user read"),
+    (396, FaultKind::Temporary, "gives more rows than it had counted: load again"),
+    (241, FaultKind::Temporary, "needs more memory than the server has for it"),
+    (159, FaultKind::Temporary, "took longer than the server may work on it: see `timeout_seconds` in [sources.{source}] of config.toml"),
+    (160, FaultKind::Temporary, "would take longer than the server may work on it"),
+    (201, FaultKind::Temporary, "is not given now: the user's quota is used up"),
+    (202, FaultKind::Temporary, "is not given now: the server works on too many queries already"),
+    (209, FaultKind::Temporary, "is not given now: one of the servers it is spread over does not answer in time"),
+    (210, FaultKind::Temporary, "is not given now: one of the servers it is spread over cannot be reached"),
+    (279, FaultKind::Temporary, "is not given now: one of the servers it is spread over cannot be reached"),
+    (32, FaultKind::Temporary, "is not given now: one of the servers it is spread over broke off"),
+    (394, FaultKind::Temporary, "is not given: somebody ended the query"),
+    (236, FaultKind::Temporary, "is not given now: the server is being shut down"),
+    (242, FaultKind::Temporary, "is not given now: the table is in read-only mode"),
+];
+
+const CUT: &str = "was cut off";
+const BUSY: &str = "is answered with 503: the server is busy";
+
+/// Whether a retry may succeed.
+pub(super) fn may_pass(reason: &str) -> bool {
+    reason == CUT || reason == BUSY
+}
+
+/// Error code in the headers of a response.
+pub(super) fn of_headers(headers: &HeaderMap) -> Option<u32> {
+    headers.get("x-clickhouse-exception-code")?.to_str().ok()?.trim().parse().ok().filter(|code| *code != 0)
+}
+
+/// The error code in a text, if it is an error message: `Code: 395, e.displayText() = …`, `Code: 395. DB::Exception: …`.
+pub(super) fn in_text(text: &str) -> Option<u32> {
+    text.match_indices("Code: ").find_map(|(at, _)| {
+        let rest = &text[at + "Code: ".len()..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let after = rest.get(digits..)?;
+        let failure = after.starts_with(", e.") || after.starts_with(". DB::");
+        rest[..digits].parse().ok().filter(|_| failure)
+    })
+}
+
+/// Fault for a response of the source.
+pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str) -> Fault {
+    let Some(code) = code else {
+        return Fault::Unavailable(match status {
+            200 => "is answered in a way that is not understood".to_owned(),
+            300..=399 => format!("is answered from another place: say the `url` that it leads to in [sources.{source}] of config.toml"),
+            401 | 403 => format!("is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+            503 => BUSY.to_owned(),
+            status => {
+                format!("is answered with {status}: is `url` in [sources.{source}] of config.toml that of ClickHouse's HTTP interface?")
+            }
+        });
+    };
+    let known = CODES.iter().find(|(known, ..)| *known == code).map(|(_, kind, words)| (kind, words.replace("{source}", source)));
+    match known {
+        Some((FaultKind::Temporary, words)) => Fault::Unavailable(format!("{words} (code {code})")),
+        Some((FaultKind::Permanent, words)) => Fault::Refused(format!("{words} (code {code})")),
+        Some((FaultKind::PermanentWithMessage, words)) => Fault::Refused(format!("{words} (code {code}): {}", shown(text))),
+        None => Fault::Unavailable(format!("is not given: the server failed with code {code}")),
+    }
+}
+
+/// A server's own message, shortened to its first sentence.
+fn shown(text: &str) -> String {
+    let start = ["DB::Exception: ", "Exception: "].iter().find_map(|mark| Some(text.find(mark)? + mark.len())).unwrap_or(0);
+    let said = text[start..].split(", e.what()").next().unwrap_or_default();
+    let said: String = said.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(SHOWN).collect();
+    said.split(" (version ").next().unwrap_or_default().trim().trim_end_matches('.').to_owned()
+}
+
+/// Fault for a request to the source without a response.
+pub(super) fn of_request(source: &str, error: &reqwest::Error) -> Fault {
+    let chain = || std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
+    let says = |words: &str| chain().any(|error| error.to_string().contains(words));
+    Fault::Unavailable(if says("certificate") {
+        UNTRUSTED.to_owned()
+    } else if error.is_timeout() || says("timed out") {
+        format!("does not answer in time: see `timeout_seconds` in [sources.{source}] of config.toml")
+    } else if error.is_connect() {
+        format!("cannot be reached: nobody answers at the `url` of [sources.{source}] in config.toml")
+    } else if says("headers") && says("too large") {
+        "is answered with a head that is too long".to_owned()
+    } else {
+        CUT.to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_code_is_found_in_a_text() {
+        for (text, code) in [
+            (
+                "Code: 395, e.displayText() = DB::Exception: Value passed to 'throwIf' function is non zero, e.what() = DB::Exception",
+                Some(395),
+            ),
+            ("1\n2\nCode: 241. DB::Exception: Memory limit exceeded", Some(241)),
+            ("Code: 7 is a good number", None),
+            ("Code: ", None),
+            ("", None),
+        ] {
+            assert_eq!(in_text(text), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_servers_own_message_is_shown_of_faults_in_the_query_alone() {
+        let told = |code, text: &str| of_answer("x", 500, Some(code), text).to_string();
+        let text = "Code: 47. DB::Exception: Unknown identifier `amout`. (UNKNOWN_IDENTIFIER) (version 26.9.2.1)";
+        assert_eq!(told(47, text), "has no such column (code 47): Unknown identifier `amout`. (UNKNOWN_IDENTIFIER)");
+        let hosts = "Code: 279. DB::NetException: All connection tries failed. Log: 10.0.0.7:9000";
+        assert!(!told(279, hosts).contains("10.0.0.7") && told(279, hosts).contains("cannot be reached"));
+        assert!(!told(9_999, hosts).contains("10.0.0.7"));
+        assert!(told(62, &"é".repeat(1_000)).chars().count() < 400);
+        assert!(matches!(of_answer("x", 503, None, ""), Fault::Unavailable(reason) if may_pass(&reason)));
+    }
+}

@@ -1,9 +1,0 @@
-//! The system clock. Analyses and questions receive the time they need, and do not ask here.
-
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use super::time::Time;
-
-pub(crate) fn now() -> Time {
-    Time(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64))
-}
