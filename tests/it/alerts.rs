@@ -10,8 +10,15 @@ use std::{
     time::Duration,
 };
 
-use model::{address::Address, error::{Code, Problem}};
-use query::{deck::{Deck, DeckEvent, DeckOptions}, jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs}, question::progress::Progress};
+use model::{
+    address::Address,
+    error::{Code, Problem},
+};
+use query::{
+    deck::{Deck, DeckEvent, DeckOptions},
+    jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
+    question::progress::Progress,
+};
 
 use crate::wait::{stays, wait_for, wait_until};
 

@@ -14,8 +14,8 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::Value;
 use api::{ApiOptions, answer_offline};
+use serde_json::Value;
 
 use self::server::{JSON, KEY, Running, TOKEN, UNKNOWN, get};
 use crate::wait::wait_until;

@@ -14,13 +14,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tempfile::TempDir;
-use api::{Api, ApiOptions};
 use api;
-use store::{Dataset, Table, cache::{CacheOptions, LargeTable, SortLimits, list}, load::{load, load_with}};
+use api::keys::Keys;
+use api::{Api, ApiOptions};
 use model::{address::Address, findings::Finding, progress::Silent};
 use query::deck::{Deck, DeckOptions};
-use api::keys::Keys;
+use store::{
+    Dataset, Table,
+    cache::{CacheOptions, LargeTable, SortLimits, list},
+    load::{load, load_with},
+};
+use tempfile::TempDir;
 
 use crate::{shared::skipped, wait::wait_until};
 

@@ -1,8 +1,11 @@
 //! Timeframes aggregated from finer candles: bucket boundaries, contributing candles, and precedence of series.
 
-use proptest::prelude::*;
 use analysis::frames::{CandleVec, Frame, base, frame, resample};
-use model::{candles::Interval, time::{DAY_MS, HOUR_MS, Time}};
+use model::{
+    candles::Interval,
+    time::{DAY_MS, HOUR_MS, Time},
+};
+use proptest::prelude::*;
 
 /// Thursday 2026-01-01.
 const NEW_YEAR: i64 = 20_454 * DAY_MS;

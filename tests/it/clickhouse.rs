@@ -2,7 +2,6 @@
 //! stated reason. The engine here is a test server with fault injection; `real` uses real ones.
 
 pub(crate) mod in_place;
-#[path = "../../src/dataset/load/engine/in_place/tests/near.rs"]
 mod near;
 mod real;
 mod real_faults;
@@ -18,9 +17,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use model::{
+    error::Code,
+    progress::{Cancelled, LoadProgress},
+    table_state::TableState,
+};
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
-use store::{Dataset, load::{LoadError, load_as, origins_to_agree}};
-use model::{table_state::TableState, progress::{Cancelled, LoadProgress}, error::Code};
+use store::{
+    Dataset,
+    load::{LoadError, load_as, origins_to_agree},
+};
 use wire::{Consent, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
 use self::server::{Rows, Server, Trouble};

@@ -11,10 +11,13 @@ mod sources;
 
 use std::fs;
 
-use polars::prelude::{DataFrame, IpcStreamWriter, IpcWriter, ParquetWriter, SerWriter};
-use tempfile::TempDir;
-use store::{Dataset, Table, load::{LoadError, load}};
 use model::{progress::Silent, untrusted::decoding};
+use polars::prelude::{DataFrame, IpcStreamWriter, IpcWriter, ParquetWriter, SerWriter};
+use store::{
+    Dataset, Table,
+    load::{LoadError, load},
+};
+use tempfile::TempDir;
 
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const ETH: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";

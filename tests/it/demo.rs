@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use demo::{DemoOptions, Format, write};
+use model::{address::Address, candles::Interval, chain::Chain, progress::Silent};
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde_json::Value;
-use model::{address::Address, candles::Interval, chain::Chain, progress::Silent};
 use store::load::load;
-use demo::{DemoOptions, Format, write};
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 

@@ -22,10 +22,10 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use serde_json::Value;
-use tempfile::TempDir;
-use store::{Dataset, load::load};
 use model::{address::Address, findings::Severity, progress::Silent};
+use serde_json::Value;
+use store::{Dataset, load::load};
+use tempfile::TempDir;
 
 const UNI: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 const PEPE: &str = "0x6982508145454ce325ddbe47a25d4ec3d2311933";

@@ -8,10 +8,15 @@ use std::{
     time::Duration,
 };
 
-use tempfile::TempDir;
-use store::Dataset;
 use model::{address::Address, error::Code};
-use query::{deck::{Deck, DeckEvent, DeckOptions}, document::{self, DocumentForm}, jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus}, question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion}};
+use query::{
+    deck::{Deck, DeckEvent, DeckOptions},
+    document::{self, DocumentForm},
+    jobs::{Analysis, Job, JobBody, JobOptions, JobStatus, Jobs, TOKENS_MAX, TaskStatus},
+    question::{dexes::DexListQuestion, progress::Progress, token::TokenQuestion},
+};
+use store::Dataset;
+use tempfile::TempDir;
 
 use crate::wait::wait_until;
 

@@ -13,14 +13,45 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::Value;
-use tempfile::TempDir;
-use api::{Api, ApiOptions, routes::{Content, ENDPOINTS, Verb}};
 use api;
 use api::keys::Keys;
-use tokendeck::config::Config;
+use api::{
+    Api, ApiOptions,
+    routes::{Content, ENDPOINTS, Verb},
+};
 use model::{address::Address, error::Result};
-use query::{deck::Deck, jobs::{AlertBody, JobBody, JobOptions, Jobs}, question::{Question, batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion}, candles::CandlesQuestion, compare::CompareQuestion, dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion}, growth::GrowthQuestion, holders::{HolderCountsQuestion, HoldersQuestion}, indicators::IndicatorsQuestion, parameter::Arguments, patterns::PatternsQuestion, posts::{PostsQuestion, TokenPostsQuestion}, progress::Progress, request::Request, search::SearchQuestion, security::SecurityQuestion, tables::{TableQuestion, TablesQuestion, column::{CountsQuestion, DescribeQuestion}}, token::TokenQuestion, track_record::TrackRecordQuestion, trendline::TrendlineQuestion, yields::YieldQuestion}};
+use query::{
+    deck::Deck,
+    jobs::{AlertBody, JobBody, JobOptions, Jobs},
+    question::{
+        Question,
+        batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
+        candles::CandlesQuestion,
+        compare::CompareQuestion,
+        dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
+        growth::GrowthQuestion,
+        holders::{HolderCountsQuestion, HoldersQuestion},
+        indicators::IndicatorsQuestion,
+        parameter::Arguments,
+        patterns::PatternsQuestion,
+        posts::{PostsQuestion, TokenPostsQuestion},
+        progress::Progress,
+        request::Request,
+        search::SearchQuestion,
+        security::SecurityQuestion,
+        tables::{
+            TableQuestion, TablesQuestion,
+            column::{CountsQuestion, DescribeQuestion},
+        },
+        token::TokenQuestion,
+        track_record::TrackRecordQuestion,
+        trendline::TrendlineQuestion,
+        yields::YieldQuestion,
+    },
+};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokendeck::config::Config;
 use wire::{MemoryLedger, Wire};
 
 use crate::{demo::market, remote::Bench, wait::wait_until};

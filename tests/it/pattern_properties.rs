@@ -1,9 +1,12 @@
 //! Invariants of chart patterns for any candles: finite, ordered and hardly overlapping answers, invariance to scaling and time shift, and
 //! mirrored proposals for mirrored prices.
 
-use proptest::prelude::*;
-use analysis::{frames::CandleVec, patterns::{PatternName, PatternsAnswer, market::proposals, patterns}};
+use analysis::{
+    frames::CandleVec,
+    patterns::{PatternName, PatternsAnswer, market::proposals, patterns},
+};
 use model::{candles::Candles, time::DAY_MS};
+use proptest::prelude::*;
 
 use super::trendline_properties::{anything, mapped, walk};
 
@@ -56,8 +59,7 @@ fn assert_sound(answer: &PatternsAnswer, candles: &Candles) -> Result<(), TestCa
         prop_assert!(detail.anchors.windows(2).all(|two| two[0].index <= two[1].index), "{:?}", pattern);
         prop_assert!(detail.anchors.iter().all(|anchor| (pattern.start_index..=pattern.end_index).contains(&anchor.index)));
     }
-    let ordered =
-        |two: &[analysis::patterns::Pattern]| (two[0].end_index, two[0].confidence) >= (two[1].end_index, two[1].confidence);
+    let ordered = |two: &[analysis::patterns::Pattern]| (two[0].end_index, two[0].confidence) >= (two[1].end_index, two[1].confidence);
     prop_assert!(answer.patterns.windows(2).all(ordered));
     Ok(())
 }

@@ -3,13 +3,13 @@
 
 use std::{fmt::Write as _, fs, sync::Arc};
 
+use analysis::patterns::PatternName;
+use api::keys::Keys;
+use api::{Api, ApiOptions, answer_offline};
+use query::deck::Deck;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use analysis::patterns::PatternName;
-use api::{Api, ApiOptions, answer_offline};
-use api::keys::Keys;
 use tokendeck::config::Config;
-use query::deck::Deck;
 
 use crate::{
     pattern_generator::{DEVELOPMENT, Kind, case},

@@ -10,8 +10,8 @@ mod data;
 #[path = "../../benches/accuracy/charts/score.rs"]
 mod judge;
 
-use detector::detect;
 use analysis::patterns::patterns;
+use detector::detect;
 
 use crate::{
     pattern_generator::{Bars, DEVELOPMENT, Found, Kind, NAMES, REPORT, Set, Sizes, score, set},

@@ -16,13 +16,17 @@ use std::{
     time::Duration,
 };
 
-use tempfile::TempDir;
-use api::{Api, ApiOptions};
 use api;
-use store::{Dataset, Table, cache::{CacheOptions, LargeTable}, load::{LoadError, load, load_as, load_with}};
+use api::keys::Keys;
+use api::{Api, ApiOptions};
 use model::progress::{LoadProgress, Silent};
 use query::deck::{Deck, DeckOptions};
-use api::keys::Keys;
+use store::{
+    Dataset, Table,
+    cache::{CacheOptions, LargeTable},
+    load::{LoadError, load, load_as, load_with},
+};
+use tempfile::TempDir;
 use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
 use self::server::Server;

@@ -3,11 +3,19 @@
 
 use std::{path::Path, sync::Arc};
 
-use ratatui::{buffer::Buffer, style::Color};
 use model::time::Time;
 use query::deck::{Deck, DeckOptions};
-use tui::{app::Setup, keymap::{Keymap, VIEWS, ViewId, ViewRow}, run, view::NoApi};
-use widgets::{picture, theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme}};
+use ratatui::{buffer::Buffer, style::Color};
+use tui::{
+    app::Setup,
+    keymap::{Keymap, VIEWS, ViewId, ViewRow},
+    run,
+    view::NoApi,
+};
+use widgets::{
+    picture,
+    theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme},
+};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const SIZES: [(u16, u16); 4] = [(60, 16), (80, 24), (140, 42), (220, 60)];

@@ -8,12 +8,20 @@ mod security;
 
 use std::sync::Arc;
 
-use planted::{PLANTED, market};
-use security::{Case, HOUR, START};
 use analysis::security::{AnomalyCode, Part, SecurityInference};
-use model::{address::Address, progress::Silent, error::Code};
-use store::{cache::CacheOptions, load::{load, load_with}};
-use query::question::{Question, progress::Progress, security::SecurityQuestion, snapshot::{AnswerSettings, Snapshot}};
+use model::{address::Address, error::Code, progress::Silent};
+use planted::{PLANTED, market};
+use query::question::{
+    Question,
+    progress::Progress,
+    security::SecurityQuestion,
+    snapshot::{AnswerSettings, Snapshot},
+};
+use security::{Case, HOUR, START};
+use store::{
+    cache::CacheOptions,
+    load::{load, load_with},
+};
 
 fn snapshot(cases: Vec<Case>) -> Arc<Snapshot> {
     let folder = tempfile::tempdir().expect("a folder");

@@ -7,9 +7,15 @@ use std::{
 };
 
 use analysis::security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
-use model::{token::Token, address::Address, progress::Silent};
+use model::{address::Address, progress::Silent, token::Token};
+use query::question::{
+    Question,
+    progress::Progress,
+    security::SecurityQuestion,
+    snapshot::{AnswerSettings, Snapshot},
+    token::TokenQuestion,
+};
 use store::load::load;
-use query::question::{Question, progress::Progress, security::SecurityQuestion, snapshot::{AnswerSettings, Snapshot}, token::TokenQuestion};
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 const TOKEN: &str = "0x00000000000000000000000000000000000a11ce";

@@ -4,8 +4,8 @@
 use std::{fmt::Write as _, time::Instant};
 
 use analysis::security::{AnomalyCode, Part};
-use model::{address::Address, error::Code};
 use demo::contracts::{Contract, Identity, contract, contracts};
+use model::{address::Address, error::Code};
 
 use crate::security_contracts::{ask, codes, deck_of, executed, wrong};
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use analysis::security::SecurityInference;
-use model::address::Address;
 use demo::contracts::{Identity, contract};
+use model::address::Address;
 
 use crate::security_contracts::{ask, deck_of};
 

@@ -9,8 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use query::{deck::{Deck, DeckOptions, pending::PendingAnswer}, question::{Question, parameter::{Arguments, Parameter}, progress::Progress, request::Request, snapshot::Snapshot}};
 use model::error::{Code, Problem, Result};
+use query::{
+    deck::{Deck, DeckOptions, pending::PendingAnswer},
+    question::{
+        Question,
+        parameter::{Arguments, Parameter},
+        progress::Progress,
+        request::Request,
+        snapshot::Snapshot,
+    },
+};
 
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};
 

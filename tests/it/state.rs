@@ -2,10 +2,11 @@
 
 use std::{fs, path::Path};
 
-use serde_json::{Map, json};
+use api::keys::{KeySource, Keys};
 use model::address::Address;
-use tokendeck::state::{keys::{KeySource, Keys}, session, watchlist::Watchlist};
+use serde_json::{Map, json};
 use store::private_files::write_atomic;
+use tokendeck::state::{session, watchlist::Watchlist};
 
 use crate::wait::wait_until;
 

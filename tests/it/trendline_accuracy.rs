@@ -1,7 +1,10 @@
 //! Accuracy of trendlines on synthetic channels, and of the trend word. Bounds are looser than the measured values, so that only real
 //! regressions fail. `cargo test --release trendline_accuracy -- --nocapture` prints the figures.
 
-use analysis::{frames::CandleVec, trendlines::{LineType, Trend, trend::WEIGHTS, trendlines}};
+use analysis::{
+    frames::CandleVec,
+    trendlines::{LineType, Trend, trend::WEIGHTS, trendlines},
+};
 use model::time::DAY_MS;
 
 use crate::{random::Random, shared::shared};

@@ -1,8 +1,11 @@
 //! Invariants of trendlines for any candles: finite answers, scaling, shifting and mirroring, no close beyond a line.
 
-use proptest::prelude::*;
-use analysis::{frames::CandleVec, trendlines::{LineType, Trend, TrendlineAnswer, trendlines}};
+use analysis::{
+    frames::CandleVec,
+    trendlines::{LineType, Trend, TrendlineAnswer, trendlines},
+};
 use model::{candles::Candles, time::DAY_MS};
+use proptest::prelude::*;
 
 /// Candles of a random walk: steps and wicks in hundredths.
 pub(super) fn walk(sizes: std::ops::Range<usize>) -> impl Strategy<Value = CandleVec> {

@@ -10,10 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tempfile::TempDir;
-use store::SourcePosition;
 use model::address::Address;
 use query::deck::{Deck, DeckEvent, DeckOptions, load::Watching};
+use store::SourcePosition;
+use tempfile::TempDir;
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
 use crate::wait::{PATIENCE, stays, wait_for, wait_until};

@@ -326,8 +326,8 @@ fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<Hand
 mod tests {
     use super::*;
     use crate::ApiOptions;
+    use crate::keys::Keys;
     use query::deck::Deck;
-    use tokendeck::state::keys::Keys;
 
     #[test]
     fn a_panic_becomes_a_500_that_reveals_nothing() {

@@ -86,7 +86,7 @@ mod tests {
                 hook(info);
             }
         }));
-        let outcome: Result<(), String> = guarded("Parquet", || {
+        let outcome: Result<(), String> = guarded("Parquet", || -> Result<(), String> {
             assert!(decoding());
             panic!("out of bounds");
         });

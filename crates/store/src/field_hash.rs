@@ -4,27 +4,27 @@ use sha2::{Digest, Sha256};
 
 /// Hash of the fields added so far.
 #[derive(Default)]
-pub struct FieldHash(Sha256);
+pub(crate) struct FieldHash(Sha256);
 
 impl FieldHash {
-    pub fn of(fields: impl IntoIterator<Item: AsRef<[u8]>>) -> Self {
+    pub(crate) fn of(fields: impl IntoIterator<Item: AsRef<[u8]>>) -> Self {
         let mut hash = Self::default();
         fields.into_iter().for_each(|field| hash.add(field));
         hash
     }
 
-    pub fn add(&mut self, field: impl AsRef<[u8]>) {
+    pub(crate) fn add(&mut self, field: impl AsRef<[u8]>) {
         let field = field.as_ref();
         self.0.update((field.len() as u64).to_le_bytes());
         self.0.update(field);
     }
 
-    pub fn finish(self) -> [u8; 32] {
+    pub(crate) fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }
 
     /// The first half of the hash as text, for the name of a file.
-    pub fn file_name(self) -> String {
+    pub(crate) fn file_name(self) -> String {
         const_hex::encode(&self.finish()[..16])
     }
 }

@@ -44,11 +44,10 @@ use crate::{by_token::ByToken, candle_table::CandleTable, frame_rows::FromFrame,
 use model::{
     address::Address,
     cell_value::CellValue,
-    chain::Chain,
     names,
     rows::{
         ContractRow, CreationRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
-        PoolEventRow, PoolRow, Post, ScamRow, TokenRow, TransferRow, YieldRow,
+        PoolEventRow, PoolRow, Post, ScamRow, TransferRow, YieldRow,
     },
     schema::TABLES,
     table_state::TableState,

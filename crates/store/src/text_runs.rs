@@ -7,7 +7,7 @@ use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunked};
 use polars_arrow::array::{Array, MutableBinaryViewArray, Utf8ViewArray};
 
 /// Runs of equal cells in order, each with its text. The end of a chunk also ends a run.
-pub fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
+pub(crate) fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
     let mut first = 0;
     texts.downcast_iter().flat_map(move |chunk| {
         let start = first;
@@ -17,7 +17,7 @@ pub fn runs_of(texts: &StringChunked) -> impl Iterator<Item = (Range<usize>, Opt
 }
 
 /// Runs of rows in which neither of two columns changes, each with both texts.
-pub fn pairs<'a>(
+pub(crate) fn pairs<'a>(
     texts: &'a StringChunked,
     others: &'a StringChunked,
 ) -> impl Iterator<Item = (Range<usize>, Option<&'a str>, Option<&'a str>)> {
@@ -59,22 +59,22 @@ impl<'a> Iterator for ChunkRuns<'a> {
 }
 
 /// Builder of a text column.
-pub struct Texts(MutableBinaryViewArray<str>);
+pub(crate) struct Texts(MutableBinaryViewArray<str>);
 
 impl Texts {
-    pub fn with_capacity(rows: usize) -> Self {
+    pub(crate) fn with_capacity(rows: usize) -> Self {
         Self(MutableBinaryViewArray::with_capacity(rows))
     }
 
     /// Appends a run of equal cells.
-    pub fn push(&mut self, text: Option<&str>, rows: usize) {
+    pub(crate) fn push(&mut self, text: Option<&str>, rows: usize) {
         match text {
             Some(_) => self.0.extend_constant(rows, text),
             None => self.0.extend_null(rows),
         }
     }
 
-    pub fn finish(self, name: PlSmallStr) -> Column {
+    pub(crate) fn finish(self, name: PlSmallStr) -> Column {
         let texts: Utf8ViewArray = self.0.into();
         StringChunked::with_chunk(name, texts).into_column()
     }
@@ -84,7 +84,7 @@ impl Texts {
 const SPARE: usize = 4 << 10;
 
 /// Maps each run of texts through `read`. Where nothing changes the column is shared, unless it holds more than twice the memory it needs.
-pub fn rewritten<'a>(
+pub(crate) fn rewritten<'a>(
     name: PlSmallStr,
     texts: &'a StringChunked,
     mut read: impl FnMut(Range<usize>, Option<&'a str>) -> Option<Cow<'a, str>>,

@@ -263,7 +263,8 @@ impl Export {
     /// All rows to be written.
     #[cfg(test)]
     pub fn values(self) -> Vec<Vec<serde_json::Value>> {
-        (self.rows)(&Progress::default()).expect("rows that can be had").values(self.columns.len())
+        let rows = (self.rows)(&Progress::default()).expect("rows that can be had");
+        rows.values(self.columns.len()).expect("cells written as JSON")
     }
 }
 

@@ -8,12 +8,16 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
-use api::{Api, ApiOptions};
 use api;
-use query::{deck::{Deck, DeckEvent, DeckOptions}, jobs::{AlertCursor, JobOptions, Jobs}, question::progress::Progress};
-use model::error::Code;
 use api::keys::Keys;
+use api::{Api, ApiOptions};
+use model::error::Code;
+use query::{
+    deck::{Deck, DeckEvent, DeckOptions},
+    jobs::{AlertCursor, JobOptions, Jobs},
+    question::progress::Progress,
+};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{A, Bench, ROUND, delivered, request, write};

@@ -1,8 +1,11 @@
 //! The OpenAPI document: complete in endpoints and codes, and readable by client generators.
 
-use serde_json::Value;
-use api::{events::EVENTS, routes::{Content, ENDPOINTS}};
+use api::{
+    events::EVENTS,
+    routes::{Content, ENDPOINTS},
+};
 use model::error::CODES;
+use serde_json::Value;
 
 use super::server::Running;
 

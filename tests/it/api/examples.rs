@@ -5,11 +5,18 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Map, Value, json};
-use api::{Api, ApiOptions, answer_offline, routes::{Content, ENDPOINTS, Endpoint, Verb}};
 use api::keys::Keys;
+use api::{
+    Api, ApiOptions, answer_offline,
+    routes::{Content, ENDPOINTS, Endpoint, Verb},
+};
+use query::{
+    deck::Deck,
+    jobs::{JobOptions, Jobs},
+    question::parameter::{EXAMPLE_TOKEN, ParameterKind},
+};
+use serde_json::{Map, Value, json};
 use tokendeck::config::Config;
-use query::{deck::Deck, jobs::{JobOptions, Jobs}, question::parameter::{EXAMPLE_TOKEN, ParameterKind}};
 
 use crate::wait::wait_until;
 

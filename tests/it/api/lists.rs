@@ -1,7 +1,7 @@
 //! This project's own lists and batches over HTTP: `where`, `sort`, `only`, page links, NDJSON lines.
 
-use serde_json::{Value, json};
 use api::answer_offline;
+use serde_json::{Value, json};
 
 use super::server::{Running, TOKEN, UNKNOWN, get};
 

@@ -10,12 +10,15 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
-use tempfile::TempDir;
-use api::{Api, ApiOptions, serve};
-use store::cache::CacheOptions;
-use query::{deck::{Deck, DeckOptions}, jobs::{JobOptions, Jobs}};
 use api::keys::Keys;
+use api::{Api, ApiOptions, serve};
+use query::{
+    deck::{Deck, DeckOptions},
+    jobs::{JobOptions, Jobs},
+};
+use serde_json::Value;
+use store::cache::CacheOptions;
+use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot};
 
 pub(super) const KEY: &str = "0123456789abcdef0123456789abcdef";

@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
+use api::{ApiOptions, answer_offline};
 use polars::prelude::{DataFrame, DataType, IpcStreamReader, ParquetReader, SerReader, TimeUnit, TimeZone};
+use query::question::parameter::encode;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
-use api::{ApiOptions, answer_offline};
 use store::cache::CacheOptions;
-use query::question::parameter::encode;
 
 use super::server::{Answer, Running, TOKEN, get};
 use crate::wait::wait_until;

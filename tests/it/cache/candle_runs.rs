@@ -7,13 +7,16 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use model::progress::{Cancelled, LoadProgress, Silent};
 use proptest::{
     collection::vec,
     prelude::{Just, ProptestConfig, Strategy, any, prop_oneof},
     proptest,
 };
-use store::{cache::CacheOptions, load::{load, load_with}};
-use model::progress::{Cancelled, LoadProgress, Silent};
+use store::{
+    cache::CacheOptions,
+    load::{load, load_with},
+};
 
 use super::{assert_same, token};
 

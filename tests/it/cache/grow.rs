@@ -10,9 +10,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use store::{Dataset, cache::{CacheOptions, list}, load::{load, load_as, load_with}};
 use model::progress::Silent;
 use query::deck::{Deck, DeckOptions, load::Watching};
+use store::{
+    Dataset,
+    cache::{CacheOptions, list},
+    load::{load, load_as, load_with},
+};
 
 use super::{TABLES, assert_same_rows, bench, noise, options, token, write};
 use crate::wait::wait_until;

@@ -7,11 +7,11 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
-use api::Api;
 use api;
+use api::Api;
+use model::{error::Code, progress::Silent};
+use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 use store::load::load;
-use model::{progress::Silent, error::Code};
 use wire::{Consent, Source, WireOptions};
 
 use super::{

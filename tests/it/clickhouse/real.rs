@@ -7,8 +7,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use store::{Dataset, load::{LoadError, load_as}};
 use model::table_state::TableState;
+use store::{
+    Dataset,
+    load::{LoadError, load_as},
+};
 use wire::{Consent, Source, Wire};
 
 use super::{CancelAt, TOKENS, UNI, source, wire_of};

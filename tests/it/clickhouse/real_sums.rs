@@ -3,8 +3,8 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use serde_json::Value;
 use api::Api;
+use serde_json::Value;
 
 use super::{
     near::same,

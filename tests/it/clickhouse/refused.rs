@@ -99,8 +99,7 @@ fn rows_in_place_that_cannot_be_used_are_warned_of() {
     bench.server.put("candles", swapped);
     let dataset = bench.load(&bench.wire(), 200_000);
     let warned = dataset.table("candles").unwrap().findings.kept().iter().any(|finding| {
-        finding.severity == model::findings::Severity::Warning
-            && finding.reason.contains("can be used: prices must be above zero")
+        finding.severity == model::findings::Severity::Warning && finding.reason.contains("can be used: prices must be above zero")
     });
     assert!(warned, "{:?}", dataset.table("candles").unwrap().findings.kept());
 }

@@ -5,8 +5,8 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
+use model::{error::Code, findings::Severity, table_state::TableState};
 use polars::prelude::{Column, DataFrame, IntoColumn as _, NamedFrom as _, Series};
-use model::{table_state::TableState, findings::Severity, error::Code};
 use wire::{Consent, Source, Wire};
 
 use super::{

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use polars::prelude::{Column, DataFrame, DataType, IdxCa, NamedFrom as _, Series, SortMultipleOptions};
 use model::candles::{Interval, is_valid_candle};
+use polars::prelude::{Column, DataFrame, DataType, IdxCa, NamedFrom as _, Series, SortMultipleOptions};
 
 /// Whether it is a market-wide aggregate, run at load; the others run on demand.
 pub(super) fn is_of_all(sql: &str) -> bool {

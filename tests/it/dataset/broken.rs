@@ -1,7 +1,7 @@
 //! Small broken files, and the exact findings for each.
 
+use model::{progress::Silent, table_state::TableState, untrusted::decoding};
 use polars::prelude::{DataFrame, df};
-use model::{table_state::TableState, progress::Silent, untrusted::decoding};
 use store::load::load;
 
 use super::{ETH, TOKENS, UNI, findings, folder, gzip, hush_decoders, ipc, load_files, load_texts, parquet, table};

@@ -3,8 +3,16 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use store::{Dataset, load::{LoadError, load}};
-use model::{table_state::TableState, address::Address, findings::Severity, progress::{Cancelled, LoadProgress, Silent}};
+use model::{
+    address::Address,
+    findings::Severity,
+    progress::{Cancelled, LoadProgress, Silent},
+    table_state::TableState,
+};
+use store::{
+    Dataset,
+    load::{LoadError, load},
+};
 
 use super::{ETH, TOKENS, UNI, findings, folder, load_files, load_texts, table};
 

@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use model::progress::Silent;
 use polars::prelude::{
     Categories, DataFrame, DataType, IntoColumn, IpcCompression, IpcWriter, NamedFrom, ParquetCompression, ParquetWriter, SerWriter,
     Series, df,
 };
 use store::load::load;
-use model::progress::Silent;
 
 use super::{TOKENS, UNI, folder, gzip, hush_decoders, ipc, ipc_stream, parquet};
 use crate::random::Random;

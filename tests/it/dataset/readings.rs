@@ -1,6 +1,6 @@
 //! Ambiguous columns are interpreted by all their cells together, with a finding; if these do not decide, the user is asked.
 
-use model::{table_state::TableState, address::Address};
+use model::{address::Address, table_state::TableState};
 
 use super::{UNI, findings, load_texts, table};
 

@@ -3,8 +3,8 @@
 
 use std::{fs, path::Path};
 
-use store::{Dataset, load::load};
 use model::{address::Address, candles::Interval, findings::Severity, progress::Silent};
+use store::{Dataset, load::load};
 
 use super::{UNI, folder};
 use crate::shared::shared;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use store::{Dataset, cache::CacheOptions, load::load_with};
 use model::{address::Address, progress::Silent};
+use store::{Dataset, cache::CacheOptions, load::load_with};
 
 use super::{TOKENS, UNI, findings, folder, load_files, load_texts, table};
 

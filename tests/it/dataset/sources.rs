@@ -1,7 +1,7 @@
 //! Files in foreign layouts, mapped by `dataset.toml`: no header, object members, folders as columns, units, ranges, coins, blocks.
 
-use polars::prelude::DataType;
 use model::address::Address;
+use polars::prelude::DataType;
 
 use super::{ETH, TOKENS, UNI, findings, load_files, load_texts, table};
 

@@ -2,13 +2,13 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use polars::prelude::{DataFrame, DataType, ParquetWriter};
-use api::{Api, ApiOptions};
 use api;
-use store::load::load;
-use model::progress::Silent;
-use query::deck::{Deck, DeckOptions};
 use api::keys::Keys;
+use api::{Api, ApiOptions};
+use model::progress::Silent;
+use polars::prelude::{DataFrame, DataType, ParquetWriter};
+use query::deck::{Deck, DeckOptions};
+use store::load::load;
 
 use super::Desk;
 

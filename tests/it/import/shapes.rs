@@ -1,9 +1,9 @@
 //! Documented layouts of exchanges and data sites, each with the same sixty candles or a few rows: for any column order, names and position
 //! of the table, the same values result; missing facts are asked for.
 
+use model::address::Address;
 use serde_json::json;
 use store::Dataset;
-use model::address::Address;
 
 use super::{Desk, PEPE, UNI, address, taken};
 

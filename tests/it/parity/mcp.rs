@@ -8,7 +8,15 @@ use std::{
     sync::Arc,
 };
 
+use api;
+use api::keys::Keys;
+use api::{
+    Api, ApiOptions,
+    routes::{ENDPOINTS, Endpoint},
+};
 use futures_util::stream::BoxStream;
+use model::address::Address;
+use query::{deck::Deck, question::track_record::TrackRecordQuestion};
 use rmcp::{
     RoleClient, ServiceExt,
     model::{CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest, JsonObject, Request, Tool},
@@ -21,11 +29,6 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
-use api::{Api, ApiOptions, routes::{ENDPOINTS, Endpoint}};
-use api;
-use model::address::Address;
-use query::{deck::Deck, question::track_record::TrackRecordQuestion};
-use api::keys::Keys;
 use tokio::{net::unix::pipe, runtime::Runtime};
 use ureq::http::{HeaderName, HeaderValue};
 

@@ -4,9 +4,9 @@
 use std::{collections::HashSet, env, fs};
 
 use clap::Parser;
+use model::address::Address;
 use serde_json::Value;
 use tokendeck::cli::{self, CommandLine, defect};
-use model::address::Address;
 use tui::memory::Memory;
 
 use super::terminal::{DEMO, Home};

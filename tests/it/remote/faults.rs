@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::{table_state::TableState, progress::{Cancelled, LoadProgress, Silent}};
+use model::{
+    progress::{Cancelled, LoadProgress, Silent},
+    table_state::TableState,
+};
 use store::load::LoadError;
 use wire::{ByteSink, Fault, Object, PartFetch, TimeoutsAndRetries, UrlPattern, Wire, WireOptions};
 

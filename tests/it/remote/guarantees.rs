@@ -7,8 +7,8 @@ use std::{
     sync::atomic::Ordering,
 };
 
+use model::{error::Code, progress::Silent};
 use store::load::origins_to_agree;
-use model::{progress::Silent, error::Code};
 use wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions};
 
 use super::{Bench, TOKENS, candles, files_below, options, server::Trouble, wire, wire_with};

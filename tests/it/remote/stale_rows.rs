@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
+use model::{error::Code, findings::Severity, progress::Silent, table_state::TableState};
 use store::Dataset;
-use model::{table_state::TableState, findings::Severity, progress::Silent, error::Code};
 use wire::{Source, Wire, WireOptions};
 
 use super::{

@@ -3,11 +3,14 @@
 
 use std::{fs, sync::Arc};
 
+use model::{error::Problem, progress::Silent};
+use query::{
+    deck::{Deck, DeckOptions},
+    question::{parameter::Arguments, progress::Progress, yields::YieldQuestion},
+};
 use ruint::aliases::U256;
 use serde_json::{Value, json};
 use store::load::load;
-use model::{progress::Silent, error::Problem};
-use query::{deck::{Deck, DeckOptions}, question::{parameter::Arguments, progress::Progress, yields::YieldQuestion}};
 
 /// A stablecoin with enough pools, a token whose pools cost more than they earn, and tokens with missing data.
 const TOKENS: &str = "token_address,symbol,name,chain,decimals,price

@@ -2,10 +2,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use model::progress::Silent;
+use query::question::{
+    Question,
+    progress::Progress,
+    snapshot::{AnswerSettings, Snapshot},
+    yields::YieldQuestion,
+};
 use serde_json::{Value, json};
 use store::{Dataset, load::load};
-use model::progress::Silent;
-use query::question::{Question, progress::Progress, snapshot::{AnswerSettings, Snapshot}, yields::YieldQuestion};
 
 use super::endpoint::adds_up;
 use crate::random::Random;

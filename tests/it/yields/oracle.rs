@@ -1,8 +1,13 @@
 //! Two independent optimisers: exhaustive search over pool sets with a barrier method for the amounts; and a mixed integer program over
 //! tangents, solved by a third-party solver.
 
+use analysis::yields::{
+    case::Case,
+    effort::{Effort, STEPS_MAX},
+    joint::{Optimum, optimum},
+    problem::{AllocationProblem, Item},
+};
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
-use analysis::yields::{case::Case, effort::{Effort, STEPS_MAX}, joint::{Optimum, optimum}, problem::{AllocationProblem, Item}};
 
 use super::generator::{Instance, instance};
 

@@ -1,7 +1,13 @@
 //! Invariants of every plan: it keeps its limits, adds up to the last unit, proves its bound, and never gets worse with more options.
 
+use analysis::yields::{
+    Plan, amounts,
+    case::{Case, Wish},
+    plan,
+    pools::Pools,
+    risk::RiskLevel,
+};
 use ruint::aliases::U256;
-use analysis::yields::{Plan, amounts, case::{Case, Wish}, plan, pools::Pools, risk::RiskLevel};
 
 use super::generator::{Instance, benchmark, instance};
 use crate::random::Random;

@@ -89,7 +89,7 @@ impl JobStore {
 }
 
 /// Why the store could not do what it was asked.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(in crate::jobs) struct JobStoreError(Problem);
 
 pub(in crate::jobs) type Result<T> = std::result::Result<T, JobStoreError>;

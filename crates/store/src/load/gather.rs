@@ -101,7 +101,7 @@ impl Gathered {
 
 /// Position in the sources, for checkpoints.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReadState {
+pub(super) struct ReadState {
     /// Index of the current file; past the last once all are read.
     pub file: u32,
     /// Batches read of it.

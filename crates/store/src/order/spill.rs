@@ -38,7 +38,7 @@ struct Bucket {
 }
 
 /// Error for spill files that do not match their checksums or lengths.
-pub fn damaged() -> io::Error {
+pub(super) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the part written before is damaged")
 }
 

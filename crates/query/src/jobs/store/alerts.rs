@@ -359,7 +359,7 @@ mod tests {
         assert_eq!((told.alerts[0].problem.as_deref(), told.alerts[0].holds, told.fired.len()), (Some("gone"), 2, 0));
         assert!(store.alerts("e", 9, FIRED_ID_MAX).expect("none").alerts.is_empty());
         assert_eq!(store.remove_alert(&made.alert_id), Ok(()));
-        assert_eq!(store.remove_alert(&made.alert_id).map_err(|problem| problem.code), Err(Code::AlertNotFound));
+        assert_eq!(store.remove_alert(&made.alert_id).map_err(|error| Problem::from(error).code), Err(Code::AlertNotFound));
         assert_eq!(store.alerts("d", 9, FIRED_ID_MAX).expect("a list").fired.len(), 1, "what fired stays");
     }
 
@@ -398,7 +398,7 @@ mod tests {
                 Ok(())
             })
             .expect("rows");
-        assert_eq!(store.add_alert(&new("price<1", &[])).map_err(|problem| problem.code), Err(Code::InvalidValue));
+        assert_eq!(store.add_alert(&new("price<1", &[])).map_err(|error| Problem::from(error).code), Err(Code::InvalidValue));
         store.remove_alert("a_7").expect("removed");
         assert!(store.add_alert(&new("price<1", &[])).is_ok());
     }
