@@ -32,7 +32,7 @@ pub(super) struct Member {
 pub(super) fn is_workbook(path: &Path) -> bool {
     let names = File::open(path).ok().and_then(|file| ZipArchive::new(BufReader::new(file)).ok());
     names.is_some_and(|archive| {
-        archive.file_names().any(|name| name == "xl/workbook.xml" || name == "xl/workbook.bin" || name == "content.xml")
+        archive.file_names().flatten().any(|name| ["xl/workbook.xml", "xl/workbook.bin", "content.xml"].contains(&&*name))
     })
 }
 
@@ -47,8 +47,9 @@ pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
     let mut members = Vec::new();
     for i in 0..archive.len() {
         let member = archive.by_index_raw(i).map_err(|error| damaged(&error))?;
-        let name = member.name().rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-        if !member.is_file() || name.is_empty() || name.starts_with('.') || member.name().starts_with("__MACOSX/") {
+        let path = member.name().map_err(|error| damaged(&error))?;
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        if !member.is_file() || name.is_empty() || name.starts_with('.') || path.starts_with("__MACOSX/") {
             continue;
         }
         if member.encrypted() {
