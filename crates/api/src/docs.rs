@@ -47,8 +47,11 @@ static UNPACKED: LazyLock<Vec<Option<Tagged>>> = LazyLock::new(|| {
     let mut unpacked = |name: &str| {
         let archive = archive.as_mut()?;
         // They lie in a folder named after the version.
-        let path = archive.file_names().find(|path| path.split_once('/').is_some_and(|(_, path)| path.strip_prefix("dist/") == Some(name)));
-        let path = path?.to_owned();
+        let path = archive
+            .file_names()
+            .flatten()
+            .find(|path| path.split_once('/').is_some_and(|(_, path)| path.strip_prefix("dist/") == Some(name)));
+        let path = path?.into_owned();
         let mut bytes = Vec::new();
         archive.by_name(&path).ok()?.read_to_end(&mut bytes).ok()?;
         Some(tagged(bytes.into()))

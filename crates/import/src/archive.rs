@@ -60,7 +60,8 @@ pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
             CompressionMethod::Deflated => true,
             other => return Err(format!("holds `{name}`, packed by {other}: unpack it first")),
         };
-        members.push(Member { name, start: member.data_start(), packed: member.compressed_size(), crc: member.crc32(), deflated });
+        let start = member.data_start().ok_or_else(|| format!("is a damaged zip archive: `{name}` has no data"))?;
+        members.push(Member { name, start, packed: member.compressed_size(), crc: member.crc32(), deflated });
     }
     if members.is_empty() { Err("is an archive without a file in it".to_owned()) } else { Ok(members) }
 }
