@@ -25,7 +25,7 @@ const FILES: [(&str, &[CandidateKind]); 3] = [
 ];
 
 pub(super) fn model(model: &Model) {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/analysis/patterns/market/coefficients");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/analysis/src/patterns/market/coefficients");
     for (what, models) in [("sieve", &model.sieve), ("own", &model.own), ("context", &model.context)] {
         for (family, kinds) in FILES {
             let path = folder.join(format!("{what}_{family}.rs"));

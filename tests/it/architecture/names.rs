@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     hold,
-    source::{sources, words},
+    source::{program, words},
 };
 
 /// Keywords of type definitions.
@@ -13,7 +13,7 @@ const DEFINES: [&str; 4] = ["struct", "enum", "trait", "type"];
 #[test]
 fn no_two_types_known_outside_their_module_share_a_name() {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for source in sources("src") {
+    for source in program() {
         for (line, text) in source.code() {
             let words: Vec<&str> = words(text).iter().map(|word| word.text).collect();
             // `pub`, optionally with a restriction.
