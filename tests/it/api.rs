@@ -5,6 +5,7 @@ mod document;
 mod examples;
 mod hostile;
 mod lists;
+mod python_readers;
 mod server;
 mod tables;
 

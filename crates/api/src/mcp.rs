@@ -1,6 +1,7 @@
 //! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint. rmcp implements the protocol, over
 //! stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
+mod lines;
 mod tools;
 
 use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
@@ -120,14 +121,16 @@ pub async fn serve_between(
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
 ) -> std::result::Result<(), String> {
-    let transport = AsyncRwTransport::new_server(read, write).with_max_line_length(BODY_BYTES_MAX);
-    let serving = match serve_server(Tools { api, waits_for_data: true }, transport).await {
-        Ok(serving) => serving,
+    let lines = lines::connect(read, write, BODY_BYTES_MAX);
+    let transport = AsyncRwTransport::new_server(lines.read, lines.write).with_max_line_length(BODY_BYTES_MAX + 1);
+    let served = match serve_server(Tools { api, waits_for_data: true }, transport).await {
+        Ok(serving) => serving.waiting().await.map(drop).map_err(|error| error.to_string()),
         // The client disconnected before its first message.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(format!("the client does not begin as the Model Context Protocol has it: {error}")),
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(format!("the client does not begin as the Model Context Protocol has it: {error}")),
     };
-    serving.waiting().await.map(drop).map_err(|error| error.to_string())
+    lines.written.await.ok();
+    served
 }
 
 /// The server handler of one client.

@@ -373,4 +373,40 @@ mod tests {
         let error = go(&path.join("t.csv"), &[], &values()).unwrap_err();
         assert!(matches!(&error, ExportError::Failed(reason) if reason.contains("Not a directory")), "{error:?}");
     }
+
+    /// pandas reads no list of views, so the schema that a file carries names none.
+    #[test]
+    fn a_parquet_file_carries_plain_texts_and_lists() {
+        use polars::prelude::{DataFrame, ParquetReader, SerReader as _};
+        use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
+        use polars_parquet::write::schema_to_metadata_key;
+
+        struct Lists(DataFrame);
+        impl RowBatches for Lists {
+            fn count(&self) -> usize {
+                self.0.height()
+            }
+
+            fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+                Ok(self.0.slice(rows.start as i64, rows.len()))
+            }
+        }
+        let columns: [Column; 2] =
+            [Series::new("symbol".into(), ["UNI"]).into(), Series::new("chain".into(), [Series::new("".into(), ["eth", "base"])]).into()];
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.parquet");
+        let rows = ExportRows::Batches(Box::new(Lists(DataFrame::new(1, columns.to_vec()).expect("a frame"))));
+        go(&path, &["symbol", "chain"], &rows).expect("a written file");
+        let text = ArrowDataType::LargeUtf8;
+        let list = ArrowDataType::LargeList(Box::new(Field::new("item".into(), text.clone(), true)));
+        let plain: ArrowSchema = [("symbol", text), ("chain", list)]
+            .into_iter()
+            .map(|(name, kind)| (name.into(), Field::new(name.into(), kind, true)))
+            .collect();
+        let mut reader = ParquetReader::new(fs::File::open(&path).expect("the file"));
+        let metadata = reader.get_metadata().expect("its metadata");
+        let carried =
+            metadata.key_value_metadata().iter().flatten().find(|pair| pair.key == "ARROW:schema").and_then(|pair| pair.value.clone());
+        assert_eq!(carried, schema_to_metadata_key(&plain).value);
+    }
 }

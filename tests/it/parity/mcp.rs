@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    io::{Read, Write},
+    io::{BufRead as _, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -345,6 +345,30 @@ fn what_is_no_message_is_refused_in_the_protocols_words() {
     assert_eq!((status, serde_json::from_slice::<Value>(&sent).unwrap()), (200, json!({ "jsonrpc": "2.0", "id": 7, "result": {} })));
     let large = format!("\"{}\"", "a".repeat(2 << 20));
     assert_eq!(front_ends.over_http("/mcp", Some(&large)).0, 413);
+}
+
+/// A client that says everything at once: the call waits for the first load, and a line that is no JSON is answered between them.
+#[test]
+fn the_first_call_waits_for_the_data_and_every_line_is_answered() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokendeck"));
+    command.args(["mcp", "--data", concat!(env!("CARGO_MANIFEST_DIR"), "/datasets")]).env_clear().env("HOME", home.path());
+    let mut program = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let lines = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","id":2,"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"tokens","arguments":{"query":"UNI","limit":1}}}"#,
+    ];
+    program.stdin.as_mut().unwrap().write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
+    let mut said = BufReader::new(program.stdout.take().unwrap()).lines();
+    let mut answers: Vec<Value> = (0..3).map(|_| serde_json::from_str(&said.next().unwrap().unwrap()).unwrap()).collect();
+    answers.sort_by_key(|answer| answer["id"].as_i64());
+    assert_eq!((&answers[0]["id"], &answers[0]["error"]["code"]), (&Value::Null, &json!(-32700)), "{answers:?}");
+    assert_eq!(answers[1]["id"], 1);
+    assert_eq!((&answers[2]["id"], &answers[2]["result"]["isError"]), (&json!(3), &json!(false)), "{answers:?}");
+    drop(program.stdin.take());
+    assert!(program.wait().unwrap().success());
 }
 
 /// A slow question, and the tool call for it.

@@ -26,6 +26,8 @@ use wire::Traffic;
 #[derive(Debug, Clone, Default)]
 pub struct LoadState {
     pub running: bool,
+    /// A thread was started for a load that has not begun yet.
+    starting: bool,
     /// Tables being loaded: (name, done, total); total 0 while unknown.
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
@@ -139,6 +141,7 @@ impl Deck {
     /// Errors: a load is running already.
     fn begin_load(&self, stamps: &FileStamps, ends: &Ends) -> Result<(), LoadError> {
         let mut state = self.load_lock();
+        state.starting = false;
         if state.running {
             return Err(LoadError::unusable("a load is running already", None));
         }
@@ -223,8 +226,11 @@ impl Deck {
     /// Like `load`, on its own thread.
     pub fn load_in_background(self: &Arc<Self>) {
         let deck = Arc::clone(self);
+        // Before the thread runs, so that nobody takes the deck for one that will never have data.
+        self.load_lock().starting = true;
         let spawned = std::thread::Builder::new().name("load".into()).spawn(move || deck.load().map(drop));
         if let Err(error) = spawned {
+            self.load_lock().starting = false;
             self.notify(DeckEvent::LoadFailed(format!("cannot start a thread to load with: {error}")));
         }
     }
@@ -266,7 +272,8 @@ impl Deck {
     }
 
     pub fn is_loading(&self) -> bool {
-        self.load_lock().running
+        let state = self.load_lock();
+        state.running || state.starting
     }
 
     /// Whether this is the newest generation, and its files are unchanged since its load, except for appended rows. Remote files are not

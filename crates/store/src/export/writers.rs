@@ -4,10 +4,11 @@
 use std::io::Write;
 
 use polars::{
-    io::parquet::write::BatchedWriter,
+    io::parquet::write::{BatchedWriter, KeyValueMetadata},
     prelude::{Column, CompatLevel, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series},
 };
 use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
+use polars_parquet::write::schema_to_metadata_key;
 use serde_json::Value;
 
 use super::cells::{self, Cells};
@@ -215,7 +216,8 @@ impl<W: Write> TableSink for ParquetFile<W> {
     fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
         let frame = chunk.typed()?;
         if let Some(out) = self.out.take() {
-            self.begun = Some((ParquetWriter::new(out).batched(frame.schema()).map_err(message)?, frame.clear()));
+            let writer = ParquetWriter::new(out).with_key_value_metadata(Some(arrow_schema(frame)));
+            self.begun = Some((writer.batched(frame.schema()).map_err(message)?, frame.clear()));
         }
         let Some((writer, group)) = &mut self.begun else { return Err("the file could not be begun".to_owned()) };
         let mut at = 0;
@@ -241,6 +243,14 @@ impl<W: Write> TableSink for ParquetFile<W> {
 
 /// Strings with 64-bit offsets, which every Arrow reader supports.
 const LEVEL: fn() -> CompatLevel = CompatLevel::oldest;
+
+/// The Arrow schema that a Parquet file carries for its readers. polars would name the views it keeps in memory, and pandas reads no list of
+/// views.
+fn arrow_schema(frame: &DataFrame) -> KeyValueMetadata {
+    let fields = frame.columns().iter().map(|column| column.field().to_arrow(LEVEL()));
+    let schema = schema_to_metadata_key(&fields.map(|field| (field.name.clone(), field)).collect());
+    KeyValueMetadata::from_static(vec![(schema.key, schema.value.unwrap_or_default())])
+}
 
 struct ArrowStream<W: Write> {
     out: StreamWriter<W>,
