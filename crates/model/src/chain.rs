@@ -132,6 +132,15 @@ impl Chain {
         CHAINS.iter().find(|row| row.short_name == self.0).map(|row| row.id)
     }
 
+    /// Whether a short name, alias or name of the list begins with the text.
+    pub fn begins(text: &str) -> bool {
+        let typed = slug(text);
+        CHAINS.iter().any(|row| {
+            let names = row.aliases.iter().copied().chain([row.short_name]);
+            names.into_iter().any(|name| name.starts_with(&typed)) || slug(row.name).starts_with(&typed)
+        })
+    }
+
     /// Suggestions for "did you mean": the short names of the list nearest to `text`, at most three.
     pub fn nearest(text: &str) -> Vec<&'static str> {
         ranked(text).into_iter().take(3).map(|(_, name)| name).collect()

@@ -35,7 +35,9 @@ pub struct JobsWanted {
 impl Listed for Job {
     const COLUMNS: &'static [FilterColumn] = &[
         FilterColumn::new("job_id", ColumnKind::Text, &["job", "id"]).searched(),
-        FilterColumn::new("status", ColumnKind::Text, &[]).searched(),
+        FilterColumn::new("status", ColumnKind::Text, &[])
+            .of_words(|| super::JobStatus::ALL.iter().map(|status| status.word()).collect())
+            .searched(),
         FilterColumn::new("tokens", ColumnKind::List, &["token"]).searched(),
         FilterColumn::new("tasks", ColumnKind::Number, &[]),
         FilterColumn::new("tokens_used", ColumnKind::Number, &["used"]),

@@ -17,7 +17,7 @@ use model::{
 };
 
 pub use self::{
-    columns::{ColumnKind, FilterColumn, column, names, of_kind, of_table},
+    columns::{ColumnKind, ColumnValues, FilterColumn, column, names, of_kind, of_table},
     complete::complete,
     left_out::RowsLeftOut,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
@@ -74,6 +74,13 @@ pub enum Operator {
     Less,
     AtLeast,
     AtMost,
+}
+
+impl Operator {
+    /// The operator that a value must pass to be worth naming: of `!=` that is `=`.
+    fn without_not(self) -> Self {
+        if self == Self::Differs { Self::Equal } else { self }
+    }
 }
 
 /// One term of a filter.

@@ -27,17 +27,44 @@ pub struct FilterColumn {
     pub aliases: &'static [&'static str],
     /// Whether plain words search it.
     pub searched: bool,
+    pub values: ColumnValues,
+}
+
+/// The values that a column can have, as far as they are known before any row is read.
+#[derive(Debug, Clone)]
+pub enum ColumnValues {
+    /// Any: they are the data's own.
+    Open,
+    /// One of these words.
+    Words(fn() -> Vec<&'static str>),
+    /// A chain of the list, or one of these of the data.
+    Chains(Vec<String>),
 }
 
 impl FilterColumn {
     pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
-        Self { name, kind, aliases, searched: false }
+        Self { name, kind, aliases, searched: false, values: ColumnValues::Open }
     }
 
     /// The same column, searched by plain words.
     #[must_use]
     pub const fn searched(mut self) -> Self {
         self.searched = true;
+        self
+    }
+
+    /// The same column, whose values are one of these words.
+    #[must_use]
+    pub const fn of_words(mut self, words: fn() -> Vec<&'static str>) -> Self {
+        // A const function may not drop the old values; those of a constant own nothing.
+        std::mem::forget(std::mem::replace(&mut self.values, ColumnValues::Words(words)));
+        self
+    }
+
+    /// The same column, whose values are chains of the list, or `own` ones of the data.
+    #[must_use]
+    pub const fn of_chains(mut self, own: Vec<String>) -> Self {
+        std::mem::forget(std::mem::replace(&mut self.values, ColumnValues::Chains(own)));
         self
     }
 
@@ -94,5 +121,5 @@ pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str])
         Kind::Time | Kind::Date => ColumnKind::Time,
         Kind::Boolean => ColumnKind::Flag,
     };
-    FilterColumn { name, kind, aliases, searched }
+    FilterColumn { searched, ..FilterColumn::new(name, kind, aliases) }
 }

@@ -3,9 +3,11 @@
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
-use super::{ColumnKind, FilterColumn, Operator};
+use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text};
+use crate::question::parameter::clip;
 use model::{
     chain::Chain,
+    spelling::meant,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time},
 };
 
@@ -48,6 +50,7 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
     if ordered && !unordered.is_empty() {
         return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)));
     }
+    could_match(column, named, operator, text)?;
     let wanted = match column.kind {
         ColumnKind::Number => number(text).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
@@ -59,6 +62,30 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
     };
     wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))
+}
+
+/// Errors: a word that no value of the column can hold, with the nearest that can. A word still being typed is not refused.
+fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &str) -> Result<(), String> {
+    match &column.values {
+        ColumnValues::Open => Ok(()),
+        ColumnValues::Words(words) => {
+            let words = words();
+            if words.iter().any(|word| compare_text(word, operator.without_not(), text)) {
+                return Ok(());
+            }
+            let near = meant(text, words.iter().copied());
+            let instead = near.map_or_else(|| format!("expected one of {}", words.join(", ")), |near| format!("did you mean `{near}`?"));
+            let stop = if near.is_some() { ": " } else { ", " };
+            Err(format!("`{}` is no value of `{named}`{stop}{instead}", clip(text)))
+        }
+        ColumnValues::Chains(own) => {
+            let is_own = own.iter().any(|chain| chain.eq_ignore_ascii_case(text));
+            if is_own || text.is_empty() || Chain::known(text).is_some() || Chain::begins(text) {
+                return Ok(());
+            }
+            Err(format!("`{}` is no known chain: did you mean {}?", clip(text), Chain::nearest(text).join(", ")))
+        }
+    }
 }
 
 fn flag(text: &str) -> Option<bool> {

@@ -102,6 +102,28 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_no_value_can_hold_is_refused_with_the_nearest() {
+        let tokens = "token_address,symbol,name,chain,price\n0x1,A,A,eth,3\n0x2,B,B,mychain,30";
+        let snapshot = tests::snapshot(&[("tokens", tokens)]);
+        for (condition, near) in [
+            ("pattern:bull_flg", "`bull_flag`"),
+            ("trend=uptrnd", "`uptrend`"),
+            ("action!=BUYY", "`BUY`"),
+            ("trend:zzz", "one of uptrend, sideways, downtrend"),
+            ("chain:etherium", "eth"),
+            ("chain=mychian", "did you mean"),
+        ] {
+            let problem = find(&snapshot, condition, None).expect_err(condition);
+            assert_eq!(problem.code, Code::InvalidParameter, "{condition}");
+            assert!(problem.detail.contains(near), "{condition}: {problem}");
+        }
+        // Parts of words, words still being typed, and the data's own chains.
+        for condition in ["pattern:flag", "pattern:BULL_", "trend:up", "trend!=uptrend", "chain:bas", "chain:mychain", "chain=1"] {
+            assert!(find(&snapshot, condition, None).is_ok(), "{condition}");
+        }
+    }
+
+    #[test]
     fn candles_without_a_pattern_are_no_missing_value() {
         let snapshot = fields::tests::snapshot();
         for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {

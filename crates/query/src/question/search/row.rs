@@ -1,13 +1,13 @@
 //! A token as a row of the list: the columns for conditions and sorting, and their values. Shared by the API and the terminal, so that
 //! equal conditions keep equal tokens.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use serde_json::Value;
 
 use crate::question::{
     fields::{COMPUTED, FIELDS},
-    filter::{self, ColumnKind, FieldValue, FilterColumn},
+    filter::{self, ColumnKind, ColumnValues, FieldValue, FilterColumn},
     list::Listed,
 };
 use analysis::{
@@ -33,7 +33,7 @@ impl Listed for TokenSummary {
         FilterColumn::new("symbol", ColumnKind::Text, &[]).searched(),
         FilterColumn::new("name", ColumnKind::Text, &[]).searched(),
         FilterColumn::new("token_address", ColumnKind::Text, &["address"]),
-        FilterColumn::new("chain", ColumnKind::Chain, &["chains"]),
+        FilterColumn::new("chain", ColumnKind::Chain, &["chains"]).of_chains(Vec::new()),
         FilterColumn::new("price", ColumnKind::Number, &[]),
         FilterColumn::new("price_change_24h", ColumnKind::Number, &["24h", "change"]),
         FilterColumn::new("market_cap", ColumnKind::Number, &["cap", "mcap"]),
@@ -47,9 +47,9 @@ impl Listed for TokenSummary {
         FilterColumn::new("age", ColumnKind::Duration, &[]),
         FilterColumn::new("created_at", ColumnKind::Time, &["created"]),
         FilterColumn::new("as_of", ColumnKind::Time, &["asof"]),
-        FilterColumn::new("trend", ColumnKind::Text, &[]),
-        FilterColumn::new("best_pattern", ColumnKind::Text, &["pattern"]),
-        FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]),
+        FilterColumn::new("trend", ColumnKind::Text, &[]).of_words(|| words("trend")),
+        FilterColumn::new("best_pattern", ColumnKind::Text, &["pattern"]).of_words(|| words("best_pattern")),
+        FilterColumn::new("recommendedAction", ColumnKind::Text, &["action"]).of_words(|| words("recommendedAction")),
         FilterColumn::new("securityScore", ColumnKind::Number, &["score"]),
         FilterColumn::new("recommendation", ColumnKind::Text, &[]),
         FilterColumn::new("rsi_14", ColumnKind::Number, &["rsi"]),
@@ -87,7 +87,17 @@ pub fn own_columns(dataset: &Dataset) -> Vec<FilterColumn> {
 
 /// Every column for conditions on tokens and for sorting them.
 pub fn columns(dataset: &Dataset) -> Vec<FilterColumn> {
-    TokenSummary::COLUMNS.iter().cloned().chain(own_columns(dataset)).collect()
+    let listed = TokenSummary::COLUMNS.iter().cloned().map(|column| match column.values {
+        ColumnValues::Chains(_) => column.of_chains(own_chains(dataset)),
+        _ => column,
+    });
+    listed.chain(own_columns(dataset)).collect()
+}
+
+/// The chains of the data that are not in the list.
+fn own_chains(dataset: &Dataset) -> Vec<String> {
+    let all = dataset.tokens().iter().flat_map(|token| &token.chains).filter(|chain| chain.id().is_none());
+    all.map(Chain::to_string).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 impl<'a> TokenRow<'a> {
