@@ -14,7 +14,7 @@ use model::{
     format::many,
     time::{DAY_MS, Time},
 };
-use query::jobs::{Job, Purge, created};
+use query::jobs::{Job, OfflineJobs, Purge, created};
 use store::wall_clock::now;
 
 /// Jobs listed by default.
@@ -53,8 +53,8 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
     let jobs = offline_jobs(&config).map_err(Failure::Bad)?;
     let failed = |problem: Problem| Failure::Bad(problem.detail);
     match &args.command {
-        None => print(listed(&jobs.list(1, LISTED).map_err(failed)?)),
-        Some(Command::List { limit }) => print(listed(&jobs.list(1, *limit).map_err(failed)?)),
+        None => print(listed(&jobs, LISTED).map_err(failed)?),
+        Some(Command::List { limit }) => print(listed(&jobs, *limit).map_err(failed)?),
         Some(Command::Purge { id, days }) => {
             let which = match (id, days) {
                 (Some(id), _) => Purge::One(id.clone()),
@@ -70,14 +70,18 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
     }
 }
 
-fn listed((total, jobs): &(u64, Vec<Job>)) -> String {
+/// The newest jobs of all datasets, as a table.
+fn listed(store: &OfflineJobs, limit: u64) -> Result<String, Problem> {
+    let (total, jobs) = store.list(1, limit)?;
     let row = |job: &Job| {
         let created = created(&job.job_id).map_or_else(String::new, Time::minute_text);
         let about = job.tasks.first().map_or("", |task| task.description.split(" of ").nth(1).unwrap_or_default());
-        let about = about.split(':').next().unwrap_or_default();
-        vec![created, job.status.word().to_owned(), job.tokens_used.to_string(), about.to_owned(), job.job_id.clone()]
+        let about = about.split([':', ',']).next().unwrap_or_default();
+        let dataset = store.dataset_of(&job.job_id)?.unwrap_or_else(|| "unknown".to_owned());
+        Ok(vec![created, job.status.word().to_owned(), job.tokens_used.to_string(), about.to_owned(), job.job_id.clone(), dataset])
     };
-    let table = section(&["created", "status", "tokens", "first token", "job_id"], jobs.iter().map(row));
-    let shown = if (jobs.len() as u64) < *total { format!(", the newest {} shown", jobs.len()) } else { String::new() };
-    format!("{table}{}{shown}\n", many(*total, "job", "jobs"))
+    let rows = jobs.iter().map(row).collect::<Result<Vec<_>, Problem>>()?;
+    let table = section(&["created", "status", "tokens", "first token", "job_id", "dataset"], rows);
+    let shown = if (jobs.len() as u64) < total { format!(", the newest {} shown", jobs.len()) } else { String::new() };
+    Ok(format!("{table}{}{shown}\n", many(total, "job", "jobs")))
 }

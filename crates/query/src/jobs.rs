@@ -14,7 +14,7 @@ mod store;
 mod watch;
 mod worker;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{fs::File, path::Path, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -155,20 +155,23 @@ pub struct TaskProgress {
 pub struct Jobs {
     workers: Workers,
     notice: Option<String>,
+    /// The lock of the first process on the store, which alone may replace a damaged one.
+    _first: Option<File>,
 }
 
 impl Jobs {
-    /// Opens the store in `state_dir` and starts the workers. While another process owns the queue, this one only lists and creates jobs,
-    /// and takes over when that process ends.
+    /// Opens the store in `state_dir` and starts the workers. Jobs belong to the dataset they were made in, and so does the queue: while
+    /// another process owns that of this dataset, this one only lists and creates jobs, and takes over when that process ends.
     pub fn open(state_dir: &Path, deck: Arc<Deck>, options: JobOptions) -> std::result::Result<Arc<Self>, String> {
         ::store::private_files::create_dir(state_dir)?;
-        let owner = owner::Owner::new(state_dir)?;
-        let (store, notice) = JobStore::open(&state_dir.join(STORE), owner.is_owner(), options.limits())?;
+        let owner = owner::Owner::new(state_dir, &alerts::open_dataset(&deck))?;
+        let first = owner::first(state_dir)?;
+        let (store, notice) = JobStore::open(&state_dir.join(STORE), first.is_some(), options.limits())?;
         ::store::private_files::sync_folder(state_dir);
         if let Some(notice) = &notice {
             tracing::warn!("{notice}");
         }
-        Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice }))
+        Ok(Arc::new(Self { workers: Workers::start(store, deck, options, owner)?, notice, _first: first }))
     }
 
     /// Message for the user if the store was damaged and replaced by an empty one.
@@ -194,22 +197,32 @@ impl Jobs {
             let label = token.row.symbol.as_deref().map_or_else(|| address.short(), clip);
             named.push(NewToken { address, label });
         }
-        let job = shared.store.insert(&named, shared.options.queue)?;
+        let dataset = alerts::dataset(&snapshot.dataset.folder);
+        let job = shared.store.insert(&dataset, &named, shared.options.queue)?;
         shared.notify();
         Ok(job)
     }
 
-    /// Returns the number of jobs and one page of them, newest first; `page` is 1-based.
+    /// Returns the number of the open dataset's jobs and one page of them, newest first; `page` is 1-based. Jobs of an unknown dataset are
+    /// among them.
     pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
         let shared = self.workers.shared();
-        let (total, mut jobs) = shared.store.list(page, limit)?;
+        let (total, mut jobs) = shared.store.list(Some(&self.dataset()), page, limit)?;
         for job in &mut jobs {
             shared.describe_progress(job);
         }
         Ok((total, jobs))
     }
 
+    /// Errors: there is no such job, or it is another dataset's.
+    fn known(&self, id: &str) -> Result<()> {
+        let of = self.workers.shared().store.dataset_of(id)?;
+        let is_here = of.is_some_and(|of| of.is_none_or(|of| of == self.dataset()));
+        if is_here { Ok(()) } else { Err(no_job(id)) }
+    }
+
     pub fn job(&self, id: &str) -> Result<Job> {
+        self.known(id)?;
         let shared = self.workers.shared();
         let mut job = shared.store.job(id)?;
         shared.describe_progress(&mut job);
@@ -218,6 +231,7 @@ impl Jobs {
 
     /// Terminates a queued or running job; its findings are kept.
     pub fn terminate(&self, id: &str) -> Result<Job> {
+        self.known(id)?;
         let shared = self.workers.shared();
         let job = shared.store.terminate(id)?;
         shared.cancel(id);
@@ -227,6 +241,7 @@ impl Jobs {
 
     /// Deletes a job with its findings, terminating it first if necessary.
     pub fn purge(&self, id: &str) -> Result<()> {
+        self.known(id)?;
         let shared = self.workers.shared();
         if !shared.store.job(id)?.status.ended() {
             // It may have ended meanwhile.
@@ -238,11 +253,13 @@ impl Jobs {
     }
 
     pub fn report(&self, id: &str) -> Result<Report> {
+        self.known(id)?;
         Ok(self.workers.shared().store.report(id)?)
     }
 
     /// Progress of each task, in the job's order.
     pub fn progress(&self, id: &str) -> Result<Vec<TaskProgress>> {
+        self.known(id)?;
         let shared = self.workers.shared();
         let job = shared.store.job(id)?;
         let running = shared.running_task(id);
@@ -264,7 +281,7 @@ impl Jobs {
 
     /// Whether this process runs the jobs, not another one on the same store.
     pub fn runs_here(&self) -> bool {
-        self.workers.shared().owner.is_owner()
+        self.workers.shared().owner.is_owner(&self.dataset())
     }
 
     /// Stops the workers, waiting up to 3 s; running jobs return to the queue for the next start.
@@ -283,9 +300,14 @@ impl OfflineJobs {
         Ok(Self(JobStore::open(&state_dir.join(STORE), false, options.limits())?.0))
     }
 
-    /// Returns the number of jobs and one page of them, newest first; `page` is 1-based.
+    /// Returns the number of jobs of all datasets and one page of them, newest first; `page` is 1-based.
     pub fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
-        Ok(self.0.list(page, limit)?)
+        Ok(self.0.list(None, page, limit)?)
+    }
+
+    /// The folder of the dataset that a job is for; `None` where an earlier version did not keep it.
+    pub fn dataset_of(&self, id: &str) -> Result<Option<String>> {
+        Ok(self.0.dataset_of(id)?.flatten())
     }
 
     /// Deletes ended jobs with their findings, shrinks the file and returns the number deleted.

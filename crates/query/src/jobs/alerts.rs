@@ -70,10 +70,14 @@ impl Jobs {
         }
     }
 
-    fn dataset(&self) -> String {
-        let deck = &self.workers.shared().deck;
-        dataset(&deck.snapshot().map_or_else(|_| deck.folder(), |snapshot| snapshot.dataset.folder.clone()))
+    pub(super) fn dataset(&self) -> String {
+        open_dataset(&self.workers.shared().deck)
     }
+}
+
+/// Identity of the dataset that the deck has open.
+pub(super) fn open_dataset(deck: &Deck) -> String {
+    dataset(&deck.snapshot().map_or_else(|_| deck.folder(), |snapshot| snapshot.dataset.folder.clone()))
 }
 
 impl OfflineJobs {
@@ -123,7 +127,7 @@ pub(super) fn symbol(snapshot: &Snapshot, token: &Address) -> Option<String> {
     snapshot.dataset.token(token)?.row.symbol.as_deref().map(clip)
 }
 
-/// Returns the absolute path that identifies a dataset for its alerts. Links are not resolved and the disk is not read, so that a
+/// Returns the absolute path that identifies a dataset for its jobs and alerts. Links are not resolved and the disk is not read, so that a
 /// redirected link, or a temporarily missing folder, stays the same dataset.
 pub(super) fn dataset(folder: &Path) -> String {
     let mut whole = PathBuf::new();

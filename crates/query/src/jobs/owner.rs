@@ -1,54 +1,94 @@
-//! Ownership of the job queue: the process that holds the lock on the lock file runs the jobs. The system releases the lock when the
-//! process ends, however it ends.
+//! Ownership of a dataset's queue: the process that holds the lock on the dataset's lock file runs its jobs. The system releases the lock when
+//! the process ends, however it ends.
 
 use std::{
     fs::{File, TryLockError},
     io::ErrorKind,
-    path::Path,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
+
+use ::store::private_files::open_private;
+use sha2::{Digest as _, Sha256};
 
 #[derive(Debug)]
 pub(super) struct Owner {
-    file: Mutex<Option<File>>,
-    owner: AtomicBool,
+    state_dir: PathBuf,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    /// The dataset whose lock file is open, whether this process has its lock, and the file.
+    dataset: Option<(String, bool, File)>,
+    released: bool,
+}
+
+/// Takes the lock of the first process on the store; `None` where another has it.
+pub(super) fn first(state_dir: &Path) -> Result<Option<File>, String> {
+    let file = opened(&state_dir.join("jobs.lock"))?;
+    Ok(taken(&file).then_some(file))
+}
+
+fn opened(path: &Path) -> Result<File, String> {
+    open_private(path).map_err(|error| {
+        format!("cannot write `{}`: {error}: make the state directory writable, or set XDG_STATE_HOME to one that is", path.display())
+    })
+}
+
+fn taken(file: &File) -> bool {
+    match file.try_lock() {
+        Ok(()) => true,
+        // Some network file systems have no locks; a single process is more likely there than several.
+        Err(TryLockError::Error(error)) => error.kind() == ErrorKind::Unsupported,
+        Err(TryLockError::WouldBlock) => false,
+    }
 }
 
 impl Owner {
-    pub(super) fn new(state_dir: &Path) -> Result<Self, String> {
-        let path = state_dir.join("jobs.lock");
-        let file = ::store::private_files::open_private(&path).map_err(|error| {
-            format!("cannot write `{}`: {error}: make the state directory writable, or set XDG_STATE_HOME to one that is", path.display())
-        })?;
-        let owner = Self { file: Mutex::new(Some(file)), owner: AtomicBool::new(false) };
-        owner.try_take();
+    /// Errors: the lock file of `dataset` cannot be opened.
+    pub(super) fn new(state_dir: &Path, dataset: &str) -> Result<Self, String> {
+        let owner = Self { state_dir: state_dir.to_owned(), held: Mutex::default() };
+        owner.lock().open(state_dir, dataset)?;
+        owner.try_take(dataset, true);
         Ok(owner)
     }
 
-    pub(super) fn is_owner(&self) -> bool {
-        self.owner.load(Ordering::Acquire)
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tries to acquire ownership; true if this call acquired it.
-    pub(super) fn try_take(&self) -> bool {
-        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(file) = file.as_ref().filter(|_| !self.is_owner()) else { return false };
-        let taken = match file.try_lock() {
-            Ok(()) => true,
-            // Some network file systems have no locks; a single process is more likely there than several.
-            Err(TryLockError::Error(error)) => error.kind() == ErrorKind::Unsupported,
-            Err(TryLockError::WouldBlock) => false,
-        };
-        self.owner.store(taken, Ordering::Release);
-        taken
+    pub(super) fn is_owner(&self, dataset: &str) -> bool {
+        self.lock().dataset.as_ref().is_some_and(|(held, taken, _)| *taken && held == dataset)
+    }
+
+    /// Tries to acquire ownership of the dataset's queue; true if this call acquired it. That of another dataset is released, once the
+    /// process is `idle`.
+    pub(super) fn try_take(&self, dataset: &str, idle: bool) -> bool {
+        let mut held = self.lock();
+        if held.released {
+            return false;
+        }
+        let is_other = held.dataset.as_ref().is_none_or(|(held, ..)| held != dataset);
+        if is_other && (!idle || held.open(&self.state_dir, dataset).is_err()) {
+            return false;
+        }
+        let Some((_, taken, file)) = held.dataset.as_mut().filter(|(_, taken, _)| !*taken) else { return false };
+        *taken = self::taken(file);
+        *taken
     }
 
     /// Releases ownership to another process; to be called once no job runs here any more.
     pub(super) fn release(&self) {
-        self.owner.store(false, Ordering::Release);
-        drop(self.file.lock().unwrap_or_else(PoisonError::into_inner).take());
+        *self.lock() = Held { dataset: None, released: true };
+    }
+}
+
+impl Held {
+    /// Opens the dataset's lock file in place of another's.
+    fn open(&mut self, state_dir: &Path, dataset: &str) -> Result<(), String> {
+        let name = const_hex::encode(&Sha256::digest(dataset)[..8]);
+        self.dataset = Some((dataset.to_owned(), false, opened(&state_dir.join(format!("jobs-{name}.lock")))?));
+        Ok(())
     }
 }

@@ -36,6 +36,7 @@ pub(super) struct NewToken {
 #[derive(Debug)]
 pub(super) struct ClaimedJob {
     pub(super) id: String,
+    pub(super) dataset: String,
     pub(super) tokens: Vec<Address>,
 }
 

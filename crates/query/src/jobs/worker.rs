@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    Analysis, Job, JobOptions, Sources, TaskStatus,
+    Analysis, Job, JobOptions, Sources, TaskStatus, alerts,
     ask::ask,
     owner::Owner,
     store::{ClaimedJob, JobStore, TaskKey, task_id},
@@ -76,10 +76,11 @@ impl std::fmt::Debug for Workers {
 impl Workers {
     pub(super) fn start(store: JobStore, deck: Arc<Deck>, options: JobOptions, owner: Owner) -> std::result::Result<Self, String> {
         let last = store.last_change().map_err(|error| error.to_string())?;
-        if owner.is_owner() {
-            store.requeue(None).map_err(|error| error.to_string())?;
+        let dataset = alerts::open_dataset(&deck);
+        if owner.is_owner(&dataset) {
+            store.requeue(&dataset, None).map_err(|error| error.to_string())?;
         }
-        let open = AtomicUsize::new(store.open_count().map_err(|error| error.to_string())?);
+        let open = AtomicUsize::new(store.open_count(&dataset).map_err(|error| error.to_string())?);
         let shared = Arc::new(Shared {
             open,
             store,
@@ -184,18 +185,22 @@ impl Shared {
 
     /// Announces jobs that changed after the change number `last`, and takes over the queue when its owner is gone.
     fn announce_changes(&self, mut last: i64) {
+        let mut counted = self.dataset();
         loop {
             let seen = *lock(&self.notified);
             let stopping = self.stopping();
-            if !stopping && self.owner.try_take() {
+            let dataset = self.dataset();
+            let idle = lock(&self.running).is_empty();
+            if !stopping && self.owner.try_take(&dataset, idle) {
                 // On failure the workers retry it.
-                self.store.requeue(None).ok();
+                self.store.requeue(&dataset, None).ok();
             }
-            let changes = self.store.changes(last).unwrap_or_default();
-            if !changes.is_empty()
-                && let Ok(open) = self.store.open_count()
+            let changes = self.store.changes(&dataset, last).unwrap_or_default();
+            if (!changes.is_empty() || dataset != counted)
+                && let Ok(open) = self.store.open_count(&dataset)
             {
                 self.open.store(open, Ordering::Relaxed);
+                counted = dataset;
             }
             for (change, id) in changes {
                 last = last.max(change);
@@ -252,12 +257,18 @@ impl Shared {
         }
     }
 
-    /// Claims the next queued job, if this process owns the queue and the data are loaded.
+    /// Identity of the open dataset.
+    pub(super) fn dataset(&self) -> String {
+        alerts::open_dataset(&self.deck)
+    }
+
+    /// Claims the open dataset's next queued job, if this process owns its queue and the data are loaded.
     fn next(&self) -> Result<Option<ClaimedJob>> {
-        if !self.owner.is_owner() || self.deck.complete_snapshot().is_err() || !self.store.any_queued()? {
+        let dataset = self.dataset();
+        if !self.owner.is_owner(&dataset) || self.deck.complete_snapshot().is_err() || !self.store.any_queued(&dataset)? {
             return Ok(None);
         }
-        let claimed = self.store.claim()?;
+        let claimed = self.store.claim(&dataset)?;
         self.notify();
         Ok(claimed)
     }
@@ -267,7 +278,7 @@ impl Shared {
         let mut outcome = self.run_tasks(job);
         lock(&self.running).remove(&job.id);
         while outcome.is_err() {
-            outcome = self.store.requeue(Some(&job.id)).map_err(Problem::from);
+            outcome = self.store.requeue(&job.dataset, Some(&job.id)).map_err(Problem::from);
             if outcome.is_err() && self.stopping() {
                 break;
             }
@@ -279,12 +290,15 @@ impl Shared {
         self.notify();
     }
 
-    /// Errors: the store fails, or the program stops before the job's end.
+    /// Errors: the store fails, another dataset was opened, or the program stops before the job's end.
     fn run_tasks(&self, job: &ClaimedJob) -> Result<()> {
         let mut tokens_used = 0;
         for (position, address) in job.tokens.iter().enumerate() {
             // All answers about a token come from one generation.
             let snapshot = self.deck.complete_snapshot()?;
+            if alerts::dataset(&snapshot.dataset.folder) != job.dataset {
+                return Err(Problem::new(Code::Loading, "Another dataset was opened: the job waits for its own."));
+            }
             self.store.save_sources(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for &analysis in Analysis::ALL {

@@ -15,14 +15,23 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WAL_TRIES: u32 = 100;
 
 /// Schema version, stored in `user_version`.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 /// Earlier versions: with uncompressed findings (still readable); without alerts; counting an alert's firings by the rows of `fired`;
-/// without a job's sources.
+/// without a job's sources; without its dataset.
 const PLAIN_FINDINGS: i64 = 1;
 const NO_ALERTS: i64 = 2;
 const COUNTED_BY_ROWS: i64 = 3;
 const NO_SOURCES: i64 = 4;
+const NO_DATASET: i64 = 5;
 const ADD_SOURCES: &str = "ALTER TABLE job ADD COLUMN sources TEXT";
+/// A job of before belongs to no known dataset, so none may run it.
+const ADD_DATASET: &str = "
+    ALTER TABLE job ADD COLUMN dataset TEXT;
+    CREATE INDEX job_by_dataset ON job (dataset, job_id);
+    UPDATE task SET status = 'skipped', reason = 'An earlier version did not keep which dataset it was for: start it again.'
+        WHERE status IN ('queued', 'running') AND job_id IN (SELECT job_id FROM job WHERE status IN ('queued', 'running'));
+    UPDATE job SET status = 'terminated' WHERE status IN ('queued', 'running');
+";
 const SCHEMA: &str = "
     CREATE TABLE job (
         job_id TEXT PRIMARY KEY,
@@ -30,8 +39,10 @@ const SCHEMA: &str = "
         tokens_used INTEGER NOT NULL DEFAULT 0,
         bytes INTEGER NOT NULL DEFAULT 0,
         changed INTEGER NOT NULL,
-        sources TEXT
+        sources TEXT,
+        dataset TEXT
     ) WITHOUT ROWID;
+    CREATE INDEX job_by_dataset ON job (dataset, job_id);
     CREATE INDEX job_by_status ON job (status, job_id);
     CREATE INDEX job_by_change ON job (changed);
     CREATE TABLE token (
@@ -59,7 +70,7 @@ const SCHEMA: &str = "
 ";
 /// Probe statement: fails to compile if a table or column is missing.
 const PROBE: &str =
-    "SELECT job.job_id, job.status, tokens_used, bytes, changed, sources, token.position, token_address, label, task.analysis,
+    "SELECT job.job_id, job.status, tokens_used, bytes, changed, sources, job.dataset, token.position, token_address, label, task.analysis,
     task.status, reason, json FROM job JOIN token USING (job_id) JOIN task USING (job_id) JOIN part USING (job_id) LIMIT 1";
 
 enum Failure {
@@ -121,13 +132,16 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
             transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES) => {
+        before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES | NO_DATASET) => {
             match before {
                 COUNTED_BY_ROWS => transaction.execute_batch(alerts::FROM_COUNTED_BY_ROWS)?,
-                NO_SOURCES => {}
+                NO_SOURCES | NO_DATASET => {}
                 _ => transaction.execute_batch(alerts::SCHEMA)?,
             }
-            transaction.execute_batch(ADD_SOURCES)?;
+            if before != NO_DATASET {
+                transaction.execute_batch(ADD_SOURCES)?;
+            }
+            transaction.execute_batch(ADD_DATASET)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         VERSION => {}

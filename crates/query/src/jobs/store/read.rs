@@ -7,6 +7,8 @@ use super::{JobStore, Result, address};
 use crate::jobs::{Analysis, Job, JobStatus, Report, Task, TaskStatus, TokenReport, no_job};
 use model::address::Address;
 
+/// Selects the jobs of the dataset `?1` and those of an unknown one; of none given, all.
+const OF_DATASET: &str = "(?1 IS NULL OR dataset = ?1 OR dataset IS NULL)";
 /// Decompression limit, above any answer's size.
 const FINDING_BYTES_MAX: usize = 256 << 20;
 
@@ -17,15 +19,21 @@ impl JobStore {
         job(&moment, id)?.ok_or_else(|| no_job(id).into())
     }
 
-    /// Returns the number of jobs and one page of them, newest first.
-    pub(in crate::jobs) fn list(&self, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
+    /// The dataset a job is for. `Ok(Some(None))`: an earlier version kept the job, and not its dataset.
+    pub(in crate::jobs) fn dataset_of(&self, id: &str) -> Result<Option<Option<String>>> {
+        Ok(self.reader().query_row("SELECT dataset FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
+    }
+
+    /// Returns the number of jobs and one page of them, newest first: those of the dataset and those of an unknown one, or all.
+    pub(in crate::jobs) fn list(&self, dataset: Option<&str>, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
-        let total: i64 = moment.query_row("SELECT count(*) FROM job", [], |row| row.get(0))?;
+        let total: i64 = moment.query_row(&format!("SELECT count(*) FROM job WHERE {OF_DATASET}"), [dataset], |row| row.get(0))?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let skip = i64::try_from(page.saturating_sub(1)).unwrap_or(i64::MAX).saturating_mul(limit);
-        let mut ids = moment.prepare_cached("SELECT job_id FROM job ORDER BY job_id DESC LIMIT ? OFFSET ?")?;
-        let ids: Vec<String> = ids.query_map(params![limit, skip], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let mut ids =
+            moment.prepare_cached(&format!("SELECT job_id FROM job WHERE {OF_DATASET} ORDER BY job_id DESC LIMIT ?2 OFFSET ?3"))?;
+        let ids: Vec<String> = ids.query_map(params![dataset, limit, skip], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
         let jobs: Vec<_> = ids.iter().map(|id| job(&moment, id)).collect::<rusqlite::Result<_>>()?;
         Ok((total as u64, jobs.into_iter().flatten().collect()))
     }
@@ -42,13 +50,14 @@ impl JobStore {
     }
 
     /// Number of queued and running jobs.
-    pub(in crate::jobs) fn open_count(&self) -> Result<usize> {
-        let count = "SELECT count(*) FROM job WHERE status IN ('queued', 'running')";
-        Ok(self.reader().query_row(count, [], |row| row.get::<_, i64>(0))? as usize)
+    pub(in crate::jobs) fn open_count(&self, dataset: &str) -> Result<usize> {
+        let count = "SELECT count(*) FROM job WHERE status IN ('queued', 'running') AND dataset = ?";
+        Ok(self.reader().query_row(count, [dataset], |row| row.get::<_, i64>(0))? as usize)
     }
 
-    pub(in crate::jobs) fn any_queued(&self) -> Result<bool> {
-        Ok(self.reader().query_row("SELECT EXISTS (SELECT 1 FROM job WHERE status = 'queued')", [], |row| row.get(0))?)
+    pub(in crate::jobs) fn any_queued(&self, dataset: &str) -> Result<bool> {
+        let any = "SELECT EXISTS (SELECT 1 FROM job WHERE status = 'queued' AND dataset = ?)";
+        Ok(self.reader().query_row(any, [dataset], |row| row.get(0))?)
     }
 
     /// Returns the latest change number.
@@ -56,11 +65,12 @@ impl JobStore {
         Ok(self.reader().query_row("SELECT coalesce(max(changed), 0) FROM job", [], |row| row.get(0))?)
     }
 
-    /// Returns the jobs that changed after `since`, ordered by their last change.
-    pub(in crate::jobs) fn changes(&self, since: i64) -> Result<Vec<(i64, String)>> {
+    /// Returns the dataset's jobs that changed after `since`, ordered by their last change.
+    pub(in crate::jobs) fn changes(&self, dataset: &str, since: i64) -> Result<Vec<(i64, String)>> {
         let reader = self.reader();
-        let mut rows = reader.prepare_cached("SELECT changed, job_id FROM job WHERE changed > ? ORDER BY changed")?;
-        let rows = rows.query_map([since], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+        let mut rows = reader
+            .prepare_cached("SELECT changed, job_id FROM job WHERE changed > ?2 AND (dataset = ?1 OR dataset IS NULL) ORDER BY changed")?;
+        let rows = rows.query_map(params![dataset, since], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
         Ok(rows)
     }
 }
@@ -74,10 +84,10 @@ fn analysis(row: &Row<'_>, column: usize) -> rusqlite::Result<Analysis> {
 
 pub(super) fn job(moment: &Connection, id: &str) -> rusqlite::Result<Option<Job>> {
     let head = moment
-        .prepare_cached("SELECT status, tokens_used FROM job WHERE job_id = ?")?
-        .query_row([id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))
+        .prepare_cached("SELECT status, tokens_used, dataset IS NULL FROM job WHERE job_id = ?")?
+        .query_row([id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?, row.get::<_, bool>(2)?)))
         .optional()?;
-    let Some((status, tokens_used)) = head else { return Ok(None) };
+    let Some((status, tokens_used, is_unknown)) = head else { return Ok(None) };
     let mut tasks = moment.prepare_cached(
         "SELECT token_address, label, analysis, status, reason FROM task JOIN token USING (job_id, position)
          WHERE job_id = ? ORDER BY position, analysis",
@@ -85,7 +95,8 @@ pub(super) fn job(moment: &Connection, id: &str) -> rusqlite::Result<Option<Job>
     let tasks = tasks.query_map([id], |row| {
         let (token, label, analysis) = (address(row, 0)?, row.get::<_, String>(1)?, analysis(row, 2)?);
         let (status, reason) = (row.get::<_, TaskStatus>(3)?, row.get::<_, Option<String>>(4)?);
-        let about = format!("{} of {label}", analysis.about());
+        let unknown = if is_unknown { ", in an unknown dataset" } else { "" };
+        let about = format!("{} of {label}{unknown}", analysis.about());
         let description = reason.map_or_else(|| about.clone(), |reason| format!("{about}: {reason}"));
         Ok(Task { task_id: task_id(analysis, &token), status, description })
     })?;

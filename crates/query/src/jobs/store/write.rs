@@ -7,22 +7,23 @@ use crate::jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job};
 use model::error::{Code, Problem};
 
 impl JobStore {
-    /// Appends a job to the queue. Errors: `queue` jobs are queued already.
-    pub(in crate::jobs) fn insert(&self, tokens: &[NewToken], queue: usize) -> Result<Job> {
+    /// Appends a job to the dataset's queue. Errors: `queue` jobs are queued already.
+    pub(in crate::jobs) fn insert(&self, dataset: &str, tokens: &[NewToken], queue: usize) -> Result<Job> {
         self.write(Durability::Synced, |tx| {
-            let waiting: i64 = tx.query_row("SELECT count(*) FROM job WHERE status = 'queued'", [], |row| row.get(0))?;
+            let waiting: i64 =
+                tx.query_row("SELECT count(*) FROM job WHERE status = 'queued' AND dataset = ?", [dataset], |row| row.get(0))?;
             if waiting >= queue as i64 {
                 return Err(Problem::new(Code::Busy, format!("{waiting} jobs are waiting already: start this one again later.")).into());
             }
             let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job", [], |row| row.get(0))?;
             let id = id::new(id::JOB, last.as_deref())?;
-            self.insert_rows(tx, &id, tokens)?;
+            self.insert_rows(tx, &id, dataset, tokens)?;
             read::job(tx, &id)?.ok_or_else(|| no_job(&id).into())
         })
     }
 
-    fn insert_rows(&self, tx: &Transaction<'_>, id: &str, tokens: &[NewToken]) -> rusqlite::Result<()> {
-        tx.execute("INSERT INTO job (job_id, status, changed) VALUES (?, 'queued', 0)", [id])?;
+    fn insert_rows(&self, tx: &Transaction<'_>, id: &str, dataset: &str, tokens: &[NewToken]) -> rusqlite::Result<()> {
+        tx.execute("INSERT INTO job (job_id, status, changed, dataset) VALUES (?, 'queued', 0, ?)", [id, dataset])?;
         let mut token_row = tx.prepare_cached("INSERT INTO token (job_id, position, token_address, label) VALUES (?, ?, ?, ?)")?;
         let mut task_row = tx.prepare_cached("INSERT INTO task (job_id, position, analysis, status) VALUES (?, ?, ?, 'queued')")?;
         for (position, token) in tokens.iter().enumerate() {
@@ -35,16 +36,16 @@ impl JobStore {
         self.delete_old(tx, id)
     }
 
-    /// Sets the oldest queued job to `running`.
-    pub(in crate::jobs) fn claim(&self) -> Result<Option<ClaimedJob>> {
+    /// Sets the dataset's oldest queued job to `running`.
+    pub(in crate::jobs) fn claim(&self, dataset: &str) -> Result<Option<ClaimedJob>> {
         self.write(Durability::Deferred, |tx| {
-            let next = "SELECT job_id FROM job WHERE status = 'queued' ORDER BY job_id LIMIT 1";
-            let Some(id) = tx.query_row(next, [], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
+            let next = "SELECT job_id FROM job WHERE status = 'queued' AND dataset = ? ORDER BY job_id LIMIT 1";
+            let Some(id) = tx.query_row(next, [dataset], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
             tx.execute("UPDATE job SET status = 'running' WHERE job_id = ?", [&id])?;
             touch(tx, &id)?;
             let mut tokens = tx.prepare_cached("SELECT token_address FROM token WHERE job_id = ? ORDER BY position")?;
             let tokens = tokens.query_map([&id], |row| address(row, 0))?.collect::<rusqlite::Result<_>>()?;
-            Ok(Some(ClaimedJob { id, tokens }))
+            Ok(Some(ClaimedJob { id, dataset: dataset.to_owned(), tokens }))
         })
     }
 
@@ -130,11 +131,12 @@ impl JobStore {
         })
     }
 
-    /// Returns a running job to the queue, to start over; without an id, every running job.
-    pub(in crate::jobs) fn requeue(&self, id: Option<&str>) -> Result<()> {
+    /// Returns the dataset's running jobs to the queue, to start over; with an id, this one alone.
+    pub(in crate::jobs) fn requeue(&self, dataset: &str, id: Option<&str>) -> Result<()> {
         self.write(Durability::Synced, |tx| {
-            let mut running = tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND job_id = coalesce(?, job_id)")?;
-            let ids: Vec<String> = running.query_map([id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            let mut running =
+                tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND dataset = ? AND job_id = coalesce(?, job_id)")?;
+            let ids: Vec<String> = running.query_map(params![dataset, id], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             for id in ids {
                 tx.execute("DELETE FROM part WHERE job_id = ?", [&id])?;
                 tx.execute("UPDATE task SET status = 'queued', reason = NULL WHERE job_id = ?", [&id])?;
@@ -172,7 +174,7 @@ mod tests {
     use model::address::Address;
 
     fn insert(store: &JobStore) -> Job {
-        store.insert(&[NewToken { address: Address([7; 20]), label: "X".into() }], 100).expect("a job")
+        store.insert("d", &[NewToken { address: Address([7; 20]), label: "X".into() }], 100).expect("a job")
     }
 
     #[test]
@@ -184,7 +186,7 @@ mod tests {
             store.terminate(id).expect("terminated");
         }
         let newest = insert(&store).job_id;
-        let (total, jobs) = store.list(1, 10).expect("a list");
+        let (total, jobs) = store.list(Some("d"), 1, 10).expect("a list");
         assert_eq!(total, 3);
         assert_eq!(jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&newest, &ended[3], &open]);
     }
@@ -194,7 +196,7 @@ mod tests {
         let (store, _folder) = store(HistoryLimits { bytes: 45, ..LIMITS });
         let run = || {
             let id = insert(&store).job_id;
-            store.claim().expect("a claim").expect("a job");
+            store.claim("d").expect("a claim").expect("a job");
             let key = TaskKey { job: &id, position: 0, analysis: Analysis::Market };
             let ending = TaskEnding { status: TaskStatus::Completed, reason: None, part: "\"12345678\"".into() };
             assert!(store.begin_task(key, 1).expect("begun") && store.end_task(key, &ending).expect("ended"));
@@ -202,7 +204,7 @@ mod tests {
             id
         };
         let ids: Vec<_> = (0..4).map(|_| run()).collect();
-        let (_, jobs) = store.list(1, 10).expect("a list");
+        let (_, jobs) = store.list(Some("d"), 1, 10).expect("a list");
         assert_eq!(jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&ids[3], &ids[2]]);
     }
 
@@ -213,7 +215,8 @@ mod tests {
         for id in &ids[..3] {
             store.terminate(id).expect("terminated");
         }
-        let left = |store: &JobStore| store.list(1, 10).expect("a list").1.into_iter().map(|job| job.job_id).rev().collect::<Vec<_>>();
+        let left =
+            |store: &JobStore| store.list(Some("d"), 1, 10).expect("a list").1.into_iter().map(|job| job.job_id).rev().collect::<Vec<_>>();
         assert_eq!(store.purge(&Purge::One(ids[3].clone())), Ok(0), "it waits");
         assert_eq!(store.purge(&Purge::One(ids[1].clone())), Ok(1));
         assert_eq!(left(&store), [&ids[0], &ids[2], &ids[3]].map(Clone::clone));
@@ -228,7 +231,7 @@ mod tests {
     fn a_terminated_job_does_not_change_any_more() {
         let (store, _folder) = store(LIMITS);
         let id = insert(&store).job_id;
-        store.claim().expect("a claim").expect("a job");
+        store.claim("d").expect("a claim").expect("a job");
         let key = TaskKey { job: &id, position: 0, analysis: Analysis::Dex };
         assert!(store.begin_task(key, 1).expect("begun"));
         let terminated = store.terminate(&id).expect("terminated");
@@ -236,7 +239,7 @@ mod tests {
         assert!(!store.end_task(key, &ending).expect("refused"));
         assert!(!store.begin_task(key, 2).expect("refused"));
         store.finish(&id).expect("nothing to do");
-        store.requeue(None).expect("nothing to do");
+        store.requeue("d", None).expect("nothing to do");
         assert_eq!(store.job(&id), Ok(terminated));
     }
 
@@ -245,8 +248,8 @@ mod tests {
         let (store, _folder) = store(LIMITS);
         let ids: Vec<_> = (0..2).map(|_| insert(&store).job_id).collect();
         let since = store.last_change().expect("a number");
-        assert_eq!(store.changes(since), Ok(vec![]));
+        assert_eq!(store.changes("d", since), Ok(vec![]));
         store.terminate(&ids[0]).expect("terminated");
-        assert_eq!(store.changes(since), Ok(vec![(since + 1, ids[0].clone())]));
+        assert_eq!(store.changes("d", since), Ok(vec![(since + 1, ids[0].clone())]));
     }
 }
