@@ -310,6 +310,50 @@ fn two_programs_share_a_store_and_one_runs_it() {
     assert_eq!(ended(&second, &id).status, JobStatus::Completed);
 }
 
+/// Two programs of one user, on two datasets with the same tokens at other prices.
+#[test]
+fn a_job_belongs_to_the_dataset_it_was_made_in() {
+    let bench = bench();
+    let other = tempfile::tempdir().expect("a folder");
+    drop(deck(other.path()));
+    let dearer = std::fs::read_to_string(other.path().join("tokens.csv")).expect("tokens").replace(",eth,1\n", ",eth,700\n");
+    let more = format!("{dearer}0x{:040x},ONLY,Only here,eth,5\n", 0xffff);
+    std::fs::write(other.path().join("tokens.csv"), more).expect("written");
+    let there = Deck::new(other.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+    there.load().expect("the dataset loads");
+    let jobs_of = |deck: &Arc<Deck>| {
+        Jobs::open(bench.state.path(), Arc::clone(deck), JobOptions { workers: 2, ..JobOptions::default() }).expect("the jobs open")
+    };
+    let price = |jobs: &Jobs, id: &str| -> f64 {
+        let report = serde_json::to_value(jobs.report(id).expect("a report")).expect("JSON");
+        report["tokens"][0]["market"]["price"].as_f64().unwrap_or_else(|| panic!("{report}"))
+    };
+    let (mut here, mut beside) = (jobs_of(&bench.deck), jobs_of(&there));
+    let mut made = Vec::new();
+    for round in 0..10 {
+        // Programs end and start again between the jobs.
+        if round == 5 {
+            here.stop();
+            drop(here);
+            here = jobs_of(&bench.deck);
+            beside.stop();
+            drop(beside);
+            beside = jobs_of(&there);
+        }
+        made.push((here.create(&one(0)).expect("created").job_id, beside.create(&one(0)).expect("created").job_id));
+    }
+    let only = beside.create(&one(0xffff - 0xa000)).expect("created").job_id;
+    for (own, others) in &made {
+        assert_eq!((ended(&here, own).status, ended(&beside, others).status), (JobStatus::Completed, JobStatus::Completed));
+        assert_eq!((price(&here, own), price(&beside, others)), (1.0, 700.0));
+        assert_eq!(here.job(others).map_err(|problem| problem.code), Err(Code::JobNotFound));
+        assert_eq!(here.terminate(others).map_err(|problem| problem.code), Err(Code::JobNotFound));
+    }
+    assert_eq!(ended(&beside, &only).status, JobStatus::Completed);
+    assert_eq!((here.list(1, 50).expect("a list").0, beside.list(1, 50).expect("a list").0), (10, 11));
+    assert!(here.runs_here() && beside.runs_here(), "each runs its own");
+}
+
 #[test]
 fn a_damaged_store_is_set_aside_and_a_fresh_one_started() {
     let bench = bench();
@@ -379,7 +423,11 @@ fn child_that_creates_jobs() {
 
 #[test]
 fn no_acknowledged_job_is_lost_when_the_program_is_killed() {
-    let bench = bench();
+    let mut bench = bench();
+    // The child's own, or its jobs would be another dataset's.
+    let data = bench.state.path().join("data");
+    std::fs::create_dir_all(&data).expect("a folder");
+    bench.deck = deck(&data);
     let mut acknowledged: Vec<String> = Vec::new();
     let mut random = 88_172_645_463_325_252_u64;
     for round in 0..15 {
