@@ -15,7 +15,7 @@ use super::{
     live::Live,
     memory::StateFolder,
     outcome::{Failure, Outcome},
-    program::{Program, open_keys},
+    program::{Program, open_keys, warn},
 };
 use crate::{
     config::{Config, Expect, ThemeChoice},
@@ -127,7 +127,11 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     if let Some(jobs) = jobs {
         jobs.stop();
     }
-    match outcome? {
+    let exit = outcome?;
+    if let Some(reason) = exit.unsaved {
+        warn(&reason);
+    }
+    match exit.code {
         0 => Ok(()),
         code => Err(Failure::Signal(u8::try_from(code).unwrap_or(1))),
     }

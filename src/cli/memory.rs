@@ -1,4 +1,4 @@
-//! Persists the dashboard's session and watchlist in the user's state folder. A failed save is only a warning.
+//! Persists the dashboard's session and watchlist in the user's state folder.
 
 use std::{collections::HashSet, path::PathBuf};
 
@@ -33,11 +33,10 @@ impl Memory for StateFolder {
         self.watchlist.toggle(token).map(drop)
     }
 
-    fn keep_session(&mut self, session: &Value) {
-        // Members written by a newer version are preserved.
-        self.session.extend(session.as_object().cloned().unwrap_or_default());
-        if let Err(reason) = session::save(&self.session, &self.folder) {
-            super::program::warn(&reason);
-        }
+    fn keep_session(&mut self, session: &Value) -> Result<(), String> {
+        let Some(session) = session.as_object() else { return Ok(()) };
+        session::update(&self.session, session, &self.folder)?;
+        self.session.clone_from(session);
+        Ok(())
     }
 }

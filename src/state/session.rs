@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use store::private_files::{read_text, write_atomic};
+use store::private_files::{exclusively, read_text, write_atomic};
 
 const FILE: &str = "session.json";
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -15,11 +15,57 @@ pub fn open(state_dir: &Path) -> Map<String, Value> {
     serde_json::from_str(&text).unwrap_or_default()
 }
 
-/// Saves the session for the next start.
-pub fn save(session: &Map<String, Value>, state_dir: &Path) -> Result<(), String> {
-    let text = serde_json::to_vec_pretty(session).map_err(|error| format!("cannot keep the session: {error}"))?;
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("cannot keep the session: it has {} bytes, {FILE_BYTES_MAX} are kept: delete saved plans", text.len()));
+/// Saves what changed from `before` to `session`. Members that another program changed meanwhile, or that a newer version wrote, stay.
+pub fn update(before: &Map<String, Value>, session: &Map<String, Value>, state_dir: &Path) -> Result<(), String> {
+    exclusively(state_dir, || {
+        let mut kept = open(state_dir);
+        merge(before, session, &mut kept);
+        let text = serde_json::to_vec_pretty(&kept).map_err(|error| format!("cannot keep the session: {error}"))?;
+        if text.len() as u64 > FILE_BYTES_MAX {
+            return Err(format!("cannot keep the session: it has {} bytes, {FILE_BYTES_MAX} are kept: delete saved plans", text.len()));
+        }
+        write_atomic(&state_dir.join(FILE), &text)
+    })
+}
+
+/// Three-way merge into `kept`: members that differ between `before` and `after` become those of `after`.
+fn merge(before: &Map<String, Value>, after: &Map<String, Value>, kept: &mut Map<String, Value>) {
+    for name in before.keys().filter(|name| !after.contains_key(*name)) {
+        kept.remove(name);
     }
-    write_atomic(&state_dir.join(FILE), &text)
+    for (name, value) in after {
+        let old = before.get(name);
+        if old == Some(value) && kept.contains_key(name) {
+            continue;
+        }
+        match (value, kept.get_mut(name)) {
+            (Value::Object(value), Some(Value::Object(kept))) => merge(old.and_then(Value::as_object).unwrap_or(&Map::new()), value, kept),
+            _ => drop(kept.insert(name.clone(), value.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_two_programs_change_is_kept_of_both() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let object = |value: Value| value.as_object().cloned().expect("an object");
+        let start = object(json!({ "view": "tokens", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "a" } } }));
+        update(&Map::new(), &start, folder.path()).expect("saved");
+        let one = object(json!({ "view": "tokens", "views": { "yield": { "plans": [1, 2] }, "tokens": { "filter": "a" } } }));
+        let two = object(json!({ "view": "chart", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "b" }, "growth": 3 } }));
+        update(&start, &one, folder.path()).expect("saved");
+        update(&start, &two, folder.path()).expect("saved");
+        let both = json!({ "view": "chart", "views": { "yield": { "plans": [1, 2] }, "tokens": { "filter": "b" }, "growth": 3 } });
+        assert_eq!(Value::Object(open(folder.path())), both);
+        // What one program takes out is gone.
+        let without = object(json!({ "view": "chart", "views": { "yield": { "plans": [1] }, "tokens": { "filter": "b" } } }));
+        update(&two, &without, folder.path()).expect("saved");
+        assert_eq!(open(folder.path())["views"], json!({ "yield": { "plans": [1, 2] }, "tokens": { "filter": "b" } }));
+    }
 }

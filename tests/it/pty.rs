@@ -5,6 +5,7 @@ mod defect;
 mod screening;
 mod tasks;
 mod terminal;
+mod typed;
 
 use std::{
     fs,

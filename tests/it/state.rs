@@ -213,7 +213,7 @@ fn a_session_comes_back_and_rubbish_is_no_session() {
     let state = folder();
     assert!(session::open(state.path()).is_empty());
     let mut kept = Map::from_iter([("view".to_owned(), json!("chart")), ("of_a_newer_program".to_owned(), json!([1, 2]))]);
-    session::save(&kept, state.path()).expect("kept");
+    session::update(&Map::new(), &kept, state.path()).expect("kept");
     assert_eq!(session::open(state.path()), kept);
 
     let file = state.path().join("session.json");
@@ -224,7 +224,7 @@ fn a_session_comes_back_and_rubbish_is_no_session() {
     fs::write(&file, [0xff, 0xfe, 0x00]).expect("a file");
     assert!(session::open(state.path()).is_empty());
     kept.insert("huge".to_owned(), json!("x".repeat(5 << 20)));
-    assert!(session::save(&kept, state.path()).is_err_and(|reason| reason.contains("saved plans")));
+    assert!(session::update(&Map::new(), &kept, state.path()).is_err_and(|reason| reason.contains("saved plans")));
 }
 
 #[test]

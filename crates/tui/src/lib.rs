@@ -10,6 +10,7 @@ pub mod list;
 pub mod memory;
 pub mod overlay;
 pub mod run;
+mod saver;
 pub mod task;
 pub mod terminal;
 pub mod view;

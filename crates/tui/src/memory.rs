@@ -12,12 +12,13 @@ use model::address::Address;
 use widgets::theme::{Palette, Theme};
 
 /// Loads and saves. A failing store reports its error; the dashboard continues.
-pub trait Memory {
+pub trait Memory: Send {
     fn watchlist(&self) -> HashSet<Address>;
     fn session(&self) -> Value;
     /// Toggles the token's star.
     fn star(&mut self, token: Address) -> Result<(), String>;
-    fn keep_session(&mut self, session: &Value);
+    /// Saves the session; on return it is on disk.
+    fn keep_session(&mut self, session: &Value) -> Result<(), String>;
 }
 
 /// A memory that saves nothing.
@@ -37,7 +38,9 @@ impl Memory for Forgetful {
         Ok(())
     }
 
-    fn keep_session(&mut self, _: &Value) {}
+    fn keep_session(&mut self, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 impl App {
@@ -66,8 +69,18 @@ impl App {
     }
 
     /// The session to save at exit; a filter still being typed that does not parse is left out.
-    pub(super) fn session(&mut self) -> Value {
+    pub(super) fn last_session(&mut self) -> Value {
         self.drop_invalid_filter();
+        self.session()
+    }
+
+    /// The session to save now; `None` while a filter is typed that does not parse.
+    pub(super) fn session_now(&self) -> Option<Value> {
+        let is_unfinished = self.filter.as_ref().is_some_and(|line| line.problem.is_some());
+        (!is_unfinished).then(|| self.session())
+    }
+
+    fn session(&self) -> Value {
         let views: Map<String, Value> = self
             .views
             .iter()

@@ -13,6 +13,7 @@ use super::{
     event::{Event, Events},
     keymap::ViewId,
     memory::Memory,
+    saver::Saver,
     terminal::Screen,
     view::LiveSettings,
     views,
@@ -21,8 +22,16 @@ use super::{
 /// Sixty frames a second at most.
 const FRAME: Duration = Duration::from_millis(16);
 
-/// Runs the dashboard until exit; returns the exit code.
-pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<Arc<dyn LiveSettings>>) -> Result<i32, String> {
+/// How the dashboard ended.
+#[derive(Debug)]
+pub struct Exit {
+    pub code: i32,
+    /// Why the last session could not be saved, if it could not.
+    pub unsaved: Option<String>,
+}
+
+/// Runs the dashboard until exit.
+pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<Arc<dyn LiveSettings>>) -> Result<Exit, String> {
     let events = Events::new();
     let (deck, api) = (setup.deck.clone(), setup.api.clone());
     api.listen(events.wake());
@@ -35,24 +44,31 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
     events.listen(&deck).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
     deck.load_in_background();
     app.start();
+    std::thread::scope(|scope| {
+        let mut saver = Saver::start(scope, memory, events.wake(), &app);
+        let code = run_until_exit(&events, &mut app, &mut screen, &mut saver)?;
+        // Errors of saving are printed on the restored terminal.
+        drop(screen);
+        Ok(Exit { code, unsaved: saver.finish(&mut app) })
+    })
+}
+
+fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &mut Saver<'_>) -> Result<i32, String> {
     let mut painted = Instant::now();
-    let code = loop {
-        match next(&events, &app) {
-            Some(event) => handle(event, &events, &mut app),
+    loop {
+        match next(events, app, saver) {
+            Some(event) => handle(event, events, app, saver),
             None => app.deadline_passed(Instant::now()),
         }
         // Pending events are coalesced into one frame; under a flood the frame is still drawn in time.
         while painted.elapsed() < FRAME || !app.is_dirty() {
             let Ok(event) = events.receiver.try_recv() else { break };
-            handle(event, &events, &mut app);
+            handle(event, events, app, saver);
         }
-        for token in app.take_starred() {
-            if let Err(reason) = memory.star(token) {
-                app.say(reason, true);
-            }
-        }
+        app.take_starred().into_iter().for_each(|token| saver.star(token));
+        saver.run(app);
         if let Some(code) = app.exit() {
-            break code;
+            return Ok(code);
         }
         if app.take_suspend() {
             screen.suspend().map_err(|error| format!("cannot suspend: {error}"))?;
@@ -61,28 +77,26 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
         if app.is_dirty() {
             std::thread::sleep(FRAME.saturating_sub(painted.elapsed()).min(FRAME));
             // A terminal that fails to draw is gone; SIGHUP would follow.
-            if paint(&mut app, &mut screen).is_err() {
-                break 129;
+            if paint(app, screen).is_err() {
+                return Ok(129);
             }
             painted = Instant::now();
         }
-    };
-    // Errors of saving are printed on the restored terminal.
-    drop(screen);
-    memory.keep_session(&app.session());
-    Ok(code)
+    }
 }
 
-fn handle(event: Event, events: &Events, app: &mut App) {
-    if matches!(event, Event::Wake) {
-        events.seen_wake();
+fn handle(event: Event, events: &Events, app: &mut App, saver: &mut Saver<'_>) {
+    match event {
+        Event::Wake => events.seen_wake(),
+        Event::Key(_) | Event::Mouse(_) | Event::Paste(_) => saver.touch(),
+        _ => {}
     }
     app.update(event);
 }
 
-/// Blocks for an event or until the app's deadline; no polling.
-fn next(events: &Events, app: &App) -> Option<Event> {
-    match app.deadline() {
+/// Blocks for an event or until the app's or the saver's deadline; no polling.
+fn next(events: &Events, app: &App, saver: &Saver<'_>) -> Option<Event> {
+    match app.deadline().into_iter().chain(saver.due()).min() {
         Some(deadline) => match events.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,

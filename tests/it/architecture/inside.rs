@@ -50,7 +50,7 @@ const ORDERS: &[(&str, &str)] = &[
          events+stream+openapi+docs+mcp+guard+service+batch+handlers+routes metrics server",
     ),
     ("crates/widgets/src", "ascii text theme picture bar gauge panel progress sparkline table candles"),
-    ("crates/tui/src", "fuzzy words keymap task event view+list overlay views app+chrome memory terminal run"),
+    ("crates/tui/src", "fuzzy words keymap task event view+list overlay views app+chrome memory saver terminal run"),
     (
         "src/cli",
         "outcome meter table appearance program key log memory live desk defect flatten dashboard serve mcp shot report get check \

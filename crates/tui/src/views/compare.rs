@@ -73,6 +73,17 @@ impl Compare {
         self.open
     }
 
+    /// The marks, to be saved.
+    pub(super) fn saved(&self) -> Value {
+        self.marks.iter().map(Address::to_string).collect()
+    }
+
+    /// Restores saved marks; invalid ones are left out.
+    pub(super) fn restore(&mut self, kept: &Value) {
+        let marks = kept.as_array().into_iter().flatten().filter_map(|mark| Address::parse(mark.as_str()?));
+        self.marks = marks.take(TOKENS_MAX).collect();
+    }
+
     /// Whether the footer may offer the action: while the comparison is open, only its own.
     pub(super) fn answers(&self, action: Action) -> bool {
         !self.open || KEYS.iter().any(|(own, _)| *own == action)

@@ -168,12 +168,13 @@ impl View for GrowthView {
     }
 
     fn save(&self) -> Value {
-        self.list.save(json!({ "window": self.window }))
+        self.list.save(json!({ "window": self.window, "marks": self.compare.saved() }))
     }
 
     fn restore(&mut self, kept: &Value) {
         let known = |days: &u64| WINDOWS.iter().any(|word| word.parse() == Ok(*days));
         self.window = kept["window"].as_u64().filter(known).unwrap_or(self.window);
+        self.compare.restore(&kept["marks"]);
         self.list.restore(kept);
     }
 }

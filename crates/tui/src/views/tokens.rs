@@ -249,7 +249,7 @@ impl View for TokensView {
 
     fn save(&self) -> Value {
         let Choices { watched_only, detail_shown } = self.choices;
-        self.list.save(json!({ "watchlist": watched_only, "detail": detail_shown }))
+        self.list.save(json!({ "watchlist": watched_only, "detail": detail_shown, "marks": self.compare.saved() }))
     }
 
     fn restore(&mut self, kept: &Value) {
@@ -258,6 +258,7 @@ impl View for TokensView {
             self.show_more(true);
         }
         self.list.restore(kept);
+        self.compare.restore(&kept["marks"]);
         self.choices.watched_only = kept["watchlist"].as_bool().unwrap_or(self.choices.watched_only);
         self.choices.detail_shown = kept["detail"].as_bool().unwrap_or(self.choices.detail_shown);
         self.stale = true;

@@ -170,7 +170,7 @@ fn a_filter_that_was_refused_is_not_kept_by_another_view_or_the_end_of_the_progr
         if leaves == "view" {
             bench.app.go(ViewId::Tokens);
         }
-        assert_eq!(bench.app.session()["views"]["jobs"]["filter"], "", "{leaves}");
+        assert_eq!(bench.app.last_session()["views"]["jobs"]["filter"], "", "{leaves}");
     }
 }
 

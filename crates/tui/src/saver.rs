@@ -1,0 +1,96 @@
+//! Saves what the user typed while the dashboard runs, on a thread of its own: whatever ends the program, at most the last half second is
+//! lost. What is saved, and where, belongs to `memory`.
+
+use std::{
+    sync::mpsc::{Receiver, Sender, channel},
+    thread::{Scope, ScopedJoinHandle},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use super::{app::App, memory::Memory, task::Wake};
+use model::address::Address;
+
+/// Changes closer together are saved once.
+const DELAY: Duration = Duration::from_millis(300);
+
+enum Change {
+    Star(Address),
+    Session(Value),
+}
+
+pub(super) struct Saver<'scope> {
+    thread: ScopedJoinHandle<'scope, ()>,
+    changes: Sender<Change>,
+    problems: Receiver<String>,
+    /// The session as it was last handed over.
+    handed: Value,
+    /// When a session that may have changed is looked at.
+    due: Option<Instant>,
+}
+
+impl<'scope> Saver<'scope> {
+    /// Starts the thread; it ends with the saver.
+    pub(super) fn start(scope: &'scope Scope<'scope, '_>, memory: &'scope mut dyn Memory, wake: Wake, app: &App) -> Self {
+        let (changes, received) = channel();
+        let (report, problems) = channel();
+        let thread = scope.spawn(move || {
+            for change in received {
+                let outcome = match change {
+                    Change::Star(token) => memory.star(token),
+                    Change::Session(session) => memory.keep_session(&session),
+                };
+                if let Err(reason) = outcome {
+                    report.send(reason).ok();
+                    wake();
+                }
+            }
+        });
+        Self { thread, changes, problems, handed: app.session_now().unwrap_or_default(), due: None }
+    }
+
+    /// The user did something: the session is looked at soon.
+    pub(super) fn touch(&mut self) {
+        self.due.get_or_insert_with(|| Instant::now() + DELAY);
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    pub(super) fn star(&self, token: Address) {
+        self.changes.send(Change::Star(token)).ok();
+    }
+
+    /// Hands over the session if it is due and has changed; says what could not be saved.
+    ///
+    /// # Panics
+    /// If the thread that saves has met a defect: going on would lose what the user types.
+    pub(super) fn run(&mut self, app: &mut App) {
+        assert!(!self.thread.is_finished(), "nothing can be saved any more");
+        if self.due.is_some_and(|due| due <= Instant::now()) {
+            self.due = None;
+            if let Some(session) = app.session_now() {
+                self.hand_over(session);
+            }
+        }
+        for problem in self.problems.try_iter() {
+            app.say(problem, true);
+        }
+    }
+
+    fn hand_over(&mut self, session: Value) {
+        if session != self.handed {
+            self.handed.clone_from(&session);
+            self.changes.send(Change::Session(session)).ok();
+        }
+    }
+
+    /// Saves the last session and waits for all that is being saved; returns what could not be.
+    pub(super) fn finish(mut self, app: &mut App) -> Option<String> {
+        self.hand_over(app.last_session());
+        drop(self.changes);
+        self.problems.into_iter().last()
+    }
+}
