@@ -16,7 +16,7 @@ use toml::de::DeValue;
 
 pub(crate) use self::field::is_listen_address;
 pub use self::{
-    document::{config_toml, readme_table},
+    document::{config_toml, settings_table},
     field::{Expect, ThemeChoice},
     shown::{GivenSetting, VARIABLES},
     sources::{SOURCE_SETTINGS, SourceRow},

@@ -1,4 +1,4 @@
-//! Generates documents from the table of settings: `config.toml` with every default, and the README's table. Tests compare the files to
+//! Generates documents from the table of settings: `config.toml` with every default, and the table of docs/configuration.md. Tests compare the files to
 //! these.
 
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ pub fn config_toml() -> String {
 }
 
 /// Returns the settings as a Markdown table.
-pub fn readme_table() -> String {
+pub fn settings_table() -> String {
     let mut text = String::from("| setting | default | meaning |\n|---|---|---|\n");
     for row in SETTINGS {
         writeln!(text, "| `{}.{}` | `{}` | {} |", row.section, row.key, row.default, row.meaning).ok();

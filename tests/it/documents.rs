@@ -1,8 +1,8 @@
-//! Files generated from tables: `config.toml`, the README's tables, the checks. `TOKENDECK_BLESS=1` rewrites them.
+//! Files generated from tables: `config.toml`, the tables of pages, the checks. `TOKENDECK_BLESS=1` rewrites them.
 
 use std::{fmt::Write as _, fs, path::PathBuf};
 
-use tokendeck::config::{Config, SETTINGS, config_toml, readme_table};
+use tokendeck::config::{Config, SETTINGS, config_toml, settings_table};
 use tui::keymap::{KEYS, Keymap, Scope};
 
 fn path(name: &str) -> PathBuf {
@@ -21,11 +21,11 @@ fn hold(name: &str, expected: &str) {
     assert!(read(name) == expected, "{name} is not as its table says: run the tests with TOKENDECK_BLESS=1 and read what changed");
 }
 
-/// The README with `content` between the two marker comments.
-fn filled(readme: &str, name: &str, content: &str) -> String {
+/// The page with `content` between the two marker comments.
+fn filled(page: &str, name: &str, content: &str) -> String {
     let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
-    let before = readme.split(&start).next().unwrap();
-    let after = readme.split(&end).nth(1).unwrap_or_else(|| panic!("README.md lacks `{end}`"));
+    let before = page.split(&start).next().unwrap();
+    let after = page.split(&end).nth(1).unwrap_or_else(|| panic!("the page lacks `{end}`"));
     format!("{before}{start}{content}{end}{after}")
 }
 
@@ -59,12 +59,46 @@ fn config_toml_says_every_default() {
 }
 
 #[test]
-fn the_readme_has_the_tables_of_settings_and_keys() {
-    let readme = read("README.md");
-    hold("README.md", &filled(&filled(&readme, "settings", &readme_table()), "keys", &keys_table()));
-    hold("README.md", &filled(&read("README.md"), "mapping", &store::manifest::keys::keys_table()));
-    hold("README.md", &filled(&read("README.md"), "labels", &analysis::security::facts::labels_table()));
-    assert!(SETTINGS.iter().all(|row| readme.contains(&format!("| `{}.{}` |", row.section, row.key))));
+fn the_pages_have_the_tables_that_the_program_can_print() {
+    let tables = [
+        ("docs/configuration.md", "settings", settings_table()),
+        ("docs/dashboard.md", "keys", keys_table()),
+        ("docs/own-data.md", "mapping", store::manifest::keys::keys_table()),
+        ("docs/importing.md", "labels", analysis::security::facts::labels_table()),
+    ];
+    for (page, name, table) in tables {
+        hold(page, &filled(&read(page), name, &table));
+    }
+    let page = read("docs/configuration.md");
+    assert!(SETTINGS.iter().all(|row| page.contains(&format!("| `{}.{}` |", row.section, row.key))));
+}
+
+/// The book's summary names every page, and every link between files leads to one.
+#[test]
+fn every_page_is_found_and_every_link_leads_somewhere() {
+    let summary = read("docs/SUMMARY.md");
+    let mut files = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned(), "ARCHITECTURE.md".to_owned(), "CHANGELOG.md".to_owned()];
+    for entry in fs::read_dir(path("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") {
+            assert!(name == "SUMMARY.md" || summary.contains(&format!("({name})")), "SUMMARY.md lacks {name}");
+            files.push(format!("docs/{name}"));
+        }
+    }
+    let mut links = 0;
+    for file in files {
+        let folder = path(&file).parent().unwrap().to_owned();
+        let text = read(&file);
+        assert!(!text.is_empty(), "{file} is not there");
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = target.split('#').next().unwrap();
+            if !target.is_empty() && !target.contains("://") {
+                assert!(folder.join(target).exists(), "{file}: `{target}` is not there");
+                links += 1;
+            }
+        }
+    }
+    assert!(links > 30, "{links}");
 }
 
 #[test]

@@ -280,7 +280,9 @@ fn stopping_puts_a_running_job_back_on_the_queue() {
 fn a_job_whose_tokens_are_gone_fails_and_ends_terminated() {
     let bench = bench();
     let id = bench.open(0).create(&one(0)).expect("created").job_id;
-    bench.deck.publish(Dataset::default());
+    let mut empty = Dataset::default();
+    bench.data.path().clone_into(&mut empty.folder);
+    bench.deck.publish(empty);
     let job = ended(&bench.open(1), &id);
     assert_eq!((job.status, job.tokens_used), (JobStatus::Terminated, 0));
     assert!(
@@ -326,7 +328,7 @@ fn a_job_belongs_to_the_dataset_it_was_made_in() {
     };
     let price = |jobs: &Jobs, id: &str| -> f64 {
         let report = serde_json::to_value(jobs.report(id).expect("a report")).expect("JSON");
-        report["tokens"][0]["market"]["price"].as_f64().unwrap_or_else(|| panic!("{report}"))
+        report["tokens"][0]["token"]["price"].as_f64().unwrap_or_else(|| panic!("{report}"))
     };
     let (mut here, mut beside) = (jobs_of(&bench.deck), jobs_of(&there));
     let mut made = Vec::new();

@@ -19,7 +19,7 @@ macro_rules! rows {
         impl FromColumns for $row {
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
 
-            fn from_columns(columns: &dyn Columns) -> Vec<Self> {
+            fn from_columns(columns: &dyn TableColumns) -> Vec<Self> {
                 $(let mut $field = <$type as CellType>::cells(columns, stringify!($field)).into_iter();)*
                 let mut rows = Vec::with_capacity(columns.height());
                 while let ($(Some($field),)*) = ($($field.next(),)*) {
@@ -35,11 +35,11 @@ macro_rules! rows {
 pub trait FromColumns: Sized {
     /// The columns it is read from.
     const COLUMNS: &'static [&'static str];
-    fn from_columns(columns: &dyn Columns) -> Vec<Self>;
+    fn from_columns(columns: &dyn TableColumns) -> Vec<Self>;
 }
 
 /// The columns of a canonical table, as its storage reads them. Every column has `height` cells; one that is missing is all null.
-pub trait Columns {
+pub trait TableColumns {
     fn height(&self) -> usize;
     /// Calls `each` once per run of equal text cells, with the number of cells.
     fn texts(&self, column: &str, each: &mut dyn FnMut(Option<&str>, usize));
@@ -255,18 +255,18 @@ pub struct Amount(pub f64);
 
 /// A type of cells.
 trait CellType: Sized {
-    fn cells(columns: &dyn Columns, name: &str) -> Vec<Self>;
+    fn cells(columns: &dyn TableColumns, name: &str) -> Vec<Self>;
 }
 
 /// Parses a text column with `read`, once per run of equal cells; `None` where the cell is null or invalid.
-fn texts<T: Clone>(columns: &dyn Columns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
+fn texts<T: Clone>(columns: &dyn TableColumns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Option<T>> {
     let mut cells = Vec::with_capacity(columns.height());
     columns.texts(name, &mut |text, count| cells.extend(std::iter::repeat_n(text.and_then(&read), count)));
     cells
 }
 
 /// Parses a list-of-text column with `read`.
-fn lists<T>(columns: &dyn Columns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
+fn lists<T>(columns: &dyn TableColumns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
     let mut cells = Vec::with_capacity(columns.height());
     columns.lists(name, &mut |texts| cells.push(texts.iter().copied().filter_map(&read).collect()));
     cells
@@ -275,7 +275,7 @@ fn lists<T>(columns: &dyn Columns, name: &str, read: impl Fn(&str) -> Option<T>)
 macro_rules! cells {
     ($($type:ty: |$columns:ident, $name:ident| $read:expr;)*) => {$(
         impl CellType for $type {
-            fn cells($columns: &dyn Columns, $name: &str) -> Vec<Self> {
+            fn cells($columns: &dyn TableColumns, $name: &str) -> Vec<Self> {
                 $read
             }
         }

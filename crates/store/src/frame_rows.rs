@@ -3,7 +3,7 @@
 use polars::prelude::{Column, DataFrame, DataType};
 
 use crate::text_runs::runs_of;
-use model::rows::{Columns, FromColumns};
+use model::rows::{FromColumns, TableColumns};
 
 /// A row type that can be read from a canonical frame (see `load`).
 pub trait FromFrame: FromColumns {
@@ -24,7 +24,7 @@ impl FrameColumns<'_> {
     }
 }
 
-impl Columns for FrameColumns<'_> {
+impl TableColumns for FrameColumns<'_> {
     fn height(&self) -> usize {
         self.0.height()
     }

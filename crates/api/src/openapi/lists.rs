@@ -4,8 +4,9 @@
 use serde_json::{Value, json};
 
 use analysis::indicators::{INDICATORS_MAX, KINDS, PERIOD_MAX};
+use model::chain::CHAINS;
 use query::question::{
-    filter::{ColumnKind, FilterColumn, TEXT_CHARS_MAX},
+    filter::{ColumnKind, ColumnValues, FilterColumn, TEXT_CHARS_MAX},
     order::SORTS_MAX,
     parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
 };
@@ -81,7 +82,7 @@ fn pattern(columns: &[FilterColumn]) -> String {
     const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
-        let named = columns.iter().filter(|column| kinds.contains(&column.kind));
+        let named = columns.iter().filter(|column| kinds.contains(&column.kind) && matches!(column.values, ColumnValues::Open));
         let names: Vec<&str> = named.flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
         (!names.is_empty()).then(|| format!("({}) *({signs}) *({value})", names.join("|")))
     };
@@ -92,7 +93,16 @@ fn pattern(columns: &[FilterColumn]) -> String {
         of_kind(&[ColumnKind::Time], "=|!=|>=|<=|>|<", &time),
         of_kind(&[ColumnKind::Duration], ANY, "[0-9]{1,5}(s|min|h|d|w|mo|y)"),
     ];
-    let condition = kinds.into_iter().flatten().collect::<Vec<_>>().join("|");
+    let closed = columns.iter().filter_map(|column| {
+        let values = match &column.values {
+            ColumnValues::Open => return None,
+            ColumnValues::Words(words) => words().join("|"),
+            ColumnValues::Chains(_) => CHAINS.iter().map(|chain| chain.short_name).collect::<Vec<_>>().join("|"),
+        };
+        let names: Vec<&str> = std::iter::once(column.name).chain(column.aliases.iter().copied()).collect();
+        Some(format!("({}) *(:|=|!=) *({values})", names.join("|")))
+    });
+    let condition = kinds.into_iter().flatten().chain(closed).collect::<Vec<_>>().join("|");
     format!("^ *(({condition})( +({condition})){{0,31}})? *$")
 }
 

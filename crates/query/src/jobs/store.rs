@@ -79,7 +79,7 @@ impl JobStore {
     }
 
     /// Runs `change` in one transaction.
-    fn write<T>(&self, durability: Durability, change: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    fn write<T>(&self, durability: Durability, change: impl FnOnce(&Transaction<'_>) -> StoreResult<T>) -> StoreResult<T> {
         let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         connection.pragma_update(None, "synchronous", if durability == Durability::Deferred { "NORMAL" } else { "FULL" })?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -93,7 +93,7 @@ impl JobStore {
 #[derive(Debug, PartialEq)]
 pub(in crate::jobs) struct JobStoreError(Problem);
 
-pub(in crate::jobs) type Result<T> = std::result::Result<T, JobStoreError>;
+pub(in crate::jobs) type StoreResult<T> = std::result::Result<T, JobStoreError>;
 
 impl From<Problem> for JobStoreError {
     fn from(problem: Problem) -> Self {

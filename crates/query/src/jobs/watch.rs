@@ -74,7 +74,7 @@ impl AlertWatch {
         let mut all = true;
         for some in due.chunks(AT_ONCE) {
             let watched =
-                some.iter().filter_map(|id| shared.store.stored_alert(id).transpose()).collect::<super::store::Result<Vec<_>>>()?;
+                some.iter().filter_map(|id| shared.store.stored_alert(id).transpose()).collect::<super::store::StoreResult<Vec<_>>>()?;
             // Another process may have loaded newer files and checked the alerts on them. While the files are still ours, no such check
             // preceded our reading of the alerts, and the store rejects ours if one follows.
             if !shared.deck.is_current(snapshot) {

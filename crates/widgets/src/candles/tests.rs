@@ -118,7 +118,7 @@ fn lines_spans_levels_and_the_crosshair_stand_in_their_places() {
     };
     let (buffer, layout) = drawn(&data, 64, 18, &Theme::default());
     let text = lines(&buffer);
-    insta::with_settings!({ snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots"), prepend_module_to_snapshot => false }, {
+    insta::with_settings!({ snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/snapshots"), prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("chart", text.join("\n"));
     });
     assert_eq!(

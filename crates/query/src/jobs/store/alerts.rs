@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::{Durability, JobStore, Result, address, optional_address};
+use super::{Durability, JobStore, StoreResult, address, optional_address};
 use crate::jobs::{
     alert::{ALERTS_MAX, Alert, AlertList, FiredAlert, no_alert},
     id,
@@ -122,7 +122,7 @@ const FIRED: &str = "SELECT fired_id, alert_id, token_address, symbol, condition
 
 impl JobStore {
     /// Adds an alert, or returns the existing one with the same token and condition.
-    pub(in crate::jobs) fn add_alert(&self, new: &NewAlert) -> Result<Alert> {
+    pub(in crate::jobs) fn add_alert(&self, new: &NewAlert) -> StoreResult<Alert> {
         self.write(Durability::Synced, |tx| {
             let token = new.token.map(|token| token.to_string());
             let like = "SELECT alert_id FROM alert WHERE dataset = ? AND token_address IS ? AND condition = ?";
@@ -157,7 +157,7 @@ impl JobStore {
     }
 
     /// Deletes an alert; its firings stay.
-    pub(in crate::jobs) fn remove_alert(&self, id: &str) -> Result<()> {
+    pub(in crate::jobs) fn remove_alert(&self, id: &str) -> StoreResult<()> {
         let removed = self.write(Durability::Synced, |tx| {
             let removed = tx.execute("DELETE FROM alert WHERE alert_id = ?", [id])?;
             let by_removed = "alert_id NOT IN (SELECT alert_id FROM alert)";
@@ -173,7 +173,7 @@ impl JobStore {
         if removed == 0 { Err(no_alert(id).into()) } else { Ok(()) }
     }
 
-    pub(in crate::jobs) fn alerts(&self, dataset: &str, limit: u64, before: u64) -> Result<AlertList> {
+    pub(in crate::jobs) fn alerts(&self, dataset: &str, limit: u64, before: u64) -> StoreResult<AlertList> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
         let mut alerts = moment.prepare_cached(&format!("{ALERT} WHERE dataset = ? ORDER BY alert_id DESC"))?;
@@ -184,7 +184,7 @@ impl JobStore {
     }
 
     /// Returns the dataset's alerts, and whether the last check of each was on these data.
-    pub(in crate::jobs) fn alerts_checked_in(&self, dataset: &str, digest: &[u8; 32]) -> Result<Vec<(String, bool)>> {
+    pub(in crate::jobs) fn alerts_checked_in(&self, dataset: &str, digest: &[u8; 32]) -> StoreResult<Vec<(String, bool)>> {
         let reader = self.reader();
         let mut rows = reader.prepare_cached("SELECT alert_id, digest = ? FROM alert WHERE dataset = ?")?;
         let rows = rows.query_map(params![digest.as_slice(), dataset], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -192,7 +192,7 @@ impl JobStore {
     }
 
     /// Returns the alert with the outcome of its last check; `None` if it was deleted.
-    pub(in crate::jobs) fn stored_alert(&self, id: &str) -> Result<Option<StoredAlert>> {
+    pub(in crate::jobs) fn stored_alert(&self, id: &str) -> StoreResult<Option<StoredAlert>> {
         let reader = self.reader();
         let mut rows =
             reader.prepare_cached("SELECT alert_id, dataset, token_address, condition, held, digest FROM alert WHERE alert_id = ?")?;
@@ -206,7 +206,7 @@ impl JobStore {
 
     /// Stores the outcome of a check. Stores nothing and returns false if the alert was deleted, or checked by another process, since
     /// `watched` was read.
-    pub(in crate::jobs) fn save_check(&self, watched: &StoredAlert, found: &AlertCheck) -> Result<bool> {
+    pub(in crate::jobs) fn save_check(&self, watched: &StoredAlert, found: &AlertCheck) -> StoreResult<bool> {
         let durability = if found.fired.is_empty() { Durability::Deferred } else { Durability::Synced };
         self.write(durability, |tx| {
             let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ?
@@ -239,14 +239,14 @@ impl JobStore {
     }
 
     /// Stores why the check failed; with the data's digest if retrying on the same data is pointless.
-    pub(in crate::jobs) fn save_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> Result<()> {
+    pub(in crate::jobs) fn save_failed_check(&self, id: &str, why: &str, digest: Option<&[u8; 32]>, at: Time) -> StoreResult<()> {
         let keep = "UPDATE alert SET problem = ?, checked_at = ?, digest = coalesce(?, digest) WHERE alert_id = ?";
         let digest = digest.map(<[u8; 32]>::as_slice);
         self.write(Durability::Deferred, |tx| Ok(tx.execute(keep, params![why, at.0, digest, id]).map(drop)?))
     }
 
     /// Returns one page of the dataset's firings after this one, oldest first.
-    pub(in crate::jobs) fn fired_after(&self, dataset: &str, last: u64) -> Result<Vec<FiredAlert>> {
+    pub(in crate::jobs) fn fired_after(&self, dataset: &str, last: u64) -> StoreResult<Vec<FiredAlert>> {
         let reader = self.reader();
         let mut rows =
             reader.prepare_cached(&format!("{FIRED} WHERE dataset = ? AND fired_id > ? ORDER BY fired_id LIMIT {FIRED_AT_ONCE}"))?;
@@ -255,22 +255,22 @@ impl JobStore {
     }
 
     /// Returns the dataset's last firing; 0 without any.
-    pub(in crate::jobs) fn last_fired(&self, dataset: &str) -> Result<u64> {
+    pub(in crate::jobs) fn last_fired(&self, dataset: &str) -> StoreResult<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM fired WHERE dataset = ?", dataset)
     }
 
     /// Returns the dataset's last firing delivered to the user.
-    pub(in crate::jobs) fn last_delivered(&self, dataset: &str) -> Result<u64> {
+    pub(in crate::jobs) fn last_delivered(&self, dataset: &str) -> StoreResult<u64> {
         self.number("SELECT coalesce(max(fired_id), 0) FROM told WHERE dataset = ?", dataset)
     }
 
-    fn number(&self, query: &str, dataset: &str) -> Result<u64> {
+    fn number(&self, query: &str, dataset: &str) -> StoreResult<u64> {
         let number: i64 = self.reader().prepare_cached(query)?.query_row([dataset], |row| row.get(0))?;
         Ok(number as u64)
     }
 
     /// Records that all firings up to this one were delivered to the user.
-    pub(in crate::jobs) fn set_last_delivered(&self, dataset: &str, last: u64) -> Result<()> {
+    pub(in crate::jobs) fn set_last_delivered(&self, dataset: &str, last: u64) -> StoreResult<()> {
         let keep = "INSERT INTO told VALUES (?, ?) ON CONFLICT DO UPDATE SET fired_id = max(fired_id, excluded.fired_id)";
         self.write(Durability::Deferred, |tx| Ok(tx.execute(keep, params![dataset, last as i64]).map(drop)?))
     }
@@ -283,7 +283,7 @@ fn bytes(tokens: &[Address]) -> Vec<u8> {
     tokens.iter().flat_map(|token| token.0).collect()
 }
 
-fn one(tx: &Transaction<'_>, id: &str) -> Result<Alert> {
+fn one(tx: &Transaction<'_>, id: &str) -> StoreResult<Alert> {
     tx.query_row(&format!("{ALERT} WHERE alert_id = ?"), [id], alert).optional()?.ok_or_else(|| no_alert(id).into())
 }
 

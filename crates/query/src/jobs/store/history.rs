@@ -2,7 +2,7 @@
 
 use rusqlite::{Transaction, params};
 
-use super::{Durability, JobStore, Result};
+use super::{Durability, JobStore, StoreResult};
 use crate::jobs::id;
 use model::time::{DAY_MS, Time};
 
@@ -29,7 +29,7 @@ pub enum Purge {
 
 impl JobStore {
     /// Deletes ended jobs with their findings; returns their number.
-    pub(in crate::jobs) fn purge(&self, which: &Purge) -> Result<u64> {
+    pub(in crate::jobs) fn purge(&self, which: &Purge) -> StoreResult<u64> {
         self.write(Durability::Synced, |tx| {
             let removed = match which {
                 Purge::All => tx.execute(&format!("DELETE FROM job WHERE {ENDED}"), [])?,
@@ -41,7 +41,7 @@ impl JobStore {
     }
 
     /// Returns the space of deleted jobs to the file system (VACUUM).
-    pub(in crate::jobs) fn shrink(&self) -> Result<()> {
+    pub(in crate::jobs) fn shrink(&self) -> StoreResult<()> {
         let connection = self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?)
     }

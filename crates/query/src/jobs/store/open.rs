@@ -213,7 +213,7 @@ mod tests {
         let path = folder.path().join("jobs.sqlite");
         drop(JobStore::open(&path, true, LIMITS).expect("a store"));
         let before =
-            "ALTER TABLE job DROP COLUMN sources; DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
+            "DROP INDEX job_by_dataset; ALTER TABLE job DROP COLUMN dataset; ALTER TABLE job DROP COLUMN sources; DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
             ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at;
             INSERT INTO alert VALUES ('a_1', 'd', NULL, NULL, 'price>2', 1, 1, NULL, zeroblob(40));
             INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5);
@@ -229,7 +229,11 @@ mod tests {
     fn a_store_without_its_tables_counts_as_damaged() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
-        Connection::open(&path).and_then(|c| c.execute_batch("CREATE TABLE job (x); PRAGMA user_version = 1")).expect("a database");
+        Connection::open(&path)
+            .and_then(|c| {
+                c.execute_batch("CREATE TABLE job (job_id, status, x); CREATE TABLE task (status, reason, job_id); PRAGMA user_version = 1")
+            })
+            .expect("a database");
         assert!(JobStore::open(&path, false, LIMITS).is_err_and(|reason| reason.contains("another program")));
         let (_, notice) = JobStore::open(&path, true, LIMITS).expect("a fresh store");
         assert!(notice.expect("a notice").contains("damaged"));

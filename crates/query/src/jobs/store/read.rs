@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params, types::ValueRef};
 use serde_json::value::RawValue;
 
-use super::{JobStore, Result, address};
+use super::{JobStore, StoreResult, address};
 use crate::jobs::{Analysis, Job, JobStatus, Report, Task, TaskStatus, TokenReport, no_job};
 use model::address::Address;
 
@@ -13,19 +13,19 @@ const OF_DATASET: &str = "(?1 IS NULL OR dataset = ?1 OR dataset IS NULL)";
 const FINDING_BYTES_MAX: usize = 256 << 20;
 
 impl JobStore {
-    pub(in crate::jobs) fn job(&self, id: &str) -> Result<Job> {
+    pub(in crate::jobs) fn job(&self, id: &str) -> StoreResult<Job> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
         job(&moment, id)?.ok_or_else(|| no_job(id).into())
     }
 
     /// The dataset a job is for. `Ok(Some(None))`: an earlier version kept the job, and not its dataset.
-    pub(in crate::jobs) fn dataset_of(&self, id: &str) -> Result<Option<Option<String>>> {
+    pub(in crate::jobs) fn dataset_of(&self, id: &str) -> StoreResult<Option<Option<String>>> {
         Ok(self.reader().query_row("SELECT dataset FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
     }
 
     /// Returns the number of jobs and one page of them, newest first: those of the dataset and those of an unknown one, or all.
-    pub(in crate::jobs) fn list(&self, dataset: Option<&str>, page: u64, limit: u64) -> Result<(u64, Vec<Job>)> {
+    pub(in crate::jobs) fn list(&self, dataset: Option<&str>, page: u64, limit: u64) -> StoreResult<(u64, Vec<Job>)> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
         let total: i64 = moment.query_row(&format!("SELECT count(*) FROM job WHERE {OF_DATASET}"), [dataset], |row| row.get(0))?;
@@ -38,35 +38,35 @@ impl JobStore {
         Ok((total as u64, jobs.into_iter().flatten().collect()))
     }
 
-    pub(in crate::jobs) fn report(&self, id: &str) -> Result<Report> {
+    pub(in crate::jobs) fn report(&self, id: &str) -> StoreResult<Report> {
         let mut reader = self.reader();
         let moment = reader.transaction()?;
         report(&moment, id)?.ok_or_else(|| no_job(id).into())
     }
 
     /// Returns the status; `None` if the job does not exist (any more).
-    pub(in crate::jobs) fn status(&self, id: &str) -> Result<Option<JobStatus>> {
+    pub(in crate::jobs) fn status(&self, id: &str) -> StoreResult<Option<JobStatus>> {
         Ok(self.reader().query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
     }
 
     /// Number of queued and running jobs.
-    pub(in crate::jobs) fn open_count(&self, dataset: &str) -> Result<usize> {
+    pub(in crate::jobs) fn open_count(&self, dataset: &str) -> StoreResult<usize> {
         let count = "SELECT count(*) FROM job WHERE status IN ('queued', 'running') AND dataset = ?";
         Ok(self.reader().query_row(count, [dataset], |row| row.get::<_, i64>(0))? as usize)
     }
 
-    pub(in crate::jobs) fn any_queued(&self, dataset: &str) -> Result<bool> {
+    pub(in crate::jobs) fn any_queued(&self, dataset: &str) -> StoreResult<bool> {
         let any = "SELECT EXISTS (SELECT 1 FROM job WHERE status = 'queued' AND dataset = ?)";
         Ok(self.reader().query_row(any, [dataset], |row| row.get(0))?)
     }
 
     /// Returns the latest change number.
-    pub(in crate::jobs) fn last_change(&self) -> Result<i64> {
+    pub(in crate::jobs) fn last_change(&self) -> StoreResult<i64> {
         Ok(self.reader().query_row("SELECT coalesce(max(changed), 0) FROM job", [], |row| row.get(0))?)
     }
 
     /// Returns the dataset's jobs that changed after `since`, ordered by their last change.
-    pub(in crate::jobs) fn changes(&self, dataset: &str, since: i64) -> Result<Vec<(i64, String)>> {
+    pub(in crate::jobs) fn changes(&self, dataset: &str, since: i64) -> StoreResult<Vec<(i64, String)>> {
         let reader = self.reader();
         let mut rows = reader
             .prepare_cached("SELECT changed, job_id FROM job WHERE changed > ?2 AND (dataset = ?1 OR dataset IS NULL) ORDER BY changed")?;

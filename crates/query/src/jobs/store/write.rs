@@ -2,13 +2,13 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{ClaimedJob, Durability, JobStore, NewToken, Result, TaskEnding, TaskKey, address, read};
+use super::{ClaimedJob, Durability, JobStore, NewToken, StoreResult, TaskEnding, TaskKey, address, read};
 use crate::jobs::{Analysis, Job, JobStatus, Sources, TaskStatus, id, no_job};
 use model::error::{Code, Problem};
 
 impl JobStore {
     /// Appends a job to the dataset's queue. Errors: `queue` jobs are queued already.
-    pub(in crate::jobs) fn insert(&self, dataset: &str, tokens: &[NewToken], queue: usize) -> Result<Job> {
+    pub(in crate::jobs) fn insert(&self, dataset: &str, tokens: &[NewToken], queue: usize) -> StoreResult<Job> {
         self.write(Durability::Synced, |tx| {
             let waiting: i64 =
                 tx.query_row("SELECT count(*) FROM job WHERE status = 'queued' AND dataset = ?", [dataset], |row| row.get(0))?;
@@ -37,7 +37,7 @@ impl JobStore {
     }
 
     /// Sets the dataset's oldest queued job to `running`.
-    pub(in crate::jobs) fn claim(&self, dataset: &str) -> Result<Option<ClaimedJob>> {
+    pub(in crate::jobs) fn claim(&self, dataset: &str) -> StoreResult<Option<ClaimedJob>> {
         self.write(Durability::Deferred, |tx| {
             let next = "SELECT job_id FROM job WHERE status = 'queued' AND dataset = ? ORDER BY job_id LIMIT 1";
             let Some(id) = tx.query_row(next, [dataset], |row| row.get::<_, String>(0)).optional()? else { return Ok(None) };
@@ -50,7 +50,7 @@ impl JobStore {
     }
 
     /// Stores the sources at the job's start; for later tokens, only marks whether they have changed.
-    pub(in crate::jobs) fn save_sources(&self, id: &str, sources: &Sources, first: bool) -> Result<()> {
+    pub(in crate::jobs) fn save_sources(&self, id: &str, sources: &Sources, first: bool) -> StoreResult<()> {
         let json = |sources: &Sources| serde_json::to_string(sources).unwrap_or_default();
         self.write(Durability::Deferred, |tx| {
             if first {
@@ -69,7 +69,7 @@ impl JobStore {
     }
 
     /// Sets the task to `running` and updates its job's `tokens_used`; false if the job is not running any more.
-    pub(in crate::jobs) fn begin_task(&self, key: TaskKey<'_>, tokens_used: u64) -> Result<bool> {
+    pub(in crate::jobs) fn begin_task(&self, key: TaskKey<'_>, tokens_used: u64) -> StoreResult<bool> {
         self.write(Durability::Deferred, |tx| {
             let used = "UPDATE job SET tokens_used = ? WHERE job_id = ? AND status = 'running'";
             if tx.prepare_cached(used)?.execute(params![tokens_used as i64, key.job])? == 0 {
@@ -81,7 +81,7 @@ impl JobStore {
     }
 
     /// Stores a task's finding; false if the job is not running any more.
-    pub(in crate::jobs) fn end_task(&self, key: TaskKey<'_>, ending: &TaskEnding) -> Result<bool> {
+    pub(in crate::jobs) fn end_task(&self, key: TaskKey<'_>, ending: &TaskEnding) -> StoreResult<bool> {
         // This level takes a fraction of the answer's own time and leaves about a tenth of its bytes.
         let part = zstd::bulk::compress(ending.part.as_bytes(), 3)
             .map_err(|_| Problem::new(Code::Busy, "There is no memory left to keep a task's result."))?;
@@ -102,7 +102,7 @@ impl JobStore {
     }
 
     /// Ends a job whose tasks have all ended: as `terminated` if every one failed, else as `completed`.
-    pub(in crate::jobs) fn finish(&self, id: &str) -> Result<()> {
+    pub(in crate::jobs) fn finish(&self, id: &str) -> StoreResult<()> {
         self.write(Durability::Synced, |tx| {
             let any = "SELECT EXISTS (SELECT 1 FROM task WHERE job_id = ? AND status <> 'failed')";
             let status = if tx.query_row(any, [id], |row| row.get(0))? { JobStatus::Completed } else { JobStatus::Terminated };
@@ -113,7 +113,7 @@ impl JobStore {
     }
 
     /// Terminates a queued or running job; its unfinished tasks are skipped.
-    pub(in crate::jobs) fn terminate(&self, id: &str) -> Result<Job> {
+    pub(in crate::jobs) fn terminate(&self, id: &str) -> StoreResult<Job> {
         self.write(Durability::Synced, |tx| {
             let status: Option<JobStatus> = tx.query_row("SELECT status FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
             let status = status.ok_or_else(|| no_job(id))?;
@@ -132,7 +132,7 @@ impl JobStore {
     }
 
     /// Returns the dataset's running jobs to the queue, to start over; with an id, this one alone.
-    pub(in crate::jobs) fn requeue(&self, dataset: &str, id: Option<&str>) -> Result<()> {
+    pub(in crate::jobs) fn requeue(&self, dataset: &str, id: Option<&str>) -> StoreResult<()> {
         self.write(Durability::Synced, |tx| {
             let mut running =
                 tx.prepare("SELECT job_id FROM job WHERE status = 'running' AND dataset = ? AND job_id = coalesce(?, job_id)")?;

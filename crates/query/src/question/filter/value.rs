@@ -4,7 +4,6 @@
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
 use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text};
-use crate::question::parameter::clip;
 use model::{
     chain::Chain,
     spelling::meant,
@@ -76,14 +75,14 @@ fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &st
             let near = meant(text, words.iter().copied());
             let instead = near.map_or_else(|| format!("expected one of {}", words.join(", ")), |near| format!("did you mean `{near}`?"));
             let stop = if near.is_some() { ": " } else { ", " };
-            Err(format!("`{}` is no value of `{named}`{stop}{instead}", clip(text)))
+            Err(format!("`{}` is no value of `{named}`{stop}{instead}", text))
         }
         ColumnValues::Chains(own) => {
             let is_own = own.iter().any(|chain| chain.eq_ignore_ascii_case(text));
             if is_own || text.is_empty() || Chain::known(text).is_some() || Chain::begins(text) {
                 return Ok(());
             }
-            Err(format!("`{}` is no known chain: did you mean {}?", clip(text), Chain::nearest(text).join(", ")))
+            Err(format!("`{}` is no known chain: did you mean {}?", text, Chain::nearest(text).join(", ")))
         }
     }
 }

@@ -108,7 +108,7 @@ mod tests {
         for (condition, near) in [
             ("pattern:bull_flg", "`bull_flag`"),
             ("trend=uptrnd", "`uptrend`"),
-            ("action!=BUYY", "`BUY`"),
+            ("action!=BUYY", "`buy`"),
             ("trend:zzz", "one of uptrend, sideways, downtrend"),
             ("chain:etherium", "eth"),
             ("chain=mychian", "did you mean"),
