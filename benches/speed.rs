@@ -12,7 +12,6 @@ use analysis::{
     yields::plan,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use demo;
 use demo::{
     DemoOptions, Format,
     contracts::{ContractCode, Identity, contracts},

@@ -179,7 +179,7 @@ fn some_words_stand_in_some_places_only() {
 #[test]
 fn analyses_are_pure() {
     let mut broken = Vec::new();
-    for source in sources("crates/analysis").iter() {
+    for source in &sources("crates/analysis") {
         for (line, text) in source.code() {
             let impure = words(text).into_iter().find(|word| IMPURE.contains(&word.text));
             if let Some(word) = impure {

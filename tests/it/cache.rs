@@ -14,7 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use api;
 use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::{address::Address, findings::Finding, progress::Silent};

@@ -1,6 +1,10 @@
 //! Files generated from tables: `config.toml`, the tables of pages, the checks. `TOKENDECK_BLESS=1` rewrites them.
 
-use std::{fmt::Write as _, fs, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use tokendeck::config::{Config, SETTINGS, config_toml, settings_table};
 use tui::keymap::{KEYS, Keymap, Scope};
@@ -80,7 +84,7 @@ fn every_page_is_found_and_every_link_leads_somewhere() {
     let mut files = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned(), "ARCHITECTURE.md".to_owned(), "CHANGELOG.md".to_owned()];
     for entry in fs::read_dir(path("docs")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") {
+        if Path::new(&name).extension().is_some_and(|ending| ending == "md") {
             assert!(name == "SUMMARY.md" || summary.contains(&format!("({name})")), "SUMMARY.md lacks {name}");
             files.push(format!("docs/{name}"));
         }

@@ -16,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-use api;
 use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::progress::{LoadProgress, Silent};

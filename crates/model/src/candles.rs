@@ -26,10 +26,12 @@ pub struct Candles<'a> {
 }
 
 impl<'a> Candles<'a> {
+    #[inline]
     pub fn len(&self) -> usize {
         self.timestamp.len()
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.timestamp.is_empty()
     }
@@ -56,6 +58,7 @@ impl<'a> Candles<'a> {
     }
 
     /// Whether candle `i` is valid: prices finite and above zero, the high and low enclosing the open and close.
+    #[inline]
     pub fn valid(&self, i: usize) -> bool {
         is_valid_candle(self.open[i], self.high[i], self.low[i], self.close[i])
     }
@@ -93,6 +96,9 @@ impl ChartCandles<'_> {
     }
 }
 
+/// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
+#[inline]
+#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
 pub fn is_valid_candle(open: f64, high: f64, low: f64, close: f64) -> bool {
     // A comparison with NaN is false, so these six cover NaN and infinity as well.
     (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)

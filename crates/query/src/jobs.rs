@@ -31,7 +31,7 @@ pub use self::{
     store::Purge,
 };
 use self::{
-    store::{HistoryLimits, JobStore, NewToken},
+    store::{HistoryLimits, JobDataset, JobStore, NewToken},
     worker::Workers,
 };
 use crate::{deck::Deck, question::parameter::clip};
@@ -216,9 +216,11 @@ impl Jobs {
 
     /// Errors: there is no such job, or it is another dataset's.
     fn known(&self, id: &str) -> Result<()> {
-        let of = self.workers.shared().store.dataset_of(id)?;
-        let is_here = of.is_some_and(|of| of.is_none_or(|of| of == self.dataset()));
-        if is_here { Ok(()) } else { Err(no_job(id)) }
+        match self.workers.shared().store.dataset_of(id)? {
+            JobDataset::Unknown => Ok(()),
+            JobDataset::Known(dataset) if dataset == self.dataset() => Ok(()),
+            JobDataset::Known(_) | JobDataset::NoJob => Err(no_job(id)),
+        }
     }
 
     pub fn job(&self, id: &str) -> Result<Job> {
@@ -307,7 +309,7 @@ impl OfflineJobs {
 
     /// The folder of the dataset that a job is for; `None` where an earlier version did not keep it.
     pub fn dataset_of(&self, id: &str) -> Result<Option<String>> {
-        Ok(self.0.dataset_of(id)?.flatten())
+        Ok(if let JobDataset::Known(dataset) = self.0.dataset_of(id)? { Some(dataset) } else { None })
     }
 
     /// Deletes ended jobs with their findings, shrinks the file and returns the number deleted.

@@ -248,9 +248,6 @@ pub fn judge(table: &str, columns: &mut [Column]) -> Vec<Breach> {
     breaches
 }
 
-/// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
-#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
-
 /// The first rule that a candle breaks. Analyses treat a candle as valid if it breaks none.
 pub fn candle(open: f64, high: f64, low: f64, close: f64) -> Option<&'static Rule> {
     if is_valid_candle(open, high, low, close) {

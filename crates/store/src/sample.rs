@@ -4,6 +4,9 @@ use crate::{Dataset, load};
 use model::progress::Silent;
 
 /// Loads tables given as (name, CSV text). Lines may be indented, and `0x1` is padded to an address of 40 digits.
+///
+/// # Panics
+/// If the tables make no dataset, or no temporary folder can be had.
 pub fn dataset(tables: &[(&str, &str)]) -> Dataset {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in tables {
@@ -21,6 +24,9 @@ fn cell(text: &str) -> String {
 }
 
 /// The address that a short form such as `0x1` is padded to.
+///
+/// # Panics
+/// If it is none.
 pub fn address(short: &str) -> model::address::Address {
     model::address::Address::parse(&cell(short)).expect("an address")
 }

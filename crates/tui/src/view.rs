@@ -262,7 +262,7 @@ impl Export {
 
     /// All rows to be written.
     #[cfg(test)]
-    pub fn values(self) -> Vec<Vec<serde_json::Value>> {
+    pub(crate) fn values(self) -> Vec<Vec<serde_json::Value>> {
         let rows = (self.rows)(&Progress::default()).expect("rows that can be had");
         rows.values(self.columns.len()).expect("cells written as JSON")
     }

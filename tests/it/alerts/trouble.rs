@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use api;
 use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::error::Code;

@@ -7,7 +7,6 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use api;
 use api::Api;
 use model::{error::Code, progress::Silent};
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};

@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use api;
 use api::keys::Keys;
 use api::{Api, ApiOptions};
 use model::progress::Silent;

@@ -8,7 +8,6 @@ use std::{
     sync::Arc,
 };
 
-use api;
 use api::keys::Keys;
 use api::{
     Api, ApiOptions,

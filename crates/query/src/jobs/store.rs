@@ -15,7 +15,7 @@ pub use self::history::Purge;
 pub(super) use self::{
     alerts::{AlertCheck, NewAlert, StoredAlert},
     history::HistoryLimits,
-    read::task_id,
+    read::{JobDataset, task_id},
 };
 
 use super::{Analysis, JobStatus, TaskStatus};

@@ -201,7 +201,7 @@ pub mod tests {
     }
 
     /// Checks that each member resolves by name and that no column name repeats.
-    pub fn check<T: Listed>() {
+    pub(crate) fn check<T: Listed>() {
         let schema = SchemaGenerator::default().into_root_schema_for::<T>();
         let properties: Vec<&str> =
             schema.get("properties").and_then(Value::as_object).expect("an object").keys().map(String::as_str).collect();

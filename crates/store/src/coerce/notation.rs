@@ -31,6 +31,7 @@ impl DecimalSigns {
         texts.fold(Self::default(), |all, text| all.and(decimal_sign(text)))
     }
 
+    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { point: self.point || other.point, comma: self.comma || other.comma }
     }
@@ -165,6 +166,7 @@ impl EpochUnits {
         self.0
     }
 
+    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

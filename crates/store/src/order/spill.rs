@@ -69,6 +69,7 @@ impl SpillFile {
     }
 
     /// Sets the limit of buffered bytes.
+    #[must_use]
     pub fn gathering(self, gathered_max: usize) -> Self {
         Self { gathered_max, ..self }
     }

@@ -12,6 +12,15 @@ const OF_DATASET: &str = "(?1 IS NULL OR dataset = ?1 OR dataset IS NULL)";
 /// Decompression limit, above any answer's size.
 const FINDING_BYTES_MAX: usize = 256 << 20;
 
+/// The dataset of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::jobs) enum JobDataset {
+    Known(String),
+    /// An earlier version kept the job, and not its dataset.
+    Unknown,
+    NoJob,
+}
+
 impl JobStore {
     pub(in crate::jobs) fn job(&self, id: &str) -> StoreResult<Job> {
         let mut reader = self.reader();
@@ -19,9 +28,11 @@ impl JobStore {
         job(&moment, id)?.ok_or_else(|| no_job(id).into())
     }
 
-    /// The dataset a job is for. `Ok(Some(None))`: an earlier version kept the job, and not its dataset.
-    pub(in crate::jobs) fn dataset_of(&self, id: &str) -> StoreResult<Option<Option<String>>> {
-        Ok(self.reader().query_row("SELECT dataset FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?)
+    /// Whether there is such a job, and the dataset it is for.
+    pub(in crate::jobs) fn dataset_of(&self, id: &str) -> StoreResult<JobDataset> {
+        let kept: Option<Option<String>> =
+            self.reader().query_row("SELECT dataset FROM job WHERE job_id = ?", [id], |row| row.get(0)).optional()?;
+        Ok(kept.map_or(JobDataset::NoJob, |dataset| dataset.map_or(JobDataset::Unknown, JobDataset::Known)))
     }
 
     /// Returns the number of jobs and one page of them, newest first: those of the dataset and those of an unknown one, or all.

@@ -75,7 +75,7 @@ fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &st
             let near = meant(text, words.iter().copied());
             let instead = near.map_or_else(|| format!("expected one of {}", words.join(", ")), |near| format!("did you mean `{near}`?"));
             let stop = if near.is_some() { ": " } else { ", " };
-            Err(format!("`{}` is no value of `{named}`{stop}{instead}", text))
+            Err(format!("`{text}` is no value of `{named}`{stop}{instead}"))
         }
         ColumnValues::Chains(own) => {
             let is_own = own.iter().any(|chain| chain.eq_ignore_ascii_case(text));
