@@ -152,6 +152,17 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     trial
 }
 
+/// Buys and sells what was bought, and rolls both back. `note` sees every call.
+pub(super) fn round_trip(machine: &mut Machine<'_>, scene: &Scene, note: &mut impl FnMut(&EvmOutcome)) -> [Leg; 2] {
+    let mark = machine.mark();
+    machine.next_block();
+    let buy = leg(machine, scene, Route::Direct, (PAIR, HOLDER), note);
+    machine.wait(BETWEEN.0, BETWEEN.1);
+    let sell = leg(machine, scene, Route::Router, (HOLDER, PAIR), note);
+    machine.rollback(mark);
+    [buy, sell]
+}
+
 /// Who moves the tokens: their holder by `transfer`, or the router by `transferFrom`.
 #[derive(Clone, Copy, PartialEq)]
 enum Route {
