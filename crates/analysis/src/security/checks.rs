@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     Anomaly, AnomalyCode, Evidence, Part,
     check_log::{CheckLog, NeededInput},
-    code::{CodeReport, Opening, SaleState},
+    code::{CodeReport, DeployedBy, Opening, SaleState},
     codes::Group,
     transactions::percent,
 };
@@ -132,13 +132,12 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         }
     }
     let Some(taxes) = report.taxes.filter(|_| report.traded) else { return };
-    if let SaleState::Depends(on) = &report.sale {
-        let once = if report.opening == Some(Opening::Open) { "" } else { " once trading is opened" };
+    if let SaleState::Depends(why) = &report.sale {
         let open: Vec<_> = TRADED.iter().copied().filter(|code| report.anomalies.iter().all(|found| found.code != *code)).collect();
         for code in &open {
-            log.unsure(*code, format!("contracts: a fresh deployment sells{once}; {on}; add `storage` of the token"));
+            log.unsure(*code, format!("contracts: {why}"));
         }
-        if !open.is_empty() {
+        if !open.is_empty() && report.deployed_by != Some(DeployedBy::Snapshot) {
             log.note(NeededInput::Storage, &open);
         }
     }
@@ -151,6 +150,9 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         let why = "contracts: no call made selling go through, which with its storage at zero proves nothing; \
                    add `creation_bytecode` or `storage` of the token";
         log.unsure(AnomalyCode::SellBlocked, why);
+    }
+    if report.sale == SaleState::Unknown {
+        TRADED.iter().for_each(|code| log.unsure(*code, &undone));
     }
     let trading = report.opening.map_or("", |opening| opening.word());
     log.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));

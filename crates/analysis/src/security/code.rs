@@ -301,14 +301,20 @@ fn try_powers(
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
-    let (deployed_by, whole) = (deployment.deployed_by, traded.whole);
-    let asked = dependence::Asked { deployed_by, whole, writers: &writers, effects: &effects, found: &report.anomalies };
-    report.sale = dependence::of_sale(machine, scene, &asked);
     if deployment.deployed_by == DeployedBy::Snapshot {
         let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: traded.whole, input };
         let more = snapshot::beside(machine, deployment, &before, &effects, &asked);
         findings::add_new(&mut report.anomalies, more);
     }
+    let asked = dependence::Asked {
+        deployed_by: deployment.deployed_by,
+        whole: traded.whole,
+        open: matches!(traded.opening, Opening::Open | Opening::Wait),
+        writers: &writers,
+        effects: &effects,
+        found: &report.anomalies,
+    };
+    report.sale = dependence::of_sale(machine, scene, &asked);
 }
 
 /// The state before any power is used, with every slot read for it.

@@ -12,14 +12,14 @@ use super::{
     effects::{Caller, FunctionEffect},
     machine::{Machine, Trace},
     trial::{Leg, Scene, round_trip},
-    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, PAIR, STRANGER},
+    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, PAIR, ROUTER, STRANGER},
 };
 
 /// Powers that may already have stopped or taxed sales on the chain. Taking a balance stops no sale of those who still have theirs.
 const STOPPING: &[AnomalyCode] =
     &[AnomalyCode::Pausable, AnomalyCode::Blacklist, AnomalyCode::TaxRaisable, AnomalyCode::ExternalGate, AnomalyCode::BuyBlockable];
-/// Maximum number of slots that are tried with other values.
-const SLOTS_MAX: usize = 32;
+/// Maximum number of slots that are tried with other values: alone, and in pairs.
+const SLOTS_MAX: usize = 8;
 /// Minimum drop of the received share that counts.
 const SHARE_STEP: f64 = 0.005;
 
@@ -40,7 +40,7 @@ pub enum SaleState {
     /// Nothing was sold, or not every slot was tried.
     #[default]
     Unknown,
-    /// The sale depends on something the data do not show; a clause that says on what.
+    /// The data do not show whether it goes through; the reason.
     Depends(String),
     /// It depends on nothing that is not known.
     Stands,
@@ -51,6 +51,8 @@ pub(super) struct Asked<'a> {
     pub(super) deployed_by: DeployedBy,
     /// Whether the dataset's storage is complete.
     pub(super) whole: bool,
+    /// Whether the sale goes through without anything being opened first.
+    pub(super) open: bool,
     pub(super) writers: &'a SlotWriters,
     pub(super) effects: &'a [FunctionEffect],
     pub(super) found: &'a [Anomaly],
@@ -59,17 +61,24 @@ pub(super) struct Asked<'a> {
 /// Determines whether the state on the chain, which is not in the data, may change the trade.
 pub(super) fn of_sale(machine: &mut Machine<'_>, scene: &Scene, asked: &Asked<'_>) -> SaleState {
     let Some(trade) = Trade::observe(machine, scene) else { return SaleState::Unknown };
-    if asked.deployed_by == DeployedBy::Snapshot && asked.whole {
-        return SaleState::Stands;
+    let stored = asked.deployed_by == DeployedBy::Snapshot;
+    if stored && asked.whole {
+        let closed = "in the storage of the dataset, nobody sells until trading is opened";
+        return if asked.open { SaleState::Stands } else { SaleState::Depends(closed.into()) };
     }
     let power = asked.found.iter().find(|anomaly| STOPPING.contains(&anomaly.code) && anomaly.strength > 0.0);
     let by_power = power.and_then(|power| trade.of_power(power, asked));
     let on = by_power
         .or_else(|| trade.slot_that_matters(machine, scene, asked))
         .or_else(|| power.map(|power| format!("whether it does on the chain is not known, as {}", power.sentence)))
-        .or_else(|| trade.answers_that_matter(machine, scene));
+        .or_else(|| trade.answers_that_matter(machine, scene))
+        .or_else(|| (!trade.legs[2].ok).then(|| "a sale through a router that is not the pair fails".to_owned()));
     match on {
-        Some(on) => SaleState::Depends(on),
+        Some(on) => {
+            let sells = if stored { "with the storage of the dataset, which is incomplete, it sells" } else { "a fresh deployment sells" };
+            let once = if asked.open { "" } else { " once trading is opened" };
+            SaleState::Depends(format!("{sells}{once}; {on}; add `storage` of the token, with all its slots"))
+        }
         None if machine.stopped.is_some() => SaleState::Unknown,
         None => SaleState::Stands,
     }
@@ -77,7 +86,7 @@ pub(super) fn of_sale(machine: &mut Machine<'_>, scene: &Scene, asked: &Asked<'_
 
 /// A purchase and the sale of what was bought, as they went.
 struct Trade {
-    legs: [Leg; 2],
+    legs: [Leg; 3],
     token: Address,
     reads: BTreeSet<(Address, U256)>,
     writes: BTreeSet<(Address, U256)>,
@@ -100,11 +109,17 @@ impl Trade {
         });
         let trace = machine.end_trace();
         called.retain(|address| *address != token && machine.world().mocked(*address));
-        if !legs.iter().all(|leg| leg.ok) {
+        if !legs[..2].iter().all(|leg| leg.ok) {
             return None;
         }
         let [holder, pair] = [HOLDER, PAIR].map(abi::word_of);
-        let views = [(abi::BALANCE_OF, vec![holder]), (abi::BALANCE_OF, vec![pair]), (abi::ALLOWANCE, vec![holder, pair])];
+        let router = abi::word_of(ROUTER);
+        let views = [
+            (abi::BALANCE_OF, vec![holder]),
+            (abi::BALANCE_OF, vec![pair]),
+            (abi::ALLOWANCE, vec![holder, pair]),
+            (abi::ALLOWANCE, vec![holder, router]),
+        ];
         let mut ledger = BTreeSet::new();
         for (selector, words) in views {
             let view = machine.simulate(NEWCOMER, token, abi::call(selector, &words));
@@ -127,7 +142,8 @@ impl Trade {
         let slots = self.reads.iter().filter(|slot| !self.ledger.contains(slot));
         let unknown = slots.filter(|(at, slot)| {
             let by_constructor = match asked.deployed_by {
-                DeployedBy::Constructor => any,
+                // What had to be opened may be shut on the chain.
+                DeployedBy::Constructor => any || !asked.open,
                 DeployedBy::Code => true,
                 // In an incomplete storage, what is there is known.
                 DeployedBy::Snapshot => machine.world().slot(*at, *slot).is_zero(),
@@ -135,10 +151,30 @@ impl Trade {
             let key = (*at, *slot);
             asked.writers.contains_key(&key) || by_constructor && !self.writes.contains(&key) && !self.own_entry(key, asked)
         });
-        let unknown: Vec<_> = unknown.take(SLOTS_MAX).copied().collect();
-        let slot = unknown.into_iter().find(|slot| self.changes(machine, scene, *slot))?;
+        let unknown: Vec<_> = unknown.copied().collect();
+        let alone = unknown.iter().take(SLOTS_MAX).copied().find(|slot| self.changes(machine, scene, *slot));
+        // Decoys must not hide the slot that matters.
+        if alone.is_none() && unknown.len() > SLOTS_MAX {
+            return Some(format!("it depends on {} slots, too many to try, whose values on the chain are not known", unknown.len()));
+        }
+        let slot = alone.or_else(|| self.two_that_matter(machine, scene, &unknown))?;
         let writer = asked.writers.get(&slot).and_then(|writers| writers.first());
-        Some(self.text(slot, writer.map(|writer| (writer.selector, &*writer.arguments, writer.caller))))
+        Some(self.text(slot, writer.map(|writer| (writer.selector, &*writer.arguments, writer.caller)), asked.open))
+    }
+
+    /// The first slot that stops or taxes the trade together with another one.
+    fn two_that_matter(&self, machine: &mut Machine<'_>, scene: &Scene, slots: &[(Address, U256)]) -> Option<(Address, U256)> {
+        let values = [U256::ONE, U256::MAX, abi::word_of(PAIR), abi::word_of(HOLDER)];
+        for (at, first) in slots.iter().enumerate() {
+            for second in &slots[at + 1..] {
+                for (one, other) in values.iter().flat_map(|one| values.iter().map(move |other| (*one, *other))) {
+                    if self.worse_with(machine, scene, &[(*first, one), (*second, other)]) {
+                        return Some(*first);
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// Whether it is a mapping entry that nobody else sets: of a seller, whom no constructor knew, or of a mapping in which everybody
@@ -162,28 +198,26 @@ impl Trade {
         let accounts = [PAIR, HOLDER, OTHER, STRANGER].map(abi::word_of).into_iter();
         // Several variables share a word: flips each one that is a flag.
         let flags = (0..32).map(|byte| old ^ (U256::ONE << (8 * byte)));
-        for value in values.chain(accounts).chain(flags) {
-            if value == old {
-                continue;
-            }
-            let mark = machine.mark();
-            machine.world().set_slot(at, slot, value);
-            let worse = self.worse(machine, scene);
-            machine.rollback(mark);
-            if machine.stopped.is_some() {
-                return false;
-            }
-            if worse {
-                return true;
-            }
+        let mut values = values.chain(accounts).chain(flags).filter(|value| *value != old);
+        values.any(|value| self.worse_with(machine, scene, &[((at, slot), value)]))
+    }
+
+    /// Whether the trade is worse with these slots.
+    fn worse_with(&self, machine: &mut Machine<'_>, scene: &Scene, slots: &[((Address, U256), U256)]) -> bool {
+        let mark = machine.mark();
+        for ((at, slot), value) in slots {
+            machine.world().set_slot(*at, *slot, *value);
         }
-        false
+        let worse = self.worse(machine, scene);
+        machine.rollback(mark);
+        worse
     }
 
     /// Whether the trade now fails, or less of it arrives.
     fn worse(&self, machine: &mut Machine<'_>, scene: &Scene) -> bool {
         let now = round_trip(machine, scene, &mut |_| {});
-        now.iter().zip(self.legs).any(|(now, was)| !now.ok || was.share - now.share >= SHARE_STEP)
+        // A trade cut off by the budget shows nothing.
+        machine.stopped.is_none() && now.iter().zip(self.legs).any(|(now, was)| was.ok && !now.ok || was.share - now.share >= SHARE_STEP)
     }
 
     /// Names the first other contract asked, if some answers stop or tax the trade.
@@ -195,7 +229,7 @@ impl Trade {
             self.worse(machine, scene)
         });
         machine.rollback(mark);
-        (worse && machine.stopped.is_none()).then(|| format!("it depends on what {outside:#x} answers, whose code is not known"))
+        worse.then(|| format!("it depends on what {outside:#x} answers, whose code is not known"))
     }
 
     /// Names the slot of the trade that the power's call writes.
@@ -206,20 +240,24 @@ impl Trade {
             asked.writers.get(slot).is_some_and(|writers| writers.iter().any(|writer| writer.selector == call.selector))
         };
         let slot = self.reads.iter().filter(|slot| !self.ledger.contains(slot)).find(writes)?;
-        Some(self.text(*slot, Some((call.selector, &call.arguments, call.caller))))
+        Some(self.text(*slot, Some((call.selector, &call.arguments, call.caller)), false))
     }
 
-    fn text(&self, (at, slot): (Address, U256), writer: Option<(Selector, &str, Caller)>) -> String {
+    fn text(&self, (at, slot): (Address, U256), writer: Option<(Selector, &str, Caller)>, by_constructor: bool) -> String {
         let whose = if at == self.token { String::new() } else { format!(" of {at:#x}") };
         let place = match self.trace.mapping_of(slot) {
             Some(base) => format!("an entry of the mapping at slot {}{whose}", short(base)),
             None => format!("slot {}{whose}", short(slot)),
         };
         let who = match writer {
-            Some((selector, arguments, caller)) => format!("`{}` by the {} writes", abi::named(selector, arguments), caller.word()),
-            None => "the constructor may have written".into(),
+            Some((selector, arguments, caller)) => {
+                let article = if caller == Caller::Stranger { "a" } else { "the" };
+                format!("which `{}` by {article} {} writes, ", abi::named(selector, arguments), caller.word())
+            }
+            None if by_constructor => "which the constructor may have written, ".into(),
+            None => String::new(),
         };
-        format!("it depends on {place}, which {who}, and its value on the chain is not known")
+        format!("it depends on {place}, {who}and its value on the chain is not known")
     }
 }
 
