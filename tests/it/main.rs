@@ -34,6 +34,7 @@ mod security_checklist;
 mod security_contracts;
 mod security_mutants;
 mod security_planted;
+mod security_sales;
 mod security_snapshots;
 mod shared;
 mod single_flight;

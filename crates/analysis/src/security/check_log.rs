@@ -30,6 +30,7 @@ macro_rules! needs {
 
 needs! {
     Code "contracts.bytecode" "no contract code" "a row of the token in `contracts`, with `bytecode`";
+    Storage "contracts.storage" "no storage of the contract" "all slots of the token as a JSON object in `storage` of `contracts`";
     Transfers "transfers" "no transfer data" "rows of the token in `transfers`";
     Holders "holders" "no holder data" "rows of the token in `holders`";
     Scams "scams.bytecode" "no scams to compare with" "the table `scams`, with `bytecode`";
@@ -120,9 +121,11 @@ impl CheckLog {
 
     /// Reason why a check could not run or decide, and the remedy; `None` if it did.
     pub fn gap(&self, code: AnomalyCode) -> Option<String> {
-        let need = self.needs.iter().find(|(_, codes)| codes.contains(&code));
-        let missing = need.map(|(need, _)| format!("{}: {}; add {}", need.place(), need.what(), need.supply()));
-        missing.or_else(|| said(&self.unsure, code))
+        // A reason of the check's own says more than the missing input.
+        said(&self.unsure, code).or_else(|| {
+            let (need, _) = self.needs.iter().find(|(_, codes)| codes.contains(&code))?;
+            Some(format!("{}: {}; add {}", need.place(), need.what(), need.supply()))
+        })
     }
 
     pub fn seen(&self, code: AnomalyCode) -> Option<String> {

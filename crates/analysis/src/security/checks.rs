@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{
     Anomaly, AnomalyCode, Evidence, Part,
-    check_log::CheckLog,
-    code::{CodeReport, DeployedBy, Opening},
+    check_log::{CheckLog, NeededInput},
+    code::{CodeReport, DeployedBy, Opening, SaleState},
     codes::Group,
     transactions::percent,
 };
@@ -132,9 +132,14 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         }
     }
     let Some(taxes) = report.taxes.filter(|_| report.traded) else { return };
-    if report.deployed_by == Some(DeployedBy::Code) && taxes.sell.is_none_or(|tax| tax == 0.0) {
-        let why = "contracts: with its storage at zero no tax is set yet; add `creation_bytecode` or `storage` of the token";
-        log.unsure(AnomalyCode::SellTax, why);
+    if let SaleState::Depends(why) = &report.sale {
+        let open: Vec<_> = TRADED.iter().copied().filter(|code| report.anomalies.iter().all(|found| found.code != *code)).collect();
+        for code in &open {
+            log.unsure(*code, format!("contracts: {why}"));
+        }
+        if !open.is_empty() && report.deployed_by != Some(DeployedBy::Snapshot) {
+            log.note(NeededInput::Storage, &open);
+        }
     }
     match taxes.sell {
         Some(tax) => log.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
@@ -145,6 +150,9 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         let why = "contracts: no call made selling go through, which with its storage at zero proves nothing; \
                    add `creation_bytecode` or `storage` of the token";
         log.unsure(AnomalyCode::SellBlocked, why);
+    }
+    if report.sale == SaleState::Unknown {
+        TRADED.iter().for_each(|code| log.unsure(*code, &undone));
     }
     let trading = report.opening.map_or("", |opening| opening.word());
     log.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));

@@ -3,6 +3,7 @@
 //! the same code gives the same findings. IMPERSONATES, SIMILAR_TO_SCAM and KNOWN_SCAM are not detected here.
 
 mod abi;
+mod dependence;
 mod deployment;
 mod effects;
 mod findings;
@@ -20,7 +21,7 @@ mod world;
 
 use std::collections::HashSet;
 
-pub use self::{deployment::DeployedBy, trial::Opening};
+pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
 use self::{
     deployment::Deployment,
     effects::{BalanceSheet, Baseline},
@@ -109,11 +110,18 @@ pub struct CodeReport {
     /// Whether trading was observed and every function tried, so that the absence of findings is meaningful.
     pub conclusive: bool,
     pub taxes: Option<Taxes>,
+    /// Whether a sale on the chain goes as in the trial.
+    pub sale: SaleState,
     /// Executed calls behind each passed check.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
 }
 
 impl CodeReport {
+    /// Whether tokens were traded, and yet it is not known whether a sale on the chain goes through.
+    pub fn sale_unknown(&self) -> bool {
+        self.traded && self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
+    }
+
     pub fn execution(&self) -> Execution {
         Execution {
             calls: self.calls,
@@ -278,7 +286,7 @@ fn try_powers(
 ) {
     let zeroed = deployment.deployed_by == DeployedBy::Code;
     let before = baseline(machine, scene, zeroed);
-    let (effects, tried) = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
+    let powers::Exploration { effects, tried, writers, .. } = powers::powers(machine, &before, &shape.functions, &deployment.privileged);
     let thefts = powers::thefts(machine, &before);
     let code_only = findings::CodeOnly { settings: zeroed, unheld: zeroed && input.owner.is_none() };
     // A token that calls its owner on every transfer expects a contract there.
@@ -298,6 +306,15 @@ fn try_powers(
         let more = snapshot::beside(machine, deployment, &before, &effects, &asked);
         findings::add_new(&mut report.anomalies, more);
     }
+    let asked = dependence::Asked {
+        deployed_by: deployment.deployed_by,
+        whole: traded.whole,
+        open: matches!(traded.opening, Opening::Open | Opening::Wait),
+        writers: &writers,
+        effects: &effects,
+        found: &report.anomalies,
+    };
+    report.sale = dependence::of_sale(machine, scene, &asked);
 }
 
 /// The state before any power is used, with every slot read for it.

@@ -129,6 +129,7 @@ impl Findings<'_> {
         KnownInputs {
             code: self.has_code,
             executed: self.report.conclusive,
+            sale: !self.report.sale_unknown(),
             transfers: dataset.transfers().count(address) > 0,
             holders: dataset.holders_listed(address) > 0,
         }

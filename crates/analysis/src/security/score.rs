@@ -8,6 +8,8 @@ const TRANSACTIONS_SHARE: f64 = 0.9;
 const HOLDERS_SHARE: f64 = 0.7;
 const CAP_FATAL: i64 = 10;
 const CAP_NO_CODE: i64 = 60;
+/// Just below the reassuring verdicts: a token that may not be for sale must not read as one.
+const CAP_SALE_UNKNOWN: i64 = REASSURING - 1;
 const CAP_NO_TRANSFERS: i64 = 85;
 const CAP_NO_HOLDERS: i64 = 90;
 const REASONS_MAX: usize = 3;
@@ -32,6 +34,8 @@ pub struct KnownInputs {
     pub code: bool,
     /// Whether executing the code showed trading and was completed.
     pub executed: bool,
+    /// Whether it is known that a sale on the chain goes as in the trial, or fails.
+    pub sale: bool,
     pub transfers: bool,
     pub holders: bool,
 }
@@ -86,6 +90,7 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
     let fatal: Vec<&str> = [code, transactions, holders].concat().iter().filter(|a| a.fatal).map(|a| a.code.word()).collect();
     let applies = [
         (!fatal.is_empty(), CAP_FATAL, format!("{} is fatal", fatal.join(", "))),
+        (known.code && !known.sale, CAP_SALE_UNKNOWN, "whether it sells on the chain now is not known".to_owned()),
         (!known.code, CAP_NO_CODE, "the contract's code is not known".to_owned()),
         (known.code && !known.executed, CAP_NO_CODE, "executing the contract's code showed too little".to_owned()),
         (!known.transfers, CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
@@ -163,7 +168,7 @@ mod tests {
 
     use super::{super::Part, *};
 
-    const ALL: KnownInputs = KnownInputs { code: true, executed: true, transfers: true, holders: true };
+    const ALL: KnownInputs = KnownInputs { code: true, executed: true, sale: true, transfers: true, holders: true };
 
     fn anomaly(code: AnomalyCode, strength: f64) -> Anomaly {
         Anomaly::new(code, strength, "something")
@@ -181,6 +186,9 @@ mod tests {
             (vec![], ALL, 100),
             (vec![], KnownInputs { code: false, ..ALL }, 60),
             (vec![], KnownInputs { executed: false, ..ALL }, 60),
+            (vec![], KnownInputs { sale: false, ..ALL }, 59),
+            (vec![], KnownInputs { sale: false, code: false, ..ALL }, 60),
+            (vec![anomaly(SellBlocked, 0.1)], KnownInputs { sale: false, ..ALL }, 10),
             (vec![], KnownInputs { transfers: false, ..ALL }, 85),
             (vec![], KnownInputs { holders: false, ..ALL }, 90),
             (vec![anomaly(Unverified, 1.0)], ALL, 92),
@@ -260,9 +268,9 @@ mod tests {
         #[test]
         fn adding_an_anomaly_or_strengthening_one_never_raises_the_score(
             all in prop::collection::vec(some(), 0..12), more in some(), place in any::<prop::sample::Index>(), stronger in 0.0..=1.0f64,
-            code in any::<bool>(), executed in any::<bool>(), transfers in any::<bool>(), holders in any::<bool>(),
+            code in any::<bool>(), executed in any::<bool>(), sale in any::<bool>(), transfers in any::<bool>(), holders in any::<bool>(),
         ) {
-            let known = KnownInputs { code, executed, transfers, holders };
+            let known = KnownInputs { code, executed, sale, transfers, holders };
             let before = score(&all, known);
             prop_assert!((0..=100).contains(&before.score) && before.score <= before.uncapped);
             let mut added = all.clone();

@@ -14,6 +14,7 @@ pub(super) type Selector = [u8; 4];
 pub(super) const TRANSFER: Selector = [0xA9, 0x05, 0x9C, 0xBB];
 pub(super) const APPROVE: Selector = [0x09, 0x5E, 0xA7, 0xB3];
 pub(super) const TRANSFER_FROM: Selector = [0x23, 0xB8, 0x72, 0xDD];
+pub(super) const ALLOWANCE: Selector = [0xDD, 0x62, 0xED, 0x3E];
 /// ERC-20 functions that move tokens or permit it.
 pub(super) const MOVING: [Selector; 3] = [TRANSFER, APPROVE, TRANSFER_FROM];
 pub(super) const BALANCE_OF: Selector = [0x70, 0xA0, 0x82, 0x31];

@@ -1,6 +1,8 @@
 //! EVM wrapper: executes calls in the world, each within a budget of gas and work, and records what an observer sees. The choice of calls
 //! belongs to other files.
 
+use std::collections::BTreeMap;
+
 use revm::{
     Context, ExecuteEvm, InspectEvm, Inspector, Journal, MainBuilder,
     context::{BlockEnv, CfgEnv, ContextTr, JournalTr, TxEnv},
@@ -148,9 +150,18 @@ impl<'a> Machine<'a> {
 
     /// Executes a call and discards its changes, recording comparisons with the caller and slots read.
     pub(super) fn trace(&mut self, from: Address, to: Address, data: Vec<u8>) -> (EvmOutcome, Trace) {
-        self.evm.inspector.trace = Some(Trace { caller: abi::word_of(from), of: to, ..Trace::default() });
+        self.start_trace(from, to);
         let outcome = self.simulate(from, to, data);
-        (outcome, self.evm.inspector.trace.take().unwrap_or_default())
+        (outcome, self.end_trace())
+    }
+
+    /// Records every call to `of` until `end_trace`.
+    pub(super) fn start_trace(&mut self, caller: Address, of: Address) {
+        self.evm.inspector.trace = Some(Trace { caller: abi::word_of(caller), of, ..Trace::default() });
+    }
+
+    pub(super) fn end_trace(&mut self) -> Trace {
+        self.evm.inspector.trace.take().unwrap_or_default()
     }
 
     fn run(&mut self, from: Address, kind: TxKind, data: Vec<u8>, keep: bool) -> EvmOutcome {
@@ -236,7 +247,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Trace of one call, used to find out who may call restricted functions.
+/// Trace of calls: who is compared with the caller, and which entries of mappings the slots are.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     caller: U256,
@@ -246,7 +257,14 @@ pub(super) struct Trace {
     /// Slots read, in order, each with its key if it belongs to a mapping.
     pub(super) read: Vec<(U256, Option<U256>)>,
     hashed: Vec<(U256, U256)>,
+    /// Slots of mapping entries, each with the two words whose hash it is.
+    entries: BTreeMap<U256, [U256; 2]>,
 }
+
+/// A struct in a mapping has its members in this many slots from the entry on.
+const MEMBERS_MAX: U256 = U256::from_limbs([64, 0, 0, 0]);
+/// Maximum nesting of mappings.
+const NESTED_MAX: usize = 4;
 
 /// Inspector of an execution: counts its work, aborts it at the limit, and records calls.
 #[derive(Debug, Default)]
@@ -271,6 +289,37 @@ impl Trace {
     /// Whether the slot is the mapping entry of this address.
     pub(super) fn kept_for(&self, slot: U256, who: Address) -> bool {
         self.hashed.contains(&(slot, abi::word_of(who)))
+    }
+
+    /// The two words that a slot's entry is the hash of, and the member's offset in it.
+    fn entry(&self, slot: U256) -> Option<([U256; 2], U256)> {
+        let (entry, words) = self.entries.range(..=slot).next_back()?;
+        (slot - entry < MEMBERS_MAX).then_some((*words, slot - entry))
+    }
+
+    /// The slot of the same entry with another key; `None` if the slot does not depend on the key.
+    pub(super) fn entry_of(&self, slot: U256, key: U256, other: U256) -> Option<U256> {
+        self.with_key(slot, key, other, NESTED_MAX)
+    }
+
+    fn with_key(&self, slot: U256, key: U256, other: U256, depth: usize) -> Option<U256> {
+        let (words, member) = self.entry(slot).filter(|_| depth > 0)?;
+        let moved = words.map(|word| if word == key { Some(other) } else { self.with_key(word, key, other, depth - 1) });
+        let [first, second] = [0, 1].map(|at| moved[at].unwrap_or(words[at]));
+        moved.iter().any(Option::is_some).then(|| abi::mapped(first, second) + member)
+    }
+
+    /// The slot of the mapping that a slot belongs to; `None` for a plain variable.
+    pub(super) fn mapping_of(&self, slot: U256) -> Option<U256> {
+        let plain = |word: U256| word < U256::from(1 << 16);
+        let mut base = None;
+        let mut inner = slot;
+        while let Some(([first, second], _)) = self.entry(inner).filter(|_| base != Some(inner)) {
+            // Vyper hashes in the reverse order: the slot, which is small, comes first.
+            inner = if plain(first) && !plain(second) && self.entry(second).is_none() { first } else { second };
+            base = Some(inner);
+        }
+        base
     }
 
     fn step(&mut self, opcode: u8, stack: &[U256], preimage: impl Fn(usize) -> Option<[U256; 2]>) {
@@ -299,7 +348,9 @@ impl Trace {
                 let at = top(0).and_then(|at| usize::try_from(at).ok());
                 if let Some([key, base]) = at.and_then(preimage) {
                     // Vyper hashes in the reverse order.
-                    self.hashed.push((abi::mapped(key, base), if base == self.caller { base } else { key }));
+                    let slot = abi::mapped(key, base);
+                    self.entries.insert(slot, [key, base]);
+                    self.hashed.push((slot, if base == self.caller { base } else { key }));
                 }
             }
             _ => {}

@@ -8,6 +8,7 @@ use revm::primitives::{Address, U256};
 
 use super::{
     abi::{self, Filling, Selector},
+    dependence::{SlotWriter, SlotWriters},
     effects::{
         After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, false_transfer, renounced, stopped,
     },
@@ -61,13 +62,8 @@ pub(super) struct Tried {
     pub(super) after: Option<After>,
 }
 
-/// Tries every function as every caller. Returns the effects and the functions tried. Ends early once the machine has stopped.
-pub(super) fn powers(
-    machine: &mut Machine<'_>,
-    before: &Baseline<'_>,
-    functions: &[Function],
-    privileged: &[Address],
-) -> (Vec<FunctionEffect>, Vec<Tried>) {
+/// Tries every function as every caller. Ends early once the machine has stopped.
+pub(super) fn powers(machine: &mut Machine<'_>, before: &Baseline<'_>, functions: &[Function], privileged: &[Address]) -> Exploration {
     let callers = [(before.scene.owner, Caller::Owner), (STRANGER, Caller::Stranger)];
     let callers: Vec<_> = callers.into_iter().chain(privileged.iter().map(|of| (*of, Caller::Privileged))).collect();
     let mut found = Exploration::default();
@@ -87,7 +83,7 @@ pub(super) fn powers(
                 last = Some(&call.data);
                 worked |= try_call(machine, before, call, &mut found);
                 if machine.stopped.is_some() {
-                    return (found.effects, found.tried);
+                    return found;
                 }
                 if function.arguments.is_empty() {
                     break;
@@ -108,7 +104,7 @@ pub(super) fn powers(
         }
     }
     try_settings_in_pairs(machine, before, &mut found);
-    (found.effects, found.tried)
+    found
 }
 
 /// Slots below this are plain variables; entries of mappings and lists lie far above.
@@ -121,17 +117,29 @@ type Written = Vec<(Address, U256, U256)>;
 
 /// Results of the exploration, and states that need not be tried again.
 #[derive(Default)]
-struct Exploration {
-    effects: Vec<FunctionEffect>,
+pub(super) struct Exploration {
+    pub(super) effects: Vec<FunctionEffect>,
     seen: HashSet<(Caller, Written)>,
     /// Owner calls that changed a slot trading reads, without a visible effect so far.
     settings: Vec<FunctionCall>,
-    tried: Vec<Tried>,
+    pub(super) tried: Vec<Tried>,
+    pub(super) writers: SlotWriters,
     /// Whether the search itself has written slots, so that calls do not reflect the contract's present state.
     storage_written: bool,
 }
 
 impl Exploration {
+    /// Keeps the function as a writer of the slots that the call changed.
+    fn note_writes(&mut self, call: &FunctionCall, outcome: &EvmOutcome) {
+        for slot in outcome.writes.iter().filter(|_| !call.standard()) {
+            let writers = self.writers.entry(*slot).or_default();
+            if !writers.iter().any(|writer| writer.caller == call.caller && writer.selector == call.selector) {
+                let FunctionCall { caller, selector, arguments, .. } = call;
+                writers.push(SlotWriter { caller: *caller, selector: *selector, arguments: arguments.clone() });
+            }
+        }
+    }
+
     /// Keeps the most informative call: one with an effect, else one that succeeded, else one that reverted.
     fn note(&mut self, call: &FunctionCall, after: Option<After>) {
         if self.storage_written || call.data.is_empty() || !call.pay.is_zero() || call.standard() {
@@ -248,6 +256,7 @@ fn try_call(machine: &mut Machine<'_>, before: &Baseline<'_>, call: &FunctionCal
     let mark = machine.mark();
     machine.pay = call.pay;
     let outcome = machine.call(call.from, token, call.data.clone());
+    found.note_writes(call, &outcome);
     let written: Written = outcome.writes.iter().map(|(at, slot)| (*at, *slot, machine.world().slot(*at, *slot))).collect();
     let mut attempt = Attempt { before, call, outcome: &outcome, written: &written, effects: Vec::new() };
     if outcome.ok {

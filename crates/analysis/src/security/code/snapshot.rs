@@ -130,7 +130,7 @@ fn effects_if_assumed(
     if deployment::assume_ownership(machine, &mut heir, functions, slots) {
         let scene = Scene::new(&heir, was.scene.funding);
         let now = baseline(machine, &scene, false);
-        effects = powers::powers(machine, &now, functions, &[]).0;
+        effects = powers::powers(machine, &now, functions, &[]).effects;
         effects.retain(|effect| effect.call.caller == Caller::Owner);
     }
     machine.rollback(mark);

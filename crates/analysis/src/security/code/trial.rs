@@ -10,7 +10,7 @@ use super::{
     deployment::{Deployment, holds},
     funding::{Funding, balance},
     machine::{Checkpoint, EvmOutcome, Machine},
-    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, OWNER, PAIR, STRANGER},
+    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, OWNER, PAIR, ROUTER, STRANGER},
 };
 
 /// keccak256 of `Transfer(address,address,uint256)`.
@@ -124,19 +124,19 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     machine.next_block();
     if wide {
         let inner = machine.mark();
-        trial.cold_sell = Some(leg(machine, scene, Route::Router, (OTHER, PAIR), &mut note));
+        trial.cold_sell = Some(leg(machine, scene, Route::Via(PAIR), (OTHER, PAIR), &mut note));
         machine.rollback(inner);
     }
     trial.buy = leg(machine, scene, Route::Direct, (PAIR, HOLDER), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    trial.sell = leg(machine, scene, Route::Router, (HOLDER, PAIR), &mut note);
+    trial.sell = leg(machine, scene, Route::Via(PAIR), (HOLDER, PAIR), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
     if wide || !trial.buy.ok {
         trial.other_buy = Some(leg(machine, scene, Route::Direct, (PAIR, OTHER), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     if wide || !trial.sell.ok {
-        trial.other_sell = Some(leg(machine, scene, Route::Router, (OTHER, PAIR), &mut note));
+        trial.other_sell = Some(leg(machine, scene, Route::Via(PAIR), (OTHER, PAIR), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     trial.send = leg(machine, scene, Route::Direct, (HOLDER, NEWCOMER), &mut note);
@@ -152,23 +152,38 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     trial
 }
 
-/// Who moves the tokens: their holder by `transfer`, or the router by `transferFrom`.
+/// Buys and sells what was bought, through the pair and through a router of its own, and rolls all back. `note` sees every call.
+pub(super) fn round_trip(machine: &mut Machine<'_>, scene: &Scene, note: &mut impl FnMut(&EvmOutcome)) -> [Leg; 3] {
+    let mark = machine.mark();
+    machine.next_block();
+    let buy = leg(machine, scene, Route::Direct, (PAIR, HOLDER), note);
+    machine.wait(BETWEEN.0, BETWEEN.1);
+    let sell = leg(machine, scene, Route::Via(PAIR), (HOLDER, PAIR), note);
+    machine.wait(BETWEEN.0, BETWEEN.1);
+    let apart = leg(machine, scene, Route::Via(ROUTER), (HOLDER, PAIR), note);
+    machine.rollback(mark);
+    [buy, sell, apart]
+}
+
+/// Who moves the tokens: their holder by `transfer`, or this router by `transferFrom`.
 #[derive(Clone, Copy, PartialEq)]
 enum Route {
     Direct,
-    Router,
+    Via(Address),
 }
 
 fn leg(machine: &mut Machine<'_>, scene: &Scene, route: Route, (from, to): (Address, Address), note: &mut impl FnMut(&EvmOutcome)) -> Leg {
     let (token, amount) = (scene.token, scene.funding.amount);
     let [word_from, word_to] = [from, to].map(abi::word_of);
     let before = [from, to].map(|who| balance(machine, token, who));
-    let outcome = if route == Route::Direct {
-        machine.call(from, token, abi::call(abi::TRANSFER, &[word_to, amount]))
-    } else {
-        // Sellers approve more than they sell: some tokens take their fee on top, out of the allowance.
-        note(&machine.call(from, token, abi::call(abi::APPROVE, &[abi::word_of(PAIR), amount.saturating_mul(ALLOWANCE)])));
-        machine.call(PAIR, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
+    let outcome = match route {
+        Route::Direct => machine.call(from, token, abi::call(abi::TRANSFER, &[word_to, amount])),
+        Route::Via(router) => {
+            // Sellers approve more than they sell: some tokens take their fee on top, out of the allowance.
+            let allowed = [abi::word_of(router), amount.saturating_mul(ALLOWANCE)];
+            note(&machine.call(from, token, abi::call(abi::APPROVE, &allowed)));
+            machine.call(router, token, abi::call(abi::TRANSFER_FROM, &[word_from, word_to, amount]))
+        }
     };
     note(&outcome);
     if !outcome.ok {

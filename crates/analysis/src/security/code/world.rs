@@ -15,6 +15,8 @@ use revm::{
 
 /// Small address that the mock returns: it serves as factory, router, wrapped coin and pair.
 pub(super) const PAIR: Address = small(0x00FA_1700);
+/// A router that is not the pair.
+pub(super) const ROUTER: Address = person(0x66);
 pub(super) const OWNER: Address = person(0x11);
 pub(super) const STRANGER: Address = person(0x22);
 /// Two holders, so that a power over one differs from a power over all.
@@ -25,7 +27,7 @@ pub(super) const NEWCOMER: Address = person(0x55);
 /// Address for runtime code that no constructor deployed.
 pub(super) const RUNTIME_ADDRESS: Address = person(0x77);
 
-const PEOPLE: [Address; 5] = [OWNER, STRANGER, HOLDER, OTHER, NEWCOMER];
+const PEOPLE: [Address; 6] = [OWNER, STRANGER, HOLDER, OTHER, NEWCOMER, ROUTER];
 const PURSE: U256 = U256::from_limbs([0, 1 << 40, 0, 0]);
 
 pub(super) const fn small(number: u32) -> Address {
