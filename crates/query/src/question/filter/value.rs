@@ -73,16 +73,15 @@ fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &st
                 return Ok(());
             }
             let near = meant(text, words.iter().copied());
-            let instead = near.map_or_else(|| format!("expected one of {}", words.join(", ")), |near| format!("did you mean `{near}`?"));
-            let stop = if near.is_some() { ": " } else { ", " };
-            Err(format!("`{text}` is no value of `{named}`{stop}{instead}"))
+            let instead = near.map_or_else(|| format!("expected one of {}", words.join(", ")), |near| format!("the nearest is `{near}`"));
+            Err(format!("`{text}` is no value of `{named}`: {instead}"))
         }
         ColumnValues::Chains(own) => {
             let is_own = own.iter().any(|chain| chain.eq_ignore_ascii_case(text));
             if is_own || text.is_empty() || Chain::known(text).is_some() || Chain::begins(text) {
                 return Ok(());
             }
-            Err(format!("`{}` is no known chain: did you mean {}?", text, Chain::nearest(text).join(", ")))
+            Err(format!("`{}` is no known chain: the nearest are {}", text, Chain::nearest(text).join(", ")))
         }
     }
 }

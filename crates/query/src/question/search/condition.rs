@@ -111,7 +111,7 @@ mod tests {
             ("action!=BUYY", "`buy`"),
             ("trend:zzz", "one of uptrend, sideways, downtrend"),
             ("chain:etherium", "eth"),
-            ("chain=mychian", "did you mean"),
+            ("chain=mychian", "the nearest are"),
         ] {
             let problem = find(&snapshot, condition, None).expect_err(condition);
             assert_eq!(problem.code, Code::InvalidParameter, "{condition}");
