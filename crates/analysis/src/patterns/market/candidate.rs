@@ -41,6 +41,25 @@ impl CandidateKind {
         Self::Pennant,
     ];
 
+    /// Name in the file of coefficients.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Double => "double",
+            Self::HeadAndShoulders => "head_and_shoulders",
+            Self::Triple => "triple",
+            Self::Rounding => "rounding",
+            Self::Cup => "cup",
+            Self::Rectangle => "rectangle",
+            Self::Channel => "channel",
+            Self::Wedge => "wedge",
+            Self::LevelTriangle => "level_triangle",
+            Self::SymmetricalTriangle => "symmetrical_triangle",
+            Self::Broadening => "broadening",
+            Self::Flag => "flag",
+            Self::Pennant => "pennant",
+        }
+    }
+
     /// Whether a close beyond either line confirms it.
     pub(super) fn breaks_both_ways(self) -> bool {
         matches!(self, Self::Rectangle | Self::Channel | Self::Wedge | Self::LevelTriangle | Self::SymmetricalTriangle | Self::Broadening)

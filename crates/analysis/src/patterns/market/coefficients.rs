@@ -1,74 +1,46 @@
-//! Coefficients of the fitted model by kind: the addend of each measure to the log odds. `cargo bench --bench accuracy -- charts-fit`
-//! fits them to all chartists' marks and rewrites the files below; none of the numbers is written by hand.
+//! Coefficients of the fitted model by stage and kind: the intercept, and the addend of each measure to the log odds. They are data, in
+//! `coefficients.csv`. `cargo bench --bench accuracy -- charts-fit` fits them to all chartists' marks and rewrites the file; none of the
+//! numbers is written by hand.
 
-#![allow(
-    clippy::unreadable_literal,
-    clippy::approx_constant,
-    reason = "fitted numbers: none is a mathematical constant, and four digits need no underscores"
-)]
+use std::sync::LazyLock;
 
-mod context_flags;
-mod context_lines;
-mod context_reversals;
-mod own_flags;
-mod own_lines;
-mod own_reversals;
-mod sieve_flags;
-mod sieve_lines;
-mod sieve_reversals;
+use super::{
+    candidate::CandidateKind,
+    model::{AdditiveModel, Curve, KNOTS},
+};
 
-use super::model::Curve;
+/// Stages in the order of a search.
+pub(super) const STAGES: [&str; 3] = ["sieve", "own", "context"];
 
-/// Intercept and curves of an additive model.
-type Fitted = (f64, &'static [Curve]);
+const FILE: &str = include_str!("coefficients.csv");
 
-/// First stage: by a candidate's cheap measures, in the order of the kinds.
-pub(super) const SIEVE: [Fitted; 13] = [
-    sieve_reversals::DOUBLE,
-    sieve_reversals::HEAD_AND_SHOULDERS,
-    sieve_reversals::TRIPLE,
-    sieve_reversals::ROUNDING,
-    sieve_reversals::CUP,
-    sieve_lines::RECTANGLE,
-    sieve_lines::CHANNEL,
-    sieve_lines::WEDGE,
-    sieve_lines::LEVEL_TRIANGLE,
-    sieve_lines::SYMMETRICAL_TRIANGLE,
-    sieve_lines::BROADENING,
-    sieve_flags::FLAG,
-    sieve_flags::PENNANT,
-];
+/// The models of each stage, in the order of the kinds.
+pub(super) static MODELS: LazyLock<[Vec<AdditiveModel>; 3]> = LazyLock::new(|| {
+    let rows: Vec<Vec<&str>> = FILE.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    STAGES.map(|stage| CandidateKind::ALL.iter().map(|kind| model(&rows, stage, kind.word())).collect())
+});
 
-/// Second stage: by all of a candidate's own measures, in the order of the kinds.
-pub(super) const OWN: [Fitted; 13] = [
-    own_reversals::DOUBLE,
-    own_reversals::HEAD_AND_SHOULDERS,
-    own_reversals::TRIPLE,
-    own_reversals::ROUNDING,
-    own_reversals::CUP,
-    own_lines::RECTANGLE,
-    own_lines::CHANNEL,
-    own_lines::WEDGE,
-    own_lines::LEVEL_TRIANGLE,
-    own_lines::SYMMETRICAL_TRIANGLE,
-    own_lines::BROADENING,
-    own_flags::FLAG,
-    own_flags::PENNANT,
-];
+fn model(rows: &[Vec<&str>], stage: &str, kind: &str) -> AdditiveModel {
+    let own = rows.iter().filter(|row| row[..2] == [stage, kind]);
+    let intercept = own.clone().find(|row| row[2] == "intercept").and_then(|row| row[3].parse().ok());
+    AdditiveModel::new(intercept.unwrap_or_default(), own.filter_map(|row| curve(row)).collect())
+}
 
-/// Third stage: by the context measures, in the order of the kinds.
-pub(super) const CONTEXT: [Fitted; 13] = [
-    context_reversals::DOUBLE,
-    context_reversals::HEAD_AND_SHOULDERS,
-    context_reversals::TRIPLE,
-    context_reversals::ROUNDING,
-    context_reversals::CUP,
-    context_lines::RECTANGLE,
-    context_lines::CHANNEL,
-    context_lines::WEDGE,
-    context_lines::LEVEL_TRIANGLE,
-    context_lines::SYMMETRICAL_TRIANGLE,
-    context_lines::BROADENING,
-    context_flags::FLAG,
-    context_flags::PENNANT,
-];
+fn curve(row: &[&str]) -> Option<Curve> {
+    let numbers: Vec<f64> = row.get(3..)?.iter().filter_map(|cell| cell.parse().ok()).collect();
+    let (knots, adds) = numbers.split_at_checked(KNOTS)?;
+    Some(Curve::new(row[2].parse().ok()?, knots.try_into().ok()?, adds.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_file_is_part_of_a_model() {
+        let curves: usize = MODELS.iter().flatten().map(|model| model.curves().len()).sum();
+        let intercepts = MODELS.iter().flatten().filter(|model| model.intercept() != 0.0).count();
+        assert_eq!((intercepts, curves + intercepts + 1), (39, FILE.lines().count()));
+        assert!(MODELS.iter().flatten().all(|model| model.curves().len() > 5));
+    }
+}

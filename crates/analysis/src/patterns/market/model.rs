@@ -144,13 +144,8 @@ pub struct Model {
 impl Model {
     /// The model fitted to all chartists' marks.
     pub fn built_in() -> Self {
-        let additive = |(intercept, curves): &(f64, &'static [Curve])| AdditiveModel::new(*intercept, curves.to_vec());
-        Self {
-            sieve: coefficients::SIEVE.iter().map(additive).collect(),
-            own: coefficients::OWN.iter().map(additive).collect(),
-            context: coefficients::CONTEXT.iter().map(additive).collect(),
-            selection: SelectionParams::default(),
-        }
+        let [sieve, own, context] = coefficients::MODELS.clone();
+        Self { sieve, own, context, selection: SelectionParams::default() }
     }
 }
 
