@@ -152,7 +152,9 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
         log.unsure(AnomalyCode::SellBlocked, why);
     }
     if report.sale == SaleState::Unknown {
-        TRADED.iter().for_each(|code| log.unsure(*code, &undone));
+        for code in TRADED {
+            log.unsure(*code, &undone);
+        }
     }
     let trading = report.opening.map_or("", |opening| opening.word());
     log.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));
