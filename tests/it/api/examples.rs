@@ -128,7 +128,7 @@ fn examples() -> Value {
 
 #[test]
 fn the_examples_in_the_document_are_answers_of_the_demo_data() {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/api/examples.json");
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/api/src/examples.json");
     let today = format!("{:#}\n", examples());
     if std::env::var_os("TOKENDECK_BLESS").is_some() {
         std::fs::write(&file, &today).expect("written");
