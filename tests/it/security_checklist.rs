@@ -249,7 +249,7 @@ fn the_forty_largest_tokens_of_the_demo_show_every_view_alive() {
     let demo = demo();
     let mut tokens: Vec<_> = demo.market.tokens.iter().collect();
     tokens.sort_by(|a, b| b.market_cap.unwrap_or_default().total_cmp(&a.market_cap.unwrap_or_default()));
-    let mut praised = 0;
+    let (mut praised, mut open) = (0, 0);
     for token in &tokens[..40] {
         let (address, symbol) = (token.token_address, token.symbol.as_deref().unwrap_or_default());
         let rows = [
@@ -259,12 +259,18 @@ fn the_forty_largest_tokens_of_the_demo_show_every_view_alive() {
         ];
         assert!(rows.iter().all(|(_, rows)| *rows > 0), "{symbol}: {rows:?}");
         let answer = ask(&demo, address);
-        assert!(answer.explanation.as_ref().is_some_and(|explanation| explanation.checked > 0.7), "{symbol}: {:?}", answer.explanation);
+        assert!(answer.explanation.as_ref().is_some_and(|explanation| explanation.checked > 0.6), "{symbol}: {:?}", answer.explanation);
         let parts = &answer.anomaly_detection;
         assert!([&parts.code_patterns, &parts.transaction_patterns, &parts.holder_distribution].iter().all(|part| part.score.is_some()));
         assert!(!["AVOID", "NOT ENOUGH DATA"].contains(&word(&answer)), "{symbol}: {}", answer.recommendation);
-        praised += usize::from(answer.security_score >= 60);
+        // A coin that its issuer can stop may have been stopped: only then is a good score capped.
+        let uncapped = answer.explanation.as_ref().map_or(0, |explanation| explanation.uncapped_score);
+        let stoppable = check(&answer, AnomalyCode::SellBlocked).state == CheckState::NotChecked;
+        assert_eq!(answer.security_score >= 60, uncapped >= 60 && !stoppable, "{symbol}: {}", answer.recommendation);
+        praised += usize::from(uncapped >= 60);
+        open += usize::from(!stoppable);
     }
+    assert!((1..40).contains(&open), "some can be stopped and some cannot: {open}");
     assert!(praised >= 36, "{praised} of 40 are honest in the main");
     let events: BTreeSet<Address> = demo.dataset.pools_of(&tokens[0].token_address).map(|pool| pool.address).collect();
     assert!(events.iter().any(|pool| demo.dataset.pool_events().count(pool) > 10), "the largest has a pool whose story is told");
