@@ -1,5 +1,18 @@
 //! Analyses: pure functions from slices and structs to results. No I/O, no clock, no randomness, no state: the same data give the same
 //! bytes. Missing data are never an error; a gap is part of the result.
+//!
+//! They can be used without the dashboard:
+//!
+//! | call | what it gives |
+//! |---|---|
+//! | [`patterns::patterns`] | chart patterns of candles, with targets and stops |
+//! | [`trendlines::trendlines`] | the trend's word and its lines |
+//! | [`indicators::Indicator`] | indicators by their usual names |
+//! | [`yields::plan`] | the plan with the highest yield after gas, and the proof of its gap |
+//! | [`security::code::inspect`] | what a contract's code can do to its holders, by executing it |
+//!
+//! What needs a whole dataset ([`market`], [`security`], [`growth`]) asks for it through [`model::data::Data`]. `examples/patterns.rs` is a
+//! program of thirty lines over the first two.
 
 pub mod column;
 pub mod compare;
