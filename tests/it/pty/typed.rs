@@ -10,9 +10,10 @@ fn saved(home: &Home, file: &str, text: &str) {
     wait_until(&format!("`{text}` in {file}"), || fs::read_to_string(&path).is_ok_and(|kept| kept.contains(text)));
 }
 
-fn kill(mut terminal: Terminal) {
+fn kill(terminal: Terminal) {
     terminal.signal("-KILL");
-    terminal.exit();
+    terminal.until_state(&['Z', '-']);
+    drop(terminal);
 }
 
 #[test]
