@@ -229,7 +229,7 @@ fn a_stopping_server_finishes_what_is_under_way() {
     let mut late = server.connect();
     late.write_all(b"GET /tokens HTTP/1.1\r\n").expect("sent");
     // Time for the server to accept it, which no event reports.
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_secs(1));
     server.tell_to_stop();
     wait_until("the port is closed", || std::net::TcpStream::connect(server.address).is_err());
     late.write_all(format!("Host: localhost\r\nx-api-key: {KEY}\r\n\r\n").as_bytes()).expect("sent");

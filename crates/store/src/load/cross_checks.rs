@@ -5,7 +5,6 @@ use polars::prelude::DataFrame;
 use super::lengths;
 use crate::{
     Dataset,
-    candle_table::CandleTable,
     invariants::{
         across_tables::{self, Contradiction},
         named,
@@ -34,11 +33,8 @@ pub(super) fn run(dataset: &mut Dataset) {
         let address = token.row.token_address;
         broken.extend(across_tables::figures(&token.row).map(|found| (None, found)));
         if dataset.candles().intervals(&address) > 1 {
-            // Rows of a large table are read from disk: only recent ones, which the market reads too.
-            let series = match dataset.candles() {
-                CandleTable::Large(_) => dataset.candles().recent(&address, RECENT_DAYS * DAY_MS).0,
-                candles => candles.held(&address),
-            };
+            // Only recent ones, which the market reads too: those of a large table are read from disk, and the storage decides no finding.
+            let (series, _) = dataset.candles().recent(&address, RECENT_DAYS * DAY_MS);
             broken.extend(lengths::contradiction(&token.row, &series).map(|found| (None, found)));
         }
         if token.row.price.is_some()
