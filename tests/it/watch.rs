@@ -264,6 +264,23 @@ fn a_folder_opened_later_is_watched_in_place_of_the_first() {
 }
 
 #[test]
+fn a_load_requested_during_another_follows_it() {
+    let place = tempfile::tempdir().unwrap();
+    write(place.path(), 1);
+    // Enough rows that the first load still runs when the second is requested.
+    let rows: String = (0..100_000).map(|i| format!("0x{i:040x},T{i},Token {i},eth,2\n")).collect();
+    fs::write(place.path().join("tokens.csv"), tokens(1) + &rows).unwrap();
+    let deck = Deck::new(place.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+    deck.load().unwrap();
+    let first = deck.snapshot().unwrap().generation;
+    deck.load_in_background();
+    wait_until("it runs", || deck.load_state().running);
+    deck.load_in_background();
+    wait_until("both are done", || deck.snapshot().unwrap().generation == first + 2);
+    stays("nothing more is loaded", UNDISTURBED, || deck.snapshot().unwrap().generation == first + 2);
+}
+
+#[test]
 fn without_file_events_the_dataset_is_polled_and_this_is_said_once() {
     let mut desk = Desk::watched_by(|deck| deck.watch_by_polling("no more watches").unwrap(), |place| write(&place.join("data"), 1));
     assert_eq!(desk.deck.load_state().watching, Watching::Polling);

@@ -41,6 +41,8 @@ pub struct LoadState {
     pub unconsented: Vec<String>,
     generation: u64,
     cancelled: bool,
+    /// A load was requested during this one, which may have read its files already: it is run once more.
+    repeat: bool,
     /// File stamps of the last load, and digests of the files' beginnings and ends.
     stamps: Option<FileStamps>,
     ends: Ends,
@@ -110,7 +112,7 @@ impl Deck {
         let (folder, start) = (self.folder(), Instant::now());
         let stamps = FileStamps::of(&folder);
         let ends = stamps.ends();
-        self.begin_load(&stamps, &ends)?;
+        self.begin_load(&stamps, &ends, cause)?;
         let growing = cause == LoadCause::FileChange { growing: true };
         // A defect in the loader, or in derived data, must not leave the deck waiting for it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -128,21 +130,25 @@ impl Deck {
         let took = if growing { start.elapsed() } else { Duration::ZERO };
         // No failure, since the caller retries.
         let retried = cause != LoadCause::Request && matches!(&outcome, Err(LoadError::ChangedDuringRead));
-        self.end_load(folder, outcome.as_ref().err(), retried, took);
+        let repeat = self.end_load(folder, outcome.as_ref().err(), retried, took);
         cache::trim_heap();
         match &outcome {
             Err(_) if retried => {}
             Ok(snapshot) => self.notify(DeckEvent::Reloaded(snapshot.generation)),
             Err(error) => self.notify(DeckEvent::LoadFailed(error.to_string())),
         }
+        if repeat {
+            self.load_in_background();
+        }
         outcome
     }
 
-    /// Errors: a load is running already.
-    fn begin_load(&self, stamps: &FileStamps, ends: &Ends) -> Result<(), LoadError> {
+    /// Errors: a load is running already; a requested one follows it.
+    fn begin_load(&self, stamps: &FileStamps, ends: &Ends, cause: LoadCause) -> Result<(), LoadError> {
         let mut state = self.load_lock();
         state.starting = false;
         if state.running {
+            state.repeat |= cause == LoadCause::Request;
             return Err(LoadError::unusable("a load is running already", None));
         }
         state.running = true;
@@ -153,15 +159,19 @@ impl Deck {
         Ok(())
     }
 
-    fn end_load(&self, folder: PathBuf, error: Option<&LoadError>, retried: bool, took: Duration) {
+    /// Returns whether another load was requested meanwhile.
+    fn end_load(&self, folder: PathBuf, error: Option<&LoadError>, retried: bool, took: Duration) -> bool {
         let unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
         let mut state = self.load_lock();
         state.running = false;
+        let repeat = std::mem::take(&mut state.repeat);
+        // Nobody finds the deck idle between the two.
+        state.starting |= repeat;
         state.unconsented = unconsented;
         state.took = took;
         if retried {
             state.stamps = Some(FileStamps::default());
-            return;
+            return repeat;
         }
         let (ended, before) = (now(), state.failure.take().filter(|failure| failure.folder == folder));
         state.failure = error.map(|error| LoadFailure {
@@ -171,6 +181,7 @@ impl Deck {
             folder,
         });
         state.ended = Some(ended);
+        repeat
     }
 
     /// Errors: a table changed during the load, or one of the current generation's can no longer be read.
@@ -262,9 +273,10 @@ impl Deck {
         Ok(())
     }
 
-    /// Cancels the running load, if any; the current generation stays.
+    /// Cancels the running load, if any, and the one requested to follow it; the current generation stays.
     pub fn cancel_load(&self) {
-        self.load_lock().cancelled = true;
+        let mut state = self.load_lock();
+        (state.cancelled, state.repeat) = (true, false);
     }
 
     pub(super) fn set_watching(&self, watching: Watching) {
