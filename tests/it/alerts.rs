@@ -183,7 +183,7 @@ fn an_alert_fires_when_its_condition_comes_to_hold() {
 fn a_refused_alert_names_what_is_wrong_with_it() {
     let bench = Bench::new(&[(A, "A", 10.0)]);
     let refused = |request: &AlertBody| {
-        bench.jobs.add_alert(request, &Progress::default()).map_err(|Problem { code, detail }| (code, detail)).unwrap_err()
+        bench.jobs.add_alert(request, &Progress::default()).map_err(|Problem { code, detail, .. }| (code, detail)).unwrap_err()
     };
     for (token, condition, code, says, pointer) in [
         (None, "", Code::InvalidParameter, "`condition` is empty", "/condition"),

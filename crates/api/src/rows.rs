@@ -30,15 +30,12 @@ use super::{
     reply::{self, Body},
 };
 use model::error::{Code, Problem, Result};
-use query::{
-    deck::fetch,
-    question::{
-        Find, known_token,
-        paging::{link, with_parameter},
-        progress::Progress,
-        snapshot::Snapshot,
-        tabular::{Tabled, Tabular},
-    },
+use query::question::{
+    Find, known_token,
+    paging::{link, with_parameter},
+    progress::Progress,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular},
 };
 use store::export::{self, ExportError, ExportRows, writers::ExportFormat};
 
@@ -146,8 +143,7 @@ struct FindRows<Q> {
 impl<Q: Tabular> Find for FindRows<Q> {
     type Found = Tabled;
 
-    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tabled> {
-        let _fetched = fetch(snapshot, &self.question.table_fetch_keys(snapshot, self.all), progress)?;
+    fn find(&self, _: &Snapshot, progress: &Progress) -> Result<Tabled> {
         self.question.tabled(&self.snapshot, self.all, progress)
     }
 }

@@ -70,9 +70,10 @@ pub async fn serve(listener: TcpListener, api: Arc<Api>, shutdown: impl Future<O
             Some(_) = clients.join_next() => {}
         }
     }
+    // First, so that where the port is closed no request is taken on any more.
+    api.stopping.send_replace(true);
     drop(listener);
     writing.abort();
-    api.stopping.send_replace(true);
     let drained = async { while clients.join_next().await.is_some() {} };
     if timeout(DRAIN_TIME, drained).await.is_err() {
         tracing::warn!("requests were still under way after {} s and are dropped", DRAIN_TIME.as_secs());

@@ -3,19 +3,38 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::fetch_key::FetchKey;
+
 /// Reason why a question has no answer. `detail` is for the person who asked: it names the invalid value and the valid ones, and nothing
 /// internal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub code: Code,
     pub detail: String,
+    /// The rows to fetch before asking again; the problem is final where there are none.
+    pub missing: Vec<FetchKey>,
 }
 
 pub type Result<T> = std::result::Result<T, Problem>;
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
+        Self { code, detail: detail.into(), missing: Vec::new() }
+    }
+
+    /// Rows that stay at their source are needed. `detail` is for whoever cannot fetch them.
+    pub fn missing_rows(missing: Vec<FetchKey>, detail: impl Into<String>) -> Self {
+        Self { missing, ..Self::new(Code::SourceUnavailable, detail) }
+    }
+
+    pub fn is_missing_rows(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    /// The same problem where fetching the rows would be too much.
+    #[must_use]
+    pub fn into_final(self) -> Self {
+        Self { missing: Vec::new(), ..self }
     }
 
     /// The RFC 9457 body; `instance` is the requested path, without the query.

@@ -7,6 +7,7 @@ pub mod cell_value;
 pub mod chain;
 pub mod data;
 pub mod error;
+pub mod fetch_key;
 pub mod findings;
 pub mod format;
 pub mod holding;

@@ -20,9 +20,9 @@ use std::{
 };
 
 use quick_cache::{Equivalent, sync::Cache};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, oneshot};
 
-pub use self::fetch::{TableSlice, fetch};
+pub use self::fetch::TableSlice;
 use self::{
     cached::{AnswerWeighter, CachedAnswer},
     load::LoadState,
@@ -126,6 +126,22 @@ pub struct Deck {
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Work for a lane, and who waits for it.
+struct Task<T> {
+    /// Is told whether it may fetch rows.
+    work: Box<dyn FnMut(&Deck, &Progress, bool) -> Result<T> + Send>,
+    sender: oneshot::Sender<Result<T>>,
+    progress: Progress,
+    wake: Box<dyn FnOnce() + Send>,
+}
+
+impl<T> Task<T> {
+    fn end(self, outcome: Result<T>) {
+        self.sender.send(outcome).ok();
+        (self.wake)();
+    }
+}
+
 /// A thread pool with a bounded queue, for questions of one kind.
 struct Lane {
     pool: rayon::ThreadPool,
@@ -224,6 +240,17 @@ impl Deck {
 
     /// Like `answer`, from a given generation, so that several questions see the same data.
     pub fn answer_from<Q: Question>(&self, snapshot: &Snapshot, question: &Q, progress: &Progress) -> Result<Arc<CachedAnswer<Q::Answer>>> {
+        self.answered(snapshot, question, progress, true)
+    }
+
+    /// Errors: also rows that are missing, unless it `fetches`.
+    fn answered<Q: Question>(
+        &self,
+        snapshot: &Snapshot,
+        question: &Q,
+        progress: &Progress,
+        fetches: bool,
+    ) -> Result<Arc<CachedAnswer<Q::Answer>>> {
         let key = (snapshot.generation, question.key().into_boxed_str());
         if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
             return Ok(cached);
@@ -233,11 +260,13 @@ impl Deck {
         if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
             return Ok(cached);
         }
-        let _fetched = fetch(snapshot, &question.fetch_keys(snapshot), progress)?;
         let etag = snapshot.etag(&question.target());
         // A defect in one analysis must not take the program with it.
-        let answer = catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
-            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))));
+        let attempt = || {
+            catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))
+                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, format!("The question `{}` met a defect of the program.", Q::NAME))))
+        };
+        let answer = if fetches { fetch::complete(snapshot, progress, attempt) } else { attempt() };
         self.check_undamaged(snapshot)?;
         let answer = answer?;
         let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
@@ -248,9 +277,8 @@ impl Deck {
 
     /// Asks on a thread pool. Dropping the result cancels; `wake` is called once, when the answer is ready.
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
-        // Questions that fetch remote rows first use the slow lane.
-        let heavy = question.heavy() || self.snapshot().is_ok_and(|snapshot| question.needs_fetch(&snapshot));
-        self.spawn(heavy, move |deck, progress| deck.answer(&question, progress), wake)
+        let heavy = question.heavy();
+        self.spawn(heavy, move |deck, progress, fetches| deck.answered(&*deck.snapshot()?, &question, progress, fetches), wake)
     }
 
     /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
@@ -258,33 +286,42 @@ impl Deck {
         self: &Arc<Self>,
         work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
     ) -> PendingResult<T> {
-        self.spawn(true, work, || ())
+        let mut work = Some(work);
+        let gone = || Problem::new(Code::Defect, "The work was run twice: a defect of the program.");
+        self.spawn(true, move |deck, progress, _| work.take().ok_or_else(gone)?(deck, progress), || ())
     }
 
     /// Runs the work on its lane. Errors: the lane is full.
     fn spawn<T: Send + 'static>(
         self: &Arc<Self>,
         heavy: bool,
-        work: impl FnOnce(&Self, &Progress) -> Result<T> + Send + 'static,
+        work: impl FnMut(&Self, &Progress, bool) -> Result<T> + Send + 'static,
         wake: impl FnOnce() + Send + 'static,
     ) -> PendingResult<T> {
         let (sender, progress, pending) = PendingResult::new();
+        self.enqueue(heavy, Task { work: Box::new(work), sender, progress, wake: Box::new(wake) });
+        pending
+    }
+
+    fn enqueue<T: Send + 'static>(self: &Arc<Self>, heavy: bool, mut task: Task<T>) {
         if !self.lane(heavy).enter() {
             let detail = format!("{} questions are waiting already: ask again in a moment.", self.options.queue);
-            sender.send(Err(Problem::new(Code::Busy, detail))).ok();
-            wake();
-            return pending;
+            return task.end(Err(Problem::new(Code::Busy, detail)));
         }
         let deck = Arc::clone(self);
         self.lane(heavy).pool.spawn(move || {
-            let work = || progress.step(0, 0).and_then(|()| work(&deck, &progress));
+            let mut work = || task.progress.step(0, 0).and_then(|()| (task.work)(&deck, &task.progress, heavy));
             let done = if heavy { on_own_thread(work) } else { work() };
             deck.lane(heavy).leave();
-            sender.send(done).ok();
-            wake();
-            deck.trim();
+            match done {
+                // Fetching is slow.
+                Err(problem) if !heavy && problem.is_missing_rows() => deck.enqueue(true, task),
+                done => {
+                    task.end(done);
+                    deck.trim();
+                }
+            }
         });
-        pending
     }
 
     /// Trims malloc's free memory, at most every `TRIM_INTERVAL`.
@@ -299,8 +336,10 @@ impl Deck {
 
     /// Selects rows of a given generation, on the calling thread.
     pub fn find_in<F: Find>(&self, snapshot: &Snapshot, wanted: &F, progress: &Progress) -> Result<F::Found> {
-        let found = catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
-            .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")));
+        let found = fetch::complete(snapshot, progress, || {
+            catch_unwind(AssertUnwindSafe(|| wanted.find(snapshot, progress)))
+                .unwrap_or_else(|_| Err(Problem::new(Code::Defect, "Finding the rows met a defect of the program.")))
+        });
         self.check_undamaged(snapshot).and(found)
     }
 

@@ -4,6 +4,7 @@
 pub mod caches;
 pub mod filter;
 pub mod json;
+pub mod missing;
 pub mod paging;
 pub mod parallel;
 pub mod parameter;
@@ -43,7 +44,6 @@ use model::{
     error::{Code, Problem, Result},
     token::Token,
 };
-use store::in_place::FetchKey;
 
 /// A request that is answered from one dataset generation.
 pub trait Question: Request {
@@ -60,18 +60,6 @@ pub trait Question: Request {
     /// Pagination of the answer; `None` for an answer that is not paged.
     fn paging(&self, _: &Self::Answer) -> Option<Paging> {
         None
-    }
-
-    /// The rows of remote tables to fetch before answering.
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
-        let _ = snapshot;
-        Vec::new()
-    }
-
-    /// Whether a fetch is still needed. Called where blocking is not allowed.
-    fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
-        let lacks = |key: &FetchKey| snapshot.dataset.in_place(key.table()).is_some_and(|in_place| in_place.lacks(key));
-        snapshot.dataset.has_in_place_table() && self.fetch_keys(snapshot).iter().any(lacks)
     }
 
     /// Whether it is slow enough that it must not delay quick questions.

@@ -4,15 +4,11 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
 
-use crate::{
-    Table,
-    cache::LargeTable,
-    in_place::{FetchKey, InPlaceCache},
-    text_runs::pairs,
-};
+use crate::{Table, cache::LargeTable, in_place::InPlaceCache, text_runs::pairs};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval, RECENT_DAYS},
+    fetch_key::FetchKey,
     time::{DAY_MS, Time},
 };
 

@@ -19,7 +19,9 @@ use crate::{
 use model::{
     address::Address,
     candles::{Candles, FetchedCandles, Interval},
-    holding::{Balances, IndividualHolders, ListedBalances},
+    error::Problem,
+    fetch_key::FetchKey,
+    holding::{Balances, ListedBalances},
     progress::LoadProgress,
     rows::{FromColumns as _, HolderRow},
 };
@@ -31,52 +33,6 @@ const BYTES_MAX: u64 = 48 << 20;
 const MAPPED: u64 = 64 << 10;
 /// Polling interval for cancellation while another thread fetches the same rows.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-
-/// A cache key: rows of a table in place that an answer needs.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum FetchKey {
-    /// A token's candles for its charts, with intervals that divide an hour resampled to hours.
-    Chart(Address),
-    /// All rows of a token.
-    Rows { table: &'static str, token: Address },
-    /// A page of a token's rows in table order: `count` rows, with `from` rows before and `rows_after` rows after them.
-    Page { table: &'static str, token: Address, from: u64, count: u64, rows_after: u64 },
-    /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
-    Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
-}
-
-impl FetchKey {
-    /// The table the rows are in.
-    pub fn table(&self) -> &'static str {
-        match self {
-            Self::Chart(_) => "candles",
-            Self::Balances { .. } => "holders",
-            Self::Rows { table, .. } | Self::Page { table, .. } => table,
-        }
-    }
-
-    /// The token the rows are of.
-    pub fn token(&self) -> Address {
-        match self {
-            Self::Chart(token) | Self::Rows { token, .. } | Self::Page { token, .. } | Self::Balances { token, .. } => *token,
-        }
-    }
-
-    /// The cache key of fetched balances.
-    pub fn balances(token: Address, about: Address) -> Self {
-        Self::Balances { token, about, individual: Arc::default() }
-    }
-
-    /// The key without the holders reported individually, who may be as many as there are labels.
-    fn as_key(&self) -> Self {
-        if let Self::Balances { token, about, .. } = self { Self::balances(*token, *about) } else { self.clone() }
-    }
-
-    /// Whether it bypasses the cache: paging asks for each page once.
-    fn is_passing(&self) -> bool {
-        matches!(self, Self::Page { .. })
-    }
-}
 
 /// Fetch error.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -348,9 +304,26 @@ impl Dataset {
         self.table(table)?.in_place.as_ref()
     }
 
-    /// Whether any table is in place.
-    pub fn has_in_place_table(&self) -> bool {
-        self.tables.iter().any(|table| table.in_place.is_some())
+    /// Returns those of these rows that stay at their source; they are here at least as long as the result lives. Rows of other tables, and
+    /// of tokens without any, are nothing to fetch. Errors: some are not here; the problem names them.
+    pub fn require(&self, keys: impl IntoIterator<Item = FetchKey>) -> model::error::Result<Vec<Arc<Fetched>>> {
+        let (mut held, mut missing) = (Vec::new(), Vec::new());
+        for key in keys {
+            match self.in_place(key.table()).filter(|in_place| in_place.has(&key.token())) {
+                None => {}
+                Some(in_place) => match in_place.get(&key) {
+                    Some(rows) => held.push(rows),
+                    None => missing.push((key, &in_place.source)),
+                },
+            }
+        }
+        let Some((key, source)) = missing.first() else { return Ok(held) };
+        let detail = format!(
+            "The {} of `{}` stay at `{source}` and are not here: ask for this token alone, or say read = \"bring\" in dataset.toml.",
+            key.table(),
+            key.token()
+        );
+        Err(Problem::missing_rows(missing.into_iter().map(|(key, _)| key).collect(), detail))
     }
 }
 
@@ -380,7 +353,7 @@ mod tests {
     use polars::prelude::{NamedFrom as _, Series};
 
     use super::*;
-    use model::progress::Silent;
+    use model::{holding::IndividualHolders, progress::Silent};
 
     /// Returns a kilobyte per token and counts the fetches.
     #[derive(Debug, Default)]

@@ -14,8 +14,8 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "address chain time schema names error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
-         findings holding progress data format",
+        "address chain time schema names holding fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
+         findings progress data format",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse"),
     (
@@ -31,7 +31,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/query/src", "question deck jobs document"),
     (
         "crates/query/src/question",
-        "filter order parameter progress parallel paging json caches snapshot balance_keys tabular request list timeframes candles \
+        "filter order parameter progress missing parallel paging json caches snapshot balance_keys tabular request list timeframes candles \
          track_record patterns trendline indicators posts holders dexes security token yields growth compare fields+search tables batch",
     ),
     ("crates/query/src/deck", "cached pending fetch single_flight load watch"),

@@ -1,4 +1,4 @@
-//! Fetches rows of remote tables before a question is answered, so that answering never waits for the network.
+//! Fetches the rows that a question misses, and asks it again: answering itself never waits for the network.
 
 use std::{ops::Range, sync::Arc};
 
@@ -7,9 +7,10 @@ use polars::prelude::DataFrame;
 use crate::question::{Find, progress::Progress, snapshot::Snapshot};
 use model::{
     error::{Code, Problem, Result},
+    fetch_key::FetchKey,
     progress::{Cancelled, LoadProgress},
 };
-use store::in_place::{FetchError, FetchKey, Fetched};
+use store::in_place::{FetchError, Fetched};
 
 /// Cancels a fetch once nobody waits for the answer any more.
 struct Asker<'a>(&'a Progress);
@@ -20,21 +21,35 @@ impl LoadProgress for Asker<'_> {
     }
 }
 
-/// Fetches the requested rows of remote tables that are not cached. The cache keeps them at least while the result lives.
-pub fn fetch(snapshot: &Snapshot, keys: &[FetchKey], progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
-    let mut rows = Vec::new();
-    for key in keys {
-        let Some(in_place) = snapshot.dataset.in_place(key.table()) else { continue };
-        let fetched = in_place.fetch(key, &Asker(progress)).map_err(|why| match why {
-            FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
-            FetchError::Unavailable(reason) => {
-                let (table, token, source) = (key.table(), key.token(), &in_place.source);
-                Problem::new(Code::SourceUnavailable, format!("The {table} of `{token}` cannot be had from `{source}`: {reason}."))
+/// Rounds after which an answer that still misses rows is given up: each names more only because of what the one before fetched.
+const ROUNDS_MAX: usize = 8;
+
+/// Tries until nothing is missing, fetching between. The rows stay here until the last try has ended.
+pub(super) fn complete<T>(snapshot: &Snapshot, progress: &Progress, attempt: impl Fn() -> Result<T>) -> Result<T> {
+    let mut held = Vec::new();
+    for _ in 1..ROUNDS_MAX {
+        match attempt() {
+            Err(problem) if problem.is_missing_rows() => {
+                for key in &problem.missing {
+                    held.extend(fetch(snapshot, key, progress)?);
+                }
             }
-        })?;
-        rows.extend(fetched);
+            outcome => return outcome,
+        }
     }
-    Ok(rows)
+    attempt()
+}
+
+/// Fetches rows that stay at their source; `None` where there are none.
+fn fetch(snapshot: &Snapshot, key: &FetchKey, progress: &Progress) -> Result<Option<Arc<Fetched>>> {
+    let Some(in_place) = snapshot.dataset.in_place(key.table()) else { return Ok(None) };
+    in_place.fetch(key, &Asker(progress)).map_err(|why| match why {
+        FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
+        FetchError::Unavailable(reason) => {
+            let (table, token, source) = (key.table(), key.token(), &in_place.source);
+            Problem::new(Code::SourceUnavailable, format!("The {table} of `{token}` cannot be had from `{source}`: {reason}."))
+        }
+    })
 }
 
 /// A range of rows of a remote table. If it takes too many queries, it is cut short, starting at `first`. Found: the index of the first
@@ -65,12 +80,11 @@ impl Find for TableSlice {
         let mut rows: Option<DataFrame> = None;
         for (done, key) in keys.iter().enumerate() {
             progress.step(done as u64, keys.len() as u64)?;
-            for fetched in fetch(snapshot, std::slice::from_ref(key), progress)? {
-                let Fetched::Page(page) = &*fetched else { continue };
-                match &mut rows {
-                    Some(rows) => _ = rows.vstack_mut(page).map_err(|error| failed(error.to_string()))?,
-                    None => rows = Some(page.clone()),
-                }
+            let Some(fetched) = fetch(snapshot, key, progress)? else { continue };
+            let Fetched::Page(page) = &*fetched else { continue };
+            match &mut rows {
+                Some(rows) => _ = rows.vstack_mut(page).map_err(|error| failed(error.to_string()))?,
+                None => rows = Some(page.clone()),
             }
         }
         Ok((start, rows.unwrap_or_default()))

@@ -12,9 +12,8 @@ use super::{
     store::{JobStore, NewAlert},
 };
 use crate::{
-    deck::{Deck, fetch},
+    deck::Deck,
     question::{
-        holders::balance_fetch_keys,
         parameter::clip,
         progress::Progress,
         search::condition::{ConditionMatch, MatchedTokens},
@@ -25,7 +24,7 @@ use model::{
     address::Address,
     error::{Code, Problem, Result},
 };
-use store::{in_place::FetchKey, wall_clock::now};
+use store::wall_clock::now;
 
 /// Maximum number of tokens that may meet an alert's condition: beyond it the condition is meaningless.
 pub(super) const HOLDING_MAX: usize = 5_000;
@@ -107,12 +106,6 @@ fn add(store: &JobStore, deck: &Deck, request: &AlertBody, progress: &Progress) 
 
 /// Returns the tokens that currently meet the condition, and those without a value for it.
 pub(super) fn matched_tokens(deck: &Deck, snapshot: &Snapshot, request: &AlertBody, progress: &Progress) -> Result<MatchedTokens> {
-    let mut keys = Vec::new();
-    if let Some(token) = &request.token_address {
-        keys.push(FetchKey::Chart(*token));
-        keys.extend(balance_fetch_keys(snapshot, token));
-    }
-    let _fetched = fetch(snapshot, &keys, progress)?;
     let wanted = ConditionMatch { condition: request.condition.clone(), token: request.token_address };
     let found = deck.find_in(snapshot, &wanted, progress)?;
     let count = found.holds.len();

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use analysis::security::facts::{AddressRole, Facts};
-use model::{address::Address, holding::IndividualHolders, token::Token};
-use store::{Dataset, in_place::FetchKey};
+use model::{address::Address, fetch_key::FetchKey, holding::IndividualHolders, token::Token};
+use store::Dataset;
 
 /// Returns the balance queries for the token and for its pools' liquidity; nothing if the tables are local.
 pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<FetchKey> {

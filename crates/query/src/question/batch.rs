@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     Question,
     candles::{CandlesQuestion, TokenCandles},
-    holders::{balance_fetch_keys, lacks_balances},
+    missing::MissingRows,
     parallel,
     parameter::{EXPLAIN, Parameter, ParameterKind, parameter},
     progress::Progress,
@@ -25,7 +25,6 @@ use model::{
     error::{Code, Problem, ProblemBody, Result},
     time::Time,
 };
-use store::in_place::FetchKey;
 
 /// Maximum number of tokens of one request.
 pub const ADDRESSES_MAX: usize = 100;
@@ -110,14 +109,20 @@ impl<A> BatchPart<A> {
 
 /// Answers each distinct token once, several in parallel.
 fn batch<A: Clone + Send>(addresses: &[Address], progress: &Progress, answer: impl Fn(Address) -> Result<A> + Sync) -> Result<Batch<A>> {
-    let mut once: Vec<(Address, Option<BatchPart<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
+    let mut once: Vec<(Address, Option<Result<A>>)> = addresses.iter().map(|address| (*address, None)).collect();
     once.sort_by_key(|(address, _)| *address);
     once.dedup_by_key(|(address, _)| *address);
     parallel::each(&mut once, progress, |(address, part)| {
-        *part = Some(BatchPart::of(*address, answer(*address))?);
+        *part = Some(answer(*address));
         Ok(())
     })?;
-    let parts: HashMap<Address, BatchPart<A>> = once.into_iter().filter_map(|(address, part)| Some((address, part?))).collect();
+    let (mut missing, mut parts) = (MissingRows::default(), HashMap::new());
+    for (address, part) in once {
+        if let Some(part) = part.and_then(|part| missing.take(part)) {
+            parts.insert(address, BatchPart::of(address, part)?);
+        }
+    }
+    missing.check()?;
     Ok(Batch { tokens: addresses.iter().filter_map(|address| parts.get(address).cloned()).collect() })
 }
 
@@ -126,14 +131,6 @@ impl Question for TokenBatchQuestion {
     const NAME: &'static str = "token_batch";
     const SUMMARY: &'static str = "Detailed information for many tokens.";
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
-
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
-        self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
-    }
-
-    fn needs_fetch(&self, snapshot: &Snapshot) -> bool {
-        self.addresses.iter().any(|token| lacks_balances(snapshot, token))
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         batch(&self.addresses, progress, |token_address| TokenQuestion { token_address }.answer(snapshot, &progress.quiet()))
@@ -146,10 +143,6 @@ impl Question for CandleBatchQuestion {
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
-        self.addresses.iter().copied().map(FetchKey::Chart).collect()
-    }
-
     /// Slow when it covers the candles of a whole market.
     fn heavy(&self) -> bool {
         true
@@ -158,7 +151,7 @@ impl Question for CandleBatchQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         let Self { addresses, timeframe, from, to } = self;
         let total = addresses.len() as u64;
-        let (mut tokens, mut count) = (Vec::with_capacity(addresses.len()), 0);
+        let (mut tokens, mut count, mut missing) = (Vec::with_capacity(addresses.len()), 0, MissingRows::default());
         for (i, &token_address) in addresses.iter().enumerate() {
             progress.step(i as u64, total)?;
             // Asking for one candle above the limit tells when the limit is exceeded.
@@ -172,8 +165,11 @@ impl Question for CandleBatchQuestion {
                 );
                 return Err(Problem::new(Code::InvalidParameter, detail));
             }
-            tokens.push(BatchPart::of(token_address, answer)?);
+            if let Some(answer) = missing.take(answer) {
+                tokens.push(BatchPart::of(token_address, answer)?);
+            }
         }
+        missing.check()?;
         Ok(Batch { tokens })
     }
 }
@@ -183,10 +179,6 @@ impl Question for SecurityBatchQuestion {
     const NAME: &'static str = "security_batch";
     const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
-
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
-        self.addresses.iter().flat_map(|token| balance_fetch_keys(snapshot, token)).collect()
-    }
 
     fn heavy(&self) -> bool {
         true

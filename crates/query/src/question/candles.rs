@@ -17,7 +17,6 @@ use super::{
 };
 use analysis::frames;
 use model::{address::Address, candles::Interval, error::Result, time::Time};
-use store::in_place::FetchKey;
 
 request! {
     CandlesQuestion at "/tokens/{token_address}/candles" {
@@ -76,10 +75,6 @@ impl Question for CandlesQuestion {
     const NAME: &'static str = "candles";
     const SUMMARY: &'static str = "A token's candles: stored, or resampled from finer ones.";
     const NEEDS: &'static [&'static str] = &["candles"];
-
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
-        vec![FetchKey::Chart(self.token_address)]
-    }
 
     fn paging(&self, answer: &TokenCandles) -> Option<Paging> {
         answer.candles.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{
     Question,
+    missing::MissingRows,
     parameter::{ParameterKind, parameter},
     progress::Progress,
     request::request,
@@ -21,7 +22,6 @@ use model::{
     error::{Code, Problem, Result},
     time::Time,
 };
-use store::in_place::FetchKey;
 
 /// Maximum number of tokens of one comparison: more lines cannot be told apart.
 pub const TOKENS_MAX: usize = 12;
@@ -90,10 +90,6 @@ impl Question for CompareQuestion {
     const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
-        self.addresses.iter().copied().map(FetchKey::Chart).collect()
-    }
-
     fn heavy(&self) -> bool {
         true
     }
@@ -108,10 +104,13 @@ impl Question for CompareQuestion {
         if addresses.len() < 2 {
             return Err(Problem::new(Code::InvalidParameter, "`addresses` names one token: name two or more to be compared."));
         }
+        let mut missing = MissingRows::default();
+        let found: Vec<_> = addresses.iter().filter_map(|address| missing.take(candles_of(snapshot, address))).collect();
+        missing.check()?;
         let (mut series, mut daily): (Vec<Points>, Vec<Points>) = Default::default();
-        for (i, address) in addresses.iter().enumerate() {
+        for (i, candles) in found.into_iter().enumerate() {
             progress.step(i as u64, addresses.len() as u64)?;
-            let candles = candles_of(snapshot, address)?;
+            let candles = candles?;
             let stored = candles.series();
             let frame = |to: Interval, from: Option<Time>, until: Option<Time>| {
                 let frame = frames::frame(&stored, to);

@@ -7,7 +7,7 @@ use super::{
     progress::Progress,
     security::SecurityQuestion,
     snapshot::Snapshot,
-    timeframes::require_candles,
+    timeframes::candles_of,
     trendline::{PERIOD_DEFAULT, TrendlineQuestion},
 };
 use analysis::{
@@ -18,7 +18,7 @@ use analysis::{
 };
 use model::{
     address::Address,
-    candles::Interval,
+    candles::{ChartCandles, Interval},
     error::{Code, Result},
     time::DAY_MS,
 };
@@ -66,12 +66,9 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     }
     let by_patterns = is_named("best_pattern") || is_named("recommendedAction");
     let by_indicators = is_named("rsi_14") || is_named("from_52w_high");
-    if (by_patterns || by_indicators) && snapshot.dataset.in_place("candles").is_some() {
-        none_without_data(require_candles(snapshot, &token))?;
-    }
-    let candles = snapshot.dataset.candles().of(&token);
-    let series = candles.series();
-    let frame = if by_patterns || by_indicators { frames::frame(&series, Interval::DAY) } else { None };
+    let candles = if by_patterns || by_indicators { none_without_data(candles_of(snapshot, &token))? } else { None };
+    let series = candles.as_ref().map(ChartCandles::series);
+    let frame = series.as_ref().and_then(|series| frames::frame(series, Interval::DAY));
     if by_indicators {
         // No signals from a chart that ended long ago.
         let live =

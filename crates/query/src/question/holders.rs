@@ -23,13 +23,14 @@ use crate::question::balance_keys;
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    fetch_key::FetchKey,
     rows::{HolderCountRow, HolderRow},
     time::Day,
 };
 use store::{
     Dataset, RowsOf,
     export::RowBatches,
-    in_place::{FetchKey, InPlaceCache},
+    in_place::{Fetched, InPlaceCache},
 };
 
 const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
@@ -78,10 +79,6 @@ impl Question for HoldersQuestion {
 
     fn paging(&self, answer: &Holders) -> Option<Paging> {
         Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
-
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
-        self.table_fetch_keys(snapshot, false)
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
@@ -136,7 +133,7 @@ impl HoldersQuestion {
         };
         match self.remote_page(in_place) {
             None => Ok(Vec::new()),
-            Some(page) => in_place.get(&page).map(|page| page.holders()).ok_or_else(|| not_fetched(in_place, &self.token_address)),
+            Some(page) => fetched_holders(dataset, page),
         }
     }
 
@@ -146,7 +143,7 @@ impl HoldersQuestion {
         (from < in_place.count(&self.token_address)).then(|| in_place.page("holders", self.token_address, from, self.limit))
     }
 
-    /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or not fetched yet.
+    /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or missing.
     fn remote_rows(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
         let Some(in_place) = dataset.in_place("holders") else { return Ok(None) };
         let listed = in_place.listed(&self.token_address).unwrap_or_default().rows;
@@ -161,8 +158,7 @@ impl HoldersQuestion {
             );
             return Err(Problem::new(Code::SourceUnavailable, detail));
         }
-        let rows = in_place.get(&FetchKey::Rows { table: "holders", token: self.token_address });
-        rows.map(|rows| Some(rows.holders())).ok_or_else(|| not_fetched(in_place, &self.token_address))
+        fetched_holders(dataset, FetchKey::Rows { table: "holders", token: self.token_address }).map(Some)
     }
 
     /// The first page, unfiltered.
@@ -194,43 +190,20 @@ impl Tabular for HoldersQuestion {
         let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
-
-    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
-        let Some(in_place) = snapshot.dataset.in_place("holders") else { return Vec::new() };
-        if self.is_plain() && !whole {
-            return self.remote_page(in_place).into_iter().collect();
-        }
-        let few = in_place.listed(&self.token_address).is_some_and(|listed| listed.rows <= FETCHED_MAX);
-        few.then_some(FetchKey::Rows { table: "holders", token: self.token_address }).into_iter().collect()
-    }
 }
 
 /// Maximum number of holders of a remote token that are fetched at once, a few seconds of work; larger lists are only read page by page.
 const FETCHED_MAX: u64 = 100_000;
 
-/// The fetch requests for the remote balances that analyses of the token need.
-pub fn balance_fetch_keys(snapshot: &Snapshot, token: &Address) -> Vec<FetchKey> {
-    snapshot.dataset.token(token).map_or_else(Vec::new, |token| balance_keys::wanted(&snapshot.dataset, token))
+/// Errors: the rows are missing.
+fn fetched_holders(dataset: &Dataset, key: FetchKey) -> Result<Vec<HolderRow>> {
+    Ok(dataset.require([key])?.first().map_or_else(Vec::new, |rows| rows.holders()))
 }
 
-/// Whether the token's own balances are remote and not fetched yet.
-pub(super) fn lacks_balances(snapshot: &Snapshot, token: &Address) -> bool {
-    snapshot.dataset.in_place("holders").is_some_and(|in_place| in_place.lacks(&FetchKey::balances(*token, *token)))
-}
-
-/// Errors: balances that the token needs are remote and not fetched yet.
-pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<()> {
-    let Some(in_place) = snapshot.dataset.in_place("holders") else { return Ok(()) };
-    if balance_fetch_keys(snapshot, token).iter().any(|key| in_place.lacks(key)) { Err(not_fetched(in_place, token)) } else { Ok(()) }
-}
-
-fn not_fetched(in_place: &InPlaceCache, token: &Address) -> Problem {
-    let detail = format!(
-        "The holders of `{token}` stay at `{}` and are not here: ask for the token itself, at /tokens/{token}, or say read = \"bring\" in \
-         dataset.toml.",
-        in_place.source
-    );
-    Problem::new(Code::SourceUnavailable, detail)
+/// Holds the balances that the analyses of the token need. Errors: some are missing.
+pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<Vec<Arc<Fetched>>> {
+    let keys = snapshot.dataset.token(token).map_or_else(Vec::new, |token| balance_keys::wanted(&snapshot.dataset, token));
+    snapshot.dataset.require(keys)
 }
 
 /// A token's holders as data frames, made while they are written.

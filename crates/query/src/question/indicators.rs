@@ -26,7 +26,6 @@ use model::{
     error::{Code, Problem, Result},
     time::Time,
 };
-use store::in_place::FetchKey;
 
 request! {
     IndicatorsQuestion at "/technical/{contractAddress}/indicators" {
@@ -81,10 +80,6 @@ impl Question for IndicatorsQuestion {
     const NAME: &'static str = "indicators";
     const SUMMARY: &'static str = "Technical indicators of a token, candle by candle.";
     const NEEDS: &'static [&'static str] = &["candles"];
-
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
-        vec![FetchKey::Chart(self.contract_address)]
-    }
 
     fn paging(&self, answer: &TokenIndicators) -> Option<Paging> {
         answer.rows.first().filter(|_| answer.cut).map(|first| Paging::Before(first.timestamp))

@@ -16,7 +16,6 @@ use analysis::{
     patterns::{PatternsAnswer, patterns},
 };
 use model::{address::Address, error::Result};
-use store::in_place::FetchKey;
 
 request! {
     PatternsQuestion at "/technical/{contractAddress}/patterns" {
@@ -64,10 +63,6 @@ impl Question for PatternsQuestion {
     const NAME: &'static str = "patterns";
     const SUMMARY: &'static str = "Chart-pattern detection.";
     const NEEDS: &'static [&'static str] = &["candles"];
-
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
-        vec![FetchKey::Chart(self.contract_address)]
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
         let candles = candles_of(snapshot, &self.contract_address)?;

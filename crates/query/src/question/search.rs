@@ -11,10 +11,10 @@ use serde::Serialize;
 use self::row::{TokenRow, is_computed};
 use super::{
     Question,
-    fields::{self, CHARTED, COMPUTED, FIELDS, INFERRED},
+    fields::{self, COMPUTED, FIELDS, INFERRED},
     filter::Filter,
-    holders::balance_fetch_keys,
     list::{Listed, Rows, SortKey, only, sort, sort_rows},
+    missing::MissingRows,
     order::Order,
     paging::{Paging, page_of},
     parallel,
@@ -30,7 +30,6 @@ use model::{
     chain::Chain,
     error::{Code, Problem, Result},
 };
-use store::in_place::FetchKey;
 
 request! {
     SearchQuestion at "/tokens" {
@@ -84,20 +83,6 @@ impl Question for SearchQuestion {
         self.answered_fields().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
-    /// Candles and balances for the page's tokens, where its figures need them. Sorting all tokens by such a figure is refused.
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
-        let named = |fields: &[&str]| self.answered_fields().iter().any(|field| fields.contains(field));
-        let (charts, security) = (named(CHARTED), named(INFERRED));
-        if !snapshot.dataset.has_in_place_table() || self.limit > FETCHED_MAX || !(charts || security) {
-            return Vec::new();
-        }
-        let found = self.found(snapshot, &Progress::default()).unwrap_or_default();
-        let tokens = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.token_address);
-        let chart = |token: Address| charts.then_some(FetchKey::Chart(token));
-        let balances = |token: Address| if security { balance_fetch_keys(snapshot, &token) } else { Vec::new() };
-        tokens.flat_map(|token| chart(token).into_iter().chain(balances(token))).collect()
-    }
-
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let found = self.found(snapshot, progress)?;
         let total = found.len() as u64;
@@ -105,10 +90,17 @@ impl Question for SearchQuestion {
         let fields = self.answered_fields();
         if !fields.is_empty() {
             let count = tokens.len() as u64;
+            let mut missing = MissingRows::default();
             for (i, token) in tokens.iter_mut().enumerate() {
                 progress.step(i as u64, count)?;
-                token.figures = Some(Box::new(fields::figures(snapshot, token.token_address, &fields, progress)?));
+                let figures = fields::figures(snapshot, token.token_address, &fields, progress);
+                if count > FETCHED_MAX {
+                    token.figures = Some(Box::new(figures.map_err(Problem::into_final)?));
+                } else if let Some(figures) = missing.take(figures) {
+                    token.figures = Some(Box::new(figures?));
+                }
             }
+            missing.check()?;
         }
         Ok(Tokens { page: self.page, limit: self.limit, total, tokens: Rows::new(tokens, &self.only) })
     }
@@ -169,7 +161,8 @@ impl SearchQuestion {
                 found.push((rank, row));
             }
         }
-        compute_figures(&mut found, &slow, &sort, snapshot, progress)?;
+        // Not worth fetching the candles of a whole market.
+        compute_figures(&mut found, &slow, &sort, snapshot, progress).map_err(Problem::into_final)?;
         found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));

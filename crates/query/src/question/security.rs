@@ -4,7 +4,7 @@
 use super::{
     Question,
     caches::security::SecuritySummary,
-    holders::{balance_fetch_keys, require_balances},
+    holders::require_balances,
     known_token,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,
@@ -16,7 +16,6 @@ use model::{
     address::Address,
     error::{Code, Problem, Result},
 };
-use store::in_place::FetchKey;
 
 request! {
     SecurityQuestion at "/{contractAddress}/security/inference" {
@@ -34,13 +33,9 @@ impl Question for SecurityQuestion {
         true
     }
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
-        balance_fetch_keys(snapshot, &self.contract_address)
-    }
-
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
         let token = known_token(snapshot, &self.contract_address)?;
-        require_balances(snapshot, &self.contract_address)?;
+        let _held = require_balances(snapshot, &self.contract_address)?;
         let dataset = &snapshot.dataset;
         if !infer::has_data(dataset, &self.contract_address) {
             let known =

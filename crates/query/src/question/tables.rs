@@ -27,7 +27,7 @@ use model::{
     schema::TABLES,
     spelling::nearest,
 };
-use store::{Table, export, in_place::FetchKey};
+use store::{Table, export};
 
 request! {
     /// The tables that are loaded.
@@ -155,10 +155,6 @@ impl Question for TableQuestion {
         self.conditions.is_some() || self.sort.is_some()
     }
 
-    fn fetch_keys(&self, snapshot: &Snapshot) -> Vec<FetchKey> {
-        PageRequest::fetch_keys(self, snapshot, false)
-    }
-
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
         let request = PageRequest::read(self, snapshot, false)?;
         let page = request.page(self.limit, progress)?;
@@ -173,10 +169,6 @@ impl Question for TableQuestion {
 }
 
 impl Tabular for TableQuestion {
-    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
-        PageRequest::fetch_keys(self, snapshot, whole)
-    }
-
     fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let request = PageRequest::read(self, snapshot, whole)?;
         let page = if whole { request.rest(progress)? } else { request.page(self.limit, progress)? };

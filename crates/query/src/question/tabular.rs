@@ -13,18 +13,12 @@ use serde_json::Value;
 
 use super::{Question, progress::Progress, snapshot::Snapshot};
 use model::error::{Code, Problem, Result};
-use store::{export::RowBatches, in_place::FetchKey};
+use store::export::RowBatches;
 
 /// A question whose answer is a list that can be exported as a table, by page or whole.
 pub trait Tabular: Question {
     /// The rows of the page, or with `whole` all from its beginning; typed by the schema.
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
-
-    /// As `fetch_keys`, for the page or the whole list.
-    fn table_fetch_keys(&self, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
-        let _ = whole;
-        self.fetch_keys(snapshot)
-    }
 }
 
 /// A list as a table. Its rows may be read from the generation batch by batch.

@@ -14,7 +14,7 @@ use super::{
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    timeframes::{TIMEFRAME, interval, require_candles},
+    timeframes::{TIMEFRAME, candles_of, interval},
 };
 use analysis::{
     frames::{CandleVec, frame},
@@ -28,9 +28,9 @@ use model::{
     address::Address,
     candles::Interval,
     error::{Code, Problem, Result},
+    fetch_key::FetchKey,
     time::Time,
 };
-use store::in_place::FetchKey;
 
 /// Maximum number of candles replayed by one request about all tokens, a few seconds of work; the next request continues.
 const BATCH_CANDLES_MAX: usize = 4_000;
@@ -77,16 +77,12 @@ impl Question for TrackRecordQuestion {
         true
     }
 
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
-        vec![FetchKey::Chart(self.contract_address)]
-    }
-
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;
         let replays = if self.scope == "all" {
             self.all(snapshot, progress)?
         } else {
-            require_candles(snapshot, &self.contract_address)?;
+            let _held = candles_of(snapshot, &self.contract_address)?;
             vec![self.token(snapshot, progress)?]
         };
         let trends: Vec<SignalReturn> = replays.iter().flat_map(|replay| replay.trends.iter().copied()).collect();
@@ -129,13 +125,10 @@ impl TrackRecordQuestion {
     /// The replays of every token. Errors: some are still missing; the text has the progress.
     fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<ReplayedToken>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
-        if let Some(in_place) =
-            snapshot.dataset.in_place("candles").filter(|in_place| tokens().any(|token| in_place.lacks(&FetchKey::Chart(token))))
-        {
-            let detail =
-                format!("The candles of all tokens are needed and stay at `{}`: say read = \"bring\" in dataset.toml.", in_place.source);
-            return Err(Problem::new(Code::SourceUnavailable, detail));
-        }
+        let _held = snapshot.dataset.require(tokens().map(FetchKey::Chart)).map_err(|problem| {
+            let detail = "The candles of all tokens are needed: say read = \"bring\" in dataset.toml.";
+            Problem::new(Code::SourceUnavailable, format!("{} {detail}", problem.detail))
+        })?;
         let missing: Vec<Address> = tokens().filter(|token| snapshot.track_records.get(*token, self.timeframe).is_none()).collect();
         let model = Model::built_in();
         let mut batch = Vec::new();

@@ -13,7 +13,6 @@ use analysis::{
     trendlines::{TrendlineAnswer, trendlines},
 };
 use model::{address::Address, error::Result};
-use store::in_place::FetchKey;
 
 pub const PERIOD_DEFAULT: u64 = 14;
 
@@ -40,10 +39,6 @@ impl Question for TrendlineQuestion {
     const NAME: &'static str = "trendline";
     const SUMMARY: &'static str = "Trendline analysis: regression, support, resistance, and the trend.";
     const NEEDS: &'static [&'static str] = &["candles"];
-
-    fn fetch_keys(&self, _: &Snapshot) -> Vec<FetchKey> {
-        vec![FetchKey::Chart(self.contract_address)]
-    }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrendlineAnswer> {
         let candles = candles_of(snapshot, &self.contract_address)?;

@@ -59,7 +59,8 @@ impl Find for ConditionMatch {
                 None => matched.unknown.push(row.token.token_address),
             }
         }
-        compute_figures(&mut found, &slow, &[], snapshot, progress)?;
+        let figures = compute_figures(&mut found, &slow, &[], snapshot, progress);
+        figures.map_err(|problem| if self.token.is_some() { problem } else { problem.into_final() })?;
         for (_, row) in &found {
             // Candles without a pattern are a known absence, not a missing value.
             let no_pattern = slow.names("best_pattern") && row.field("best_pattern").is_none() && !row.lacks("best_pattern");

@@ -4,12 +4,14 @@ use std::{borrow::Cow, ops::Range};
 
 use super::{TableQuestion, columns, loaded_table, order::RowQuery, token_page::TokenPage};
 use crate::question::{caches::OrderedRows, paging::TOP_ROWS_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot};
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    fetch_key::FetchKey,
+};
 use store::{
     Table,
     cache::RowSelection,
     grid::{Grid, Ordered},
-    in_place::FetchKey,
 };
 
 /// Minimum number of rows of a top-k selection, so that the next pages are covered too.
@@ -27,6 +29,8 @@ pub(super) struct PageRequest<'a> {
     /// For a remote table: the token of the page. `table` then holds the fetched rows: all of the token, or just the page's in table order.
     token_page: Option<TokenPage<'a>>,
     fetch_key: Option<FetchKey>,
+    /// Why its rows are not here.
+    missing: Option<Problem>,
     /// Where the page begins: the row index in the table for `RowSource::Scan`, else the number of matching rows before it.
     start: usize,
 }
@@ -63,12 +67,15 @@ impl<'a> PageRequest<'a> {
             table.in_place.as_deref().and_then(|in_place| TokenPage::first_matching(in_place, table.schema.name, &filter, token));
         let query = RowQuery { table: table.schema, filter, sort };
         let fetch_key = token_page.as_ref().map(|token_page| token_page.fetch_key(&query, start, question.limit, whole));
-        let fetched = token_page.as_ref().zip(fetch_key.as_ref()).and_then(|(token_page, key)| token_page.fetched_rows(table, key));
+        let fetched = fetch_key.clone().map_or(Ok(Vec::new()), |key| snapshot.dataset.require([key]));
+        let (rows, missing) = fetched.map_or_else(|missing| (Vec::new(), Some(missing)), |rows| (rows, None));
+        let fetched = rows.first().and_then(|rows| TokenPage::as_table(table.schema, rows));
         let table = fetched.map_or(Cow::Borrowed(table), Cow::Owned);
         Ok(Self {
             grid: Grid::of(&table),
             table,
             fetch_key,
+            missing,
             snapshot,
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
             query,
@@ -76,13 +83,6 @@ impl<'a> PageRequest<'a> {
             token_page,
             start,
         })
-    }
-
-    /// The fetch requests for a page of a remote table.
-    pub(super) fn fetch_keys(question: &TableQuestion, snapshot: &Snapshot, whole: bool) -> Vec<FetchKey> {
-        // An invalid request is refused when it is answered.
-        let request = PageRequest::read(question, snapshot, whole).ok().filter(|request| request.require_single_token(whole).is_ok());
-        request.and_then(|request| request.fetch_key).into_iter().collect()
     }
 
     /// Errors: rows of several tokens of a remote table are asked for sorted, filtered by another column, or as a `whole`. Its pages come
@@ -97,18 +97,10 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// Errors: the rows of a remote table are not fetched yet.
-    fn require_fetched(&self) -> Result<()> {
-        match (&self.token_page, &self.table) {
-            (Some(token_page), Cow::Borrowed(_)) => Err(Problem::new(Code::SourceUnavailable, token_page.not_fetched())),
-            _ => Ok(()),
-        }
-    }
-
     /// A page of up to `limit` rows.
     pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
         self.require_single_token(false)?;
-        self.require_fetched()?;
+        self.missing.clone().map_or(Ok(()), Err)?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let page = match self.row_source() {
             RowSource::FetchedPage { total } => self.fetched_page(limit, total),
@@ -156,7 +148,7 @@ impl<'a> PageRequest<'a> {
     /// All rows from where the page begins.
     pub(super) fn rest(&self, progress: &Progress) -> Result<Page> {
         self.require_single_token(true)?;
-        self.require_fetched()?;
+        self.missing.clone().map_or(Ok(()), Err)?;
         let order = self.order(usize::MAX, progress)?;
         let total = order.total();
         let start = match self.row_source() {

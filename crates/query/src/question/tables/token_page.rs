@@ -5,10 +5,10 @@ use crate::question::{
     filter::{FieldValue, Filter},
     tables::order::RowQuery,
 };
-use model::{address::Address, table_state::TableState};
+use model::{address::Address, fetch_key::FetchKey, schema::TableSchema, table_state::TableState};
 use store::{
     Table,
-    in_place::{FetchKey, Fetched, InPlaceCache},
+    in_place::{Fetched, InPlaceCache},
 };
 
 /// The column of the token.
@@ -63,11 +63,11 @@ impl<'a> TokenPage<'a> {
         FetchKey::Rows { table, token }
     }
 
-    /// The fetched rows, as a table of their own; `None` before they are fetched.
-    pub(super) fn fetched_rows(&self, remote: &Table, key: &FetchKey) -> Option<Table> {
-        match &*self.in_place.get(key)? {
+    /// Fetched rows as a table of their own.
+    pub(super) fn as_table(schema: &'static TableSchema, rows: &Fetched) -> Option<Table> {
+        match rows {
             Fetched::Rows(table, _) => Some((**table).clone()),
-            Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(remote.schema) }),
+            Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(schema) }),
             Fetched::Chart(_) | Fetched::Balances(_) => None,
         }
     }
@@ -75,11 +75,6 @@ impl<'a> TokenPage<'a> {
     /// Whether the filter matches other tokens too.
     pub(super) fn is_one_of_many(&self) -> bool {
         self.has_previous || self.next_token.is_some()
-    }
-
-    /// The error text of rows not fetched yet.
-    pub(super) fn not_fetched(&self) -> String {
-        format!("The rows of `{}` stay at `{}`, and those of `{}` are not here: ask again.", self.table, self.in_place.source, self.token())
     }
 
     /// The error text of a request for rows of several tokens at once.

@@ -12,11 +12,11 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::*;
 use crate::views::fixture::Stage;
-use model::{address::Address, holding::ListedBalances, progress::LoadProgress, schema, table_state::TableState};
+use model::{address::Address, fetch_key::FetchKey, holding::ListedBalances, progress::LoadProgress, schema, table_state::TableState};
 use query::question::progress::Progress;
 use store::{
     Dataset, Table,
-    in_place::{Fetch, FetchError, FetchKey, Fetched, InPlaceCache, Prefetched, RowsVersion},
+    in_place::{Fetch, FetchError, Fetched, InPlaceCache, Prefetched, RowsVersion},
 };
 
 const TOKENS: u8 = 90;

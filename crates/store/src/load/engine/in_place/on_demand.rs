@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Table,
     cache::CacheOptions,
-    in_place::{Fetch, FetchError, FetchKey, Fetched, RowsVersion},
+    in_place::{Fetch, FetchError, Fetched, RowsVersion},
     load::{
         Blocks,
         remote::{self, Pulse},
@@ -33,6 +33,7 @@ use crate::{
 };
 use model::{
     address::Address,
+    fetch_key::FetchKey,
     findings::Severity,
     progress::{Cancelled, LoadProgress},
     schema::TableSchema,
