@@ -126,10 +126,12 @@ pub struct Deck {
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Computes an answer; is told whether it may fetch rows.
+type Work<T> = Box<dyn FnMut(&Deck, &Progress, bool) -> Result<T> + Send>;
+
 /// Work for a lane, and who waits for it.
 struct Task<T> {
-    /// Is told whether it may fetch rows.
-    work: Box<dyn FnMut(&Deck, &Progress, bool) -> Result<T> + Send>,
+    work: Work<T>,
     sender: oneshot::Sender<Result<T>>,
     progress: Progress,
     wake: Box<dyn FnOnce() + Send>,

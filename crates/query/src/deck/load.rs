@@ -26,8 +26,7 @@ use wire::Traffic;
 #[derive(Debug, Clone, Default)]
 pub struct LoadState {
     pub running: bool,
-    /// A thread was started for a load that has not begun yet.
-    starting: bool,
+    requested: RequestedLoad,
     /// Tables being loaded: (name, done, total); total 0 while unknown.
     pub tables: Vec<(String, u64, u64)>,
     /// Why the last load failed.
@@ -41,13 +40,20 @@ pub struct LoadState {
     pub unconsented: Vec<String>,
     generation: u64,
     cancelled: bool,
-    /// A load was requested during this one, which may have read its files already: it is run once more.
-    repeat: bool,
     /// File stamps of the last load, and digests of the files' beginnings and ends.
     stamps: Option<FileStamps>,
     ends: Ends,
     /// Duration of the last load if it read only appended rows: a full load takes far longer.
     took: Duration,
+}
+
+/// A load that was requested and has not begun.
+#[derive(Debug, Clone, Copy, Default)]
+struct RequestedLoad {
+    /// A thread was started for it.
+    starting: bool,
+    /// It was requested during another load, which may have read its files already, and follows it.
+    repeat: bool,
 }
 
 /// How file changes are detected.
@@ -146,9 +152,9 @@ impl Deck {
     /// Errors: a load is running already; a requested one follows it.
     fn begin_load(&self, stamps: &FileStamps, ends: &Ends, cause: LoadCause) -> Result<(), LoadError> {
         let mut state = self.load_lock();
-        state.starting = false;
+        state.requested.starting = false;
         if state.running {
-            state.repeat |= cause == LoadCause::Request;
+            state.requested.repeat |= cause == LoadCause::Request;
             return Err(LoadError::unusable("a load is running already", None));
         }
         state.running = true;
@@ -164,9 +170,9 @@ impl Deck {
         let unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
         let mut state = self.load_lock();
         state.running = false;
-        let repeat = std::mem::take(&mut state.repeat);
+        let repeat = std::mem::take(&mut state.requested.repeat);
         // Nobody finds the deck idle between the two.
-        state.starting |= repeat;
+        state.requested.starting |= repeat;
         state.unconsented = unconsented;
         state.took = took;
         if retried {
@@ -238,10 +244,10 @@ impl Deck {
     pub fn load_in_background(self: &Arc<Self>) {
         let deck = Arc::clone(self);
         // Before the thread runs, so that nobody takes the deck for one that will never have data.
-        self.load_lock().starting = true;
+        self.load_lock().requested.starting = true;
         let spawned = std::thread::Builder::new().name("load".into()).spawn(move || deck.load().map(drop));
         if let Err(error) = spawned {
-            self.load_lock().starting = false;
+            self.load_lock().requested.starting = false;
             self.notify(DeckEvent::LoadFailed(format!("cannot start a thread to load with: {error}")));
         }
     }
@@ -276,7 +282,7 @@ impl Deck {
     /// Cancels the running load, if any, and the one requested to follow it; the current generation stays.
     pub fn cancel_load(&self) {
         let mut state = self.load_lock();
-        (state.cancelled, state.repeat) = (true, false);
+        (state.cancelled, state.requested.repeat) = (true, false);
     }
 
     pub(super) fn set_watching(&self, watching: Watching) {
@@ -285,7 +291,7 @@ impl Deck {
 
     pub fn is_loading(&self) -> bool {
         let state = self.load_lock();
-        state.running || state.starting
+        state.running || state.requested.starting
     }
 
     /// Whether this is the newest generation, and its files are unchanged since its load, except for appended rows. Remote files are not
