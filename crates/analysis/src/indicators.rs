@@ -153,6 +153,12 @@ impl Indicator {
         self.kind().columns.iter().map(move |end| format!("{name}{end}"))
     }
 
+    /// The value at the last candle, of an indicator of one column.
+    pub fn last(&self, candles: &Candles) -> Option<f64> {
+        let last = candles.len().saturating_sub(1)..candles.len();
+        self.values(candles, last).into_iter().flatten().next().flatten()
+    }
+
     /// Values of its columns at `rows` of the candles, which must be valid and in time order; `None` where too few candles precede.
     pub fn values(&self, candles: &Candles, rows: Range<usize>) -> Vec<Vec<Option<f64>>> {
         let close = candles.close;

@@ -9,8 +9,6 @@ use serde::Serialize;
 use super::{
     growth::{self, WINDOW_DAYS_DEFAULT},
     numeric::known_sum,
-    patterns::{Pattern, Status, TradeAction},
-    trendlines::Trend,
 };
 use model::data::Data;
 use model::{
@@ -77,9 +75,6 @@ pub struct TokenSummary {
     /// Values of the `tokens` file's extra columns.
     #[serde(skip)]
     pub own: Vec<(&'static str, CellValue)>,
-    /// Figures requested with `fields`.
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub figures: Option<Box<Figures>>,
 }
 
 impl TokenSummary {
@@ -105,101 +100,6 @@ pub struct LastCount {
     /// Whether another token was counted on a later day, or its own candles continue for more than a week after the count.
     pub old: bool,
 }
-
-/// Figures that `fields` adds to a token, each only on request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Figures {
-    /// Deployment time of the contract; null where the data do not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub created_at: Option<Added<Time>>,
-    /// Days from deployment to the newest time in the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub age: Option<Added<f64>>,
-    /// Start of its last candle.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub as_of: Option<Added<Time>>,
-    /// USD traded in the 24 hours up to the end of its last candle: the sum of volume × close over those candles; if they do not reach back
-    /// a day or a volume is unknown, the sum of `volume24h` over its pools; null if its candles end long before the newest in the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub volume_24h: Option<Added<f64>>,
-    /// USD: the sum of `liquidity` over the pools that hold it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub liquidity: Option<Added<f64>>,
-    /// Percent over the last hour; null where no close is known so long before, or if its candles end long before the newest in the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub price_change_1h: Option<Added<f64>>,
-    /// Percent over the last 7 days, as over the last hour.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub price_change_7d: Option<Added<f64>>,
-    /// Percent over the last 30 days, as over the last hour.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub price_change_30d: Option<Added<f64>>,
-    /// The extra columns of the `tokens` file, by their names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub own: Option<Added<serde_json::Map<String, serde_json::Value>>>,
-    /// The trend of the trendline analysis; null without candles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trend: Option<Added<Trend>>,
-    /// The daily-candle pattern with the highest confidence, discounted by age; null without any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best_pattern: Option<Added<Pattern>>,
-    /// Status of that pattern: for display only, not serialized.
-    #[serde(skip)]
-    pub best_pattern_status: Option<Status>,
-    /// Combined recommendation of the daily-candle patterns; null without daily candles.
-    #[serde(rename = "recommendedAction", skip_serializing_if = "Option::is_none")]
-    pub recommended_action: Option<Added<TradeAction>>,
-    /// The score of the security inference; null without its data.
-    #[serde(rename = "securityScore", skip_serializing_if = "Option::is_none")]
-    pub security_score: Option<Added<i64>>,
-    /// Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recommendation: Option<Added<&'static str>>,
-    /// Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null with
-    /// fewer candles, or if they end long before the newest in the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rsi_14: Option<Added<f64>>,
-    /// Percent distance of the last daily close from the highest high of the 52 weeks up to it, 0 at that high, else negative; null if the
-    /// candles do not reach back so far, or end long before the newest in the data.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_52w_high: Option<Added<f64>>,
-}
-
-impl Figures {
-    /// Whether the figure was computed, even if the result is null.
-    pub fn has(&self, field: &str) -> bool {
-        match field {
-            "trend" => self.trend.is_some(),
-            "best_pattern" => self.best_pattern.is_some(),
-            "recommendedAction" => self.recommended_action.is_some(),
-            "securityScore" => self.security_score.is_some(),
-            "recommendation" => self.recommendation.is_some(),
-            "rsi_14" => self.rsi_14.is_some(),
-            "from_52w_high" => self.from_52w_high.is_some(),
-            _ => false,
-        }
-    }
-
-    /// Merges figures computed later; they replace earlier ones.
-    pub fn take(&mut self, more: Self) {
-        self.trend = more.trend.or(self.trend.take());
-        if more.best_pattern.is_some() {
-            self.best_pattern_status = more.best_pattern_status;
-        }
-        self.best_pattern = more.best_pattern.or(self.best_pattern.take());
-        self.recommended_action = more.recommended_action.or(self.recommended_action.take());
-        self.security_score = more.security_score.or(self.security_score.take());
-        self.recommendation = more.recommendation.or(self.recommendation.take());
-        self.rsi_14 = more.rsi_14.or(self.rsi_14.take());
-        self.from_52w_high = more.from_52w_high.or(self.from_52w_high.take());
-    }
-}
-
-/// A figure requested with `fields`: null if it has no value.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-#[serde(transparent)]
-#[schemars(inline)]
-pub struct Added<T>(pub Option<T>);
 
 /// Key figures of every token, in the order of `Dataset::tokens`.
 #[derive(Debug, Default)]
@@ -297,7 +197,6 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
         created_at: dataset.created_at(&address),
         age: None,
         own: dataset.own_cells(place),
-        figures: None,
     }
 }
 

@@ -21,8 +21,8 @@ pub use self::{
     sorting::{SortColumn, Sorting},
 };
 use crate::{keymap::Action, view::Context};
-use analysis::market::TokenSummary;
 use query::question::{
+    fields,
     filter::{self, Filter, FilterColumn, RowsLeftOut},
     list::{Listed, SortKey, sort_rows},
     order::Order,
@@ -80,7 +80,7 @@ pub trait Fields: Sized + 'static {
     fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
         filter::parse(text, columns).map_err(|error| {
             let name = text.get(error.at).unwrap_or_default();
-            let of_tokens = filter::column(name, TokenSummary::COLUMNS).is_some();
+            let of_tokens = filter::column(name, fields::TokenEntry::COLUMNS).is_some();
             let absent = format!("no column `{name}`");
             let found = format!("`{name}` is a column of Tokens, not of this list");
             if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.message }

@@ -1,133 +1,207 @@
-//! The figures that `fields` of GET /tokens adds to each token: short forms of the answers of the token's own endpoints.
+//! The columns of the tokens' list, a row of one table each: a row is all it takes for the API, its document, `where`, `sort`, `fields`,
+//! exports and alerts. How the terminal draws a column is the terminal's affair, how a figure is computed that of `compute`.
 
+mod compute;
+mod figure;
+
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
+pub use self::{
+    compute::{figures, precomputed},
+    figure::{Figure, Figures},
+};
 use super::{
-    Question,
-    progress::Progress,
-    security::SecurityQuestion,
-    snapshot::Snapshot,
-    timeframes::candles_of,
-    trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+    caches::security::SecuritySummary,
+    filter::{ColumnKind, ColumnValues, FieldValue, FilterColumn},
+    list::Listed,
 };
 use analysis::{
-    frames::{self, CandleVec},
     indicators::{Indicator, from_52w_high},
-    market::{Added, Figures, TokenSummary},
-    patterns::{PatternsAnswer, patterns_and_status},
+    market::TokenSummary,
+    patterns::{Pattern, PatternName, PatternsAnswer, Status, TradeAction},
+    trendlines::Trend,
 };
 use model::{
-    address::Address,
-    candles::{ChartCandles, Interval},
-    error::{Code, Result},
-    time::DAY_MS,
+    candles::{Candles, Interval},
+    chain::Chain,
+    time::Time,
 };
 
-/// All values of `fields`, in the order of the answer.
-pub const FIELDS: &[&str] = &[
-    "created_at",
-    "age",
-    "as_of",
-    "volume_24h",
-    "liquidity",
-    "price_change_1h",
-    "price_change_7d",
-    "price_change_30d",
-    "own",
-    "trend",
-    "best_pattern",
-    "recommendedAction",
-    "securityScore",
-    "recommendation",
-    "rsi_14",
-    "from_52w_high",
-];
+/// What a computed figure is made of; what several have in common is computed once.
+#[derive(Clone, Copy)]
+enum FigureSource {
+    /// The trend of the trendline analysis.
+    Trend,
+    /// The patterns of daily candles, and the status of the leading one.
+    Patterns(fn(&PatternsAnswer, Option<Status>) -> Option<Figure>),
+    /// Daily candles with plausible prices, none if they end long before the newest in the data.
+    Days(fn(&Candles<'_>) -> Option<f64>),
+    /// The security inference.
+    Security(fn(&SecuritySummary) -> Figure),
+}
 
-/// The figures that are computed on request; the others are precomputed.
-pub const COMPUTED: &[&str] = FIELDS.split_at(9).1;
+/// A member that `fields` adds, in the API document.
+struct AddedRow {
+    name: &'static str,
+    meaning: &'static str,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
 
-/// The figures computed from a token's candles.
-pub const CHARTED: &[&str] = &["trend", "best_pattern", "recommendedAction", "rsi_14", "from_52w_high"];
+/// Makes the tables out of one: column, kind, aliases and what else the filter knows; for members that `fields` adds also their JSON type and
+/// meaning; and where the value comes from.
+macro_rules! columns {
+    (
+        every { $($every:literal: $every_kind:ident $every_aliases:tt $(.$every_with:ident($($every_given:expr)?))* = $every_value:expr;)* }
+        added { $($known:literal: $known_kind:ident $known_aliases:tt, $known_type:ty, $known_meaning:literal = $known_value:expr;)* }
+        computed { $($name:literal: $kind:ident $aliases:tt $(.$with:ident($($given:expr)?))*, $type:ty, $meaning:literal = $source:expr;)* }
+    ) => {
+        /// All values of `fields`, in the order of the answer.
+        pub const FIELDS: &[&str] = &[$($known,)* OWN_COLUMNS, $($name,)*];
 
-/// The figures that come from security inference.
-pub const INFERRED: &[&str] = &["securityScore", "recommendation"];
+        /// The figures that are computed on request; the others are precomputed.
+        pub const COMPUTED: &[&str] = &[$($name),*];
 
-/// Computes the figures named by `fields` (of `FIELDS`) for one token.
-pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
-    let mut figures = Figures::default();
-    let is_named = |field: &str| fields.contains(&field);
-    if let Some(token) = snapshot.market.of(&snapshot.dataset, &token) {
-        figures = precomputed(token, fields);
-        figures.own = is_named("own").then(|| Added(own(snapshot, token)));
-    }
-    if is_named("trend") {
-        let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
-        figures.trend = Some(Added(none_without_data(question.answer(snapshot, progress))?.map(|answer| answer.trend)));
-    }
-    let by_patterns = is_named("best_pattern") || is_named("recommendedAction");
-    let by_indicators = is_named("rsi_14") || is_named("from_52w_high");
-    let candles = if by_patterns || by_indicators { none_without_data(candles_of(snapshot, &token))? } else { None };
-    let series = candles.as_ref().map(ChartCandles::series);
-    let frame = series.as_ref().and_then(|series| frames::frame(series, Interval::DAY));
-    if by_indicators {
-        // No signals from a chart that ended long ago.
-        let live =
-            snapshot.market.of(&snapshot.dataset, &token).is_none_or(|token| token.last_candle.is_none_or(|last| last.behind.is_none()));
-        let daily = frame.as_ref().filter(|_| live).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
-        let daily = daily.as_candles();
-        let last = daily.len().saturating_sub(1)..daily.len();
-        let rsi = || Indicator::Rsi(14).values(&daily, last).into_iter().flatten().next().flatten();
-        figures.rsi_14 = is_named("rsi_14").then(|| Added(rsi()));
-        figures.from_52w_high = is_named("from_52w_high").then(|| Added(from_52w_high(&daily, Interval::DAY.0)));
-    }
-    if by_patterns {
-        let (daily, status) = frame.map(|frame| patterns_and_status(&frame.as_candles())).unzip();
-        if is_named("best_pattern") {
-            figures.best_pattern_status = status.flatten();
-            figures.best_pattern = Some(Added(daily.as_ref().and_then(PatternsAnswer::best).cloned()));
+        const SOURCES: &[(&str, FigureSource)] = &[$(($name, $source)),*];
+
+        const ADDED: &[AddedRow] = &[
+            $(AddedRow { name: $known, meaning: $known_meaning, schema: nullable::<$known_type> },)*
+            AddedRow { name: OWN_COLUMNS, meaning: "The extra columns of the `tokens` file, by their names.", schema: nullable::<Map<String, Value>> },
+            $(AddedRow { name: $name, meaning: $meaning, schema: nullable::<$type> },)*
+        ];
+
+        impl Listed for TokenEntry {
+            const COLUMNS: &'static [FilterColumn] = &[
+                $(FilterColumn::new($every, ColumnKind::$every_kind, &$every_aliases)$(.$every_with($($every_given)?))*,)*
+                $(FilterColumn::new($known, ColumnKind::$known_kind, &$known_aliases),)*
+                $(FilterColumn::new($name, ColumnKind::$kind, &$aliases)$(.$with($($given)?))*,)*
+            ];
+            /// The members of every token, then those added by `fields`.
+            const MEMBERS: &'static [&'static str] = &[
+                "token_address", "symbol", "name", "chains", "price", "market_cap", "price_change_24h", "holders", "holders_growth",
+                "price_history", $($known,)* OWN_COLUMNS, $($name,)*
+            ];
         }
-        if is_named("recommendedAction") {
-            figures.recommended_action = Some(Added(daily.map(|answer| answer.recommended_action)));
+
+        /// The token's value in a column that is not computed.
+        pub fn value<'a>(token: &'a TokenSummary, column: &str) -> Option<FieldValue<'a>> {
+            type Read = for<'t> fn(&'t TokenSummary) -> Option<FieldValue<'t>>;
+            let read: Read = match column {
+                $($every => $every_value,)*
+                $($known => $known_value,)*
+                _ => return None,
+            };
+            read(token)
         }
-    }
-    if INFERRED.iter().any(|field| is_named(field)) {
-        let summary = none_without_data(SecurityQuestion::summary(snapshot, token, progress))?;
-        figures.security_score = is_named("securityScore").then_some(Added(summary.map(|summary| summary.score)));
-        figures.recommendation = is_named("recommendation").then_some(Added(summary.map(|summary| summary.recommendation)));
-    }
-    Ok(figures)
+    };
 }
 
-/// The named figures that are precomputed in the token's summary.
-pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
-    let is_named = |field: &str| fields.contains(&field);
-    let number = |field: &str, value: Option<f64>| is_named(field).then_some(Added(value));
-    Figures {
-        created_at: is_named("created_at").then_some(Added(token.created_at)),
-        age: number("age", token.age.map(|age| age as f64 / DAY_MS as f64)),
-        as_of: is_named("as_of").then(|| Added(token.last_candle.map(|last| last.start))),
-        volume_24h: number("volume_24h", token.volume_24h),
-        liquidity: number("liquidity", token.liquidity),
-        price_change_1h: number("price_change_1h", token.price_change_1h),
-        price_change_7d: number("price_change_7d", token.price_change_7d),
-        price_change_30d: number("price_change_30d", token.price_change_30d),
-        ..Figures::default()
+/// The member of the `tokens` file's extra columns.
+const OWN_COLUMNS: &str = "own";
+
+columns! {
+    every {
+        "symbol": Text [].searched() = |token| token.symbol.as_deref().map(FieldValue::text);
+        "name": Text [].searched() = |token| token.name.as_deref().map(FieldValue::text);
+        "token_address": Text ["address"] = |token| Some(FieldValue::text(token.token_address.to_string()));
+        "chain": Chain ["chains"].of_chains(Vec::new()) = |token| FieldValue::list(token.chains.iter().map(Chain::as_str));
+        "price": Number [] = |token| token.price.map(FieldValue::Number);
+        "price_change_24h": Number ["24h", "change"] = |token| token.price_change_24h.map(FieldValue::Number);
+        "market_cap": Number ["cap", "mcap"] = |token| token.market_cap.map(FieldValue::Number);
+        "holders": Number [] = |token| token.holders.map(|count| FieldValue::Number(count as f64));
+        "holders_growth": Number ["growth"] = |token| token.holders_growth.map(FieldValue::Number);
+    }
+    added {
+        "created_at": Time ["created"], Time, "Deployment time of the contract; null where the data do not say."
+            = |token| token.created_at.map(FieldValue::Time);
+        "age": Duration [], f64, "Days from deployment to the newest time in the data." = |token| token.age.map(FieldValue::Duration);
+        "as_of": Time ["asof"], Time, "Start of its last candle." = |token| token.last_candle.map(|last| FieldValue::Time(last.start));
+        "volume_24h": Number ["vol", "volume"], f64,
+            "USD traded in the 24 hours up to the end of its last candle: the sum of volume × close over those candles; if they do not reach \
+             back a day or a volume is unknown, the sum of `volume24h` over its pools; null if its candles end long before the newest in the \
+             data." = |token| token.volume_24h.map(FieldValue::Number);
+        "liquidity": Number ["liq"], f64, "USD: the sum of `liquidity` over the pools that hold it."
+            = |token| token.liquidity.map(FieldValue::Number);
+        "price_change_1h": Number ["1h"], f64,
+            "Percent over the last hour; null where no close is known so long before, or if its candles end long before the newest in the \
+             data." = |token| token.price_change_1h.map(FieldValue::Number);
+        "price_change_7d": Number ["7d"], f64, "Percent over the last 7 days, as over the last hour."
+            = |token| token.price_change_7d.map(FieldValue::Number);
+        "price_change_30d": Number ["30d"], f64, "Percent over the last 30 days, as over the last hour."
+            = |token| token.price_change_30d.map(FieldValue::Number);
+    }
+    computed {
+        "trend": Text [].of_words(trends), Trend, "The trend of the trendline analysis; null without candles." = FigureSource::Trend;
+        "best_pattern": Text ["pattern"].of_words(patterns), Pattern,
+            "The daily-candle pattern with the highest confidence, discounted by age; null without any."
+            = FigureSource::Patterns(|answer, status| Some(Figure::Pattern(Box::new(answer.best()?.clone()), status)));
+        "recommendedAction": Text ["action"].of_words(actions), TradeAction,
+            "Combined recommendation of the daily-candle patterns; null without daily candles."
+            = FigureSource::Patterns(|answer, _| Some(answer.recommended_action.into()));
+        "securityScore": Number ["score"], i64, "The score of the security inference; null without its data."
+            = FigureSource::Security(|summary| Figure::Integer(summary.score));
+        "recommendation": Text [], String,
+            "Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark."
+            = FigureSource::Security(|summary| Figure::Word(summary.recommendation));
+        "rsi_14": Number ["rsi"], f64,
+            "Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null \
+             with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));
+        "from_52w_high": Number ["52w_high", "52w"], f64,
+            "Percent distance of the last daily close from the highest high of the 52 weeks up to it, 0 at that high, else negative; null if \
+             the candles do not reach back so far, or end long before the newest in the data."
+            = FigureSource::Days(|days| from_52w_high(days, Interval::DAY.0));
     }
 }
 
-/// Every custom column of the `tokens` file, null where the token has no value; `None` where the file has no custom columns.
-fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<Map<String, Value>> {
-    let value = |name: &str| token.own.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, value)| value.json());
-    let columns = snapshot.dataset.own_columns();
-    (!columns.is_empty()).then(|| columns.iter().map(|column| (column.name.to_owned(), value(column.name))).collect())
+/// Whether the column is a figure that is computed on request.
+pub fn is_computed(column: &str) -> bool {
+    COMPUTED.contains(&column)
 }
 
-/// Turns the error of missing data into `None`.
-fn none_without_data<T>(answer: Result<T>) -> Result<Option<T>> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(problem) if matches!(problem.code, Code::NoCandles | Code::NoSecurityData) => Ok(None),
-        Err(problem) => Err(problem),
+/// Whether the figure needs the security inference, which is slow.
+pub fn is_inferred(column: &str) -> bool {
+    SOURCES.iter().any(|(name, source)| *name == column && matches!(source, FigureSource::Security(_)))
+}
+
+/// The words that a column can have; none of other columns.
+pub fn words(column: &str) -> Vec<&'static str> {
+    let known = TokenEntry::COLUMNS.iter().find(|known| known.name == column);
+    known.map_or_else(Vec::new, |known| if let ColumnValues::Words(words) = known.values { words() } else { Vec::new() })
+}
+
+fn nullable<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<Option<T>>()
+}
+
+fn trends() -> Vec<&'static str> {
+    [Trend::Uptrend, Trend::Sideways, Trend::Downtrend].map(Trend::word).to_vec()
+}
+
+fn patterns() -> Vec<&'static str> {
+    PatternName::ALL.iter().map(|name| name.word()).collect()
+}
+
+fn actions() -> Vec<&'static str> {
+    [TradeAction::StrongBuy, TradeAction::Buy, TradeAction::Hold, TradeAction::Sell, TradeAction::StrongSell]
+        .map(TradeAction::word)
+        .to_vec()
+}
+
+/// A token in a list.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[schemars(rename = "TokenSummary")]
+pub struct TokenEntry {
+    #[serde(flatten)]
+    pub summary: TokenSummary,
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+impl std::ops::Deref for TokenEntry {
+    type Target = TokenSummary;
+
+    fn deref(&self) -> &TokenSummary {
+        &self.summary
     }
 }
 
@@ -136,10 +210,10 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::question::{search::SearchQuestion, tests};
-    use analysis::{
-        patterns::{Pattern, PatternName, TradeAction},
-        trendlines::Trend,
+    use crate::question::{search::SearchQuestion, snapshot::Snapshot, tests};
+    use model::{
+        error::{Code, Result},
+        time::DAY_MS,
     };
 
     /// A token that rises for twenty days, and one without any data.

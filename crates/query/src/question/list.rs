@@ -178,10 +178,10 @@ pub mod tests {
     use super::*;
     use crate::question::{
         dexes::DexEntry,
+        fields::TokenEntry,
         holders::{Holder, HolderCount},
         posts::PostRow,
     };
-    use analysis::market::TokenSummary;
     use model::time::Day;
 
     #[test]
@@ -216,7 +216,7 @@ pub mod tests {
 
     #[test]
     fn each_list_names_the_members_of_its_rows() {
-        check::<TokenSummary>();
+        check::<TokenEntry>();
         check::<PostRow>();
         check::<Holder>();
         check::<HolderCount>();

@@ -8,10 +8,10 @@ use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::row::{TokenRow, is_computed};
+use self::row::TokenRow;
 use super::{
     Question,
-    fields::{self, COMPUTED, FIELDS, INFERRED},
+    fields::{self, COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
     filter::Filter,
     list::{Listed, Rows, SortKey, only, sort, sort_rows},
     missing::MissingRows,
@@ -38,19 +38,19 @@ request! {
         /// Parsed with the data at hand: the `tokens` file may have custom columns.
         conditions: Option<String> = parameter(
             "where",
-            ParameterKind::Where(TokenSummary::COLUMNS),
+            ParameterKind::Where(TokenEntry::COLUMNS),
             "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none. Columns of the \
              `tokens` file that are not ours can be named too, with `own_` before a name that one of ours has.",
         ),
         /// As `conditions`. `None`: by match rank, then by market cap.
-        sort: Option<String> = sort::<TokenSummary>(
+        sort: Option<String> = sort::<TokenEntry>(
             None,
             "Up to 4 columns, separated by commas; `-` first for descending. Without it by rank of the match, then -market_cap.",
         ),
         /// Figures out of `fields::FIELDS`, in its order.
         fields: Vec<&'static str> = parameter("fields", ParameterKind::Words(FIELDS), "Figures to add, separated by commas."),
         /// Members of a token, in their order; empty: all but the figures not in `fields`.
-        only: Vec<&'static str> = only::<TokenSummary>(),
+        only: Vec<&'static str> = only::<TokenEntry>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
     }
@@ -62,7 +62,7 @@ pub struct Tokens {
     pub limit: u64,
     /// Number of matching tokens.
     pub total: u64,
-    pub tokens: Rows<TokenSummary>,
+    pub tokens: Rows<TokenEntry>,
 }
 
 impl Question for SearchQuestion {
@@ -76,17 +76,19 @@ impl Question for SearchQuestion {
     }
 
     fn heavy(&self) -> bool {
-        let slow = |field: &&str| INFERRED.contains(field);
-        let computed = TokenSummary::COLUMNS.iter().filter(|column| is_computed(column.name));
+        let computed = TokenEntry::COLUMNS.iter().filter(|column| is_computed(column.name));
         let mut names = computed.flat_map(|column| column.aliases.iter().copied().chain([column.name]));
         let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
-        self.answered_fields().iter().any(slow) || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
+        self.answered_fields().iter().any(|field| is_inferred(field))
+            || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {
         let found = self.found(snapshot, progress)?;
         let total = found.len() as u64;
-        let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit).map(|(_, row)| row.token.clone()).collect();
+        let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit)
+            .map(|(_, row)| TokenEntry { summary: row.token.clone(), figures: Figures::default() })
+            .collect();
         let fields = self.answered_fields();
         if !fields.is_empty() {
             let count = tokens.len() as u64;
@@ -95,9 +97,9 @@ impl Question for SearchQuestion {
                 progress.step(i as u64, count)?;
                 let figures = fields::figures(snapshot, token.token_address, &fields, progress);
                 if count > FETCHED_MAX {
-                    token.figures = Some(Box::new(figures.map_err(Problem::into_final)?));
+                    token.figures = figures.map_err(Problem::into_final)?;
                 } else if let Some(figures) = missing.take(figures) {
-                    token.figures = Some(Box::new(figures?));
+                    token.figures = figures?;
                 }
             }
             missing.check()?;
@@ -117,7 +119,7 @@ impl Tabular for SearchQuestion {
         let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
         let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
         let added = self.answered_fields();
-        let mut members = members(<TokenSummary as Listed>::MEMBERS, &self.only);
+        let mut members = members(<TokenEntry as Listed>::MEMBERS, &self.only);
         members.retain(|member| !FIELDS.contains(member) || added.contains(member));
         Tabled::of(&answer.tokens, &members)
     }
@@ -274,7 +276,6 @@ mod tests {
             last_count: None,
             created_at: None,
             age: None,
-            figures: None,
         }
     }
 

@@ -10,8 +10,9 @@ pub(super) use query::document::score_text;
 use query::{
     document::{Tone, tone_of_score},
     question::{
+        fields,
         filter::{FieldValue, RowsLeftOut},
-        search::row::{self, TokenRow},
+        search::row::TokenRow,
         timeframes::TIMEFRAMES,
     },
 };
@@ -198,7 +199,7 @@ pub(super) fn role_of_change(percent: f64) -> Role {
 
 /// Completion values of a token column: its enumeration, or samples of the data.
 pub(super) fn token_texts(column: &str, context: &Context<'_>) -> Vec<String> {
-    let words = row::words(column);
+    let words = fields::words(column);
     if !words.is_empty() {
         return words.into_iter().map(str::to_owned).collect();
     }

@@ -2,9 +2,9 @@
 
 use super::{
     Hit, compute_figures,
-    row::{self, TokenRow, is_computed},
+    row::{self, TokenRow},
 };
-use crate::question::{Find, filter::Filter, known_token, parameter, progress::Progress, snapshot::Snapshot};
+use crate::question::{Find, fields::is_computed, filter::Filter, known_token, parameter, progress::Progress, snapshot::Snapshot};
 use model::{
     address::Address,
     error::{Code, Problem, Result},

@@ -12,7 +12,7 @@ use crate::{
     },
     words,
 };
-use query::question::search::row::is_computed;
+use query::question::fields::is_computed;
 
 impl TokensView {
     pub(super) fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

@@ -11,15 +11,11 @@ use crate::{
     views::parts::{changed, role_of_score, score_text},
     words,
 };
-use analysis::{
-    market::{Figures, TokenSummary},
-    patterns::Status,
-    security::score::too_little_known,
-};
+use analysis::{market::TokenSummary, patterns::Status, security::score::too_little_known};
 use model::{address::Address, error::Result, format};
 use query::question::{
-    fields,
-    search::row::{rank, word},
+    fields::{self, Figure, Figures},
+    filter::FieldValue,
     snapshot::Snapshot,
 };
 use widgets::{table::Cell, text, theme::Role};
@@ -35,11 +31,11 @@ const CONFIDENCE_FROM: usize = 26;
 pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, LISTED)
     .cell(|row, look| {
         figure(*row, "best_pattern", |figures| {
-            let pattern = figures.best_pattern.as_ref()?.0.as_ref()?;
+            let Some(Figure::Pattern(pattern, status)) = figures.get("best_pattern") else { return None };
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement));
             let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
             // A completed pattern has no target any more.
-            let over = match figures.best_pattern_status {
+            let over = match status {
                 Some(Status::Failed) => ", failed",
                 Some(Status::Reached) if look.cells >= CONFIDENCE_FROM => ", target hit",
                 Some(Status::Reached) => ", hit",
@@ -69,8 +65,8 @@ pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 18
 pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, _| {
         figure(*row, "securityScore", |figures| {
-            let score = figures.security_score.as_ref()?.0?;
-            let word = figures.recommendation.as_ref().and_then(|added| added.0).unwrap_or_default();
+            let Some(Figure::Integer(score)) = figures.get("securityScore") else { return None };
+            let (score, word) = (*score, figures.get("recommendation").and_then(Figure::word).unwrap_or_default());
             Some(Cell::new(score_text(score, word), role_of_score(score, word)))
         })
     })
@@ -80,7 +76,7 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
 pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LISTED)
     .cell(|row, _| {
         figure(*row, "recommendation", |figures| {
-            let word = figures.recommendation.as_ref()?.0?;
+            let word = figures.get("recommendation")?.word()?;
             let role = if too_little_known(word) { Role::Dim } else { Role::Text };
             Some(Cell::new(word, role))
         })
@@ -91,7 +87,7 @@ pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LIST
 pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
     .cell(|row, _| {
         figure(*row, "rsi_14", |figures| {
-            let rsi = figures.rsi_14?.0?;
+            let rsi = number(figures, "rsi_14")?;
             Some(Cell::new(format::fixed(rsi, 1), if (30.0..=70.0).contains(&rsi) { Role::Text } else { Role::Warning }))
         })
     })
@@ -100,7 +96,7 @@ pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
     .recent();
 
 pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, LISTED)
-    .cell(|row, _| figure(*row, "from_52w_high", |figures| Some(changed(Some(figures.from_52w_high?.0?)))))
+    .cell(|row, _| figure(*row, "from_52w_high", |figures| Some(changed(Some(number(figures, "from_52w_high")?)))))
     .unit("%")
     .decimal()
     .optional()
@@ -229,7 +225,18 @@ fn figure(row: ListedToken<'_>, key: &str, cell: impl FnOnce(&Figures) -> Option
 
 /// A figure that is a word.
 fn worded(row: ListedToken<'_>, key: &str) -> Cell {
-    figure(row, key, |figures| Some(Cell::new(words::shown(word(figures, key)?), by_sign(rank(figures, key).unwrap_or_default()))))
+    figure(row, key, |figures| {
+        let rank = number(figures, key).unwrap_or_default();
+        Some(Cell::new(words::shown(figures.get(key)?.word()?), by_sign(rank)))
+    })
+}
+
+/// The number that a figure is, or sorts by.
+fn number(figures: &Figures, key: &str) -> Option<f64> {
+    match figures.get(key)?.rank()? {
+        FieldValue::Number(number) => Some(number),
+        _ => None,
+    }
 }
 
 fn by_sign(value: f64) -> Role {
@@ -248,10 +255,15 @@ mod tests {
         views::fixture,
     };
     use analysis::{
-        market::Added,
         patterns::{Pattern, PatternName, TradeAction as Advice},
         trendlines::Trend,
     };
+
+    fn given(figures: &[(&'static str, Option<Figure>)]) -> Figures {
+        let mut all = Figures::default();
+        figures.iter().cloned().for_each(|(name, figure)| all.set(name, figure));
+        all
+    }
     use model::time::Time;
 
     #[test]
@@ -273,14 +285,13 @@ mod tests {
             (Trend::Uptrend, Advice::Sell),
             (Trend::Uptrend, Advice::StrongSell),
         ] {
-            let figures = Figures {
-                trend: Some(Added(Some(trend))),
-                best_pattern: Some(Added(Some(pattern.clone()))),
-                recommended_action: Some(Added(Some(advice))),
-                security_score: Some(Added(Some(21))),
-                recommendation: Some(Added(Some("HIGH RISK"))),
-                ..Figures::default()
-            };
+            let figures = given(&[
+                ("trend", Some(trend.into())),
+                ("best_pattern", Some(Figure::Pattern(Box::new(pattern.clone()), None))),
+                ("recommendedAction", Some(advice.into())),
+                ("securityScore", Some(Figure::Integer(21))),
+                ("recommendation", Some(Figure::Word("HIGH RISK"))),
+            ]);
             let json = serde_json::to_value(&figures).unwrap();
             let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false } };
             let words = [&json["trend"], &json["best_pattern"]["name"], &json["recommendedAction"]];
@@ -295,13 +306,13 @@ mod tests {
         let cell = |field: F, figures: Figures| {
             field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false } }, &look)
         };
-        assert_eq!(cell(TREND, Figures { trend: Some(Added(None)), ..Figures::default() }), Cell::missing());
-        let failed = Figures { best_pattern: Some(Added(Some(pattern))), best_pattern_status: Some(Status::Failed), ..Figures::default() };
+        assert_eq!(cell(TREND, given(&[("trend", None)])), Cell::missing());
+        let failed = given(&[("best_pattern", Some(Figure::Pattern(Box::new(pattern), Some(Status::Failed))))]);
         assert_eq!(cell(PATTERN, failed), Cell::default().then("…, failed", Role::Dim), "how it stands is never cut");
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
-        let scored = Figures { security_score: Some(Added(Some(21))), ..Figures::default() };
-        assert_eq!(cell(SCORE, scored.clone()), Cell::new("21", Role::Down));
-        let unknown = Figures { recommendation: Some(Added(Some("NOT ENOUGH DATA"))), ..scored };
+        let scored = ("securityScore", Some(Figure::Integer(21)));
+        assert_eq!(cell(SCORE, given(&[scored.clone()])), Cell::new("21", Role::Down));
+        let unknown = given(&[scored, ("recommendation", Some(Figure::Word("NOT ENOUGH DATA")))]);
         assert_eq!(cell(SCORE, unknown), Cell::new("21?", Role::Dim));
     }
 }

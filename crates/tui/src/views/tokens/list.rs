@@ -10,9 +10,9 @@ use crate::{
     view::Context,
     views::parts::{change, changed, low, price, stale, token_texts},
 };
-use analysis::market::{Figures, LastCandle, TokenSummary};
+use analysis::market::{LastCandle, TokenSummary};
 use query::question::{
-    fields,
+    fields::{self, Figures, TokenEntry},
     filter::{ColumnKind, FieldValue, FilterColumn},
     list::{Listed, SortKey},
     order::Order,
@@ -95,7 +95,7 @@ impl Fields for TokenFields {
 
     /// Those of the API's `where`, and the watchlist.
     fn filter_columns() -> Vec<FilterColumn> {
-        [TokenSummary::COLUMNS, &[FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"])]].concat()
+        [TokenEntry::COLUMNS, &[FilterColumn::new("starred", ColumnKind::Flag, &["star", "watchlist"])]].concat()
     }
 
     fn value<'a>(row: ListRow<'a, Self>, key: &str) -> Value<'a> {
@@ -156,7 +156,7 @@ impl Fields for TokenFields {
 
 /// The precomputed columns that are empty for all tokens; none without tokens.
 pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
-    let precomputed = TokenSummary::COLUMNS.iter().map(|column| column.name).filter(|key| !row::is_computed(key));
+    let precomputed = TokenEntry::COLUMNS.iter().map(|column| column.name).filter(|key| !fields::is_computed(key));
     let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
     precomputed.filter(nobody).collect()
 }

@@ -12,7 +12,14 @@ use crate::{
 };
 use analysis::trendlines::Trend;
 use model::{format, time::Time};
-use query::question::{Question, fields, parameter::Arguments, progress::Progress, request::Request as _, security::SecurityQuestion};
+use query::question::{
+    Question,
+    fields::{self, Figure},
+    parameter::Arguments,
+    progress::Progress,
+    request::Request as _,
+    security::SecurityQuestion,
+};
 use store::{Dataset, sample};
 use widgets::theme::Role;
 
@@ -184,7 +191,7 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     let shown = settled(&stage, &mut view, 10, |view| view.figures.known.len() >= view.list.on_screen().count());
     assert!(["PATTERN", "SCORE", "CHAIN"].iter().all(|title| shown.contains(title)), "{shown}");
     let (known, all) = (view.figures.known.len(), market().tokens().len());
-    assert!(view.figures.known.values().all(|figures| figures.rsi_14.is_none()), "what no column shows is not worked out");
+    assert!(view.figures.known.values().all(|figures| !figures.has("rsi_14")), "what no column shows is not worked out");
     assert!(known < all, "{known} of {all}: only what is on screen");
     assert_eq!(stage.act(&mut view, Action::AllFigures), Effect::Redraw);
     settled(&stage, &mut view, 10, |view| view.figures.known.len() == all && view.figures.all.is_empty());
@@ -208,10 +215,10 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && view.figures.all.is_empty());
     let trend = |view: &TokensView, place: usize| {
         let token = &stage.context().snapshot.expect("loaded data").market.tokens[place];
-        view.figures.known[&token.token_address].trend.and_then(|trend| trend.0)
+        view.figures.known[&token.token_address].get("trend").and_then(Figure::word)
     };
     assert!(!view.list.is_empty() && view.list.len() < all);
-    assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend)));
+    assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend.word())));
     view.figures.want_all(fields::COMPUTED.to_vec());
     stage.act(&mut view, Action::Back);
     assert!(view.figures.all.is_empty() && view.list.filter_text() == "trend:uptrend", "the first Esc stops the work");

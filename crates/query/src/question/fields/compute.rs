@@ -1,0 +1,86 @@
+//! Computes the figures that `fields` of GET /tokens adds: short forms of the answers of the token's own endpoints.
+
+use serde_json::{Map, Value};
+
+use super::{
+    ADDED, FigureSource, OWN_COLUMNS, SOURCES,
+    figure::{Figure, Figures},
+    value,
+};
+use crate::question::{
+    Question,
+    progress::Progress,
+    security::SecurityQuestion,
+    snapshot::Snapshot,
+    timeframes::candles_of,
+    trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+};
+use analysis::{
+    frames::{self, CandleVec},
+    market::TokenSummary,
+    patterns::patterns_and_status,
+};
+use model::{
+    address::Address,
+    candles::{ChartCandles, Interval},
+    error::{Code, Result},
+};
+
+/// The figures named by `fields` (of `FIELDS`) of one token.
+pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &Progress) -> Result<Figures> {
+    let summary = snapshot.market.of(&snapshot.dataset, &token);
+    let mut figures = summary.map_or_else(Figures::default, |token| precomputed(token, fields));
+    if let Some(summary) = summary.filter(|_| fields.contains(&OWN_COLUMNS)) {
+        figures.set(OWN_COLUMNS, own(snapshot, summary));
+    }
+    let named = || SOURCES.iter().filter(|(name, _)| fields.contains(name));
+    let by_patterns = named().any(|(_, source)| matches!(source, FigureSource::Patterns(_)));
+    let by_days = named().any(|(_, source)| matches!(source, FigureSource::Days(_)));
+    let candles = if by_patterns || by_days { none_without_data(candles_of(snapshot, &token))? } else { None };
+    let series = candles.as_ref().map(ChartCandles::series);
+    let frame = series.as_ref().and_then(|series| frames::frame(series, Interval::DAY));
+    let patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles()));
+    // No signals from a chart that ended long ago.
+    let is_live = !summary.is_some_and(TokenSummary::is_stale);
+    let days = frame.as_ref().filter(|_| by_days && is_live).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
+    for (name, source) in named() {
+        let figure = match source {
+            FigureSource::Trend => {
+                let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
+                none_without_data(question.answer(snapshot, progress))?.map(|answer| answer.trend.into())
+            }
+            FigureSource::Patterns(of) => patterns.as_ref().and_then(|(answer, status)| of(answer, *status)),
+            FigureSource::Days(of) => of(&days.as_candles()).map(Figure::Number),
+            FigureSource::Security(of) => none_without_data(SecurityQuestion::summary(snapshot, token, progress))?.as_ref().map(of),
+        };
+        figures.set(name, figure);
+    }
+    Ok(figures)
+}
+
+/// The named figures that the token's summary has.
+pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
+    let mut figures = Figures::default();
+    let is_known = |name: &str| name != OWN_COLUMNS && !super::is_computed(name);
+    for row in ADDED.iter().filter(|row| fields.contains(&row.name) && is_known(row.name)) {
+        figures.set(row.name, value(token, row.name).as_ref().and_then(Figure::of));
+    }
+    figures
+}
+
+/// Every custom column of the `tokens` file, null where the token has no value; `None` where the file has no custom columns.
+fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<Figure> {
+    let value = |name: &str| token.own.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, value)| value.json());
+    let columns = snapshot.dataset.own_columns();
+    let all = || columns.iter().map(|column| (column.name.to_owned(), value(column.name))).collect::<Map<String, Value>>();
+    (!columns.is_empty()).then(|| Figure::Own(all()))
+}
+
+/// Turns the error of missing data into `None`.
+fn none_without_data<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(problem) if matches!(problem.code, Code::NoCandles | Code::NoSecurityData) => Ok(None),
+        Err(problem) => Err(problem),
+    }
+}

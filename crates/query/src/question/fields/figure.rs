@@ -1,0 +1,158 @@
+//! The figures that `fields` adds to a token: their values, as the answer has them, as conditions compare them and as they sort.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::ADDED;
+use crate::question::filter::FieldValue;
+use analysis::{
+    patterns::{Pattern, Status, TradeAction},
+    trendlines::Trend,
+};
+use model::time::{DAY_MS, Time};
+
+/// A figure of a token.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure {
+    Number(f64),
+    Integer(i64),
+    Time(Time),
+    Word(&'static str),
+    /// A word that sorts by this rank: rising trends and buy advice are high.
+    Ranked(&'static str, f64),
+    /// A pattern, which sorts by its confidence, and its status, which is for display alone.
+    Pattern(Box<Pattern>, Option<Status>),
+    /// The extra columns of the `tokens` file, by their names.
+    Own(Map<String, Value>),
+}
+
+impl Figure {
+    /// The figure of a token's own value; ages are in days.
+    pub(super) fn of(value: &FieldValue<'_>) -> Option<Self> {
+        match value {
+            FieldValue::Number(number) => Some(Self::Number(*number)),
+            FieldValue::Time(time) => Some(Self::Time(*time)),
+            FieldValue::Duration(length) => Some(Self::Number(*length as f64 / DAY_MS as f64)),
+            FieldValue::Text(_) | FieldValue::List(_) | FieldValue::Flag(_) | FieldValue::Day(_) => None,
+        }
+    }
+
+    /// The value that a condition compares.
+    pub fn field(&self) -> Option<FieldValue<'static>> {
+        match self {
+            Self::Number(number) => Some(FieldValue::Number(*number)),
+            Self::Integer(number) => Some(FieldValue::Number(*number as f64)),
+            Self::Time(time) => Some(FieldValue::Time(*time)),
+            Self::Word(_) | Self::Ranked(..) | Self::Pattern(..) => self.word().map(FieldValue::text),
+            Self::Own(_) => None,
+        }
+    }
+
+    /// The value that sorting compares.
+    pub fn rank(&self) -> Option<FieldValue<'static>> {
+        match self {
+            Self::Ranked(_, rank) => Some(FieldValue::Number(*rank)),
+            Self::Pattern(pattern, _) => Some(FieldValue::Number(pattern.confidence)),
+            Self::Number(_) | Self::Integer(_) | Self::Time(_) | Self::Word(_) | Self::Own(_) => self.field(),
+        }
+    }
+
+    pub fn word(&self) -> Option<&'static str> {
+        match self {
+            Self::Word(word) | Self::Ranked(word, _) => Some(word),
+            Self::Pattern(pattern, _) => Some(pattern.name.word()),
+            Self::Number(_) | Self::Integer(_) | Self::Time(_) | Self::Own(_) => None,
+        }
+    }
+}
+
+impl From<Trend> for Figure {
+    fn from(trend: Trend) -> Self {
+        let rank = match trend {
+            Trend::Uptrend => 1.0,
+            Trend::Sideways => 0.0,
+            Trend::Downtrend => -1.0,
+        };
+        Self::Ranked(trend.word(), rank)
+    }
+}
+
+impl From<TradeAction> for Figure {
+    fn from(action: TradeAction) -> Self {
+        let rank = match action {
+            TradeAction::StrongBuy => 2.0,
+            TradeAction::Buy => 1.0,
+            TradeAction::Hold => 0.0,
+            TradeAction::Sell => -1.0,
+            TradeAction::StrongSell => -2.0,
+        };
+        Self::Ranked(action.word(), rank)
+    }
+}
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => number.serialize(serializer),
+            Self::Integer(number) => number.serialize(serializer),
+            Self::Time(time) => time.serialize(serializer),
+            Self::Word(word) | Self::Ranked(word, _) => word.serialize(serializer),
+            Self::Pattern(pattern, _) => pattern.serialize(serializer),
+            Self::Own(columns) => columns.serialize(serializer),
+        }
+    }
+}
+
+/// The figures of a token that were asked for, by name; `None` where the token has no value.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Figures(Vec<(&'static str, Option<Figure>)>);
+
+impl Figures {
+    pub fn set(&mut self, name: &'static str, figure: Option<Figure>) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = figure,
+            None => self.0.push((name, figure)),
+        }
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Figure> {
+        self.0.iter().find(|(known, _)| *known == name)?.1.as_ref()
+    }
+
+    /// Whether the figure was computed, even if the result is null.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| *known == name)
+    }
+
+    /// Merges figures computed later; they replace earlier ones.
+    pub fn take(&mut self, more: Self) {
+        more.0.into_iter().for_each(|(name, figure)| self.set(name, figure));
+    }
+}
+
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, figure)| (name, figure)))
+    }
+}
+
+impl JsonSchema for Figures {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Figures".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let property = |row: &super::AddedRow, generator: &mut SchemaGenerator| {
+            let mut schema = (row.schema)(generator);
+            schema.insert("description".into(), row.meaning.into());
+            (row.name.to_owned(), schema.to_value())
+        };
+        let properties: Map<String, Value> = ADDED.iter().map(|row| property(row, generator)).collect();
+        json_schema!({ "type": "object", "properties": properties })
+    }
+}
