@@ -268,7 +268,7 @@ fn a_load_requested_during_another_follows_it() {
     let place = tempfile::tempdir().unwrap();
     write(place.path(), 1);
     // Enough rows that the first load still runs when the second is requested.
-    let rows: String = (0..100_000).map(|i| format!("0x{i:040x},T{i},Token {i},eth,2\n")).collect();
+    let rows = (0..100_000).map(|i| format!("0x{i:040x},T{i},Token {i},eth,2\n")).collect::<Vec<_>>().concat();
     fs::write(place.path().join("tokens.csv"), tokens(1) + &rows).unwrap();
     let deck = Deck::new(place.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
     deck.load().unwrap();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 pub use self::{
     compute::{figures, precomputed},
-    figure::{Figure, Figures},
+    figure::{FigureValue, Figures},
 };
 use super::{
     caches::security::SecuritySummary,
@@ -34,11 +34,11 @@ enum FigureSource {
     /// The trend of the trendline analysis.
     Trend,
     /// The patterns of daily candles, and the status of the leading one.
-    Patterns(fn(&PatternsAnswer, Option<Status>) -> Option<Figure>),
+    Patterns(fn(&PatternsAnswer, Option<Status>) -> Option<FigureValue>),
     /// Daily candles with plausible prices, none if they end long before the newest in the data.
     Days(fn(&Candles<'_>) -> Option<f64>),
     /// The security inference.
-    Security(fn(&SecuritySummary) -> Figure),
+    Security(fn(&SecuritySummary) -> FigureValue),
 }
 
 /// A member that `fields` adds, in the API document.
@@ -134,15 +134,15 @@ columns! {
         "trend": Text [].of_words(trends), Trend, "The trend of the trendline analysis; null without candles." = FigureSource::Trend;
         "best_pattern": Text ["pattern"].of_words(patterns), Pattern,
             "The daily-candle pattern with the highest confidence, discounted by age; null without any."
-            = FigureSource::Patterns(|answer, status| Some(Figure::Pattern(Box::new(answer.best()?.clone()), status)));
+            = FigureSource::Patterns(|answer, status| Some(FigureValue::Pattern(Box::new(answer.best()?.clone()), status)));
         "recommendedAction": Text ["action"].of_words(actions), TradeAction,
             "Combined recommendation of the daily-candle patterns; null without daily candles."
             = FigureSource::Patterns(|answer, _| Some(answer.recommended_action.into()));
         "securityScore": Number ["score"], i64, "The score of the security inference; null without its data."
-            = FigureSource::Security(|summary| Figure::Integer(summary.score));
+            = FigureSource::Security(|summary| FigureValue::Integer(summary.score));
         "recommendation": Text [], String,
             "Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark."
-            = FigureSource::Security(|summary| Figure::Word(summary.recommendation));
+            = FigureSource::Security(|summary| FigureValue::Word(summary.recommendation));
         "rsi_14": Number ["rsi"], f64,
             "Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null \
              with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));

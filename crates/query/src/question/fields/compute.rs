@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ADDED, FigureSource, OWN_COLUMNS, SOURCES,
-    figure::{Figure, Figures},
+    figure::{FigureValue, Figures},
     value,
 };
 use crate::question::{
@@ -50,7 +50,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
                 none_without_data(question.answer(snapshot, progress))?.map(|answer| answer.trend.into())
             }
             FigureSource::Patterns(of) => patterns.as_ref().and_then(|(answer, status)| of(answer, *status)),
-            FigureSource::Days(of) => of(&days.as_candles()).map(Figure::Number),
+            FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::Number),
             FigureSource::Security(of) => none_without_data(SecurityQuestion::summary(snapshot, token, progress))?.as_ref().map(of),
         };
         figures.set(name, figure);
@@ -63,17 +63,17 @@ pub fn precomputed(token: &TokenSummary, fields: &[&str]) -> Figures {
     let mut figures = Figures::default();
     let is_known = |name: &str| name != OWN_COLUMNS && !super::is_computed(name);
     for row in ADDED.iter().filter(|row| fields.contains(&row.name) && is_known(row.name)) {
-        figures.set(row.name, value(token, row.name).as_ref().and_then(Figure::of));
+        figures.set(row.name, value(token, row.name).as_ref().and_then(FigureValue::of));
     }
     figures
 }
 
 /// Every custom column of the `tokens` file, null where the token has no value; `None` where the file has no custom columns.
-fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<Figure> {
+fn own(snapshot: &Snapshot, token: &TokenSummary) -> Option<FigureValue> {
     let value = |name: &str| token.own.iter().find(|(known, _)| *known == name).map_or(Value::Null, |(_, value)| value.json());
     let columns = snapshot.dataset.own_columns();
     let all = || columns.iter().map(|column| (column.name.to_owned(), value(column.name))).collect::<Map<String, Value>>();
-    (!columns.is_empty()).then(|| Figure::Own(all()))
+    (!columns.is_empty()).then(|| FigureValue::Own(all()))
 }
 
 /// Turns the error of missing data into `None`.

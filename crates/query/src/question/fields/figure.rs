@@ -14,7 +14,7 @@ use model::time::{DAY_MS, Time};
 
 /// A figure of a token.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Figure {
+pub enum FigureValue {
     Number(f64),
     Integer(i64),
     Time(Time),
@@ -27,7 +27,7 @@ pub enum Figure {
     Own(Map<String, Value>),
 }
 
-impl Figure {
+impl FigureValue {
     /// The figure of a token's own value; ages are in days.
     pub(super) fn of(value: &FieldValue<'_>) -> Option<Self> {
         match value {
@@ -67,7 +67,7 @@ impl Figure {
     }
 }
 
-impl From<Trend> for Figure {
+impl From<Trend> for FigureValue {
     fn from(trend: Trend) -> Self {
         let rank = match trend {
             Trend::Uptrend => 1.0,
@@ -78,7 +78,7 @@ impl From<Trend> for Figure {
     }
 }
 
-impl From<TradeAction> for Figure {
+impl From<TradeAction> for FigureValue {
     fn from(action: TradeAction) -> Self {
         let rank = match action {
             TradeAction::StrongBuy => 2.0,
@@ -91,7 +91,7 @@ impl From<TradeAction> for Figure {
     }
 }
 
-impl Serialize for Figure {
+impl Serialize for FigureValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Number(number) => number.serialize(serializer),
@@ -106,17 +106,17 @@ impl Serialize for Figure {
 
 /// The figures of a token that were asked for, by name; `None` where the token has no value.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Figures(Vec<(&'static str, Option<Figure>)>);
+pub struct Figures(Vec<(&'static str, Option<FigureValue>)>);
 
 impl Figures {
-    pub fn set(&mut self, name: &'static str, figure: Option<Figure>) {
+    pub fn set(&mut self, name: &'static str, figure: Option<FigureValue>) {
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) => *known = figure,
             None => self.0.push((name, figure)),
         }
     }
 
-    pub fn get(&self, name: &str) -> Option<&Figure> {
+    pub fn get(&self, name: &str) -> Option<&FigureValue> {
         self.0.iter().find(|(known, _)| *known == name)?.1.as_ref()
     }
 

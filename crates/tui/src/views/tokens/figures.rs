@@ -14,7 +14,7 @@ use crate::{
 use analysis::{market::TokenSummary, patterns::Status, security::score::too_little_known};
 use model::{address::Address, error::Result, format};
 use query::question::{
-    fields::{self, Figure, Figures},
+    fields::{self, FigureValue, Figures},
     filter::FieldValue,
     snapshot::Snapshot,
 };
@@ -31,7 +31,7 @@ const CONFIDENCE_FROM: usize = 26;
 pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, LISTED)
     .cell(|row, look| {
         figure(*row, "best_pattern", |figures| {
-            let Some(Figure::Pattern(pattern, status)) = figures.get("best_pattern") else { return None };
+            let Some(FigureValue::Pattern(pattern, status)) = figures.get("best_pattern") else { return None };
             let (moves, arrow) = (pattern.projected_movement, format::direction(pattern.projected_movement));
             let (confidence, name) = (format!("{:.2} ", pattern.confidence), format!("{arrow} {}", words::shown(pattern.name.word())));
             // A completed pattern has no target any more.
@@ -65,8 +65,8 @@ pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 18
 pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, _| {
         figure(*row, "securityScore", |figures| {
-            let Some(Figure::Integer(score)) = figures.get("securityScore") else { return None };
-            let (score, word) = (*score, figures.get("recommendation").and_then(Figure::word).unwrap_or_default());
+            let Some(FigureValue::Integer(score)) = figures.get("securityScore") else { return None };
+            let (score, word) = (*score, figures.get("recommendation").and_then(FigureValue::word).unwrap_or_default());
             Some(Cell::new(score_text(score, word), role_of_score(score, word)))
         })
     })
@@ -259,7 +259,7 @@ mod tests {
         trendlines::Trend,
     };
 
-    fn given(figures: &[(&'static str, Option<Figure>)]) -> Figures {
+    fn given(figures: &[(&'static str, Option<FigureValue>)]) -> Figures {
         let mut all = Figures::default();
         figures.iter().cloned().for_each(|(name, figure)| all.set(name, figure));
         all
@@ -287,10 +287,10 @@ mod tests {
         ] {
             let figures = given(&[
                 ("trend", Some(trend.into())),
-                ("best_pattern", Some(Figure::Pattern(Box::new(pattern.clone()), None))),
+                ("best_pattern", Some(FigureValue::Pattern(Box::new(pattern.clone()), None))),
                 ("recommendedAction", Some(advice.into())),
-                ("securityScore", Some(Figure::Integer(21))),
-                ("recommendation", Some(Figure::Word("HIGH RISK"))),
+                ("securityScore", Some(FigureValue::Integer(21))),
+                ("recommendation", Some(FigureValue::Word("HIGH RISK"))),
             ]);
             let json = serde_json::to_value(&figures).unwrap();
             let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false } };
@@ -307,12 +307,12 @@ mod tests {
             field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false } }, &look)
         };
         assert_eq!(cell(TREND, given(&[("trend", None)])), Cell::missing());
-        let failed = given(&[("best_pattern", Some(Figure::Pattern(Box::new(pattern), Some(Status::Failed))))]);
+        let failed = given(&[("best_pattern", Some(FigureValue::Pattern(Box::new(pattern), Some(Status::Failed))))]);
         assert_eq!(cell(PATTERN, failed), Cell::default().then("…, failed", Role::Dim), "how it stands is never cut");
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
-        let scored = ("securityScore", Some(Figure::Integer(21)));
-        assert_eq!(cell(SCORE, given(&[scored.clone()])), Cell::new("21", Role::Down));
-        let unknown = given(&[scored, ("recommendation", Some(Figure::Word("NOT ENOUGH DATA")))]);
+        let scored = ("securityScore", Some(FigureValue::Integer(21)));
+        assert_eq!(cell(SCORE, given(std::slice::from_ref(&scored))), Cell::new("21", Role::Down));
+        let unknown = given(&[scored, ("recommendation", Some(FigureValue::Word("NOT ENOUGH DATA")))]);
         assert_eq!(cell(SCORE, unknown), Cell::new("21?", Role::Dim));
     }
 }

@@ -14,7 +14,7 @@ use analysis::trendlines::Trend;
 use model::{format, time::Time};
 use query::question::{
     Question,
-    fields::{self, Figure},
+    fields::{self, FigureValue},
     parameter::Arguments,
     progress::Progress,
     request::Request as _,
@@ -215,7 +215,7 @@ fn a_filter_by_an_optional_column_finds_its_tokens_and_esc_stops_the_work() {
     settled(&stage, &mut view, 38, |view| view.figures.known.len() == all && view.figures.all.is_empty());
     let trend = |view: &TokensView, place: usize| {
         let token = &stage.context().snapshot.expect("loaded data").market.tokens[place];
-        view.figures.known[&token.token_address].get("trend").and_then(Figure::word)
+        view.figures.known[&token.token_address].get("trend").and_then(FigureValue::word)
     };
     assert!(!view.list.is_empty() && view.list.len() < all);
     assert!(view.list.places().all(|place| trend(&view, place) == Some(Trend::Uptrend.word())));
