@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Job, Jobs, created};
+use super::{Job, JobStatus, Jobs, created};
 use crate::question::{
-    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
-    list::{Listed, Rows, filter_and_sort},
+    filter::{FieldValue, Filter},
+    list::{Rows, filter_and_sort, listed},
     order::Order,
 };
 use model::error::Result;
@@ -32,33 +32,18 @@ pub struct JobsWanted {
     pub limit: u64,
 }
 
-impl Listed for Job {
-    const COLUMNS: &'static [FilterColumn] = &[
-        FilterColumn::new("job_id", ColumnKind::Text, &["job", "id"]).searched(),
-        FilterColumn::new("status", ColumnKind::Text, &[])
-            .of_words(|| super::JobStatus::ALL.iter().map(|status| status.word()).collect())
-            .searched(),
-        FilterColumn::new("tokens", ColumnKind::List, &["token"]).searched(),
-        FilterColumn::new("tasks", ColumnKind::Number, &[]),
-        FilterColumn::new("tokens_used", ColumnKind::Number, &["used"]),
-        FilterColumn::new("created_at", ColumnKind::Time, &["created"]),
-    ];
-    const MEMBERS: &'static [&'static str] = &["job_id", "status", "tokens_used", "tasks"];
-}
+listed!(Job ["job_id", "status", "tokens_used", "tasks"] {
+    "job_id": Text ["job", "id"].searched() = |job| Some(FieldValue::text(&job.job_id));
+    "status": Text [].of_words(statuses).searched() = |job| Some(FieldValue::text(job.status.word()));
+    // By their addresses.
+    "tokens": List ["token"].searched() = |job| FieldValue::list(job.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1)));
+    "tasks": Number [] = |job| Some(FieldValue::Number(job.tasks.len() as f64));
+    "tokens_used": Number ["used"] = |job| Some(FieldValue::Number(job.tokens_used as f64));
+    "created_at": Time ["created"] = |job| created(&job.job_id).map(FieldValue::Time);
+});
 
-impl Job {
-    /// Returns the value of a column; tokens by their addresses.
-    pub fn field(&self, column: &str) -> Option<FieldValue<'_>> {
-        match column {
-            "job_id" => Some(FieldValue::text(&self.job_id)),
-            "status" => Some(FieldValue::text(self.status.word())),
-            "tokens" => FieldValue::list(self.tasks.iter().filter_map(|task| Some(task.task_id.split_once('-')?.1))),
-            "tasks" => Some(FieldValue::Number(self.tasks.len() as f64)),
-            "tokens_used" => Some(FieldValue::Number(self.tokens_used as f64)),
-            "created_at" => created(&self.job_id).map(FieldValue::Time),
-            _ => None,
-        }
-    }
+fn statuses() -> Vec<&'static str> {
+    JobStatus::ALL.iter().map(|status| status.word()).collect()
 }
 
 impl Jobs {
@@ -69,7 +54,7 @@ impl Jobs {
             self.list(*page, *limit)?
         } else {
             let (_, mut rows) = self.list(1, u64::MAX)?;
-            filter_and_sort(&mut rows, filter, sort, Job::field);
+            filter_and_sort(&mut rows, filter, sort);
             let skipped = usize::try_from(page.saturating_sub(1).saturating_mul(*limit)).unwrap_or(usize::MAX);
             let total = rows.len() as u64;
             (total, rows.into_iter().skip(skipped).take(usize::try_from(*limit).unwrap_or(usize::MAX)).collect())
@@ -82,8 +67,11 @@ impl Jobs {
 mod tests {
     use super::*;
     use crate::{
-        jobs::{JobStatus, Task, TaskStatus},
-        question::{filter, list::tests::check},
+        jobs::{Task, TaskStatus},
+        question::{
+            filter,
+            list::{Listed as _, tests::check},
+        },
     };
 
     #[test]

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    filter::{FieldValue, Filter},
     known_token,
-    list::{Listed, Rows, SORT, conditions, filter_and_sort, only, sort},
+    list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
     paging::{Paging, page_of},
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
@@ -129,7 +129,7 @@ impl Question for AllDexesQuestion {
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
         let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
-        filter_and_sort(&mut rows, &self.filter, &self.sort, DexEntry::field);
+        filter_and_sort(&mut rows, &self.filter, &self.sort);
         let total = rows.len() as u64;
         let dexes = Rows::new(page_of(rows.into_iter(), self.page, self.limit).collect(), &self.only);
         Ok(AllDexes { page: self.page, limit: self.limit, total, dexes, missing: snapshot.dataset.absence_reason("dexes") })
@@ -156,31 +156,14 @@ impl DexEntry {
             total_value_locked: row.total_value_locked,
         }
     }
-
-    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
-        let address = |address: Option<Address>| address.map(|address| FieldValue::text(address.to_string()));
-        match column {
-            "dex_id" => Some(FieldValue::text(&self.dex_id)),
-            "name" => self.name.as_deref().map(FieldValue::text),
-            "chain" => Some(FieldValue::text(self.chain.as_str())),
-            "version" => self.version.as_deref().map(FieldValue::text),
-            "router" => address(self.router),
-            "factory" => address(self.factory),
-            "total_value_locked" => self.total_value_locked.map(FieldValue::Number),
-            _ => None,
-        }
-    }
 }
 
-impl Listed for DexEntry {
-    const COLUMNS: &'static [FilterColumn] = &[
-        FilterColumn::new("dex_id", ColumnKind::Text, &["id", "dex"]),
-        FilterColumn::new("name", ColumnKind::Text, &[]),
-        FilterColumn::new("chain", ColumnKind::Chain, &[]),
-        FilterColumn::new("version", ColumnKind::Text, &[]),
-        FilterColumn::new("router", ColumnKind::Text, &[]),
-        FilterColumn::new("factory", ColumnKind::Text, &[]),
-        FilterColumn::new("total_value_locked", ColumnKind::Number, &["tvl"]),
-    ];
-    const MEMBERS: &'static [&'static str] = &["dex_id", "name", "chain", "version", "router", "factory", "total_value_locked"];
-}
+listed!(DexEntry {
+    "dex_id": Text ["id", "dex"] = |dex| Some(FieldValue::text(&dex.dex_id));
+    "name": Text [] = |dex| dex.name.as_deref().map(FieldValue::text);
+    "chain": Chain [] = |dex| Some(FieldValue::text(dex.chain.as_str()));
+    "version": Text [] = |dex| dex.version.as_deref().map(FieldValue::text);
+    "router": Text [] = |dex| dex.router.map(|address| FieldValue::text(address.to_string()));
+    "factory": Text [] = |dex| dex.factory.map(|address| FieldValue::text(address.to_string()));
+    "total_value_locked": Number ["tvl"] = |dex| dex.total_value_locked.map(FieldValue::Number);
+});

@@ -81,6 +81,10 @@ macro_rules! columns {
                 "token_address", "symbol", "name", "chains", "price", "market_cap", "price_change_24h", "holders", "holders_growth",
                 "price_history", $($known,)* OWN_COLUMNS, $($name,)*
             ];
+
+            fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+                if is_computed(column) { self.figures.get(column)?.field() } else { value(&self.summary, column) }
+            }
         }
 
         /// The token's value in a column that is not computed.

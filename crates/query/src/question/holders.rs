@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    filter::{FieldValue, Filter},
     known_token,
-    list::{Listed, Rows, SORT, SortKey, conditions, filter_and_sort, only, sort, sort_rows},
+    list::{Listed as _, Rows, SORT, SortKey, conditions, filter_and_sort, listed, only, sort, sort_rows},
     order::Order,
     paging::{Paging, page_of, page_range},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
@@ -84,17 +84,16 @@ impl Question for HoldersQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
-        let (total, page) = match self.matching_rows(dataset, progress)? {
+        let (total, holders) = match self.matching_rows(dataset, progress)? {
             None => (dataset.holders_listed(&self.token_address) as usize, self.plain_page(dataset)?),
             Some(matching) => (matching.len(), page_of(matching.into_iter(), self.page, self.limit).collect()),
         };
-        let holders = page.iter().map(|row| Holder::of(row, dataset));
         Ok(Holders {
             token_address: self.token_address,
             page: self.page,
             limit: self.limit,
             total: total as u64,
-            holders: Rows::new(holders.collect(), &self.only),
+            holders: Rows::new(holders, &self.only),
             missing: dataset.absence_reason("holders"),
         })
     }
@@ -102,7 +101,7 @@ impl Question for HoldersQuestion {
 
 impl HoldersQuestion {
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    fn matching_rows(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<HolderRow>>> {
+    fn matching_rows(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<Holder>>> {
         if self.is_plain() {
             return Ok(None);
         }
@@ -113,11 +112,12 @@ impl HoldersQuestion {
             if i % 16_384 == 0 {
                 progress.step(i as u64, rows.len() as u64)?;
             }
-            if self.filter.matches(|column| field(&row, dataset, column)) {
-                matching.push(row.into_owned());
+            let holder = Holder::of(&row, dataset);
+            if self.filter.matches(|column| holder.field(column)) {
+                matching.push(holder);
             }
         }
-        sort_rows(&mut matching, &self.sort, |row, column| field(row, dataset, column).and_then(SortKey::of), |_, _| Ordering::Equal);
+        sort_rows(&mut matching, &self.sort, |holder, column| holder.field(column).and_then(SortKey::of), |_, _| Ordering::Equal);
         Ok(Some(matching))
     }
 
@@ -127,14 +127,12 @@ impl HoldersQuestion {
     }
 
     /// The page of an unfiltered, unsorted request.
-    fn plain_page(&self, dataset: &Dataset) -> Result<Vec<HolderRow>> {
-        let Some(in_place) = dataset.in_place("holders") else {
-            return Ok(dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)));
+    fn plain_page(&self, dataset: &Dataset) -> Result<Vec<Holder>> {
+        let rows = match dataset.in_place("holders") {
+            None => dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)),
+            Some(in_place) => self.remote_page(in_place).map_or_else(|| Ok(Vec::new()), |page| fetched_holders(dataset, page))?,
         };
-        match self.remote_page(in_place) {
-            None => Ok(Vec::new()),
-            Some(page) => fetched_holders(dataset, page),
-        }
+        Ok(Holder::all(&rows, dataset))
     }
 
     /// The fetch request for a page of a remote table; `None` past the end.
@@ -169,8 +167,12 @@ impl HoldersQuestion {
 
 impl Holder {
     fn of(row: &HolderRow, dataset: &Dataset) -> Self {
-        let labels = labels(dataset, &row.holder_address).map(str::to_owned).collect();
+        let labels = dataset.labels_of(&row.holder_address).iter().map(|label| label.label.clone()).collect();
         Self { holder_address: row.holder_address, balance: row.balance, labels }
+    }
+
+    fn all(rows: &[HolderRow], dataset: &Dataset) -> Vec<Self> {
+        rows.iter().map(|row| Self::of(row, dataset)).collect()
     }
 }
 
@@ -180,7 +182,8 @@ impl Tabular for HoldersQuestion {
         let mut matching = self.matching_rows(dataset, progress)?;
         let stays = dataset.in_place("holders").is_some();
         if matching.is_none() && stays {
-            matching = if whole { self.remote_rows(dataset)? } else { Some(self.plain_page(dataset)?) };
+            let all = || Ok::<_, Problem>(self.remote_rows(dataset)?.map(|rows| Holder::all(&rows, dataset)));
+            matching = if whole { all()? } else { Some(self.plain_page(dataset)?) };
         }
         let is_page = stays && self.is_plain() && !whole;
         let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
@@ -211,7 +214,7 @@ struct HolderFrames {
     snapshot: Arc<Snapshot>,
     token: Address,
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    matching: Option<Vec<HolderRow>>,
+    matching: Option<Vec<Holder>>,
     /// The range of them to write.
     rows: Range<usize>,
     members: Vec<&'static str>,
@@ -226,42 +229,24 @@ impl RowBatches for HolderFrames {
         let rows = self.rows.start + rows.start..self.rows.start + rows.end;
         let dataset = &self.snapshot.dataset;
         let read;
-        let rows = if let Some(matching) = &self.matching {
+        let holders = if let Some(matching) = &self.matching {
             &matching[rows]
         } else {
-            read = dataset.holders_of(&self.token).part(rows);
+            read = Holder::all(&dataset.holders_of(&self.token).part(rows), dataset);
             &read
         };
-        let holders: Vec<Holder> = rows.iter().map(|row| Holder::of(row, dataset)).collect();
         if dataset.is_damaged() {
             return Err("the table in the cache is damaged: it is read anew".to_owned());
         }
-        frame(&holders, &self.members).map_err(|problem| problem.detail)
+        frame(holders, &self.members).map_err(|problem| problem.detail)
     }
 }
 
-fn labels<'a>(dataset: &'a Dataset, holder: &Address) -> impl Iterator<Item = &'a str> {
-    dataset.labels_of(holder).iter().map(|label| label.label.as_str())
-}
-
-/// As `Holder::field`, from a row whose labels have not been collected.
-fn field<'a>(row: &HolderRow, dataset: &'a Dataset, column: &str) -> Option<FieldValue<'a>> {
-    match column {
-        "holder_address" => Some(FieldValue::text(row.holder_address.to_string())),
-        "balance" => row.balance.map(FieldValue::Number),
-        "labels" => FieldValue::list(labels(dataset, &row.holder_address)),
-        _ => None,
-    }
-}
-
-impl Listed for Holder {
-    const COLUMNS: &'static [FilterColumn] = &[
-        FilterColumn::new("holder_address", ColumnKind::Text, &["address", "holder"]),
-        FilterColumn::new("balance", ColumnKind::Number, &[]),
-        FilterColumn::new("labels", ColumnKind::List, &["label"]),
-    ];
-    const MEMBERS: &'static [&'static str] = &["holder_address", "balance", "labels"];
-}
+listed!(Holder {
+    "holder_address": Text ["address", "holder"] = |row| Some(FieldValue::text(row.holder_address.to_string()));
+    "balance": Number [] = |row| row.balance.map(FieldValue::Number);
+    "labels": List ["label"] = |row| FieldValue::list(row.labels.iter().map(String::as_str));
+});
 
 request! {
     /// A page of a token's holder counts, newest first.
@@ -312,7 +297,7 @@ impl Question for HolderCountsQuestion {
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;
         let mut rows: Vec<HolderCount> = snapshot.dataset.holder_counts_of(&self.token_address).iter().rev().map(HolderCount::of).collect();
-        filter_and_sort(&mut rows, &self.filter, &self.sort, HolderCount::field);
+        filter_and_sort(&mut rows, &self.filter, &self.sort);
         Ok(HolderCounts {
             token_address: self.token_address,
             page: self.page,
@@ -336,22 +321,10 @@ impl HolderCount {
     fn of(row: &HolderCountRow) -> Self {
         Self { date: row.date, holders: row.holders, whale_balance: row.whale_balance }
     }
-
-    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
-        match column {
-            "date" => Some(FieldValue::Day(self.date)),
-            "holders" => self.holders.map(|count| FieldValue::Number(count as f64)),
-            "whale_balance" => self.whale_balance.map(FieldValue::Number),
-            _ => None,
-        }
-    }
 }
 
-impl Listed for HolderCount {
-    const COLUMNS: &'static [FilterColumn] = &[
-        FilterColumn::new("date", ColumnKind::Time, &[]),
-        FilterColumn::new("holders", ColumnKind::Number, &[]),
-        FilterColumn::new("whale_balance", ColumnKind::Number, &["whales"]),
-    ];
-    const MEMBERS: &'static [&'static str] = &["date", "holders", "whale_balance"];
-}
+listed!(HolderCount {
+    "date": Time [] = |row| Some(FieldValue::Day(row.date));
+    "holders": Number [] = |row| row.holders.map(|count| FieldValue::Number(count as f64));
+    "whale_balance": Number ["whales"] = |row| row.whale_balance.map(FieldValue::Number);
+});

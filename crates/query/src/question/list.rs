@@ -22,7 +22,39 @@ pub trait Listed: Serialize + JsonSchema {
     const COLUMNS: &'static [FilterColumn];
     /// The JSON members, in order.
     const MEMBERS: &'static [&'static str];
+
+    /// The row's value in a column.
+    fn field(&self, column: &str) -> Option<FieldValue<'_>>;
 }
+
+/// The columns of a row type, a row of this table each: name, kind, other names, what else the filter knows, how the value is read. The
+/// members are the columns, unless they are named.
+macro_rules! listed {
+    ($row:ty { $($name:literal: $kind:ident $aliases:tt $(.$with:ident($($given:expr)?))* = $read:expr;)* }) => {
+        $crate::question::list::listed!($row [$($name),*] {
+            $($name: $kind $aliases $(.$with($($given)?))* = $read;)*
+        });
+    };
+    ($row:ty [$($member:literal),*] { $($name:literal: $kind:ident $aliases:tt $(.$with:ident($($given:expr)?))* = $read:expr;)* }) => {
+        impl $crate::question::list::Listed for $row {
+            const COLUMNS: &'static [$crate::question::filter::FilterColumn] = &[$(
+                $crate::question::filter::FilterColumn::new($name, $crate::question::filter::ColumnKind::$kind, &$aliases)
+                    $(.$with($($given)?))*
+            ),*];
+            const MEMBERS: &'static [&'static str] = &[$($member),*];
+
+            fn field(&self, column: &str) -> Option<$crate::question::filter::FieldValue<'_>> {
+                type Read = for<'r> fn(&'r $row) -> Option<$crate::question::filter::FieldValue<'r>>;
+                let read: Read = match column {
+                    $($name => $read,)*
+                    _ => return None,
+                };
+                read(self)
+            }
+        }
+    };
+}
+pub(crate) use listed;
 
 /// The `where` parameter of a list of such rows.
 pub const fn conditions<T: Listed>() -> Parameter {
@@ -42,15 +74,10 @@ pub const fn only<T: Listed>() -> Parameter {
     parameter("only", ParameterKind::Words(T::MEMBERS), "The members that each row has, separated by commas; all when omitted.")
 }
 
-/// Filters rows in place and sorts them; `field` returns a row's value in a column.
-pub fn filter_and_sort<R>(
-    rows: &mut Vec<R>,
-    filter: &Filter,
-    orders: &[Order],
-    field: impl for<'r> Fn(&'r R, &str) -> Option<FieldValue<'r>>,
-) {
-    rows.retain(|row| filter.matches(|column| field(row, column)));
-    sort_rows(rows, orders, |row, column| field(row, column).and_then(SortKey::of), |_, _| Ordering::Equal);
+/// Filters rows in place and sorts them.
+pub fn filter_and_sort<R: Listed>(rows: &mut Vec<R>, filter: &Filter, orders: &[Order]) {
+    rows.retain(|row| filter.matches(|column| row.field(column)));
+    sort_rows(rows, orders, |row, column| row.field(column).and_then(SortKey::of), |_, _| Ordering::Equal);
 }
 
 /// A sort key; texts in lower case, lists by their first member.

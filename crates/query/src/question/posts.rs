@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{
     Question,
-    filter::{ColumnKind, FieldValue, Filter, FilterColumn},
+    filter::{FieldValue, Filter, FilterColumn},
     known_token,
-    list::{Listed, Rows, SORT, SortKey, conditions, only, sort, sort_rows},
+    list::{Listed, Rows, SORT, SortKey, conditions, listed, only, sort, sort_rows},
     order::Order,
     paging::{Paging, TOP_ROWS_MAX, page_range},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
@@ -114,6 +114,10 @@ pub struct PostRow {
 impl Listed for PostRow {
     const COLUMNS: &'static [FilterColumn] = Post::COLUMNS;
     const MEMBERS: &'static [&'static str] = Post::MEMBERS;
+
+    fn field(&self, column: &str) -> Option<FieldValue<'_>> {
+        self.post.field(column)
+    }
 }
 
 impl From<Post> for PostRow {
@@ -122,48 +126,21 @@ impl From<Post> for PostRow {
     }
 }
 
-impl Listed for Post {
-    const COLUMNS: &'static [FilterColumn] = &[
-        FilterColumn::new("title", ColumnKind::Text, &[]),
-        FilterColumn::new("post_id", ColumnKind::Text, &["id"]),
-        FilterColumn::new("token_address", ColumnKind::Text, &["address", "token"]),
-        FilterColumn::new("link", ColumnKind::Text, &[]),
-        FilterColumn::new("published_at", ColumnKind::Time, &["published"]),
-        FilterColumn::new("impressions", ColumnKind::Number, &[]),
-        FilterColumn::new("engagement", ColumnKind::Number, &[]),
-        FilterColumn::new("smart_engagement", ColumnKind::Number, &["smart"]),
-        FilterColumn::new("author", ColumnKind::Text, &["by"]),
-        FilterColumn::new("platform", ColumnKind::Text, &["on"]),
-    ];
-    const MEMBERS: &'static [&'static str] = &[
-        "post_id",
-        "token_address",
-        "title",
-        "link",
-        "published_at",
-        "impressions",
-        "engagement",
-        "smart_engagement",
-        "author",
-        "platform",
-    ];
-}
+listed!(Post ["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement", "author", "platform"] {
+    "title": Text [] = |post| post.title.as_deref().map(FieldValue::text);
+    "post_id": Text ["id"] = |post| Some(FieldValue::text(&post.post_id));
+    "token_address": Text ["address", "token"] = |post| Some(FieldValue::text(post.token_address.to_string()));
+    "link": Text [] = |post| post.link.as_deref().map(FieldValue::text);
+    "published_at": Time ["published"] = |post| Some(FieldValue::Time(post.published_at));
+    "impressions": Number [] = |post| count(post.impressions);
+    "engagement": Number [] = |post| count(post.engagement);
+    "smart_engagement": Number ["smart"] = |post| count(post.smart_engagement);
+    "author": Text ["by"] = |post| post.author.as_deref().map(FieldValue::text);
+    "platform": Text ["on"] = |post| post.place().map(FieldValue::text);
+});
 
-fn field<'a>(post: &'a Post, column: &str) -> Option<FieldValue<'a>> {
-    let count = |count: Option<i64>| count.map(|count| FieldValue::Number(count as f64));
-    match column {
-        "title" => post.title.as_deref().map(FieldValue::text),
-        "post_id" => Some(FieldValue::text(&post.post_id)),
-        "token_address" => Some(FieldValue::text(post.token_address.to_string())),
-        "link" => post.link.as_deref().map(FieldValue::text),
-        "published_at" => Some(FieldValue::Time(post.published_at)),
-        "impressions" => count(post.impressions),
-        "engagement" => count(post.engagement),
-        "smart_engagement" => count(post.smart_engagement),
-        "author" => post.author.as_deref().map(FieldValue::text),
-        "platform" => post.place().map(FieldValue::text),
-        _ => None,
-    }
+fn count(count: Option<i64>) -> Option<FieldValue<'static>> {
+    count.map(|count| FieldValue::Number(count as f64))
 }
 
 impl Question for PostsQuestion {
@@ -255,7 +232,7 @@ impl PostsQuestion {
         let mut rows: Vec<(u32, &Post)> =
             found.places.iter().filter_map(|place| Some((place as u32, &**posts.get(place - found.start)?))).collect();
         // Case-sensitive, as the order of a large table.
-        let key = |post: &Post, column: &str| match field(post, column)? {
+        let key = |post: &Post, column: &str| match post.field(column)? {
             FieldValue::Text(text) => Some(SortKey::Text(text.into_owned())),
             value => SortKey::of(value),
         };
@@ -285,7 +262,7 @@ impl Matches<'_> {
 
     /// Keeps the posts that meet all conditions.
     fn that_match(self, filter: &Filter, large: Option<&LargeTable>, progress: &Progress) -> Result<Self> {
-        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| field(post, column)))?;
+        let holds = matching_bitmap(self.posts.iter(), self.posts.len(), progress, |post| filter.matches(|column| post.field(column)))?;
         self.keep(&holds, large)
     }
 
