@@ -4,6 +4,7 @@
 mod csv;
 pub mod downloads;
 pub mod forward;
+mod held;
 mod ipc;
 mod json;
 pub mod locate;
@@ -25,7 +26,7 @@ use std::{
     sync::Arc,
 };
 
-use polars::prelude::{ArrowField, Column, DataType, IdxSize, IntoColumn as _, Series};
+use polars::prelude::{ArrowField, Column, IdxSize, PolarsResult};
 
 use read_at::{InOrder, ReadAt};
 
@@ -277,8 +278,8 @@ fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Resu
 }
 
 /// Empty columns, for a file without rows.
-fn empty_columns(fields: &[ArrowField]) -> Vec<Column> {
-    fields.iter().map(|field| Series::new_empty(field.name.clone(), &DataType::from_arrow_field(field)).into_column()).collect()
+fn empty_columns(fields: &[ArrowField]) -> PolarsResult<Vec<Column>> {
+    fields.iter().map(held::empty_column).collect()
 }
 
 /// Rows of an Arrow stream, whose bytes may be readable only once.

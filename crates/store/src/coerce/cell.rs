@@ -46,13 +46,8 @@ fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
         AnyValue::Null => RawCell::Null,
         AnyValue::Boolean(truth) => RawCell::Bool(truth),
         AnyValue::String(text) => RawCell::Text(Cow::Borrowed(text)),
-        AnyValue::UInt8(n) => RawCell::Int(n.into()),
-        AnyValue::UInt16(n) => RawCell::Int(n.into()),
         AnyValue::UInt32(n) => RawCell::Int(n.into()),
         AnyValue::UInt64(n) => RawCell::Int(n.into()),
-        AnyValue::UInt128(n) => RawCell::Text(Cow::Owned(n.to_string())),
-        AnyValue::Int8(n) => RawCell::Int(n.into()),
-        AnyValue::Int16(n) => RawCell::Int(n.into()),
         AnyValue::Int32(n) => RawCell::Int(n.into()),
         AnyValue::Int64(n) => RawCell::Int(n.into()),
         AnyValue::Int128(n) => RawCell::Int(n),
@@ -68,7 +63,7 @@ fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
         AnyValue::Decimal(unscaled, _, scale) => RawCell::Text(Cow::Owned(decimal(unscaled, scale))),
         AnyValue::Binary(bytes) => RawCell::Bytes(Cow::Borrowed(bytes)),
         AnyValue::BinaryOwned(bytes) => RawCell::Bytes(Cow::Owned(bytes)),
-        AnyValue::List(series) | AnyValue::Array(series, _) => {
+        AnyValue::List(series) => {
             let series = series.rechunk();
             RawCell::List(series.iter().map(|value| from_any(value).into_owned()).collect())
         }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use planus::ReadAsRoot;
-use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_bail, polars_ensure};
+use polars::prelude::{ArrowField, ArrowSchema, Column, DataFrame, PolarsResult, polars_bail, polars_ensure};
 use polars_arrow::io::ipc::{
     IpcSchema,
     read::{
@@ -18,7 +18,7 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, read_at::ReadAt, size_limits};
+use super::{BATCH_ROWS, ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, held, read_at::ReadAt, size_limits};
 use crate::decode::guarded;
 
 /// Bytes of read-ahead.
@@ -174,12 +174,8 @@ impl IpcRows {
                 )?;
                 drop(body);
                 let height = batch.len();
-                let columns: PolarsResult<Vec<Column>> = self
-                    .fields
-                    .iter()
-                    .zip(batch.into_arrays())
-                    .map(|(field, array)| Ok(Series::try_from((field, vec![array]))?.into_column()))
-                    .collect();
+                let columns: PolarsResult<Vec<Column>> =
+                    self.fields.iter().zip(batch.into_arrays()).map(|(field, array)| held::column(field, vec![array])).collect();
                 let frame = DataFrame::new(height, columns?)?;
                 polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= MAX_ROWS, ComputeError: "it has more rows than a table may have");
                 self.messages.last.1 = height;
@@ -255,7 +251,7 @@ impl RowSource for IpcRows {
         let first_row = self.done + 1;
         if self.decoded.width() == 0 {
             // A file without a record batch still has its columns.
-            let columns = guarded("Arrow IPC", || Ok(empty_columns(&self.fields)))?;
+            let columns = guarded("Arrow IPC", || empty_columns(&self.fields))?;
             return Ok(Some(SourceBatch { columns, first_row, ..SourceBatch::default() }));
         }
         let mut taken = self.take(BATCH_ROWS);
@@ -293,7 +289,7 @@ impl RowSource for IpcRows {
 mod tests {
     use std::{fs::File, io::Write as _};
 
-    use polars::prelude::{DataType, IpcCompression, IpcStreamWriter, IpcWriter, NamedFrom, SerWriter};
+    use polars::prelude::{DataType, IntoColumn, IpcCompression, IpcStreamWriter, IpcWriter, NamedFrom, SerWriter, Series};
 
     use super::*;
 

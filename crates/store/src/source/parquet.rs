@@ -3,14 +3,14 @@
 
 use std::{io::Cursor, ops::Range, sync::Arc};
 
-use polars::prelude::{ArrowField, Column, DataFrame, IntoColumn, PolarsResult, Series, polars_ensure};
+use polars::prelude::{ArrowField, Column, DataFrame, PolarsResult, polars_ensure};
 use polars_parquet::read::{
     BasicDecompressor, ColumnChunkMetadata, FileMetadata, Filter, PageReader, RowGroupMetadata, column_iter_to_arrays, infer_schema,
     read_metadata,
 };
 
 use super::{
-    ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns,
+    ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, held,
     read_at::{InOrder, ReadAt},
     size_limits,
 };
@@ -113,7 +113,7 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
     let all = part.len() == group.num_rows();
     let filter = (!all).then(|| Filter::new_ranged(part.start, part.end));
     let (arrays, _) = column_iter_to_arrays(parts, types, field.clone(), filter)?;
-    Ok(Series::try_from((field, arrays))?.rechunk().into_column())
+    Ok(held::column(field, arrays)?.rechunk())
 }
 
 impl RowSource for ParquetRows {
@@ -131,7 +131,7 @@ impl RowSource for ParquetRows {
         self.decode()?;
         if self.decoded.width() == 0 {
             // A file without a row group still has its columns.
-            batch.columns = guarded("Parquet", || Ok(empty_columns(&self.wanted)))?;
+            batch.columns = guarded("Parquet", || empty_columns(&self.wanted))?;
             return Ok(Some(batch));
         }
         batch.height = batch.height.min(self.decoded.height());
@@ -168,7 +168,7 @@ impl RowSource for ParquetRows {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{AnyValue, NamedFrom as _, ParquetWriter};
+    use polars::prelude::{AnyValue, IntoColumn as _, NamedFrom as _, ParquetWriter, Series};
 
     use super::*;
 
