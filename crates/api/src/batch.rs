@@ -16,10 +16,9 @@ use serde::Serialize;
 
 use super::{
     call::{Answered, Call, HandlerStep},
-    format::AnswerFormat,
+    format::{AnswerFormat, WithFormat},
     handlers::{ask, list},
     reply::{self, Body},
-    routes::SEARCH_PARAMETERS,
     rows::{self, RowSender},
 };
 use model::{
@@ -47,6 +46,9 @@ pub(super) const FORMAT: Parameter = parameter(
     ParameterKind::Word { words: &["json", "ndjson"], default: None },
     "`ndjson`: a line for each token, as they are done; else as `Accept` says, else json.",
 );
+
+/// The parameters of GET /tokens without `addresses`.
+const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
 
 /// Tokens of one request analysed concurrently.
 const AT_ONCE: usize = 4;

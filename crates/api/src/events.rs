@@ -14,7 +14,7 @@ use tokio::sync::{
     watch,
 };
 
-use super::{Api, datasets::Stale, routes::Shape};
+use super::{Api, datasets::Stale, endpoint::Shape};
 use query::{
     deck::DeckEvent,
     jobs::{AlertCursor, FiredAlert, Job},

@@ -1,9 +1,14 @@
 //! Response formats and how a request selects one: `format=`, else the `Accept` header, else JSON.
 
+use std::marker::PhantomData;
+
 use hyper::{HeaderMap, header::ACCEPT};
 
 use model::error::Result;
-use query::question::parameter::{Arguments, Parameter, ParameterKind, parameter};
+use query::question::{
+    Question,
+    parameter::{Arguments, Parameter, ParameterKind, parameter},
+};
 use store::export::writers::ExportFormat;
 
 /// A response format.
@@ -52,6 +57,25 @@ pub(super) const FORMAT: Parameter = parameter(
     ParameterKind::Word { words: WORDS, default: None },
     "How the rows are written; else as `Accept` says, else json. Without `limit` and `page` the others than json are a stream of all rows.",
 );
+
+/// Maximum number of a list's parameters, including `format`.
+const LIST_PARAMETERS_MAX: usize = 24;
+
+/// The parameters of a list question, followed by `format`.
+pub(super) struct WithFormat<Q>(PhantomData<Q>);
+
+impl<Q: Question> WithFormat<Q> {
+    const ALL: &'static [Parameter; LIST_PARAMETERS_MAX] = &{
+        let mut all = [FORMAT; LIST_PARAMETERS_MAX];
+        let mut nth = 0;
+        while nth < Q::PARAMETERS.len() {
+            all[nth] = Q::PARAMETERS[nth];
+            nth += 1;
+        }
+        all
+    };
+    pub(super) const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
+}
 
 impl AnswerFormat {
     pub(super) fn negotiated(arguments: &Arguments<'_>, headers: Option<&HeaderMap>) -> Result<&'static Self> {

@@ -15,7 +15,6 @@ use hyper::{
 use super::{
     Api,
     reply::{Reply, empty},
-    routes,
 };
 use model::error::{Code, Problem, Result};
 use query::question::parameter::clip;
@@ -30,7 +29,7 @@ pub(super) const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 pub(super) fn admit(api: &Api, parts: &Parts) -> Result<()> {
     check_sizes(&parts.uri, &parts.headers)?;
     check_host(&api.options.hosts, parts)?;
-    if routes::is_open(parts.uri.path()) || is_preflight(api, parts) {
+    if api.router.is_open(parts.uri.path()) || is_preflight(api, parts) {
         return Ok(());
     }
     let key = check_key(api, &parts.headers)?;

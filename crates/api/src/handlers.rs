@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::{
     call::{Answered, Call, HandlerStep},
     datasets,
+    endpoint::DEEP_ANALYSIS,
     format::{AnswerFormat, REPORT_FORMATS},
     reply::{self, IfNoneMatch, Reply},
-    routes::DEEP_ANALYSIS,
     rows,
 };
 use model::error::{Code, Problem, Result};

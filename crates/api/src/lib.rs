@@ -7,6 +7,7 @@ mod coding;
 mod connection;
 mod datasets;
 mod docs;
+mod endpoint;
 pub mod events;
 mod format;
 mod guard;
@@ -18,6 +19,7 @@ pub mod metrics;
 mod openapi;
 mod rate;
 mod reply;
+mod router;
 pub mod routes;
 mod rows;
 mod server;
@@ -29,7 +31,10 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use tokio::sync::{Semaphore, watch};
 
-use self::{coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds};
+use self::{
+    coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds, router::Router,
+    routes::ENDPOINTS,
+};
 pub use self::{server::serve, service::answer_offline};
 use crate::keys::Keys;
 use query::{deck::Deck, jobs::Jobs};
@@ -86,6 +91,7 @@ pub struct Api {
     pub options: ApiOptions,
     pub log: RequestLog,
     pub metrics: Metrics,
+    router: Router,
     rate: Option<Rate>,
     ids: RequestIds,
     /// Event log behind GET /events.
@@ -106,7 +112,8 @@ impl Api {
             jobs,
             keys,
             log: RequestLog::default(),
-            metrics: Metrics::default(),
+            metrics: Metrics::of(ENDPOINTS),
+            router: Router::of(ENDPOINTS),
             rate: options.rate_per_second.map(Rate::new),
             ids: RequestIds::new(),
             events: Arc::new(EventLog::new()),

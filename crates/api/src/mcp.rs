@@ -32,7 +32,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use self::tools::{TOOLS, Tool};
+use self::tools::{Tool, tools};
 use super::{
     Api,
     call::{Answered, Call, HandlerStep},
@@ -158,7 +158,7 @@ impl ServerHandler for Tools {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> std::result::Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(TOOLS.iter().map(Tool::described).collect()))
+        Ok(ListToolsResult::with_all_items(tools(self.api.router.endpoints).iter().map(Tool::described).collect()))
     }
 
     async fn call_tool(
@@ -166,8 +166,9 @@ impl ServerHandler for Tools {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name() == call.name) else {
-            let near = nearest(&call.name, TOOLS.iter().map(Tool::name)).unwrap_or_default();
+        let tools = tools(self.api.router.endpoints);
+        let Some(tool) = tools.iter().find(|tool| tool.name() == call.name) else {
+            let near = nearest(&call.name, tools.iter().map(Tool::name)).unwrap_or_default();
             return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", clip(&call.name)), None));
         };
         let answering = async {

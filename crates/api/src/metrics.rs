@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use super::routes::ENDPOINTS;
+use super::endpoint::Endpoint;
 use query::deck::Deck;
 
 /// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
@@ -20,6 +20,7 @@ const STATUSES: [u16; 22] = [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 4
 
 #[derive(Debug)]
 pub struct Metrics {
+    endpoints: &'static [Endpoint],
     /// Per endpoint, and for requests without one: a counter per status.
     requests: Vec<[AtomicU64; STATUSES.len()]>,
     latency: [AtomicU64; LATENCY_MICROS.len() + 1],
@@ -53,22 +54,21 @@ impl Latency {
     }
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
+impl Metrics {
+    pub(super) fn of(endpoints: &'static [Endpoint]) -> Self {
         Self {
-            requests: (0..=ENDPOINTS.len()).map(|_| Default::default()).collect(),
+            endpoints,
+            requests: (0..=endpoints.len()).map(|_| Default::default()).collect(),
             latency: Default::default(),
             micros: AtomicU64::new(0),
             in_flight: AtomicI64::new(0),
         }
     }
-}
 
-impl Metrics {
     pub(super) fn count(&self, position: Option<usize>, status: u16, took: Duration) {
         let micros = took.as_micros() as u64;
         let status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
-        self.requests[position.unwrap_or(ENDPOINTS.len())][status].fetch_add(1, Ordering::Relaxed);
+        self.requests[position.unwrap_or(self.endpoints.len())][status].fetch_add(1, Ordering::Relaxed);
         self.latency[LATENCY_MICROS.partition_point(|&end| end < micros)].fetch_add(1, Ordering::Relaxed);
         self.micros.fetch_add(micros, Ordering::Relaxed);
     }
@@ -116,7 +116,7 @@ impl Metrics {
     fn write_requests(&self, page: &mut Page) {
         page.head("tokendeck_requests_total", "counter", "Requests by route and status.");
         for (i, counters) in self.requests.iter().enumerate() {
-            let route = ENDPOINTS.get(i).map_or("none", |endpoint| endpoint.name);
+            let route = self.endpoints.get(i).map_or("none", |endpoint| endpoint.name);
             for (status, counter) in STATUSES.iter().zip(counters) {
                 let count = counter.load(Ordering::Relaxed);
                 if count > 0 {
@@ -184,6 +184,7 @@ impl Page {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routes::ENDPOINTS;
     use model::error::CODES;
 
     #[test]
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_quantile_is_the_upper_bound_of_its_bucket() {
-        let metrics = Metrics::default();
+        let metrics = Metrics::of(ENDPOINTS);
         assert_eq!(metrics.latency().quantile(0.5), None);
         for micros in [1, 2, 3, 400, 50_000_000] {
             metrics.count(None, 200, Duration::from_micros(micros));

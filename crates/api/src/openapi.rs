@@ -3,7 +3,10 @@
 
 mod lists;
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use bytes::Bytes;
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform};
@@ -12,21 +15,17 @@ use sha2::{Digest, Sha256};
 
 use super::{
     call::{Answered, Call, HandlerStep},
+    endpoint::{Content, DEEP_ANALYSIS, Endpoint, Shape, TAGS},
     events::EVENTS,
     format::{REPORT_FORMATS, ROW_FORMATS},
     reply,
-    routes::{Content, DEEP_ANALYSIS, ENDPOINTS, Endpoint, Shape, TAGS},
     stream::LAST_EVENT_ID,
 };
 use model::error::{CODES, Code, ProblemBody};
 use query::question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind};
 
 /// The document with its entity tag; constant for the process.
-static DOCUMENT: LazyLock<(Bytes, String)> = LazyLock::new(|| {
-    let text = serde_json::to_vec(&document()).unwrap_or_default();
-    let etag = etag(&text);
-    (text.into(), etag)
-});
+static DOCUMENT: OnceLock<(Bytes, String)> = OnceLock::new();
 
 /// Returns the entity tag of bytes that are constant for the process.
 pub(super) fn etag(bytes: &[u8]) -> String {
@@ -38,11 +37,15 @@ static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| serde_json::fro
 
 #[expect(clippy::unnecessary_wraps, reason = "every handler answers alike")]
 pub(super) fn answer(call: &Call<'_>) -> Answered {
-    let (text, etag) = &*DOCUMENT;
+    let (text, etag) = DOCUMENT.get_or_init(|| {
+        let text = serde_json::to_vec(&document(call.api.router.endpoints)).unwrap_or_default();
+        let etag = etag(&text);
+        (text.into(), etag)
+    });
     Ok(HandlerStep::Now(reply::tagged(text, etag, call.if_none_match)))
 }
 
-fn document() -> Value {
+fn document(endpoints: &[Endpoint]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.transforms.push(Box::new(RecursiveTransform(words_as_enum)));
         settings.definitions_path = "/components/schemas".into();
@@ -52,7 +55,7 @@ fn document() -> Value {
     let mut bodies = settings.clone().for_deserialize().into_generator();
     let mut schemas = settings.for_serialize().into_generator();
     let mut paths: Map<String, Value> = Map::new();
-    for endpoint in ENDPOINTS {
+    for endpoint in endpoints {
         let operation = operation(endpoint, &mut schemas, &mut bodies);
         if let Value::Object(item) = paths.entry(endpoint.path).or_insert_with(|| json!({})) {
             item.insert(endpoint.verb.method().to_lowercase(), operation);

@@ -1,20 +1,15 @@
 //! THE endpoint table, read by the router, the OpenAPI document, the MCP tools and the metrics. A question is one line of it. Request
 //! checks and answers are decided elsewhere.
 
-mod router;
-
-use std::marker::PhantomData;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-pub use self::router::Verb;
-pub(super) use self::router::{NoRoute, find};
+use super::endpoint::Handler;
+pub use super::endpoint::{Content, Endpoint, Verb};
 use super::{
     batch,
-    call::{Answered, Call},
     datasets::Datasets,
     docs,
-    format::{FORMAT, REPORT_FORMAT},
+    format::{REPORT_FORMAT, WithFormat},
     handlers::{self, Health},
     mcp, openapi, stream,
 };
@@ -49,79 +44,6 @@ use query::{
     },
 };
 
-/// An endpoint.
-#[derive(Debug, Clone, Copy)]
-pub struct Endpoint {
-    pub verb: Verb,
-    /// Its placeholders are the path parameters.
-    pub path: &'static str,
-    /// OpenAPI operation id, and label in the metrics.
-    pub name: &'static str,
-    pub summary: &'static str,
-    /// One of `TAGS`.
-    pub tag: &'static str,
-    /// Whether it is an MCP tool too.
-    pub tool: bool,
-    pub parameters: &'static [Parameter],
-    /// Error codes beyond those implied by its kind and parameters.
-    pub codes: &'static [Code],
-    /// Status of success.
-    pub status: u16,
-    /// Description of its 204, if it can answer with one.
-    pub no_content: Option<&'static str>,
-    pub content: Content,
-    /// Whether it is answered without a key.
-    pub open: bool,
-    /// Whether its answers have entity tags.
-    pub tagged: bool,
-    /// Schema of its JSON request body.
-    pub body: Option<Shape>,
-    pub(super) handler: Handler,
-}
-
-/// Generator of a schema in the OpenAPI document.
-pub type Shape = fn(&mut SchemaGenerator) -> Schema;
-
-/// The content of a success response.
-#[derive(Debug, Clone, Copy)]
-pub enum Content {
-    /// JSON of this schema.
-    Json(Shape),
-    /// JSON without a schema.
-    Document,
-    /// Server-sent events, of the types in `EVENTS`.
-    Events,
-    /// Text of this media type.
-    Text(&'static str),
-    /// No body.
-    Nothing,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Handler {
-    /// Without a request body.
-    Plain(fn(&Call<'_>) -> Answered),
-    /// With a JSON request body.
-    Body(fn(&Call<'_>, &[u8]) -> Answered),
-}
-
-/// Path prefix of the jobs, and its accepted alternative spelling.
-pub const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
-
-/// Endpoint groups in the OpenAPI document, with their descriptions.
-pub const TAGS: &[(&str, &str)] = &[
-    ("tokens", "Tokens, their candles, holders and posts."),
-    ("technical", "Trendlines and chart patterns."),
-    ("security", "What the code, the transfers and the holders show."),
-    ("dexes", "Where tokens trade."),
-    ("analytics", "Rankings over all tokens."),
-    ("yield", "Where to place a portfolio."),
-    ("deep analysis", "Jobs that ask everything about some tokens."),
-    ("alerts", "Conditions that are checked with each new generation of the data."),
-    ("tables", "The tables of the dataset, row by row."),
-    ("service", "The server and its data."),
-];
-
 pub const ENDPOINTS: &[Endpoint] = &[
     question::<TokenQuestion>("tokens", &[]),
     question::<TokenPostsQuestion>("tokens", &[]),
@@ -146,7 +68,10 @@ pub const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         summary: "Search and browse tokens; with `addresses` the details of those, each as GET /tokens/{token_address} answers.",
-        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(SEARCH_PARAMETERS, TokenBatchQuestion::PARAMETERS),
+        parameters: &joined::<{ SearchQuestion::PARAMETERS.len() + 2 }>(
+            WithFormat::<SearchQuestion>::PARAMETERS,
+            TokenBatchQuestion::PARAMETERS,
+        ),
         content: Content::Json(list_or_batch),
         handler: Handler::Plain(batch::tokens),
         ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
@@ -338,28 +263,6 @@ const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint
     Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Handler::Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
 }
 
-/// Maximum number of a list's parameters, including `format`.
-const LIST_PARAMETERS_MAX: usize = 24;
-
-/// The parameters of GET /tokens without `addresses`.
-pub(super) const SEARCH_PARAMETERS: &[Parameter] = WithFormat::<SearchQuestion>::PARAMETERS;
-
-struct WithFormat<Q>(PhantomData<Q>);
-
-impl<Q: Question> WithFormat<Q> {
-    const ALL: &'static [Parameter; LIST_PARAMETERS_MAX] = &{
-        let mut all = [FORMAT; LIST_PARAMETERS_MAX];
-        let mut nth = 0;
-        while nth < Q::PARAMETERS.len() {
-            all[nth] = Q::PARAMETERS[nth];
-            nth += 1;
-        }
-        all
-    };
-    /// The question's parameters, followed by `format`.
-    const PARAMETERS: &'static [Parameter] = Self::ALL.split_at(Q::PARAMETERS.len() + 1).0;
-}
-
 /// Defaults to an id greater than any firing's, so that the latest come first.
 const FIRED_ID: ParameterKind = ParameterKind::Integer { min: 1, max: FIRED_ID_MAX, default: FIRED_ID_MAX };
 
@@ -400,29 +303,4 @@ const fn plain(path: &'static str, name: &'static str, summary: &'static str, co
 
 const fn shape<A: JsonSchema>() -> Content {
     Content::Json(SchemaGenerator::subschema_for::<A>)
-}
-
-impl Endpoint {
-    /// Whether its answers have a `Link` header to the neighbouring pages.
-    pub fn paged(&self) -> bool {
-        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
-            || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
-    }
-
-    /// Values of its `format` parameter, if it has one.
-    pub fn formats(&self) -> Option<&'static [&'static str]> {
-        let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
-        if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
-    }
-
-    /// Whether it asks the deck, and so needs loaded data.
-    pub fn needs_data(&self) -> bool {
-        matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
-    }
-}
-
-/// Whether the path needs no key: it is an open endpoint or below one.
-pub(super) fn is_open(path: &str) -> bool {
-    let below = |open: &str| open.split_once('{').is_some_and(|(above, _)| path.starts_with(above));
-    ENDPOINTS.iter().any(|endpoint| endpoint.open && (endpoint.path == path || below(endpoint.path)))
 }

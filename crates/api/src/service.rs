@@ -26,10 +26,11 @@ use super::{
     call::{Answered, Awaited, Call, HandlerStep},
     coding,
     connection::{ConnectionState, Phase},
+    endpoint::Handler,
     guard,
     log::LogEntry,
     reply::{self, Body, IfNoneMatch, Reply},
-    routes::{self, ENDPOINTS, Handler},
+    router::NoRoute,
 };
 use model::error::{Code, Problem, Result};
 use query::question::parameter::Parameter;
@@ -85,7 +86,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
     if let Some(reply) = guard::preflight_reply(api, parts) {
         return HandlerStep::Now(reply);
     }
-    let route = match routes::find(&parts.method, path) {
+    let route = match api.router.find(&parts.method, path) {
         Ok(route) => route,
         Err(refusal) => {
             linger(parts, body);
@@ -93,7 +94,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
         }
     };
     *position = Some(route.position);
-    let endpoint = &ENDPOINTS[route.position];
+    let endpoint = route.endpoint;
     if *api.stopping.borrow() {
         return HandlerStep::Now(reply::problem(
             &Problem::new(Code::ShuttingDown, "The server is shutting down: ask again in a moment."),
@@ -143,7 +144,7 @@ fn unconditional_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri
     Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
 
-fn no_route(api: &Api, refusal: &routes::NoRoute, path: &str) -> Reply {
+fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
     let mut reply = reply::problem(&refusal.problem, path);
     if let Some(allow) = &refusal.allow {
         let cors = if api.options.cors_origins.is_empty() { "" } else { ", OPTIONS" };
@@ -312,8 +313,8 @@ fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<Hand
     let malformed = || Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
     let uri: Uri = target.parse().map_err(|_| malformed())?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
-    let route = routes::find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
-    let endpoint = &ENDPOINTS[route.position];
+    let route = api.router.find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
+    let endpoint = route.endpoint;
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
     let call = unconditional_call(api, &values, &uri, endpoint.parameters);
     match endpoint.handler {

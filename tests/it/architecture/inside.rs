@@ -46,8 +46,8 @@ const ORDERS: &[(&str, &str)] = &[
     ("src/config", "sources document field read shown"),
     (
         "crates/api/src",
-        "keys format coding+reply+rows+call datasets log rate connection \
-         events+stream+openapi+docs+mcp+guard+service+batch+handlers+routes metrics server",
+        "keys format coding+reply+rows+call endpoint router datasets log metrics rate connection guard service \
+         events+stream openapi docs mcp handlers batch routes server",
     ),
     ("crates/widgets/src", "ascii text theme picture bar gauge progress panel sparkline table candles"),
     ("crates/tui/src", "fuzzy words keymap task event view+list overlay views app+chrome memory saver terminal run"),

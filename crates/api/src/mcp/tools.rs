@@ -1,15 +1,12 @@
 //! The MCP tools, generated from the endpoint table: the JSON Schema of each tool's arguments, and the API request of a call.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::{
-    openapi,
-    routes::{ENDPOINTS, Endpoint},
-};
+use crate::{endpoint::Endpoint, openapi};
 use model::{
     error::{Code, Problem, Result},
     spelling::nearest,
@@ -20,7 +17,10 @@ use query::question::{
 };
 
 /// The tools, in endpoint order.
-pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| ENDPOINTS.iter().filter(|endpoint| endpoint.tool).map(Tool::new).collect());
+pub(super) fn tools(endpoints: &'static [Endpoint]) -> &'static [Tool] {
+    static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();
+    TOOLS.get_or_init(|| endpoints.iter().filter(|endpoint| endpoint.tool).map(Tool::new).collect())
+}
 
 /// A question as an MCP tool.
 #[derive(Debug)]

@@ -1,0 +1,136 @@
+//! What an endpoint is: a row of the table in `routes`. The rows, their handlers, and how a request finds one are elsewhere.
+
+use hyper::Method;
+use schemars::{Schema, SchemaGenerator};
+
+use super::{
+    call::{Answered, Call},
+    format::FORMAT,
+};
+use model::error::Code;
+use query::question::{
+    Question as _,
+    candles::CandlesQuestion,
+    indicators::IndicatorsQuestion,
+    parameter::{PAGE, Parameter, ParameterKind},
+};
+
+/// HTTP method of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    Get,
+    Post,
+    Delete,
+}
+
+impl Verb {
+    /// Spelled as in a request line.
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    pub(super) fn of(method: &Method) -> Option<Self> {
+        match *method {
+            Method::GET | Method::HEAD => Some(Self::Get),
+            Method::POST => Some(Self::Post),
+            Method::DELETE => Some(Self::Delete),
+            _ => None,
+        }
+    }
+}
+
+/// An endpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct Endpoint {
+    pub verb: Verb,
+    /// Its placeholders are the path parameters.
+    pub path: &'static str,
+    /// OpenAPI operation id, and label in the metrics.
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// One of `TAGS`.
+    pub tag: &'static str,
+    /// Whether it is an MCP tool too.
+    pub tool: bool,
+    pub parameters: &'static [Parameter],
+    /// Error codes beyond those implied by its kind and parameters.
+    pub codes: &'static [Code],
+    /// Status of success.
+    pub status: u16,
+    /// Description of its 204, if it can answer with one.
+    pub no_content: Option<&'static str>,
+    pub content: Content,
+    /// Whether it is answered without a key.
+    pub open: bool,
+    /// Whether its answers have entity tags.
+    pub tagged: bool,
+    /// Schema of its JSON request body.
+    pub body: Option<Shape>,
+    pub(super) handler: Handler,
+}
+
+/// Generator of a schema in the OpenAPI document.
+pub(super) type Shape = fn(&mut SchemaGenerator) -> Schema;
+
+/// The content of a success response.
+#[derive(Debug, Clone, Copy)]
+pub enum Content {
+    /// JSON of this schema.
+    Json(Shape),
+    /// JSON without a schema.
+    Document,
+    /// Server-sent events, of the types in `EVENTS`.
+    Events,
+    /// Text of this media type.
+    Text(&'static str),
+    /// No body.
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Handler {
+    /// Without a request body.
+    Plain(fn(&Call<'_>) -> Answered),
+    /// With a JSON request body.
+    Body(fn(&Call<'_>, &[u8]) -> Answered),
+}
+
+/// Path prefix of the jobs, and its accepted alternative spelling.
+pub(super) const DEEP_ANALYSIS: [&str; 2] = ["/deep-analysis/", "/deep_analysis/"];
+
+/// Endpoint groups in the OpenAPI document, with their descriptions.
+pub(super) const TAGS: &[(&str, &str)] = &[
+    ("tokens", "Tokens, their candles, holders and posts."),
+    ("technical", "Trendlines and chart patterns."),
+    ("security", "What the code, the transfers and the holders show."),
+    ("dexes", "Where tokens trade."),
+    ("analytics", "Rankings over all tokens."),
+    ("yield", "Where to place a portfolio."),
+    ("deep analysis", "Jobs that ask everything about some tokens."),
+    ("alerts", "Conditions that are checked with each new generation of the data."),
+    ("tables", "The tables of the dataset, row by row."),
+    ("service", "The server and its data."),
+];
+
+impl Endpoint {
+    /// Whether its answers have a `Link` header to the neighbouring pages.
+    pub fn paged(&self) -> bool {
+        self.parameters.iter().any(|parameter| [PAGE.name, "cursor"].contains(&parameter.name))
+            || [CandlesQuestion::NAME, IndicatorsQuestion::NAME].contains(&self.name)
+    }
+
+    /// Values of its `format` parameter, if it has one.
+    pub fn formats(&self) -> Option<&'static [&'static str]> {
+        let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
+        if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
+    }
+
+    /// Whether it asks the deck, and so needs loaded data.
+    pub fn needs_data(&self) -> bool {
+        matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])
+    }
+}
