@@ -68,6 +68,7 @@ mod milliseconds {
 
     use model::time::Time;
 
+    #[allow(clippy::ref_option, reason = "serde hands over a reference to the field")]
     pub(super) fn serialize<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
         time.map(|time| time.0).serialize(serializer)
     }
