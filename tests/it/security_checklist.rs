@@ -7,7 +7,7 @@ use std::{
 };
 
 use analysis::security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
-use model::{address::Address, progress::Silent, token::Token};
+use model::{address::Address, data::AddressRows as _, progress::Silent, token::Token};
 use query::question::{
     Question,
     progress::Progress,

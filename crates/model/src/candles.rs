@@ -96,10 +96,20 @@ impl ChartCandles<'_> {
     }
 }
 
-/// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
-#[inline]
-#[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
-pub fn is_valid_candle(open: f64, high: f64, low: f64, close: f64) -> bool {
-    // A comparison with NaN is false, so these six cover NaN and infinity as well.
-    (low > 0.0) & (high < f64::INFINITY) & (low <= open) & (low <= close) & (open <= high) & (close <= high)
+/// Defines `is_valid_candle`, and the same comparisons as texts for who computes them elsewhere.
+macro_rules! valid_candle {
+    ([$open:ident, $high:ident, $low:ident, $close:ident] $($left:ident $sign:tt $right:tt),*) => {
+        /// The comparisons of `is_valid_candle` between finite prices: left, sign, right.
+        pub const VALID_CANDLE: &[[&str; 3]] = &[$([stringify!($left), stringify!($sign), stringify!($right)]),*];
+
+        /// Whether the prices make a valid candle: finite and above zero, the high and low enclosing the open and close.
+        #[inline]
+        #[allow(clippy::needless_bitwise_bool, reason = "without a way out the processor looks at many candles at a time")]
+        pub fn is_valid_candle($open: f64, $high: f64, $low: f64, $close: f64) -> bool {
+            // A comparison with NaN is false, so these six cover NaN and infinity as well.
+            ($high < f64::INFINITY) $(& ($left $sign $right))*
+        }
+    };
 }
+
+valid_candle!([open, high, low, close] low > 0.0, low <= open, low <= close, open <= high, close <= high);

@@ -1,6 +1,6 @@
 //! A dataset as the analyses see it.
 
-use crate::{Dataset, RowsOf, frame_rows::FromFrame, rows_by_address::RowsByAddress};
+use crate::{Dataset, RowsOf};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
@@ -70,32 +70,6 @@ impl Data for Dataset {
 
     fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_> {
         Box::new(Dataset::pools_of(self, token))
-    }
-}
-
-impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
-    fn is_empty(&self) -> bool {
-        RowsByAddress::is_empty(self)
-    }
-
-    fn addresses(&self) -> Vec<Address> {
-        RowsByAddress::addresses(self)
-    }
-
-    fn count(&self, address: &Address) -> usize {
-        RowsByAddress::count(self, address)
-    }
-
-    fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
-        Box::new(RowsByAddress::chunks(self, address))
-    }
-
-    fn row(&self, address: &Address, i: usize) -> Option<T> {
-        RowsByAddress::row(self, address, i)
-    }
-
-    fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
-        RowsByAddress::text(self, address, i, column)
     }
 }
 

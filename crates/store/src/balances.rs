@@ -1,11 +1,18 @@
 //! A token's balances in a dataset: its rows, or their aggregates where the table is in place.
 
+use std::ops::Range;
+
 use crate::{Dataset, RowsOf};
 use model::{
     address::Address,
+    error::{Code, Problem, Result},
+    fetch_key::FetchKey,
     holding::{BalanceRows, Holding},
     rows::HolderRow,
 };
+
+/// Maximum number of holders of a remote token that are fetched at once, a few seconds of work; larger lists are only read page by page.
+const FETCHED_MAX: u64 = 100_000;
 
 impl BalanceRows for RowsOf<'_, HolderRow> {
     fn count(&self) -> usize {
@@ -27,12 +34,44 @@ impl Dataset {
     /// Number of holders of the token.
     pub fn holders_listed(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).len() as u64;
-        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).unwrap_or_default().rows)
+        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).rows)
     }
 
     /// Number of holders of the token with a balance above zero.
     pub fn holders_held(&self, token: &Address) -> u64 {
         let here = || self.holders.of(token).balances().filter(|(_, balance)| balance.is_some_and(|b| b > 0.0)).count() as u64;
-        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).unwrap_or_default().held)
+        self.in_place("holders").map_or_else(here, |in_place| in_place.listed(token).held)
+    }
+
+    /// A page of the token's holders, largest balance first. Errors: it is to be fetched.
+    pub fn holders_page(&self, token: &Address, rows: Range<usize>) -> Result<Vec<HolderRow>> {
+        let Some(in_place) = self.in_place("holders") else { return Ok(self.holders.of(token).part(rows)) };
+        let (from, most) = (rows.start as u64, rows.len() as u64);
+        if from >= in_place.count(token) {
+            return Ok(Vec::new());
+        }
+        self.fetched_holders(in_place.page("holders", *token, from, most))
+    }
+
+    /// All of the token's holders where they stay at their source; none where they are in `holders_of`. Errors: they are to be fetched, or
+    /// more than `FETCHED_MAX`.
+    pub fn holders_of_source(&self, token: &Address) -> Result<Option<Vec<HolderRow>>> {
+        let Some(in_place) = self.in_place("holders") else { return Ok(None) };
+        match in_place.count(token) {
+            0 => Ok(Some(Vec::new())),
+            1..=FETCHED_MAX => self.fetched_holders(FetchKey::Rows { table: "holders", token: *token }).map(Some),
+            listed => {
+                let detail = format!(
+                    "The {listed} holders of `{token}` stay at `{}`: pages in their own order come from there; to filter and to sort them, and to \
+                     have all at once, there may be {FETCHED_MAX}, or say read = \"bring\" in dataset.toml.",
+                    in_place.source
+                );
+                Err(Problem::new(Code::SourceUnavailable, detail))
+            }
+        }
+    }
+
+    fn fetched_holders(&self, key: FetchKey) -> Result<Vec<HolderRow>> {
+        Ok(self.require([key])?.first().map_or_else(Vec::new, |rows| rows.holders()))
     }
 }

@@ -34,10 +34,10 @@ pub use self::{
     table::LargeTable,
 };
 pub use self::{
-    entry::{EntryLocation, Key, KeyFile},
+    entry::{CacheBuildError, EntryLocation, Key, KeyFile},
     grow::{Tail, grow},
-    import::{CacheBuildError, CacheBuilder},
-    index::{FileEnd, LoadReport, SourceFile},
+    import::CacheBuilder,
+    index::{FileEnd, LoadReport},
 };
 use model::schema::{Column, Kind, TableSchema};
 

@@ -14,11 +14,17 @@ use model::{
 
 /// The candles of all tokens.
 #[derive(Debug)]
-pub enum CandleTable {
-    Memory(Box<HeldCandles>),
+pub struct CandleTable {
+    here: CandleRows,
+    /// Of a table in place: `here` are each token's last candles only; the others stay at their source, but for cached charts.
+    in_place: Option<Arc<InPlaceCache>>,
+}
+
+/// Candles that are read without a query.
+#[derive(Debug)]
+enum CandleRows {
+    Held(Arc<HeldCandles>),
     Large(Arc<LargeTable>),
-    /// A table in place: only each token's last candles and cached charts are here; the other rows stay at their source.
-    InPlace(Arc<InPlaceCache>),
 }
 
 /// Candles in memory, sorted by (token, interval, time).
@@ -36,46 +42,40 @@ pub struct HeldCandles {
 
 impl Default for CandleTable {
     fn default() -> Self {
-        Self::Memory(Box::default())
+        Self { here: CandleRows::Held(Arc::default()), in_place: None }
     }
 }
 
 impl CandleTable {
     pub fn new(table: &Table) -> Self {
-        if let Some(in_place) = &table.in_place {
-            return Self::InPlace(Arc::clone(in_place));
-        }
-        match &table.large {
-            Some(large) => Self::Large(Arc::clone(large)),
-            None => Self::Memory(Box::new(HeldCandles::new(&table.frame))),
-        }
+        let here = match (&table.in_place, &table.large) {
+            (Some(in_place), _) => CandleRows::Held(Arc::clone(in_place.recent())),
+            (None, Some(large)) => CandleRows::Large(Arc::clone(large)),
+            (None, None) => CandleRows::Held(Arc::new(HeldCandles::new(&table.frame))),
+        };
+        Self { here, in_place: table.in_place.clone() }
     }
 
-    /// Returns the token's candles; empty if it has none, or if its table is in place and they were not fetched.
+    /// Returns the token's candles; empty if it has none, or if they stay at their source and were not fetched.
     pub fn of(&self, token: &Address) -> ChartCandles<'_> {
-        if let Self::InPlace(in_place) = self {
-            return in_place.get(&FetchKey::Chart(*token)).map_or_else(ChartCandles::default, |fetched| ChartCandles::Fetched(fetched));
+        match &self.in_place {
+            Some(in_place) => in_place.get(&FetchKey::Chart(*token)).map_or_else(ChartCandles::default, |held| ChartCandles::Fetched(held)),
+            None => ChartCandles::Here(self.here.of(token)),
         }
-        ChartCandles::Here(self.held(token))
-    }
-
-    /// The token's candles of a table that is not in place.
-    pub(super) fn held(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
-        self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
     }
 
     /// As `of`, but only the candles of each interval that start less than `span` milliseconds before its last one; and whether that leaves
     /// any out. Older rows are not read.
     pub fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
-        let mut cut = false;
-        // Of a table in place, recent candles are prefetched.
-        if let Self::InPlace(in_place) = self {
-            return in_place.recent().map_or_else(Default::default, |recent| recent.recent(token, span));
+        // All of the days that are prefetched, or more: nothing counts as left out.
+        if self.in_place.is_some() && span >= RECENT_DAYS * DAY_MS {
+            return (self.here.of(token), false);
         }
-        let recent = self.runs(token).into_iter().map(|(interval, rows)| {
+        let mut cut = false;
+        let recent = self.here.runs(token).into_iter().map(|(interval, rows)| {
             // Twice the candles that fit in the span, in case some are closer together than their interval.
             let most = usize::try_from(2 * span / interval.0.max(1)).unwrap_or(usize::MAX).saturating_add(2);
-            let recent = self.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end).last(span);
+            let recent = self.here.slice(rows.end.saturating_sub(most).max(rows.start)..rows.end).last(span);
             cut |= recent.len() < rows.len();
             (interval, recent)
         });
@@ -85,18 +85,36 @@ impl CandleTable {
 
     /// The first token's candles, for a table of a single token.
     pub(super) fn one(&self) -> Vec<(Interval, Candles<'_>)> {
-        self.tokens().first().map_or_else(Vec::new, |token| self.held(token))
+        self.tokens().first().map_or_else(Vec::new, |token| self.here.of(token))
     }
 
-    /// Number of intervals in which the token has candles here.
+    /// Number of intervals in which the token has all its candles here.
     pub fn intervals(&self, token: &Address) -> usize {
-        self.runs(token).len()
+        if self.in_place.is_some() { 0 } else { self.here.runs(token).len() }
+    }
+
+    pub fn tokens(&self) -> Vec<Address> {
+        match &self.here {
+            CandleRows::Held(held) => held.index.keys().copied().collect(),
+            CandleRows::Large(table) => table.tokens().collect(),
+        }
+    }
+
+    /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
+    pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
+        let (recent, cut) = self.recent(token, DAY_MS);
+        latest_close(&recent).or_else(|| if cut { latest_close(&self.here.of(token)) } else { None })
+    }
+}
+
+impl CandleRows {
+    fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
+        self.runs(token).into_iter().map(|(interval, rows)| (interval, self.slice(rows))).collect()
     }
 
     fn runs(&self, token: &Address) -> Vec<(Interval, Range<usize>)> {
         match self {
-            Self::Memory(held) => held.index.get(token).cloned().unwrap_or_default(),
-            Self::InPlace(_) => Vec::new(),
+            Self::Held(held) => held.index.get(token).cloned().unwrap_or_default(),
             Self::Large(table) => {
                 let mut runs: Vec<_> = table.runs_of(token).collect();
                 runs.sort_by_key(|(interval, _)| *interval);
@@ -105,28 +123,9 @@ impl CandleTable {
         }
     }
 
-    pub fn tokens(&self) -> Vec<Address> {
-        match self {
-            Self::Memory(held) => held.index.keys().copied().collect(),
-            Self::Large(table) => table.tokens().collect(),
-            Self::InPlace(in_place) => in_place.tokens().to_vec(),
-        }
-    }
-
-    /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
-    pub fn latest_close(&self, token: &Address) -> Option<(Time, f64)> {
-        let (recent, cut) = self.recent(token, DAY_MS);
-        let all = || match self {
-            Self::InPlace(in_place) => in_place.recent().map_or_else(Vec::new, |recent| recent.of(token)),
-            Self::Memory(_) | Self::Large(_) => self.held(token),
-        };
-        latest_close(&recent).or_else(|| if cut { latest_close(&all()) } else { None })
-    }
-
     fn slice(&self, rows: Range<usize>) -> Candles<'_> {
         match self {
-            Self::Memory(held) => held.slice(rows),
-            Self::InPlace(_) => Candles::default(),
+            Self::Held(held) => held.slice(rows),
             // A damaged part yields no candles; the table reports the damage.
             Self::Large(table) => large_slice(table, &rows).unwrap_or_default(),
         }
@@ -184,37 +183,14 @@ impl HeldCandles {
         table
     }
 
-    pub(super) fn tokens(&self) -> impl Iterator<Item = Address> {
-        self.index.keys().copied()
-    }
-
-    fn of(&self, token: &Address) -> Vec<(Interval, Candles<'_>)> {
-        self.index.get(token).into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()
-    }
-
     /// The first token's candles, for a table of a single token.
     pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
-        self.tokens().next().map_or_else(Vec::new, |token| self.of(&token))
+        self.index.values().next().into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()
     }
 
     /// Approximate memory of the columns, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         6 * 8 * self.timestamp.len() as u64
-    }
-
-    /// See `CandleTable::recent`. If `span` covers all `RECENT_DAYS` that are prefetched, nothing counts as left out.
-    fn recent(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool) {
-        let mut known = self.of(token);
-        if span >= RECENT_DAYS * DAY_MS {
-            return (known, false);
-        }
-        let mut cut = false;
-        for (_, candles) in &mut known {
-            let recent = candles.last(span);
-            cut |= recent.len() < candles.len();
-            *candles = recent;
-        }
-        (known, cut)
     }
 
     fn index(&mut self, frame: &DataFrame) {

@@ -108,15 +108,6 @@ pub trait Fetch: Send + Sync + fmt::Debug {
     fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError>;
 }
 
-/// Rows loaded together with the dataset.
-#[derive(Debug)]
-pub enum Prefetched {
-    /// The candles that the market figures need, and each token's version.
-    Candles(Box<HeldCandles>, HashMap<Address, RowsVersion>),
-    /// Holder counts of each token.
-    Holders(HashMap<Address, ListedBalances>),
-}
-
 /// A cache entry: `strong` keeps it in the cache, `weak` finds it while any question still uses it.
 #[derive(Debug)]
 struct Entry {
@@ -141,10 +132,12 @@ pub struct InPlaceCache {
     pub rows: u64,
     /// The source's name in config.toml.
     pub source: String,
-    known: Prefetched,
-    /// The tokens that have rows, in table order, and their total number of rows.
+    /// What is known of each token's rows since the load.
+    listed: HashMap<Address, ListedBalances>,
+    /// The candles that the market figures need.
+    recent: Arc<HeldCandles>,
+    /// The tokens that have rows, in table order.
     tokens: Vec<Address>,
-    total: u64,
     cached: Mutex<CacheState>,
     bytes_max: u64,
     /// Fetches in flight.
@@ -153,17 +146,16 @@ pub struct InPlaceCache {
 }
 
 impl InPlaceCache {
-    pub fn new(rows: u64, source: String, known: Prefetched, fetch: Box<dyn Fetch>) -> Self {
-        let mut tokens: Vec<Address> = match &known {
-            Prefetched::Candles(recent, _) => recent.tokens().collect(),
-            Prefetched::Holders(listed) => listed.keys().copied().collect(),
-        };
+    pub fn new(
+        rows: u64,
+        source: String,
+        (listed, recent): (HashMap<Address, ListedBalances>, HeldCandles),
+        fetch: Box<dyn Fetch>,
+    ) -> Self {
+        let mut tokens: Vec<Address> = listed.keys().copied().collect();
         tokens.sort_unstable();
-        let total = match &known {
-            Prefetched::Candles(_, versions) => versions.values().map(|version| version.rows).sum(),
-            Prefetched::Holders(listed) => listed.values().map(|listed| listed.rows).sum(),
-        };
-        Self { rows, source, known, tokens, total, cached: Mutex::default(), bytes_max: BYTES_MAX, fetching: Mutex::default(), fetch }
+        let (cached, fetching, recent) = (Mutex::default(), Mutex::default(), Arc::new(recent));
+        Self { rows, source, listed, recent, tokens, cached, bytes_max: BYTES_MAX, fetching, fetch }
     }
 
     /// The tokens that have rows, in table order.
@@ -172,33 +164,23 @@ impl InPlaceCache {
     }
 
     /// The prefetched candles.
-    pub(super) fn recent(&self) -> Option<&HeldCandles> {
-        if let Prefetched::Candles(recent, _) = &self.known { Some(recent) } else { None }
+    pub(super) fn recent(&self) -> &Arc<HeldCandles> {
+        &self.recent
     }
 
-    /// The token's holder counts.
-    pub fn listed(&self, token: &Address) -> Option<ListedBalances> {
-        if let Prefetched::Holders(listed) = &self.known { listed.get(token).copied() } else { None }
+    /// What is known of the token's rows.
+    pub fn listed(&self, token: &Address) -> ListedBalances {
+        self.listed.get(token).copied().unwrap_or_default()
     }
 
     /// The token's number of rows.
     pub fn count(&self, token: &Address) -> u64 {
-        self.version(token).rows
-    }
-
-    /// The version of the token's rows.
-    fn version(&self, token: &Address) -> RowsVersion {
-        match &self.known {
-            Prefetched::Candles(_, versions) => versions.get(token).copied().unwrap_or_default(),
-            Prefetched::Holders(listed) => {
-                listed.get(token).map_or_else(RowsVersion::default, |own| RowsVersion { rows: own.rows, checksum: own.checksum })
-            }
-        }
+        self.listed(token).rows
     }
 
     /// Total number of rows of all tokens, all of which can be fetched.
     pub fn total(&self) -> u64 {
-        self.total
+        self.listed.values().map(|listed| listed.rows).sum()
     }
 
     /// The page of a token's rows that starts at `from` and has at most `most` rows.
@@ -270,7 +252,8 @@ impl InPlaceCache {
         if let Some(fetched) = self.get(key) {
             return Ok(Some(fetched));
         }
-        let fetched = Arc::new(self.fetch.fetch(key, self.version(&key.token()), progress)?);
+        let ListedBalances { rows, checksum, .. } = self.listed(&key.token());
+        let fetched = Arc::new(self.fetch.fetch(key, RowsVersion { rows, checksum }, progress)?);
         self.keep(key.as_key(), &fetched);
         Ok(Some(fetched))
     }
@@ -379,8 +362,8 @@ mod tests {
     fn cache(bytes_max: u64) -> (InPlaceCache, Arc<AtomicUsize>) {
         let fetch = Kilobytes::default();
         let count = Arc::clone(&fetch.0);
-        let known = Prefetched::Holders((0..100).map(|nth| (address(nth), ListedBalances::default())).collect());
-        let cache = InPlaceCache::new(100, "there".to_owned(), known, Box::new(fetch));
+        let listed = (0..100).map(|nth| (address(nth), ListedBalances::default())).collect();
+        let cache = InPlaceCache::new(100, "there".to_owned(), (listed, HeldCandles::default()), Box::new(fetch));
         (InPlaceCache { bytes_max, ..cache }, count)
     }
 

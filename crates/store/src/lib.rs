@@ -156,7 +156,7 @@ impl Dataset {
     /// Rows of the table `name` by token, from memory or from the cache.
     fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
         let large = self.table(name).and_then(|table| table.large.clone());
-        large.map_or_else(|| ByToken::new(self.rows(name), token), ByToken::Large)
+        large.map_or_else(|| ByToken::new(self.rows(name), token), ByToken::large)
     }
 
     /// All tokens, each once, ordered by address.

@@ -17,6 +17,7 @@ mod path;
 mod remote;
 mod row_filter;
 mod table;
+mod task;
 pub mod units;
 
 use std::{
@@ -36,6 +37,7 @@ use polars::prelude::DataFrame;
 
 pub use self::blocks::Blocks;
 pub use self::remote::origins_to_agree;
+use self::task::TableLoad;
 use crate::{
     Dataset, SourcePosition, Table,
     cache::{CacheOptions, trim_heap},
@@ -163,16 +165,16 @@ pub fn load_as(
         snapshot: None,
     };
     let tokens = load_tokens(&context, &shown.to_string())?;
-    context.decimals = decimals(&tokens.0.frame);
-    context.tokens = addresses(&tokens.0.frame);
+    context.decimals = decimals(&tokens.frame);
+    context.tokens = addresses(&tokens.frame);
     let mut loaded = vec![tokens];
     if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
         let table = table::load(&context, schema)?;
-        context.blocks = Blocks::of(&table.0.frame, &table.1);
+        context.blocks = Blocks::of(&table);
         loaded.push(table);
     }
     let rest = || TABLES[1..].iter().filter(|schema| schema.name != blocks::TABLE);
-    let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && table::takes_a_while(&context, schema));
+    let (later, now): (Vec<_>, Vec<_>) = rest().partition(|schema| early.is_some() && TableLoad::new(&context, schema).takes_a_while());
     for schemas in [now, later.clone()] {
         loaded.extend(side_by_side(&context, &schemas)?);
         if let (Some(early), true) = (early, loaded.len() < TABLES.len()) {
@@ -183,24 +185,24 @@ pub fn load_as(
     if let Some(wire) = wire {
         wire.settle();
     }
-    loaded.sort_by_key(|(table, _)| TABLES.iter().position(|schema| schema.name == table.schema.name));
+    loaded.sort_by_key(|table| TABLES.iter().position(|schema| schema.name == table.schema.name));
     Ok(dataset(folder, &text, &manifest, loaded))
 }
 
 /// Loads the table without which there is nothing to show.
-fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Loaded, LoadError> {
+fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadError> {
     // The schema's first table is `tokens`, as a test ensures.
     let tokens = table::load(context, &TABLES[0])?;
-    match &tokens.0.state {
+    match &tokens.state {
         TableState::Loaded => Ok(tokens),
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
             Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {hint}; {DEMO}"), None))
         }
-        TableState::Unusable(_) if tokens.0.changed_during_read => Err(LoadError::ChangedDuringRead),
+        TableState::Unusable(_) if tokens.changed_during_read => Err(LoadError::ChangedDuringRead),
         TableState::Unusable(reason) => {
             let reason = format!("the `tokens` table of `{folder}` is unusable: {reason}; {DEMO}");
-            Err(LoadError::unusable(reason, tokens.0.error_position))
+            Err(LoadError::unusable(reason, tokens.error_position))
         }
     }
 }
@@ -208,22 +210,19 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Loaded, LoadEr
 /// Bytes of files from which memory freed after reading is returned to the system.
 const GIVE_BACK_FROM: u64 = 4 << 20;
 
-/// A table with the hashes of its files' heads and tails.
-type Loaded = (Table, Vec<[u8; 32]>);
-
 /// Loads the tables in parallel, one thread per processor. Not on rayon's threads: one that waits for a part of its table would steal
 /// another table meanwhile, and hold the first one's cache lock for as long.
-fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Loaded>, Cancelled> {
+fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> Result<Vec<Table>, Cancelled> {
     let next = AtomicUsize::new(0);
     let some = || {
         let mut loaded = Vec::new();
         while let Some(schema) = schemas.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (table, hashes) = table::load(context, schema)?;
+            let table = table::load(context, schema)?;
             // Freed memory stays in the heap of this thread, where no other thread can use it.
             if table.sources.iter().map(|source| source.bytes).sum::<u64>() >= GIVE_BACK_FROM {
                 trim_heap();
             }
-            loaded.push((table, hashes));
+            loaded.push(table);
         }
         Ok(loaded)
     };
@@ -238,10 +237,10 @@ fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> 
     })
 }
 
-/// Builds the dataset from tables with the hashes of their files' heads and tails.
-fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Loaded>) -> Dataset {
-    let identity = identity::of(text, loaded.iter().flat_map(|(table, files)| table.sources.iter().zip(files)));
-    let mut dataset = Dataset::new(loaded.into_iter().map(|(table, _)| table).collect());
+/// Builds the dataset from its tables.
+fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Table>) -> Dataset {
+    let identity = identity::of(text, loaded.iter().flat_map(|table| &table.sources));
+    let mut dataset = Dataset::new(loaded);
     dataset.title.clone_from(&manifest.title);
     dataset.license.clone_from(&manifest.license);
     dataset.synthetic = manifest.synthetic;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    by_token::ByToken,
+    by_token::{ByToken, RowsOf},
     cache::{RowSelection, SortBy, sort_rows},
 };
 use model::rows::Post;
@@ -33,18 +33,15 @@ impl Newest {
 }
 
 fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<RowSelection, E> {
-    match posts {
-        ByToken::Memory { rows, .. } => {
-            let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-            order.sort_by(|&a, &b| {
-                let (a, b) = (&rows[a as usize], &rows[b as usize]);
-                b.published_at.cmp(&a.published_at).then_with(|| a.post_id.cmp(&b.post_id))
-            });
-            Ok(RowSelection::from(order))
-        }
-        ByToken::Large(table) => {
-            let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
-            sort_rows(table, by, &RowSelection::Run(0..table.height()), step)
-        }
+    let RowsOf { memory: rows, large } = posts.all();
+    if let Some((table, rows)) = large {
+        let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
+        return sort_rows(table, by, &RowSelection::Run(rows), step);
     }
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&rows[a as usize], &rows[b as usize]);
+        b.published_at.cmp(&a.published_at).then_with(|| a.post_id.cmp(&b.post_id))
+    });
+    Ok(RowSelection::from(order))
 }

@@ -38,6 +38,13 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), String> {
     })
 }
 
+/// Replaces a file of the cache, which may be lost in a crash, but is never half written.
+pub(crate) fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, bytes)?;
+    std::fs::rename(beside, path)
+}
+
 /// Syncs a folder, which makes a rename in it durable. Some file systems cannot sync folders, and then nothing more can be done.
 pub fn sync_folder(folder: &Path) {
     File::open(folder).and_then(|folder| folder.sync_all()).ok();

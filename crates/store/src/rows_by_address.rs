@@ -6,7 +6,7 @@ use std::{collections::HashMap, marker::PhantomData, ops::Range};
 use polars::prelude::DataFrame;
 
 use crate::{Table, frame_rows::FromFrame, grid::Grid, text_runs::runs_of};
-use model::address::Address;
+use model::{address::Address, data::AddressRows};
 
 /// Rows read at once.
 const CHUNK_ROWS: usize = 1 << 14;
@@ -42,32 +42,14 @@ impl<T: FromFrame> RowsByAddress<T> {
     fn read(&self, rows: Range<usize>) -> Vec<T> {
         T::rows(&self.grid.slice(rows, Some(T::COLUMNS)))
     }
+}
 
-    /// Number of rows of the address.
-    pub fn count(&self, address: &Address) -> usize {
-        self.range(address).len()
+impl<T: FromFrame> AddressRows<T> for RowsByAddress<T> {
+    fn is_empty(&self) -> bool {
+        self.grid.height() == 0
     }
 
-    /// Rows of the address in table order, in chunks.
-    pub fn chunks(&self, address: &Address) -> impl Iterator<Item = Vec<T>> + '_ {
-        let range = self.range(address);
-        let end = range.end;
-        range.step_by(CHUNK_ROWS).map(move |start| self.read(start..(start + CHUNK_ROWS).min(end)))
-    }
-
-    /// The address's row `i`.
-    pub fn row(&self, address: &Address, i: usize) -> Option<T> {
-        let row = self.range(address).nth(i)?;
-        self.read(row..row + 1).pop()
-    }
-
-    /// The first row of the address.
-    pub fn first(&self, address: &Address) -> Option<T> {
-        self.row(address, 0)
-    }
-
-    /// Addresses that have rows, in table order.
-    pub fn addresses(&self) -> Vec<Address> {
+    fn addresses(&self) -> Vec<Address> {
         if let Grid::Large(table) = &self.grid {
             return table.tokens().collect();
         }
@@ -76,15 +58,25 @@ impl<T: FromFrame> RowsByAddress<T> {
         all
     }
 
-    /// A text cell of the address's row `i`.
-    pub fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
+    fn count(&self, address: &Address) -> usize {
+        self.range(address).len()
+    }
+
+    fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
+        let range = self.range(address);
+        let end = range.end;
+        Box::new(range.step_by(CHUNK_ROWS).map(move |start| self.read(start..(start + CHUNK_ROWS).min(end))))
+    }
+
+    fn row(&self, address: &Address, i: usize) -> Option<T> {
+        let row = self.range(address).nth(i)?;
+        self.read(row..row + 1).pop()
+    }
+
+    fn text(&self, address: &Address, i: usize, column: &str) -> Option<String> {
         let row = self.range(address).nth(i)?;
         let read = self.grid.slice(row..row + 1, Some(&[column]));
         read.column(column).ok()?.str().ok()?.get(0).map(str::to_owned)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.grid.height() == 0
     }
 }
 
@@ -104,6 +96,7 @@ fn index(frame: &DataFrame, key: &str) -> HashMap<Address, Range<usize>> {
 #[cfg(test)]
 mod tests {
     use crate::sample::{self, address};
+    use model::data::AddressRows as _;
 
     #[test]
     fn every_row_of_an_address_is_read_once_and_in_order() {

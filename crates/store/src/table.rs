@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use polars::prelude::DataFrame;
+use serde::{Deserialize, Serialize};
 
 use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic};
 use model::{findings::Findings, schema::TableSchema, table_state::TableState, time::Time};
@@ -47,15 +48,34 @@ pub struct SourcePosition {
     pub row: Option<u64>,
 }
 
-/// A source file of a table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A source file of a table; as it is stored in the cache's index too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableFile {
     /// Path, relative to the dataset's folder for files inside it.
     pub file: String,
     pub bytes: u64,
+    #[serde(with = "milliseconds")]
     pub modified: Option<Time>,
     /// Rows of the file, including rejected rows and those excluded by `where`.
     pub rows: u64,
+    /// Hash of its head and tail; of a remote file of what identifies its version.
+    pub ends: [u8; 32],
+}
+
+/// A time as a number, and not as the text that answers have.
+mod milliseconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use model::time::Time;
+
+    #[allow(clippy::ref_option, reason = "serde hands over a reference to the field")]
+    pub(super) fn serialize<S: Serializer>(time: &Option<Time>, serializer: S) -> Result<S::Ok, S::Error> {
+        time.map(|time| time.0).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+        Ok(Option::deserialize(deserializer)?.map(Time))
+    }
 }
 
 /// Origin of a remote table's rows, for the views and the API.

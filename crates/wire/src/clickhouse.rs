@@ -250,7 +250,7 @@ impl Engine {
             loop {
                 let query = locked(&now).clone();
                 let fault = match whole(&wire, &held, &query, &sql, &pairs).await {
-                    Err(Fault::Unavailable(reason)) if codes::may_pass(&reason) => Fault::Unavailable(reason),
+                    Err(fault @ (Fault::CutOff | Fault::Busy)) => fault,
                     outcome => return outcome,
                 };
                 tries += 1;

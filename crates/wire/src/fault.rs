@@ -16,6 +16,14 @@ pub enum Fault {
     Stopped,
     /// The object is no longer the one that was listed.
     Changed,
+    /// The connection broke off before an answer.
+    CutOff,
+    /// The server answered 503.
+    Busy,
+    /// The server sends files whole, without range support.
+    NoParts,
+    /// The engine failed with an error code that has no words of ours.
+    UnknownCode(u32),
     /// The source is unreachable, or does not give the bytes. Continues "`URL` …".
     Unavailable(String),
     /// The request may not be sent. Continues "`URL` …".
@@ -29,6 +37,10 @@ impl fmt::Display for Fault {
         match self {
             Self::Stopped => f.write_str("is no longer waited for"),
             Self::Changed => f.write_str("changed while it was read: load again"),
+            Self::CutOff => f.write_str("was cut off"),
+            Self::Busy => f.write_str("is answered with 503: the server is busy"),
+            Self::NoParts => f.write_str(NO_PARTS),
+            Self::UnknownCode(code) => write!(f, "is not given: the server failed with code {code}"),
             Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => f.write_str(reason),
         }
     }
@@ -147,7 +159,7 @@ impl AskedStore {
             };
         }
         if says(NO_PARTS) || says("Range Requests") {
-            return unavailable(NO_PARTS);
+            return Fault::NoParts;
         }
         // The outermost error of the chain may be of kind `Unknown`.
         let kinds = || chain(error).filter_map(|error| error.downcast_ref::<HttpError>()).map(HttpError::kind);

@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc, time::Duration};
 use futures_util::StreamExt;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStoreExt, path::Path};
 
-use super::{Fault, Object, Scheme, UrlPattern, Wire, fault::NO_PARTS, store::Store};
+use super::{Fault, Object, Scheme, UrlPattern, Wire, store::Store};
 
 /// Receives bytes as they arrive, on a thread of the wire.
 pub trait ByteSink: Send + Sync {
@@ -115,10 +115,10 @@ impl Wire {
             let outcome = self.stream(&held, &key, object, Some(&mut at), range.end, sink).await;
             let fault = match outcome {
                 Ok(()) => return Ok(()),
-                Err(Fault::Unavailable(reason)) if reason == NO_PARTS => {
+                Err(Fault::NoParts) => {
                     return self.stream(&held, &key, object, None, range.end, sink).await;
                 }
-                Err(Fault::Unavailable(reason)) => Fault::Unavailable(reason),
+                Err(fault @ Fault::Unavailable(_)) => fault,
                 Err(fault) => return Err(fault),
             };
             // Received bytes are kept, so only tries without any are counted.

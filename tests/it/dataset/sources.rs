@@ -1,6 +1,6 @@
 //! Files in foreign layouts, mapped by `dataset.toml`: no header, object members, folders as columns, units, ranges, coins, blocks.
 
-use model::address::Address;
+use model::{address::Address, data::AddressRows as _};
 use polars::prelude::DataType;
 
 use super::{ETH, TOKENS, UNI, findings, load_files, load_texts, table};

@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use api::keys::Keys;
 use api::{Api, ApiOptions};
-use model::progress::Silent;
+use model::{data::AddressRows as _, progress::Silent};
 use polars::prelude::{DataFrame, DataType, ParquetWriter};
 use query::deck::{Deck, DeckOptions};
 use store::load::load;

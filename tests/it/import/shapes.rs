@@ -1,7 +1,7 @@
 //! Documented layouts of exchanges and data sites, each with the same sixty candles or a few rows: for any column order, names and position
 //! of the table, the same values result; missing facts are asked for.
 
-use model::address::Address;
+use model::{address::Address, data::AddressRows as _};
 use serde_json::json;
 use store::Dataset;
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use analysis::security::facts::{AddressRole, Facts};
-use model::{address::Address, fetch_key::FetchKey, holding::IndividualHolders, token::Token};
+use model::{address::Address, data::AddressRows as _, fetch_key::FetchKey, holding::IndividualHolders, token::Token};
 use store::Dataset;
 
 /// Returns the balance queries for the token and for its pools' liquidity; nothing if the tables are local.

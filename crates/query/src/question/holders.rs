@@ -22,16 +22,11 @@ use super::{
 use crate::question::balance_keys;
 use model::{
     address::Address,
-    error::{Code, Problem, Result},
-    fetch_key::FetchKey,
+    error::Result,
     rows::{HolderCountRow, HolderRow},
     time::Day,
 };
-use store::{
-    Dataset, RowsOf,
-    export::RowBatches,
-    in_place::{Fetched, InPlaceCache},
-};
+use store::{Dataset, RowsOf, export::RowBatches, in_place::Fetched};
 
 const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
 
@@ -85,7 +80,10 @@ impl Question for HoldersQuestion {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
         let (total, holders) = match self.matching_rows(dataset, progress)? {
-            None => (dataset.holders_listed(&self.token_address) as usize, self.plain_page(dataset)?),
+            None => {
+                let page = dataset.holders_page(&self.token_address, page_range(self.page, self.limit))?;
+                (dataset.holders_listed(&self.token_address) as usize, Holder::all(&page, dataset))
+            }
             Some(matching) => (matching.len(), page_of(matching.into_iter(), self.page, self.limit).collect()),
         };
         Ok(Holders {
@@ -102,10 +100,10 @@ impl Question for HoldersQuestion {
 impl HoldersQuestion {
     /// The filtered and sorted rows; `None` for all rows in the table's order.
     fn matching_rows(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<Holder>>> {
-        if self.is_plain() {
+        if self.filter.is_empty() && self.sort.is_empty() {
             return Ok(None);
         }
-        let all = self.remote_rows(dataset)?;
+        let all = dataset.holders_of_source(&self.token_address)?;
         let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::over(all));
         let mut matching = Vec::new();
         for (i, row) in rows.iter().enumerate() {
@@ -119,44 +117,6 @@ impl HoldersQuestion {
         }
         sort_rows(&mut matching, &self.sort, |holder, column| holder.field(column).and_then(SortKey::of), |_, _| Ordering::Equal);
         Ok(Some(matching))
-    }
-
-    /// Whether all rows are wanted, in the table's order.
-    fn is_plain(&self) -> bool {
-        self.filter.is_empty() && self.sort.is_empty()
-    }
-
-    /// The page of an unfiltered, unsorted request.
-    fn plain_page(&self, dataset: &Dataset) -> Result<Vec<Holder>> {
-        let rows = match dataset.in_place("holders") {
-            None => dataset.holders_of(&self.token_address).part(page_range(self.page, self.limit)),
-            Some(in_place) => self.remote_page(in_place).map_or_else(|| Ok(Vec::new()), |page| fetched_holders(dataset, page))?,
-        };
-        Ok(Holder::all(&rows, dataset))
-    }
-
-    /// The fetch request for a page of a remote table; `None` past the end.
-    fn remote_page(&self, in_place: &InPlaceCache) -> Option<FetchKey> {
-        let from = page_range(self.page, self.limit).start as u64;
-        (from < in_place.count(&self.token_address)).then(|| in_place.page("holders", self.token_address, from, self.limit))
-    }
-
-    /// All of the token's rows of a remote table; `None` for a local one. Errors: more than `FETCHED_MAX` rows, or missing.
-    fn remote_rows(&self, dataset: &Dataset) -> Result<Option<Vec<HolderRow>>> {
-        let Some(in_place) = dataset.in_place("holders") else { return Ok(None) };
-        let listed = in_place.listed(&self.token_address).unwrap_or_default().rows;
-        if listed == 0 {
-            return Ok(Some(Vec::new()));
-        }
-        if listed > FETCHED_MAX {
-            let detail = format!(
-                "The {listed} holders of `{}` stay at `{}`: pages in their own order come from there; to filter and to sort them, and to have all \
-                 at once, there may be {FETCHED_MAX}, or say read = \"bring\" in dataset.toml.",
-                self.token_address, in_place.source
-            );
-            return Err(Problem::new(Code::SourceUnavailable, detail));
-        }
-        fetched_holders(dataset, FetchKey::Rows { table: "holders", token: self.token_address }).map(Some)
     }
 
     /// The first page, unfiltered.
@@ -180,27 +140,20 @@ impl Tabular for HoldersQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
         let mut matching = self.matching_rows(dataset, progress)?;
-        let stays = dataset.in_place("holders").is_some();
-        if matching.is_none() && stays {
-            let all = || Ok::<_, Problem>(self.remote_rows(dataset)?.map(|rows| Holder::all(&rows, dataset)));
-            matching = if whole { all()? } else { Some(self.plain_page(dataset)?) };
+        let page = page_range(self.page, self.limit);
+        let is_page = matching.is_none() && !whole;
+        if is_page {
+            matching = Some(Holder::all(&dataset.holders_page(&self.token_address, page.clone())?, dataset));
+        } else if matching.is_none() {
+            matching = dataset.holders_of_source(&self.token_address)?.map(|rows| Holder::all(&rows, dataset));
         }
-        let is_page = stays && self.is_plain() && !whole;
         let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
-        let page = if whole || is_page { 0..count } else { page_range(self.page, self.limit) };
+        let page = if whole || is_page { 0..count } else { page };
         let rows = page.start.min(count)..page.end.min(count);
         let members = members(Holder::MEMBERS, &self.only);
         let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
-}
-
-/// Maximum number of holders of a remote token that are fetched at once, a few seconds of work; larger lists are only read page by page.
-const FETCHED_MAX: u64 = 100_000;
-
-/// Errors: the rows are missing.
-fn fetched_holders(dataset: &Dataset, key: FetchKey) -> Result<Vec<HolderRow>> {
-    Ok(dataset.require([key])?.first().map_or_else(Vec::new, |rows| rows.holders()))
 }
 
 /// Holds the balances that the analyses of the token need. Errors: some are missing.

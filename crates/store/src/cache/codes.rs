@@ -11,7 +11,7 @@ use std::{
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
-use super::import::{CacheBuildError, FILE, POSITION};
+use super::entry::CacheBuildError;
 use crate::{
     order::{SpillFile, without},
     text_runs::{pairs, runs_of},
@@ -24,6 +24,10 @@ pub(super) const BUCKETS: usize = 64;
 /// The columns of the codes. No column of the schema begins with a space.
 pub(super) const TOKEN: &str = " token";
 pub(super) const INTERVAL: &str = " interval";
+/// Further columns while rows are sorted: a row's file, its number in that file, and its number over all files.
+pub(super) const FILE: &str = " file";
+pub(super) const ROW: &str = " row";
+pub(super) const POSITION: &str = " place";
 
 /// Codes of some rows, and the bucket of each row.
 pub(super) struct Codes {

@@ -12,12 +12,14 @@ use std::{
 
 use super::{
     SortLimits,
-    index::{Index, LoadReport, SourceFile},
+    index::{Index, LoadReport},
     table::{INDEX, LargeTable},
 };
 use crate::{
+    TableFile,
     field_hash::FieldHash,
     manifest::{ColumnManifest, TableManifest, Unit},
+    private_files::sync_folder,
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
 
@@ -28,6 +30,34 @@ const PART: &str = ".part";
 /// Poll interval while waiting for another program's lock; each poll checks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Reason why an import did not finish.
+#[derive(Debug)]
+pub enum CacheBuildError {
+    Cancelled,
+    /// The spill files do not match the checkpoint: the import has to restart.
+    Damaged,
+    /// Message for the user.
+    Failed(String),
+}
+
+impl From<Cancelled> for CacheBuildError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl From<io::Error> for CacheBuildError {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::InvalidData { Self::Damaged } else { Self::Failed(error.to_string()) }
+    }
+}
+
+impl From<polars::prelude::PolarsError> for CacheBuildError {
+    fn from(error: polars::prelude::PolarsError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 /// A source file in the cache key: path, length, modification time in nanoseconds, hash of head and tail, length of the part that is read.
 pub struct KeyFile {
     pub path: PathBuf,
@@ -36,6 +66,14 @@ pub struct KeyFile {
     pub ends: [u8; 32],
     /// Bytes that are read: fewer where the file is being appended to and its last line is incomplete.
     pub lines: u64,
+}
+
+impl KeyFile {
+    /// Whether the file is as it was.
+    pub fn is(&self, before: &TableFile) -> bool {
+        let modified = i64::try_from(self.modified / 1_000_000).ok();
+        self.bytes == before.bytes && self.ends == before.ends && (before.modified.map(|time| time.0) == modified || self.modified == 0)
+    }
 }
 
 /// Cache key of a table: equal keys mean equal inputs.
@@ -122,7 +160,7 @@ impl EntryLocation {
         fits: impl Fn(&LoadReport) -> bool,
     ) -> Option<(LargeTable, LoadReport, String)> {
         let mut best: Option<(u64, PathBuf, String)> = None;
-        let read = |report: &LoadReport| report.sources.iter().map(SourceFile::bytes).sum::<u64>();
+        let read = |report: &LoadReport| report.sources.iter().map(|source| source.bytes).sum::<u64>();
         for entry in fs::read_dir(&self.tables).into_iter().flatten().flatten() {
             let (folder, Ok(name)) = (entry.path(), entry.file_name().into_string()) else { continue };
             if name.ends_with(PART) || name.ends_with(LOCK) || name == self.name {
@@ -195,20 +233,17 @@ impl EntryLocation {
         self.part().is_dir()
     }
 
-    /// Waits for the lock that a program holds while it builds this table; an error of `check_cancelled` ends the wait.
-    pub fn lock(&self, check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<io::Result<File>, Cancelled> {
-        let file = match open_lock(&self.tables, &self.name) {
-            Ok(file) => file,
-            Err(error) => return Ok(Err(error)),
-        };
+    /// Waits for the lock that a program holds while it builds this table.
+    pub fn lock(&self, check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>) -> Result<File, CacheBuildError> {
+        let file = open_lock(&self.tables, &self.name)?;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Ok(file)),
+                Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) => {
                     check_cancelled()?;
                     std::thread::sleep(POLL_INTERVAL);
                 }
-                Err(TryLockError::Error(error)) => return Ok(Err(error)),
+                Err(TryLockError::Error(error)) => return Err(error.into()),
             }
         }
     }
@@ -220,8 +255,7 @@ impl EntryLocation {
             remove(&folder);
         }
         fs::rename(made, &folder)?;
-        // Syncing the parent folder makes the rename durable; on file systems that cannot sync folders nothing more can be done.
-        File::open(&self.tables).and_then(|tables| tables.sync_all()).ok();
+        sync_folder(&self.tables);
         Ok(folder)
     }
 

@@ -9,8 +9,8 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Se
 use super::{
     CacheOptions, StorageType, StoredColumn,
     columns::{Columns, as_bytes, byte_length},
-    entry::{EntryLocation, remove},
-    import::{CacheBuildError, WrittenRows},
+    entry::{CacheBuildError, EntryLocation, remove},
+    import::WrittenRows,
     index::{LoadReport, RunStarts},
     stored_columns,
     table::{LargeTable, ROWS},
@@ -276,25 +276,20 @@ fn write(
             *length += byte_length(*storage, edit.frame.column(column.name)?.str()?);
         }
     }
-    let mut out = Output {
-        base,
-        columns: Columns::create(&made.join(ROWS), columns, rows_max, &lengths)?,
-        run_starts: RunStarts::default(),
-        tokens: Vec::new(),
-        last: None,
-    };
+    let columns_of_file = Columns::create(&made.join(ROWS), columns, rows_max, &lengths)?;
+    let (schema, run_starts) = (base.schema(), RunStarts::default());
+    let mut out = WrittenRows { schema, columns: columns_of_file, run_starts, tokens: Vec::new(), report };
     let mut at = 0;
     for edit in edits {
-        let Some(()) = out.copy(at..edit.rows.start, check_cancelled)? else { return Ok(None) };
+        let Some(()) = out.copy(base, at..edit.rows.start, check_cancelled)? else { return Ok(None) };
         at = edit.rows.end;
         if edit.frame.height() > 0 {
             out.mark(edit.token, edit.interval, 0);
             out.columns.push(&encoded(edit.frame, columns)?)?;
         }
     }
-    let Some(()) = out.copy(at..base.height(), check_cancelled)? else { return Ok(None) };
-    let Output { columns, run_starts, tokens, .. } = out;
-    Ok(Some(WrittenRows { schema: base.schema(), columns, run_starts, tokens, report }))
+    let Some(()) = out.copy(base, at..base.height(), check_cancelled)? else { return Ok(None) };
+    Ok(Some(out))
 }
 
 /// Encodes the cells for writing.
@@ -308,22 +303,14 @@ fn encoded(mut frame: DataFrame, columns: &[StoredColumn]) -> PolarsResult<DataF
     Ok(frame)
 }
 
-/// Writer of the merged rows.
-struct Output<'a> {
-    base: &'a LargeTable,
-    columns: Columns,
-    run_starts: RunStarts,
-    tokens: Vec<Address>,
-    last: Option<(Address, i64)>,
-}
-
-impl Output<'_> {
+impl WrittenRows {
+    /// Appends rows of the base. None where it is damaged.
     fn copy(
         &mut self,
+        base: &LargeTable,
         rows: Range<usize>,
         check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
     ) -> Result<Option<()>, CacheBuildError> {
-        let base = self.base;
         let mut start = rows.start;
         while start < rows.end {
             check_cancelled()?;
@@ -341,12 +328,9 @@ impl Output<'_> {
 
     /// Records the token and interval of the row `further` rows after the next one to be written.
     fn mark(&mut self, token: Address, interval: i64, further: usize) {
-        if self.last != Some((token, interval)) {
-            if self.tokens.last() != Some(&token) {
-                self.tokens.push(token);
-            }
-            self.last = Some((token, interval));
-            self.run_starts.row(self.tokens.len() as u32 - 1, interval, self.columns.rows() + further as u64);
+        if self.tokens.last() != Some(&token) {
+            self.tokens.push(token);
         }
+        self.run_starts.row(self.tokens.len() as u32 - 1, interval, self.columns.rows() + further as u64);
     }
 }

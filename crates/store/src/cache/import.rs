@@ -13,9 +13,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     CacheOptions, StorageType, StoredColumn, bounds,
-    codes::{BUCKETS, Codes, INTERVAL, Ranks, TOKEN, TokenDictionary, inverse},
+    codes::{BUCKETS, Codes, FILE, INTERVAL, POSITION, ROW, Ranks, TOKEN, TokenDictionary, inverse},
     columns::{Columns, as_bytes, byte_length},
-    entry::{EntryLocation, remove},
+    entry::{CacheBuildError, EntryLocation, remove},
     index::{self, LoadReport, RunStarts, TableMetadata},
     journal::Journal,
     stored_columns,
@@ -26,39 +26,6 @@ use crate::{
     repeats,
 };
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
-
-/// Helper columns: a row's file, its number in that file, and its number over all files.
-pub(super) const FILE: &str = " file";
-const ROW: &str = " row";
-pub(super) const POSITION: &str = " place";
-
-/// Reason why an import did not finish.
-#[derive(Debug)]
-pub enum CacheBuildError {
-    Cancelled,
-    /// The spill files do not match the checkpoint: the import has to restart.
-    Damaged,
-    /// Message for the user.
-    Failed(String),
-}
-
-impl From<Cancelled> for CacheBuildError {
-    fn from(Cancelled: Cancelled) -> Self {
-        Self::Cancelled
-    }
-}
-
-impl From<io::Error> for CacheBuildError {
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::InvalidData { Self::Damaged } else { Self::Failed(error.to_string()) }
-    }
-}
-
-impl From<polars::prelude::PolarsError> for CacheBuildError {
-    fn from(error: polars::prelude::PolarsError) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
 
 pub struct CacheBuilder {
     options: CacheOptions,

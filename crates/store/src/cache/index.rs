@@ -5,9 +5,9 @@ use std::{fs::File, io::Write, ops::Range, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{bounds::Bounds, columns::Region, entry::KeyFile, map::MappedFile};
+use super::{bounds::Bounds, columns::Region, map::MappedFile};
 use crate::{TableFile, invariants::in_order::TokenStatistic};
-use model::{address::Address, findings::Findings, time::Time};
+use model::{address::Address, findings::Findings};
 
 /// Bytes of `rows.arrow` per checksum: a memory page, the unit that a first access reads from disk.
 pub(super) const PAGE: usize = 4 << 10;
@@ -31,7 +31,7 @@ pub(super) struct TableMetadata {
 /// Result of loading the table, recorded when it was imported.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadReport {
-    pub sources: Vec<SourceFile>,
+    pub sources: Vec<TableFile>,
     pub findings: Findings,
     /// Figures to be cross-checked against other tables, at every load.
     #[serde(rename = "observed")]
@@ -62,41 +62,6 @@ pub struct FileEnd {
     pub left_out: u64,
     /// State learnt by the readers of the file, as JSON of their own.
     pub learnt: serde_json::Value,
-}
-
-/// A source file, with the hash of its head and tail.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct SourceFile {
-    file: String,
-    bytes: u64,
-    modified: Option<i64>,
-    rows: u64,
-    pub ends: [u8; 32],
-}
-
-impl SourceFile {
-    pub fn new(source: &TableFile, ends: [u8; 32]) -> Self {
-        let modified = source.modified.map(|time| time.0);
-        Self { file: source.file.clone(), bytes: source.bytes, modified, rows: source.rows, ends }
-    }
-
-    /// Whether the file is unchanged.
-    pub fn is(&self, file: &KeyFile) -> bool {
-        let modified = i64::try_from(file.modified / 1_000_000).ok();
-        self.bytes == file.bytes && self.ends == file.ends && (self.modified == modified || file.modified == 0)
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub fn name(&self) -> &str {
-        &self.file
-    }
-
-    pub fn source(&self) -> TableFile {
-        TableFile { file: self.file.clone(), bytes: self.bytes, modified: self.modified.map(Time), rows: self.rows }
-    }
 }
 
 /// First row of every token and interval, recorded as the rows are written.

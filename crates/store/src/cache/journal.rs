@@ -4,6 +4,8 @@ use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::private_files::replace;
+
 /// Numbered by the format of the journal and of its data: an import begun by an older program restarts.
 const FILE: &str = "journal-5";
 
@@ -30,8 +32,6 @@ impl<S: DeserializeOwned> Journal<S> {
 
 impl<S: Serialize> Journal<S> {
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
-        let beside = folder.join("journal.new");
-        fs::write(&beside, serde_json::to_vec(self)?)?;
-        fs::rename(beside, folder.join(FILE))
+        replace(&folder.join(FILE), serde_json::to_vec(self)?)
     }
 }

@@ -1,8 +1,8 @@
 //! Fills the times of transfers from the table `blocks`: many sources give only the block number, and the block times in another file.
 
-use polars::prelude::{Column, DataFrame, DataType, Int64Chunked, IntoColumn};
+use polars::prelude::{Column, DataType, Int64Chunked, IntoColumn};
 
-use crate::coerce;
+use crate::{Table, coerce};
 use model::schema::Kind;
 
 /// Name of the table with the block times.
@@ -18,13 +18,13 @@ pub struct Blocks {
 
 impl Blocks {
     /// Block times of the table, which is ordered by number.
-    pub(super) fn of(frame: &DataFrame, files: &[[u8; 32]]) -> Self {
+    pub(super) fn of(table: &Table) -> Self {
         let whole = |name: &str| -> Vec<Option<i64>> {
-            let column = frame.column(name).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+            let column = table.frame.column(name).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
             column.and_then(|column| column.i64().ok().map(|numbers| numbers.iter().collect())).unwrap_or_default()
         };
         let rows = whole("block_number").into_iter().zip(whole("timestamp")).filter_map(|(block, time)| Some((block?, time?)));
-        Self { rows: rows.collect(), files: files.to_vec() }
+        Self { rows: rows.collect(), files: table.sources.iter().map(|source| source.ends).collect() }
     }
 
     fn time(&self, block: i64) -> Option<i64> {

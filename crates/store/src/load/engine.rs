@@ -12,20 +12,20 @@ pub use self::in_place::EngineSnapshot;
 use self::sql::{ColumnType, EngineColumn};
 pub(super) use self::{
     in_place::in_place,
-    rows::{QueryRows, open},
+    rows::{QueryRows, RowsOutcome, open},
 };
 use super::{
     LoadContext,
     bind::{Bound, bind, missing, wanted},
     remote::{Located, load_error_of, not_agreed},
-    table::TableLoadError,
+    task::{TableLoad, TableLoadError},
 };
 use crate::{
     field_hash::FieldHash,
-    manifest::{EngineTable, Relation, TableManifest},
+    manifest::{EngineTable, Relation},
     source::locate::{Answer, LocatedFile},
 };
-use model::schema::{Kind, TableSchema};
+use model::schema::Kind;
 use wire::{Fault, amount, clickhouse::Engine};
 
 /// Identity of the server, part of the names of stored answers: a source that is moved to another server does not get the answers of the
@@ -63,9 +63,7 @@ fn name_of(asked: &EngineTable) -> String {
 
 /// Queries to an engine about one table.
 struct EngineQuery<'a> {
-    context: &'a LoadContext<'a>,
-    schema: &'static TableSchema,
-    manifest: &'a TableManifest,
+    load: TableLoad<'a>,
     asked: &'a EngineTable,
     engine: Engine,
     name: String,
@@ -74,17 +72,12 @@ struct EngineQuery<'a> {
 }
 
 /// Counts the current rows of the table; none is fetched yet.
-pub(super) fn locate(
-    context: &LoadContext<'_>,
-    schema: &'static TableSchema,
-    manifest: &TableManifest,
-    asked: &EngineTable,
-) -> Result<Located, TableLoadError> {
-    let asking = EngineQuery::new(context, schema, manifest, asked)?;
+pub(super) fn locate(load: &TableLoad<'_>, asked: &EngineTable) -> Result<Located, TableLoadError> {
+    let TableLoad { context, schema, .. } = *load;
+    let asking = EngineQuery::new(load, asked)?;
     let answer = asking.prepare_answer()?;
     let found = LocatedFile::answered(answer.clone());
-    let there = super::gather::cache_location(context, schema, manifest, std::slice::from_ref(&found))
-        .is_some_and(|cached| cached.location.exists());
+    let there = super::gather::cache_location(load, std::slice::from_ref(&found)).is_some_and(|cached| cached.location.exists());
     if !there && !rows::is_kept(context, &answer) {
         asking.engine.afford(answer.bytes()).map_err(|fault| load_error_of(&asking.name, fault))?;
         let rows = grouped(answer.rows);
@@ -95,12 +88,8 @@ pub(super) fn locate(
 
 impl<'a> EngineQuery<'a> {
     /// Fails without the user's consent.
-    fn new(
-        context: &'a LoadContext<'a>,
-        schema: &'static TableSchema,
-        manifest: &'a TableManifest,
-        asked: &'a EngineTable,
-    ) -> Result<Self, TableLoadError> {
+    fn new(load: &TableLoad<'a>, asked: &'a EngineTable) -> Result<Self, TableLoadError> {
+        let (load, context) = (*load, load.context);
         let name = name_of(asked);
         let refused = |fault: Fault| load_error_of(&name, fault);
         let Some(wire) = context.wire else {
@@ -108,21 +97,25 @@ impl<'a> EngineQuery<'a> {
         };
         let engine = wire.engine(&asked.source).map_err(refused)?;
         wire.may_ask(context.folder, &origin(asked)).map_err(|fault| not_agreed(&name, &fault))?;
-        let stopped = || context.progress.step(schema.name, 0, 0).is_err();
         // The server of a table in place was found new enough when the generation was loaded.
-        let old = context.snapshot.is_none() && !engine.known(&stopped).map_err(refused)?.has_arrow();
-        Ok(Self { context, schema, manifest, asked, engine, name, old })
+        let old = context.snapshot.is_none() && !engine.known(&|| load.is_stopped()).map_err(refused)?.has_arrow();
+        Ok(Self { load, asked, engine, name, old })
     }
 }
 
 impl<'a> EngineQuery<'a> {
     /// Runs a query with a short result; returns it by row and column.
     fn ask(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, TableLoadError> {
-        self.engine.ask(sql, &|| self.stopped()).map_err(|fault| load_error_of(&self.name, fault))
+        self.engine.ask(sql, &|| self.load.is_stopped()).map_err(|fault| self.fault(fault))
     }
 
-    fn stopped(&self) -> bool {
-        self.context.progress.step(self.schema.name, 0, 0).is_err()
+    fn fault(&self, fault: Fault) -> TableLoadError {
+        load_error_of(&self.name, fault)
+    }
+
+    /// Error of a table that was to stay in place.
+    fn cannot_stay(&self, why: impl std::fmt::Display) -> TableLoadError {
+        TableLoadError::Unusable(format!("`{}` cannot stay in place: {why}", self.name))
     }
 
     /// Operand of FROM in the queries.
@@ -135,19 +128,19 @@ impl<'a> EngineQuery<'a> {
 
     /// Columns of the engine's table, and their binding to the schema.
     fn columns(&self) -> Result<Columns<'a>, TableLoadError> {
-        let mut all = match self.context.snapshot {
+        let mut all = match self.load.context.snapshot {
             Some(snapshot) => snapshot.described.clone(),
             None => self.describe()?,
         };
         let names: Vec<String> = all.iter().map(|column| column.name.clone()).collect();
-        let bound = bind(self.schema, self.manifest, &names)?;
-        if self.context.snapshot.is_none() {
-            if let Some(reason) = missing(self.schema, self.manifest, &bound, &names) {
+        let bound = bind(self.load.schema, self.load.manifest, &names)?;
+        if self.load.context.snapshot.is_none() {
+            if let Some(reason) = missing(self.load.schema, self.load.manifest, &bound, &names) {
                 return Err(TableLoadError::Unusable(format!("`{}` {reason}", self.name)));
             }
             self.spell(&mut all, &bound)?;
         }
-        let wanted = wanted(self.schema, self.manifest);
+        let wanted = wanted(self.load.schema, self.load.manifest);
         let picked = all.iter().filter(|column| column.form != ColumnType::State && wanted(&column.name)).cloned().collect();
         Ok(Columns { all, picked, bound })
     }
@@ -191,7 +184,7 @@ impl<'a> EngineQuery<'a> {
 
     /// Whether the SQL conditions keep exactly the rows that `where` keeps.
     fn is_exact(&self, columns: &Columns<'_>) -> bool {
-        self.manifest.filters.iter().all(|(name, filter)| match columns.of_condition(name) {
+        self.load.manifest.filters.iter().all(|(name, filter)| match columns.of_condition(name) {
             (Some(column), ours) => sql::is_exact(filter, column, ours.map(|bound| bound.column.kind)),
             (None, _) => false,
         })
@@ -203,12 +196,12 @@ impl<'a> EngineQuery<'a> {
             let (column, ours) = columns.of_condition(name);
             // A column that the loader converts is filtered by the loader.
             let column = column.filter(|_| ours.is_none_or(is_plain))?;
-            sql::condition(filter, column, ours.map(|bound| bound.column.kind), &self.context.tokens, self.old)
+            sql::condition(filter, column, ours.map(|bound| bound.column.kind), &self.load.context.tokens, self.old)
         };
-        let said: Vec<String> = self.manifest.filters.iter().filter_map(condition).collect();
+        let said: Vec<String> = self.load.manifest.filters.iter().filter_map(condition).collect();
         // Where the server does not accept so long a query, all rows come and the loader filters them.
-        let takes = || self.engine.known(&|| self.stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
-        if self.context.snapshot.is_some() || takes() { said } else { Vec::new() }
+        let takes = || self.engine.known(&|| self.load.is_stopped()).is_ok_and(|known| known.takes(&said.join(" AND ")));
+        if self.load.context.snapshot.is_some() || takes() { said } else { Vec::new() }
     }
 }
 

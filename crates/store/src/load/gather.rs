@@ -3,12 +3,18 @@
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
 
-use super::{LoadContext, file::FileState, identity, others, table::TableLoadError};
+use super::{
+    file::FileState,
+    identity, others,
+    task::{TableLoad, TableLoadError, total_bytes},
+};
 use crate::decode::guarded;
 use crate::{
-    cache::{CacheBuildError, CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport},
-    manifest::TableManifest,
-    source::{ReadSoFar, lines_of, locate::LocatedFile},
+    cache::{CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport},
+    source::{
+        ReadSoFar, lines_of,
+        locate::{FileStamp, LocatedFile},
+    },
 };
 use model::{progress::Cancelled, schema::TableSchema};
 
@@ -76,7 +82,7 @@ impl Gathered {
         schema: &'static TableSchema,
         check_cancelled: &mut dyn FnMut() -> Result<(), Cancelled>,
     ) -> Result<Option<ReadState>, TableLoadError> {
-        let lock = location.lock(check_cancelled).map_err(|Cancelled| TableLoadError::Cancelled)?.map_err(CacheBuildError::from)?;
+        let lock = location.lock(check_cancelled)?;
         if let Some((table, report)) = location.open(schema) {
             return Err(TableLoadError::Ready(Box::new((table, report))));
         }
@@ -126,15 +132,10 @@ pub(super) type OpenedTable = (LargeTable, LoadReport);
 const ROW_BYTES: u64 = 100;
 
 /// Whether the table is large, judging by its files, and not yet in the cache.
-pub(super) fn takes_a_while(
-    context: &LoadContext<'_>,
-    schema: &'static TableSchema,
-    manifest: &TableManifest,
-    files: &[LocatedFile],
-) -> bool {
-    let bytes = super::table::total_bytes(files);
-    let large = |location: &EntryLocation| location.is_begun() || bytes >= context.cache.rows_min.saturating_mul(ROW_BYTES);
-    cache_location(context, schema, manifest, files).is_some_and(|cached| !cached.location.exists() && large(&cached.location))
+pub(super) fn takes_a_while(load: &TableLoad<'_>, files: &[LocatedFile]) -> bool {
+    let bytes = total_bytes(files);
+    let large = |location: &EntryLocation| location.is_begun() || bytes >= load.context.cache.rows_min.saturating_mul(ROW_BYTES);
+    cache_location(load, files).is_some_and(|cached| !cached.location.exists() && large(&cached.location))
 }
 
 /// Location of a table in the cache.
@@ -146,12 +147,8 @@ pub(super) struct CacheLocation {
 }
 
 /// Location of the table in the cache, if it may be large and there is a cache.
-pub(super) fn cache_location(
-    context: &LoadContext<'_>,
-    schema: &'static TableSchema,
-    manifest: &TableManifest,
-    files: &[LocatedFile],
-) -> Option<CacheLocation> {
+pub(super) fn cache_location(load: &TableLoad<'_>, files: &[LocatedFile]) -> Option<CacheLocation> {
+    let TableLoad { context, schema, manifest } = *load;
     let cache = context.cache.folder.as_deref()?;
     crate::cache::stored_columns(schema)?;
     let keys: Option<Vec<KeyFile>> = files.iter().map(|file| key_of(file, context.growing)).collect();
@@ -172,21 +169,11 @@ pub(super) fn cache_location(
 
 /// The file as part of the cache key; none where it cannot be read, or is no regular file.
 fn key_of(file: &LocatedFile, growing: bool) -> Option<KeyFile> {
-    if let Some(object) = &file.object {
-        let (path, bytes) = (file.path.clone(), object.bytes);
-        return Some(KeyFile { path, bytes, modified: 0, ends: identity::of_object(object), lines: bytes });
+    let (local, FileStamp { bytes, nanoseconds: modified, .. }) = (file.is_local(), file.stamp().ok()?);
+    if local && !file.path.is_file() {
+        return None;
     }
-    if let Some(answer) = &file.answer {
-        let (path, bytes) = (file.path.clone(), answer.bytes());
-        return Some(KeyFile { path, bytes, modified: 0, ends: identity::of_answer(answer), lines: bytes });
-    }
-    let meta = std::fs::metadata(&file.path).ok().filter(std::fs::Metadata::is_file)?;
-    let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    Some(KeyFile {
-        path: file.path.canonicalize().ok()?,
-        bytes: meta.len(),
-        modified: modified.map_or(0, |time| time.as_nanos()),
-        ends: identity::ends(&file.path).ok()?,
-        lines: if growing { lines_of(&file.path, meta.len()).unwrap_or(meta.len()) } else { meta.len() },
-    })
+    let path = if local { file.path.canonicalize().ok()? } else { file.path.clone() };
+    let lines = if local && growing { lines_of(&file.path, bytes).unwrap_or(bytes) } else { bytes };
+    Some(KeyFile { path, bytes, modified, ends: identity::ends(file).ok()?, lines })
 }

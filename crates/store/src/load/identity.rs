@@ -8,9 +8,12 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::{TableFile, field_hash::FieldHash, source::locate::Answer};
+use crate::{
+    TableFile,
+    field_hash::FieldHash,
+    source::locate::{FileOrigin, LocatedFile},
+};
 use model::schema::{TABLES, TableSchema};
-use wire::Object;
 
 /// Bytes hashed at each end of a file.
 const END: u64 = 64 << 10;
@@ -18,22 +21,16 @@ const END: u64 = 64 << 10;
 /// Bytes hashed at each end to tell whether a file was appended to.
 const TIP: u64 = 4 << 10;
 
-/// Like `ends`, for a remote file: the hash of its ETag.
-pub fn of_object(object: &Object) -> [u8; 32] {
-    Sha256::digest(object.version_tag.as_deref().unwrap_or_default().as_bytes()).into()
+/// Hash of a file's head and tail; of a remote file that of its ETag, of the rows of a query that of their count and checksum.
+pub fn ends(file: &LocatedFile) -> io::Result<[u8; 32]> {
+    match &file.origin {
+        FileOrigin::Local => hashed(&file.path, u64::MAX, END),
+        FileOrigin::Object(object) => Ok(Sha256::digest(object.version_tag.as_deref().unwrap_or_default()).into()),
+        FileOrigin::Answer(answer) => Ok(Sha256::digest(&answer.mark).into()),
+    }
 }
 
-/// Like `ends`, for the rows of a query: the hash of their count and checksum.
-pub fn of_answer(answer: &Answer) -> [u8; 32] {
-    Sha256::digest(answer.mark.as_bytes()).into()
-}
-
-/// Hash of a file's head and tail.
-pub fn ends(path: &Path) -> io::Result<[u8; 32]> {
-    hashed(path, u64::MAX, END)
-}
-
-/// Like `ends`, for the file's first `size` bytes.
+/// Like `ends`, for a local file's first `size` bytes.
 pub fn beginning(path: &Path, size: u64) -> io::Result<[u8; 32]> {
     hashed(path, size, END)
 }
@@ -61,16 +58,16 @@ fn hashed(path: &Path, size: u64, end: u64) -> io::Result<[u8; 32]> {
 }
 
 /// Identity of the dataset: hash of the schema, `dataset.toml` and every file.
-pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = (&'a TableFile, &'a [u8; 32])>) -> [u8; 32] {
+pub(super) fn of<'a>(manifest: &str, files: impl Iterator<Item = &'a TableFile>) -> [u8; 32] {
     let mut hash = FieldHash::of(TABLES.iter().map(TableSchema::text));
     hash.add(manifest);
-    for (source, ends) in files {
+    for source in files {
         hash.add(&source.file);
         // Equal rows of a query may arrive in more or fewer bytes.
         let bytes = if super::engine::is_answer(&source.file) { 0 } else { source.bytes };
         hash.add(bytes.to_le_bytes());
         hash.add(source.modified.map_or(0, |time| time.0).to_le_bytes());
-        hash.add(ends);
+        hash.add(source.ends);
     }
     hash.finish()
 }

@@ -15,10 +15,16 @@ use std::{
 use glob::Pattern;
 use serde::{Deserialize, Serialize};
 
-use super::{LoadContext, bind::bind, engine, row_filter, table::TableLoadError};
+use super::{
+    LoadContext,
+    bind::bind,
+    engine, row_filter,
+    task::{TableLoad, TableLoadError},
+};
 use crate::{
     Dataset, RemoteOrigin,
     manifest::{Manifest, TableManifest},
+    private_files::replace,
     source::{
         downloads::{self, ObjectParts, name_of},
         format_of,
@@ -30,7 +36,6 @@ use crate::{
 };
 use model::{
     findings::{Finding, Severity},
-    progress::LoadProgress,
     schema::TableSchema,
     time::Time,
 };
@@ -142,8 +147,8 @@ pub(super) fn not_agreed(url: &str, fault: &Fault) -> TableLoadError {
 pub(super) fn source_failure(manifest: &TableManifest, error: &TableLoadError) -> Option<String> {
     let all = || manifest.path.iter().all(|path| UrlPattern::is_url(path));
     match error {
-        TableLoadError::Remote(url, fault) => Some(format!("`{url}` {fault}")),
-        TableLoadError::Unusable(reason) if is_remote(manifest) => Some(reason.clone()),
+        TableLoadError::Remote(..) => error.words(),
+        TableLoadError::Unusable(_) if is_remote(manifest) => error.words(),
         // A local file that is being written is read once it is complete.
         TableLoadError::ChangedDuringRead if is_remote(manifest) && all() => Some("it changed while it was read".to_owned()),
         _ => None,
@@ -151,11 +156,12 @@ pub(super) fn source_failure(manifest: &TableManifest, error: &TableLoadError) -
 }
 
 /// Lists the files that `dataset.toml` names, some of them remote.
-pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest) -> Result<Located, TableLoadError> {
+pub(super) fn locate(load: &TableLoad<'_>) -> Result<Located, TableLoadError> {
+    let TableLoad { context, manifest, .. } = *load;
     let (mut located, mut seen) = (Located::default(), HashSet::new());
     for spelled in &manifest.path {
         let found = if UrlPattern::is_url(spelled) {
-            let (objects, left_out) = list(context, schema, manifest, spelled)?;
+            let (objects, left_out) = list(load, spelled)?;
             located.left_out += left_out;
             objects.into_iter().map(LocatedFile::remote).collect()
         } else {
@@ -169,47 +175,44 @@ pub(super) fn locate(context: &LoadContext<'_>, schema: &'static TableSchema, ma
     if located.files.is_empty() {
         return Err(TableLoadError::Unusable("`where` leaves out every file, by the names of their folders".to_owned()));
     }
-    located.gone = missing_since(context, manifest, &located.files);
-    let missing = missing(context, schema, manifest, &located.files);
+    located.gone = missing_since(load, &located.files);
+    let missing = missing(load, &located.files);
     if let (Some(wire), Some(first), true) = (context.wire, urls(manifest).next(), missing > 0) {
         wire.afford(missing).map_err(|fault| TableLoadError::Remote(first.to_owned(), fault))?;
-        tell(context, schema, &located.files, missing);
+        tell(load, &located.files, missing);
     }
     Ok(located)
 }
 
 /// Bytes of remote files that are not stored locally yet; 0 for a table that is in the cache.
-fn missing(context: &LoadContext<'_>, schema: &'static TableSchema, manifest: &TableManifest, files: &[LocatedFile]) -> u64 {
-    if super::gather::cache_location(context, schema, manifest, files).is_some_and(|cached| cached.location.exists()) {
+fn missing(load: &TableLoad<'_>, files: &[LocatedFile]) -> u64 {
+    if super::gather::cache_location(load, files).is_some_and(|cached| cached.location.exists()) {
         return 0;
     }
-    let cache = context.cache.folder.as_deref();
+    let cache = load.context.cache.folder.as_deref();
     objects(files).map(|object| cache.map_or(object.bytes, |cache| ObjectParts::missing_of(cache, object))).sum()
 }
 
 /// Reports the size of the coming download.
-fn tell(context: &LoadContext<'_>, schema: &TableSchema, files: &[LocatedFile], missing: u64) {
+fn tell(load: &TableLoad<'_>, files: &[LocatedFile], missing: u64) {
     let count = objects(files).count();
     let requests = missing.div_ceil(PART) + count as u64;
     let (files, amount) = (if count == 1 { "file" } else { "files" }, amount(missing));
-    context.progress.fetching(&format!("`{}`: {count} {files} elsewhere, up to {amount} to fetch, about {requests} requests", schema.name));
+    let table = load.schema.name;
+    load.context.progress.fetching(&format!("`{table}`: {count} {files} elsewhere, up to {amount} to fetch, about {requests} requests"));
 }
 
 pub(super) fn objects(files: &[LocatedFile]) -> impl Iterator<Item = &Object> {
-    files.iter().filter_map(|file| file.object.as_ref())
+    files.iter().filter_map(LocatedFile::object)
 }
 
 pub(super) fn answers(files: &[LocatedFile]) -> impl Iterator<Item = &Answer> {
-    files.iter().filter_map(|file| file.answer.as_deref())
+    files.iter().filter_map(LocatedFile::answer)
 }
 
 /// Lists the objects that a URL matches, by name, and counts those that `where` excludes.
-fn list(
-    context: &LoadContext<'_>,
-    schema: &'static TableSchema,
-    manifest: &TableManifest,
-    url: &str,
-) -> Result<(Vec<Object>, usize), TableLoadError> {
+fn list(load: &TableLoad<'_>, url: &str) -> Result<(Vec<Object>, usize), TableLoadError> {
+    let TableLoad { context, schema, manifest } = *load;
     let mut place =
         UrlPattern::parse(url).map_err(|reason| TableLoadError::Unusable(format!("`{}` {reason}", UrlPattern::without_secrets(url))))?;
     let Some(wire) = context.wire else {
@@ -220,8 +223,7 @@ fn list(
     if !place.is_pattern() && !place.path.ends_with('/') && format_of(&name).is_none() {
         place.path.push('/');
     }
-    let stopped = || context.progress.step(schema.name, 0, 0).is_err();
-    let mut found = wire.find(&place, locate::MAX_ENTRIES, &stopped).map_err(|fault| load_error_of(url, fault))?;
+    let mut found = wire.find(&place, locate::MAX_ENTRIES, &|| load.is_stopped()).map_err(|fault| load_error_of(url, fault))?;
     if place.is_pattern() || place.path.ends_with('/') {
         let below = place.url(if place.is_pattern() { "" } else { &place.path });
         let pattern = Pattern::new(&place.path).map_err(|error| format!("`{url}` is not a glob: {}", error.msg))?;
@@ -258,7 +260,8 @@ fn is_kept(schema: &'static TableSchema, manifest: &TableManifest, object: &Obje
     })
 }
 
-fn record_path(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<PathBuf> {
+fn record_path(load: &TableLoad<'_>) -> Option<PathBuf> {
+    let TableLoad { context, manifest, .. } = *load;
     let folder = downloads::folder(context.cache.folder.as_deref()?);
     let rules = format!("{:?}", manifest.filters);
     let asked = match &manifest.engine {
@@ -269,13 +272,13 @@ fn record_path(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<Pa
     Some(folder.join(format!("{}.listed", name_of(&texts))))
 }
 
-fn read_record(context: &LoadContext<'_>, manifest: &TableManifest) -> Option<ListingRecord> {
-    serde_json::from_slice(&fs::read(record_path(context, manifest)?).ok()?).ok()
+fn read_record(load: &TableLoad<'_>) -> Option<ListingRecord> {
+    serde_json::from_slice(&fs::read(record_path(load)?).ok()?).ok()
 }
 
 /// Files of the last listing that are missing from this one, else those that disappeared before.
-fn missing_since(context: &LoadContext<'_>, manifest: &TableManifest, files: &[LocatedFile]) -> Option<DisappearedFiles> {
-    let before = read_record(context, manifest)?;
+fn missing_since(load: &TableLoad<'_>, files: &[LocatedFile]) -> Option<DisappearedFiles> {
+    let before = read_record(load)?;
     let now: HashSet<&str> = objects(files).map(|object| object.url.as_str()).collect();
     let mut went = before.objects.iter().filter(|object| !now.contains(object.url.as_str()));
     let Some(first) = went.next() else { return before.gone.filter(|gone| !now.contains(gone.first.as_str())) };
@@ -293,8 +296,8 @@ impl Located {
 }
 
 /// Stores the listing for offline loads.
-pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, located: &Located) {
-    let Some(record) = record_path(context, manifest).filter(|_| located.offline.is_none()) else { return };
+pub(super) fn remember(load: &TableLoad<'_>, located: &Located) {
+    let Some(record) = record_path(load).filter(|_| located.offline.is_none()) else { return };
     let objects: Vec<Object> = objects(&located.files).cloned().collect();
     let answers = answers(&located.files).cloned().collect();
     let Ok(text) =
@@ -302,14 +305,12 @@ pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, loca
     else {
         return;
     };
-    let beside = record.with_extension("new");
     let write = || {
         fs::create_dir_all(record.parent().unwrap_or(Path::new(".")))?;
-        fs::write(&beside, text)?;
-        fs::rename(&beside, &record)
+        replace(&record, text)
     };
-    if let Some(cache) = context.cache.folder.as_deref() {
-        downloads::evict(cache, context.cache.size_max / 4);
+    if let Some(cache) = load.context.cache.folder.as_deref() {
+        downloads::evict(cache, load.context.cache.size_max / 4);
     }
     if let Err(error) = write() {
         tracing::warn!("the listing cannot be stored, so it is missing when the source does not answer: {error}");
@@ -317,8 +318,9 @@ pub(super) fn remember(context: &LoadContext<'_>, manifest: &TableManifest, loca
 }
 
 /// Restores the listing of the last load, for an offline load; `why` is the reason why the source is not queried.
-pub(super) fn recall(context: &LoadContext<'_>, manifest: &TableManifest, why: String) -> Option<Located> {
-    let listed = read_record(context, manifest).filter(|_| is_agreed(context, manifest))?;
+pub(super) fn recall(load: &TableLoad<'_>, why: String) -> Option<Located> {
+    let TableLoad { context, manifest, .. } = *load;
+    let listed = read_record(load).filter(|_| is_agreed(load))?;
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
     // Rows of the requested snapshot are not stale.
@@ -330,8 +332,9 @@ pub(super) fn recall(context: &LoadContext<'_>, manifest: &TableManifest, why: S
 }
 
 /// Whether the user consented to every origin of the table: without consent the rows of earlier loads are not shown either.
-pub(super) fn is_agreed(context: &LoadContext<'_>, manifest: &TableManifest) -> bool {
-    origins(manifest).all(|origin| context.wire.is_some_and(|wire| wire.may_ask(context.folder, &origin).is_ok()))
+pub(super) fn is_agreed(load: &TableLoad<'_>) -> bool {
+    let LoadContext { wire, folder, .. } = load.context;
+    origins(load.manifest).all(|origin| wire.is_some_and(|wire| wire.may_ask(folder, &origin).is_ok()))
 }
 
 /// Finding about a table whose rows are from an earlier load.
@@ -349,7 +352,7 @@ pub(super) struct Pulse {
 }
 
 /// Runs `work`, while a second thread polls for cancellation, so that a wait for bytes ends at once.
-pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
+pub(super) fn cancellable<T>(load: &TableLoad<'_>, pulse: &Pulse, work: impl FnOnce() -> T) -> T {
     struct End<'a>(&'a AtomicBool);
     impl Drop for End<'_> {
         fn drop(&mut self) {
@@ -360,7 +363,7 @@ pub(super) fn cancellable<T>(progress: &dyn LoadProgress, table: &str, pulse: &P
         let attend = || {
             while !pulse.ended.load(Ordering::Acquire) {
                 let (done, total) = (pulse.done.load(Ordering::Relaxed), pulse.total.load(Ordering::Relaxed));
-                if progress.step(table, done, total).is_err() {
+                if load.step(done, total).is_err() {
                     pulse.watch.stopped.store(true, Ordering::Release);
                     return;
                 }
@@ -394,9 +397,4 @@ pub(super) fn open(
     })?;
     file.prefetch();
     Ok(file)
-}
-
-/// Failure of the source, if that is why the object could not be read.
-pub(super) fn fault_of(url: &str, file: &RemoteFile) -> Option<TableLoadError> {
-    file.fault().map(|fault| load_error_of(url, fault))
 }

@@ -6,12 +6,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::UNIX_EPOCH,
 };
 
 use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::format_of;
+use model::time::Time;
 use wire::{Object, UrlPattern};
 
 const MAX_DEPTH: usize = 32;
@@ -27,10 +29,26 @@ pub struct LocatedFile {
     pub path: PathBuf,
     /// Displayed name: relative to the dataset's folder if inside it, else as `dataset.toml` spells it.
     pub name: String,
-    /// Set for a remote file; `path` is its URL then.
-    pub object: Option<Object>,
-    /// Set for the rows of a query; `path` is their name then.
-    pub answer: Option<Arc<Answer>>,
+    pub origin: FileOrigin,
+}
+
+/// Where the rows of a file come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileOrigin {
+    Local,
+    /// A remote file; `path` is its URL.
+    Object(Object),
+    /// Rows of a query; `path` is their name.
+    Answer(Arc<Answer>),
+}
+
+/// Size and modification time of a file, by which changes are detected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    pub bytes: u64,
+    pub modified: Option<Time>,
+    /// The modification time of a local file since 1970.
+    pub nanoseconds: u128,
 }
 
 /// Rows of a query, as an engine counted them: equal answers mean equal rows.
@@ -67,15 +85,41 @@ impl Answer {
 
 impl LocatedFile {
     fn here(path: PathBuf, name: String) -> Self {
-        Self { path, name, object: None, answer: None }
+        Self { path, name, origin: FileOrigin::Local }
     }
 
     pub fn answered(answer: Answer) -> Self {
-        Self { path: PathBuf::from(&answer.name), name: answer.name.clone(), object: None, answer: Some(Arc::new(answer)) }
+        Self { path: PathBuf::from(&answer.name), name: answer.name.clone(), origin: FileOrigin::Answer(Arc::new(answer)) }
     }
 
     pub fn remote(object: Object) -> Self {
-        Self { path: PathBuf::from(&object.url), name: object.url.clone(), object: Some(object), answer: None }
+        Self { path: PathBuf::from(&object.url), name: object.url.clone(), origin: FileOrigin::Object(object) }
+    }
+
+    pub fn is_local(&self) -> bool {
+        self.origin == FileOrigin::Local
+    }
+
+    pub fn object(&self) -> Option<&Object> {
+        if let FileOrigin::Object(object) = &self.origin { Some(object) } else { None }
+    }
+
+    pub fn answer(&self) -> Option<&Answer> {
+        if let FileOrigin::Answer(answer) = &self.origin { Some(answer) } else { None }
+    }
+
+    /// Its size and modification time.
+    pub fn stamp(&self) -> Result<FileStamp, String> {
+        match &self.origin {
+            FileOrigin::Object(object) => Ok(FileStamp { bytes: object.bytes, modified: object.modified.map(Time), nanoseconds: 0 }),
+            FileOrigin::Answer(answer) => Ok(FileStamp { bytes: answer.bytes(), modified: None, nanoseconds: 0 }),
+            FileOrigin::Local => {
+                let meta = fs::metadata(&self.path).map_err(|error| format!("cannot be read: {error}"))?;
+                let since = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                let modified = since.map(|since| Time(since.as_millis() as i64));
+                Ok(FileStamp { bytes: meta.len(), modified, nanoseconds: since.map_or(0, |since| since.as_nanos()) })
+            }
+        }
     }
 }
 

@@ -64,14 +64,6 @@ const CODES: &[(u32, FaultKind, &str)] = &[
     (242, FaultKind::Temporary, "is not given now: the table is in read-only mode"),
 ];
 
-const CUT: &str = "was cut off";
-const BUSY: &str = "is answered with 503: the server is busy";
-
-/// Whether a retry may succeed.
-pub(super) fn may_pass(reason: &str) -> bool {
-    reason == CUT || reason == BUSY
-}
-
 /// Error code in the headers of a response.
 pub(super) fn of_headers(headers: &HeaderMap) -> Option<u32> {
     headers.get("x-clickhouse-exception-code")?.to_str().ok()?.trim().parse().ok().filter(|code| *code != 0)
@@ -91,11 +83,13 @@ pub(super) fn in_text(text: &str) -> Option<u32> {
 /// Fault for a response of the source.
 pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str) -> Fault {
     let Some(code) = code else {
+        if status == 503 {
+            return Fault::Busy;
+        }
         return Fault::Unavailable(match status {
             200 => "is answered in a way that is not understood".to_owned(),
             300..=399 => format!("is answered from another place: say the `url` that it leads to in [sources.{source}] of config.toml"),
             401 | 403 => format!("is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
-            503 => BUSY.to_owned(),
             status => {
                 format!("is answered with {status}: is `url` in [sources.{source}] of config.toml that of ClickHouse's HTTP interface?")
             }
@@ -106,7 +100,7 @@ pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str
         Some((FaultKind::Temporary, words)) => Fault::Unavailable(format!("{words} (code {code})")),
         Some((FaultKind::Permanent, words)) => Fault::Refused(format!("{words} (code {code})")),
         Some((FaultKind::PermanentWithMessage, words)) => Fault::Refused(format!("{words} (code {code}): {}", shown(text))),
-        None => Fault::Unavailable(format!("is not given: the server failed with code {code}")),
+        None => Fault::UnknownCode(code),
     }
 }
 
@@ -131,7 +125,7 @@ pub(super) fn of_request(source: &str, error: &reqwest::Error) -> Fault {
     } else if says("headers") && says("too large") {
         "is answered with a head that is too long".to_owned()
     } else {
-        CUT.to_owned()
+        return Fault::CutOff;
     })
 }
 
@@ -164,6 +158,6 @@ mod tests {
         assert!(!told(279, hosts).contains("10.0.0.7") && told(279, hosts).contains("cannot be reached"));
         assert!(!told(9_999, hosts).contains("10.0.0.7"));
         assert!(told(62, &"é".repeat(1_000)).chars().count() < 400);
-        assert!(matches!(of_answer("x", 503, None, ""), Fault::Unavailable(reason) if may_pass(&reason)));
+        assert_eq!(of_answer("x", 503, None, ""), Fault::Busy);
     }
 }

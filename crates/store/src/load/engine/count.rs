@@ -5,7 +5,7 @@ use super::{
     Columns, EngineQuery, filter,
     sql::{self, ColumnType, EngineColumn},
 };
-use crate::load::{remote::load_error_of, table::TableLoadError};
+use crate::load::task::TableLoadError;
 use model::time::Time;
 use wire::Fault;
 
@@ -41,7 +41,7 @@ pub(super) struct Counted {
 impl EngineQuery<'_> {
     pub(super) fn count(&self, columns: &Columns<'_>, conditions: &[String]) -> Result<Counted, TableLoadError> {
         let mut counted = Counted { summed: true, conditions: conditions.to_vec(), ..Counted::default() };
-        if let Some(snapshot) = self.context.snapshot {
+        if let Some(snapshot) = self.load.context.snapshot {
             // The rows of the generation, whatever was appended since.
             counted.conditions.extend(snapshot.until.iter().cloned());
             counted.as_of.clone_from(&snapshot.as_of);
@@ -90,8 +90,7 @@ impl EngineQuery<'_> {
     fn counted(&self, mut counted: Counted, columns: &Columns<'_>) -> Result<Counted, TableLoadError> {
         let sum = if counted.summed && !self.asked.in_place { sql::checksum(&columns.picked) } else { "0".to_owned() };
         let whole = self.ask(&format!("SELECT count(), {sum} FROM {}{}", self.from(), filter(&counted.conditions)))?;
-        let row =
-            whole.first().ok_or_else(|| load_error_of(&self.name, Fault::Unavailable("does not say how many rows it has".to_owned())))?;
+        let row = whole.first().ok_or_else(|| self.fault(Fault::Unavailable("does not say how many rows it has".to_owned())))?;
         counted.rows = number(row.first());
         counted.checksum = row.get(1).cloned().flatten().unwrap_or_default();
         Ok(counted)
@@ -104,12 +103,11 @@ impl EngineQuery<'_> {
         }
         let names: Vec<String> = columns.picked.iter().map(EngineColumn::sql).collect();
         let sql = format!("EXPLAIN ESTIMATE SELECT {} FROM {}{}", names.join(", "), self.from(), filter(conditions));
-        let parts = match self.engine.ask(&sql, &|| self.stopped()) {
+        let parts = match self.engine.ask(&sql, &|| self.load.is_stopped()) {
             Ok(parts) => parts,
             // It cannot estimate views and queries.
-            Err(Fault::Refused(_)) => return Ok(()),
-            Err(Fault::Unavailable(reason)) if reason.contains("with code") => return Ok(()),
-            Err(fault) => return Err(load_error_of(&self.name, fault)),
+            Err(Fault::Refused(_) | Fault::UnknownCode(_)) => return Ok(()),
+            Err(fault) => return Err(self.fault(fault)),
         };
         let rows: u64 = parts.iter().map(|part| number(part.get(3))).sum();
         let most = self.engine.source().scan_rows_max();
@@ -121,12 +119,12 @@ impl EngineQuery<'_> {
             "would read {rows} rows there, and {most} may be: narrow it with `where` in dataset.toml, or raise `scan_rows_max` of its source \
              in config.toml"
         );
-        Err(load_error_of(&self.name, Fault::Refused(reason)))
+        Err(self.fault(Fault::Refused(reason)))
     }
 
     /// Column that marks the end of an append-only table.
     fn end_of<'c>(&self, columns: &'c Columns<'_>) -> Option<&'c EngineColumn> {
-        let (_, names) = GROW.iter().find(|(table, _)| *table == self.schema.name)?;
+        let (_, names) = GROW.iter().find(|(table, _)| *table == self.load.schema.name)?;
         let tells = |column: &&EngineColumn| matches!(column.form, ColumnType::Whole | ColumnType::Time | ColumnType::Day);
         names.iter().filter_map(|name| columns.serving(name)).find(tells)
     }

@@ -4,7 +4,7 @@
 mod on_demand;
 mod stored;
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
@@ -19,18 +19,23 @@ use crate::{
     RemoteOrigin, Table, TableFile,
     candle_table::HeldCandles,
     field_hash::FieldHash,
-    in_place::{self, InPlaceCache},
+    in_place::InPlaceCache,
     load::{
         remote::{self, Pulse},
-        table::{self, TableLoadError},
+        table,
+        task::{TableLoad, TableLoadError},
     },
-    manifest::{EngineTable, TableManifest},
+    manifest::EngineTable,
     source::locate::Answer,
+    wall_clock,
 };
 use model::{
+    address::Address,
     findings::{Finding, Severity},
+    holding::ListedBalances,
     schema::TableSchema,
     table_state::TableState,
+    time::Time,
 };
 
 /// State of an engine's table that a generation was loaded from: later queries ask for exactly these rows.
@@ -54,42 +59,47 @@ impl EngineSnapshot {
 
 /// A table in place, as loaded.
 struct LoadedAggregates {
-    snapshot: EngineSnapshot,
-    rows: u64,
-    /// Findings for the user: warnings, such as about excluded rows, and notes.
-    warnings: Vec<String>,
-    notes: Vec<String>,
-    hash: [u8; 32],
+    state: LoadedState,
     /// The candles that market figures need, or the number of holders per token.
     sums: DataFrame,
 }
 
+/// What is known of it besides its aggregates; stored on disk too.
+#[derive(Debug, Serialize, Deserialize)]
+struct LoadedState {
+    /// Time of the load, in milliseconds.
+    at: i64,
+    snapshot: EngineSnapshot,
+    rows: u64,
+    /// Findings for the user: warnings, such as about excluded rows, and notes.
+    #[serde(default)]
+    warnings: Vec<String>,
+    notes: Vec<String>,
+    #[serde(rename = "mark")]
+    hash: [u8; 32],
+}
+
 /// Loads the table: its aggregates, and a cache that queries the rest on demand. Where the engine fails, the last load is used.
-pub(in crate::load) fn in_place(
-    context: &LoadContext<'_>,
-    schema: &'static TableSchema,
-    manifest: &TableManifest,
-    asked: &EngineTable,
-    pulse: &Pulse,
-) -> Result<(Table, [u8; 32]), TableLoadError> {
+pub(in crate::load) fn in_place(load: &TableLoad<'_>, asked: &EngineTable, pulse: &Pulse) -> Result<Table, TableLoadError> {
+    let TableLoad { context, schema, manifest } = *load;
     let Some(wire) = context.wire else { return Err(TableLoadError::Cancelled) };
-    let (known, old) = match LoadedAggregates::ask(context, schema, manifest, asked, pulse) {
+    let (known, stale) = match LoadedAggregates::ask(load, asked, pulse) {
         Ok(known) => {
-            known.keep(context, schema, manifest);
+            known.keep(load);
             (known, None)
         }
         Err(error) => {
-            let kept =
-                remote::source_failure(manifest, &error).and_then(|why| Some((LoadedAggregates::kept(context, schema, manifest)?, why)));
-            let Some(((known, then), why)) = kept else { return Err(error) };
-            (known, Some((then, why)))
+            let why = remote::source_failure(manifest, &error);
+            let Some((known, why)) = why.and_then(|why| Some((LoadedAggregates::kept(load)?, why))) else { return Err(error) };
+            (known, Some(why))
         }
     };
     let known_here = known.of_table(schema)?;
-    let LoadedAggregates { snapshot, rows, warnings, notes, hash, .. } = known;
+    let LoadedState { at, snapshot, rows, warnings, notes, hash } = known.state;
+    let old = stale.map(|why| (Time(at), why));
     let file = name_of(asked);
     let mut table = Table::absent(schema);
-    table.sources = vec![TableFile { file: file.clone(), bytes: 0, modified: None, rows }];
+    table.sources = vec![TableFile { file: file.clone(), rows, ends: hash, ..TableFile::default() }];
     table.remote =
         Some(RemoteOrigin { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), ..RemoteOrigin::default() });
     table.frame = table::empty(schema)?;
@@ -103,32 +113,21 @@ pub(in crate::load) fn in_place(
     }
     let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, hash);
     table.in_place = Some(Arc::new(InPlaceCache::new(rows, asked.source.clone(), known_here, Box::new(on_demand))));
-    Ok((table, hash))
+    Ok(table)
 }
 
 impl LoadedAggregates {
     /// Queries the engine for the current state.
-    fn ask(
-        context: &LoadContext<'_>,
-        schema: &'static TableSchema,
-        manifest: &TableManifest,
-        asked: &EngineTable,
-        pulse: &Pulse,
-    ) -> Result<Self, TableLoadError> {
-        let asking = EngineQuery::new(context, schema, manifest, asked)?;
+    fn ask(load: &TableLoad<'_>, asked: &EngineTable, pulse: &Pulse) -> Result<Self, TableLoadError> {
+        let TableLoad { schema, manifest, .. } = *load;
+        let asking = EngineQuery::new(load, asked)?;
         if asking.old {
-            return Err(TableLoadError::Unusable(format!(
-                "`{}` cannot stay in place: its server is too old; say read = \"bring\"",
-                asking.name
-            )));
+            return Err(asking.cannot_stay("its server is too old; say read = \"bring\""));
         }
         let columns = asking.columns()?;
         let conditions = asking.conditions(&columns);
         if conditions.len() < manifest.filters.len() || !asking.is_exact(&columns) {
-            let name = &asking.name;
-            return Err(TableLoadError::Unusable(format!(
-                "`{name}` cannot stay in place: not all of `where` can be said in SQL; say read = \"bring\""
-            )));
+            return Err(asking.cannot_stay("not all of `where` can be said in SQL; say read = \"bring\""));
         }
         let counted = asking.count(&columns, &conditions)?;
         let base = asking.base(&columns, &counted.conditions, counted.summed)?;
@@ -144,29 +143,24 @@ impl LoadedAggregates {
             asked.source,
             unchecked(schema)
         );
-        Ok(Self {
-            snapshot: EngineSnapshot {
-                described: with_spelling(columns, mixed_case),
-                summed: counted.summed,
-                until: counted.conditions,
-                as_of: counted.as_of,
-            },
-            rows: counted.rows,
-            warnings: left_out.into_iter().chain(without_price).collect(),
-            notes: counted.notes.into_iter().chain([stays]).collect(),
-            hash,
-            sums,
-        })
+        let snapshot = EngineSnapshot {
+            described: with_spelling(columns, mixed_case),
+            summed: counted.summed,
+            until: counted.conditions,
+            as_of: counted.as_of,
+        };
+        let (warnings, notes) = (left_out.into_iter().chain(without_price).collect(), counted.notes.into_iter().chain([stays]).collect());
+        Ok(Self { state: LoadedState { at: wall_clock::now().0, snapshot, rows: counted.rows, warnings, notes, hash }, sums })
     }
 
     /// The aggregates, in the form for the cache.
-    fn of_table(&self, schema: &TableSchema) -> Result<in_place::Prefetched, TableLoadError> {
-        if schema.name != "holders" {
-            let known = market::versions(&self.sums)
-                .map(|versions| in_place::Prefetched::Candles(Box::new(HeldCandles::new(&self.sums)), versions));
-            return known.ok_or_else(unread);
-        }
-        holders::of_frame(&self.sums).map(in_place::Prefetched::Holders).ok_or_else(unread)
+    fn of_table(&self, schema: &TableSchema) -> Result<(HashMap<Address, ListedBalances>, HeldCandles), TableLoadError> {
+        let known = if schema.name == "holders" {
+            holders::of_frame(&self.sums).map(|listed| (listed, HeldCandles::default()))
+        } else {
+            market::listed(&self.sums).map(|listed| (listed, HeldCandles::new(&self.sums)))
+        };
+        known.ok_or_else(|| TableLoadError::Unusable("its local copy cannot be read: load again".to_owned()))
     }
 }
 
@@ -193,10 +187,6 @@ fn unchecked(schema: &TableSchema) -> &'static str {
     }
 }
 
-fn unread() -> TableLoadError {
-    TableLoadError::Unusable("its local copy cannot be read: load again".to_owned())
-}
-
 impl EngineQuery<'_> {
     /// Queries the candles that market figures need.
     fn market(&self, base: &str, pulse: &Pulse) -> Result<Summed, TableLoadError> {
@@ -217,10 +207,9 @@ impl EngineQuery<'_> {
         }
         let duplicates: u64 = rows.iter().map(|row| row.duplicates).sum();
         if duplicates > 0 {
-            return Err(TableLoadError::Unusable(format!(
-                "`{}` cannot stay in place: {} of its newest candles come twice: say final = true, or a `query` with one row for each candle; \
-                 or say read = \"bring\"",
-                self.name,
+            return Err(self.cannot_stay(format!(
+                "{} of its newest candles come twice: say final = true, or a `query` with one row for each candle; or say \
+                 read = \"bring\"",
                 super::grouped(duplicates)
             )));
         }
@@ -249,7 +238,7 @@ impl EngineQuery<'_> {
             _ => None,
         };
         if let Some(why) = why {
-            return Err(TableLoadError::Unusable(format!("`{}` cannot stay in place: {why}; or say read = \"bring\"", self.name)));
+            return Err(self.cannot_stay(format!("{why}; or say read = \"bring\"")));
         }
         let content = listed.values().map(|listed| listed.checksum).fold(0, u64::wrapping_add);
         let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
@@ -258,10 +247,7 @@ impl EngineQuery<'_> {
 
     /// Error for coins: rows are queried by token address, and a coin has many spellings.
     fn coins(&self, coin: &str) -> TableLoadError {
-        let name = &self.name;
-        TableLoadError::Unusable(format!(
-            "`{name}` cannot stay in place: it has coins without a contract, as `{coin}`; say read = \"bring\""
-        ))
+        self.cannot_stay(format!("it has coins without a contract, as `{coin}`; say read = \"bring\""))
     }
 }
 

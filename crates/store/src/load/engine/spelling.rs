@@ -4,7 +4,7 @@ use super::{
     EngineQuery, ours,
     sql::{self, ColumnType, EngineColumn, HexSpelling},
 };
-use crate::load::{bind::Bound, table::TableLoadError};
+use crate::load::{bind::Bound, task::TableLoadError};
 use model::{address::Address, schema::Kind};
 
 /// Rows sampled for their spelling.

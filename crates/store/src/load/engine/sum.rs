@@ -1,5 +1,5 @@
-//! Aggregations computed by the engine, so that the rows of a table in place need not be transferred: a closed set. Each is SQL here; the
-//! tests compute the same over rows in memory.
+//! Aggregations computed by the engine, so that the rows of a table in place need not be transferred: a closed set, each in SQL. The
+//! ignored tests run them on a real engine, beside the loader's own figures of the same rows.
 
 pub(super) mod chart;
 pub(super) mod holders;
@@ -9,7 +9,7 @@ pub(super) mod page;
 
 use std::sync::{Arc, atomic::Ordering};
 
-use polars::prelude::{DataFrame, DataType};
+use polars::prelude::{Column, DataFrame, DataType, Float64Chunked, Int64Chunked, Series, StringChunked, UInt64Chunked};
 
 use super::{
     Columns, EngineQuery, filter,
@@ -18,14 +18,10 @@ use super::{
 };
 use crate::{
     in_place::RowsVersion,
-    load::{
-        bind::Bound,
-        remote::{Pulse, load_error_of},
-        table::TableLoadError,
-    },
+    load::{bind::Bound, remote::Pulse, task::TableLoadError},
     source::{arrow_stream, forward::Forward},
 };
-use model::{address::Address, holding::IndividualHolders, time::DAY_MS};
+use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, time::DAY_MS};
 use wire::Fault;
 
 /// An aggregation.
@@ -87,19 +83,14 @@ impl EngineQuery<'_> {
     pub(super) fn sum(&self, aggregation: &Aggregation, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(Ordering::Acquire);
-        let refused = |fault: Fault| load_error_of(&self.name, fault);
-        let stream = self.engine.sum(&aggregation.sql(base), Arc::new(stopped)).map_err(refused)?;
+        let stream = self.engine.sum(&aggregation.sql(base), Arc::new(stopped)).map_err(|fault| self.fault(fault))?;
         let stream_end = stream.outcome();
         let forward = Arc::new(Forward::new(Box::new(stream)));
         let unreadable = |reason: String| {
             // A server that fails midway gives the reason at the end.
             forward.drain(DRAIN_MAX).ok();
-            refused(
-                stream_end
-                    .fault()
-                    .or_else(|| stream_end.error_in_tail())
-                    .unwrap_or_else(|| Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"))),
-            )
+            let unread = || Fault::Unavailable(format!("is answered with sums that cannot be read: the answer {reason}"));
+            self.fault(stream_end.fault().or_else(|| stream_end.error_in_tail()).unwrap_or_else(unread))
         };
         let mut batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(unreadable)?;
         let (mut frames, mut came, mut counted) = (Vec::new(), 0, 0);
@@ -114,10 +105,9 @@ impl EngineQuery<'_> {
             for (counted, most, what) in [(counted, aggregation.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
                 if counted > most {
                     let [counted, most] = [counted, most].map(super::grouped);
-                    return Err(TableLoadError::Unusable(format!(
-                        "`{}` cannot stay in place: its sums have {counted} {what}, and {most} are held; name fewer tokens with `where` in \
-                         dataset.toml, or say read = \"bring\"",
-                        self.name
+                    return Err(self.cannot_stay(format!(
+                        "its sums have {counted} {what}, and {most} are held; name fewer tokens with `where` in dataset.toml, or say \
+                         read = \"bring\""
                     )));
                 }
             }
@@ -125,14 +115,14 @@ impl EngineQuery<'_> {
         }
         match forward.drain(DRAIN_MAX) {
             Ok(0) if came == counted => Ok(frames),
-            Ok(0) => Err(refused(stream_end.error_in_tail().unwrap_or_else(|| super::wrong_count(came, counted)))),
+            Ok(0) => Err(self.fault(stream_end.error_in_tail().unwrap_or_else(|| super::wrong_count(came, counted)))),
             _ => Err(unreadable("goes on behind its end".to_owned())),
         }
     }
 
     /// Fault for a result with other columns.
     pub(super) fn unread(&self) -> TableLoadError {
-        load_error_of(&self.name, Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
+        self.fault(Fault::Unavailable("is answered with sums that cannot be read: the answer has other columns".to_owned()))
     }
 
     /// SQL expressions of these schema columns over `renamed` rows.
@@ -167,7 +157,7 @@ impl EngineQuery<'_> {
     fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
         let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
         let from = self.renamed(columns, conditions);
-        if self.schema.name == "holders" {
+        if self.load.schema.name == "holders" {
             let [token, holder, balance] = self.taken(["token_address", "holder_address", "balance"], columns)?;
             let unread = unread(&["balance"], columns);
             return Ok(format!(
@@ -191,7 +181,7 @@ impl EngineQuery<'_> {
     /// Subquery of the rows that aggregations use: candles without a time or a price are excluded.
     pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
         let all = self.all(columns, conditions, summed)?;
-        Ok(if self.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
+        Ok(if self.load.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
     }
 
     /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.
@@ -213,16 +203,23 @@ impl EngineQuery<'_> {
             }
             _ => format!("`{name}` is needed"),
         };
-        TableLoadError::Unusable(format!(
-            "`{}` cannot stay in place: {why}; say read = \"bring\", or a `query` that makes it {what}",
-            self.name
-        ))
+        self.cannot_stay(format!("{why}; say read = \"bring\", or a `query` that makes it {what}"))
     }
 }
 
 /// A number to about a millionth: a `query` that sums floats gives other last digits each time.
 fn roughly(number: &str) -> String {
     format!("bitShiftRight(reinterpretAsUInt64({number}), 32)")
+}
+
+/// SQL: whether a candle, which has all prices, is valid: the comparisons of `is_valid_candle`.
+fn sound() -> String {
+    let column = |name: &'static str| match name {
+        "0.0" => "0",
+        price => &price[..1],
+    };
+    let said = VALID_CANDLE.iter().map(|[left, sign, right]| format!("{} {sign} {}", column(left), column(right)));
+    said.collect::<Vec<_>>().join(" AND ")
 }
 
 /// SQL: whether a candle has all prices.
@@ -281,9 +278,37 @@ fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
     }
 }
 
+fn cast(frame: &DataFrame, name: &str, kind: &DataType) -> Option<Column> {
+    frame.column(name).ok()?.cast(kind).ok()
+}
+
+/// A column of a result, in the type it is read as.
+fn texts(frame: &DataFrame, name: &str) -> Option<StringChunked> {
+    cast(frame, name, &DataType::String)?.str().ok().cloned()
+}
+
+fn whole(frame: &DataFrame, name: &str) -> Option<Int64Chunked> {
+    cast(frame, name, &DataType::Int64)?.i64().ok().cloned()
+}
+
+fn counts(frame: &DataFrame, name: &str) -> Option<UInt64Chunked> {
+    cast(frame, name, &DataType::UInt64)?.u64().ok().cloned()
+}
+
+fn floats(frame: &DataFrame, name: &str) -> Option<Float64Chunked> {
+    cast(frame, name, &DataType::Float64)?.f64().ok().cloned()
+}
+
+/// A column of lists, each read by `each`.
+fn lists<T>(frame: &DataFrame, name: &str, kind: DataType, each: impl Fn(&Series) -> Option<T>) -> Option<Vec<T>> {
+    let lists = cast(frame, name, &DataType::List(Box::new(kind)))?;
+    let lists = lists.list().ok()?;
+    (0..frame.height()).map(|row| each(&lists.get_as_series(row)?)).collect()
+}
+
 /// A number that every row of the result repeats.
 fn first(frame: &DataFrame, name: &str) -> Option<u64> {
-    frame.column(name).ok()?.cast(&DataType::UInt64).ok()?.u64().ok()?.get(0)
+    counts(frame, name)?.get(0)
 }
 
 /// A token has duplicate candles: which of the two is right is unknown.
@@ -294,8 +319,7 @@ impl Repeated {
     /// Checks whether any row of the result counts duplicates.
     pub(super) fn check(frames: &[DataFrame]) -> Option<Result<(), Self>> {
         for frame in frames {
-            let duplicates = frame.column("again").ok()?.cast(&DataType::Int64).ok()?;
-            if duplicates.i64().ok()?.iter().any(|count| count != Some(0)) {
+            if whole(frame, "again")?.iter().any(|count| count != Some(0)) {
                 return Some(Err(Self));
             }
         }
@@ -307,4 +331,28 @@ impl Repeated {
 pub(super) fn rows_version(frames: &[DataFrame]) -> Option<RowsVersion> {
     let frame = frames.first()?;
     Some(RowsVersion { rows: first(frame, "listed")?, checksum: first(frame, "mark")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::NamedFrom as _;
+
+    use super::*;
+    use crate::invariants;
+
+    #[test]
+    fn the_engine_holds_to_the_rules_of_the_table() {
+        assert_eq!(sound(), "l > 0 AND l <= o AND l <= c AND o <= h AND c <= h");
+        // `all` empties these below zero, and no others.
+        for (table, column) in [("candles", "volume"), ("holders", "balance")] {
+            let mut columns = [Column::from(Series::new(column.into(), [-1e-9, 0.0, 1e300]))];
+            let breaches = invariants::judge(table, &mut columns);
+            assert_eq!(breaches.iter().map(|breach| breach.rows.clone()).collect::<Vec<_>>(), [[0]], "{table}.{column}");
+            assert_eq!((breaches[0].rule.outcome, columns[0].null_count()), (invariants::Consequence::Emptied, 1));
+        }
+        let known = holders::IS_BURN_ADDRESS.split('\'').filter(|text| text.starts_with("0x"));
+        for text in known {
+            assert!(Address::parse(&format!("{text:0<42}")).is_some_and(|address| address.is_burn_address()), "{text}");
+        }
+    }
 }

@@ -3,22 +3,18 @@
 
 use std::path::Path;
 
-use super::{
-    TableLoadError, TableReader,
-    read::{RowsFrom, stacked},
-};
+use super::{TableReader, read::stacked};
 use crate::{
-    cache::{self, CacheOptions, FileEnd, KeyFile, LargeTable, LoadReport, SourceFile, Tail},
+    TableFile,
+    cache::{self, CacheBuildError, CacheOptions, FileEnd, KeyFile, LargeTable, LoadReport, Tail},
     load::{
         gather::{CacheLocation, Gathered, ReadState},
         identity,
+        task::TableLoadError,
     },
     source::{MAX_ROWS, ReadSoFar, locate::LocatedFile},
 };
-use model::{
-    findings::{Finding, Severity},
-    progress::Cancelled,
-};
+use model::findings::{Finding, Severity};
 
 /// Maximum new bytes for adding them to the cached table; with more it is imported from scratch.
 const NEW_MAX: u64 = 64 << 20;
@@ -37,20 +33,24 @@ impl TableReader<'_> {
     pub(super) fn grow(&mut self, files: &[LocatedFile], cached: &CacheLocation) -> Result<Option<LargeTable>, TableLoadError> {
         let location = &cached.location;
         // An interrupted import is resumed instead.
-        if location.is_begun() || files.iter().any(|file| file.object.is_some() || file.answer.is_some()) {
+        if location.is_begun() || files.iter().any(|file| !file.is_local()) {
             return Ok(None);
         }
         let fits = |report: &LoadReport| changes(report, files, &cached.files).is_some();
-        let Some((base, report, name)) = location.find_base(self.schema, &cached.stem, fits) else { return Ok(None) };
+        let Some((base, report, name)) = location.find_base(self.load.schema, &cached.stem, fits) else { return Ok(None) };
         let Some(changes) = changes(&report, files, &cached.files) else { return Ok(None) };
-        let (context, schema) = (self.context, self.schema);
-        let mut check_cancelled = || context.progress.step(schema.name, 0, 0);
-        let Ok(_lock) = location.lock(&mut check_cancelled)? else { return Ok(None) };
+        let (load, schema) = (self.load, self.load.schema);
+        let mut check_cancelled = || load.step(0, 0);
+        let _lock = match location.lock(&mut check_cancelled) {
+            Ok(lock) => lock,
+            Err(CacheBuildError::Cancelled) => return Err(TableLoadError::Cancelled),
+            Err(CacheBuildError::Damaged | CacheBuildError::Failed(_)) => return Ok(None),
+        };
         if let Some(opened) = location.open(schema) {
             return Err(TableLoadError::Ready(Box::new(opened)));
         }
         let known = report.sources.len();
-        self.resume(report);
+        self.go_on(report);
         (self.grows, self.grown_from) = (true, Some(name));
         let mut gathered = Gathered::new(None, &CacheOptions::default());
         let mut first = files.len();
@@ -64,7 +64,7 @@ impl TableReader<'_> {
                 },
             };
             first = first.min(at);
-            match self.read_from(at as u32, &files[at], RowsFrom::Local, Some(&cached.files[at].ends), &mut gathered, &state) {
+            match self.read_file(at, &files[at], Some(cached.files[at].ends), &mut gathered, &state) {
                 // The error is reported when the file is read in full.
                 Err(TableLoadError::Unusable(_)) => return Ok(None),
                 outcome => outcome?,
@@ -78,9 +78,9 @@ impl TableReader<'_> {
             return Ok(None);
         }
         let tail = Tail { frame, is_last: first + 1 >= known };
-        let options = context.cache;
+        let options = load.context.cache;
         let last = files.get(first).map(|file| file.name.clone()).unwrap_or_default();
-        let large = cache::grow(&base, tail, location, options, &mut || check_cancelled().map_err(|Cancelled| Cancelled), |repeated| {
+        let large = cache::grow(&base, tail, location, options, &mut check_cancelled, |repeated| {
             self.note_repeated(&last, repeated);
             self.report(files.len(), &self.table.findings)
         })?;
@@ -106,7 +106,7 @@ impl TableReader<'_> {
         if repeated == 0 {
             return;
         }
-        let reason = format!("a later row has the same {}; that one is kept and this one left out", self.schema.key.join(", "));
+        let reason = format!("a later row has the same {}; that one is kept and this one left out", self.load.schema.key.join(", "));
         self.table.findings.add(Finding::new(Severity::Warning, file, &reason));
         self.table.findings.count_more(file, None, &reason, repeated - 1);
     }
@@ -114,7 +114,7 @@ impl TableReader<'_> {
 
 /// Change of each file since the table was built; none where one was changed otherwise, or too much is new.
 fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Option<Vec<Change>> {
-    let same = |(source, file): (&SourceFile, &LocatedFile)| source.name() == file.name;
+    let same = |(source, file): (&TableFile, &LocatedFile)| source.file == file.name;
     if report.sources.len() > files.len() || !report.sources.iter().zip(files).all(same) {
         return None;
     }
@@ -122,7 +122,7 @@ fn changes(report: &LoadReport, files: &[LocatedFile], keys: &[KeyFile]) -> Opti
     let mut changes = Vec::with_capacity(files.len());
     for (at, (file, key)) in files.iter().zip(keys).enumerate() {
         let change = match report.sources.get(at) {
-            Some(source) if source.is(key) && report.ends.get(at).is_none_or(|end| end.bytes == 0 || end.bytes == key.lines) => {
+            Some(source) if key.is(source) && report.ends.get(at).is_none_or(|end| end.bytes == 0 || end.bytes == key.lines) => {
                 Change::None
             }
             Some(_) => {

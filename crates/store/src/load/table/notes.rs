@@ -57,7 +57,7 @@ impl TableReader<'_> {
     pub(super) fn note_movements(&mut self, file: &str) {
         self.movements.sort_unstable();
         self.movements.dedup();
-        if self.schema.name != "holders" || self.movements.is_empty() {
+        if self.load.schema.name != "holders" || self.movements.is_empty() {
             return;
         }
         self.table.findings.add(Finding::new(Severity::Warning, file, repeats::are_these_transfers(&self.movements)));
@@ -65,9 +65,9 @@ impl TableReader<'_> {
 
     /// Finding about a row dropped for its duplicate key; `difference` is in the first column in which the kept row differs.
     pub(super) fn repeat(&self, files: &[LocatedFile], file: u32, row: u32, difference: Option<Difference>) -> Finding {
-        let key = self.schema.key.join(", ");
+        let key = self.load.schema.key.join(", ");
         let other = difference.as_ref().map_or_else(String::new, |(column, _)| format!(" and another value in `{column}`"));
-        let reason = if self.schema.name == order::FIRST_USABLE {
+        let reason = if self.load.schema.name == order::FIRST_USABLE {
             format!("another row has the same {key}{other}; the first that can be used is kept and this one left out")
         } else {
             format!("a later row has the same {key}{other}; that one is kept and this one left out")
@@ -85,11 +85,11 @@ impl TableReader<'_> {
         let used: Vec<&str> =
             bound.iter().flat_map(|bound| [&bound.raw, &bound.units]).flatten().flat_map(|name| path::heads(name)).collect();
         let filters =
-            |name: &str| self.manifest.filters.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
-        let kept = if others::are_kept(self.schema) { others::names(bound, names) } else { Vec::new() };
+            |name: &str| self.load.manifest.filters.iter().any(|(kept, _)| path::heads(kept).any(|kept| kept.eq_ignore_ascii_case(name)));
+        let kept = if others::are_kept(self.load.schema) { others::names(bound, names) } else { Vec::new() };
         for name in names {
             if !used.contains(&name.as_str()) && !filters(name) {
-                let ours = self.schema.columns.iter().find(|column| answers(column, name));
+                let ours = self.load.schema.columns.iter().find(|column| answers(column, name));
                 self.note(
                     file,
                     match ours {
@@ -116,7 +116,7 @@ impl TableReader<'_> {
     pub(super) fn note_one_price(&mut self, file: &str, bound: &[Bound<'_>]) {
         let prices = ["open", "high", "low", "close"];
         let of: Vec<&Bound<'_>> =
-            bound.iter().filter(|bound| self.schema.name == "candles" && prices.contains(&bound.column.name)).collect();
+            bound.iter().filter(|bound| self.load.schema.name == "candles" && prices.contains(&bound.column.name)).collect();
         let twice = of.iter().enumerate().find(|(at, price)| price.raw.is_some() && of[..*at].iter().any(|other| other.raw == price.raw));
         let Some(name) = twice.and_then(|(_, price)| price.raw.as_ref()) else { return };
         let shown: Vec<&str> = of.iter().filter(|price| price.raw.as_ref() == Some(name)).map(|price| price.column.name).collect();
@@ -126,7 +126,7 @@ impl TableReader<'_> {
 
     /// Warns about yields that look like fractions where percent are expected.
     pub(super) fn note_fractions(&mut self, frame: &DataFrame) {
-        if self.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
+        if self.load.schema.name != "yields" || frame.height() < FRACTIONS_MIN {
             return;
         }
         let named = |name: &'static str| Some((name, frame.column(name).ok()?.f64().ok()?.iter().flatten().collect::<Vec<f64>>()));
@@ -157,7 +157,7 @@ impl TableReader<'_> {
         let mut sources: Vec<String> = remote::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
         sources.sort();
         sources.dedup();
-        let Some(file) = located.files.iter().find(|file| file.object.is_some() || file.answer.is_some()) else { return };
+        let Some(file) = located.files.iter().find(|file| !file.is_local()) else { return };
         let file = file.name.clone();
         for answer in remote::answers(&located.files) {
             if let Some(as_of) = &answer.as_of {
@@ -181,15 +181,15 @@ impl TableReader<'_> {
             self.note(&url, "comes without ETag and time of change: one of the same length is taken to be the same".to_owned());
         }
         self.table.remote = Some(RemoteOrigin { sources, as_of: located.as_of, ..RemoteOrigin::default() });
-        remote::remember(self.context, self.manifest, located);
+        remote::remember(&self.load, located);
     }
 
     /// Marks inexact amounts: as `dataset.toml` says, or because they are stored as floating-point numbers.
     pub(super) fn note_approximate(&mut self) {
-        let said = |name: &str| self.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
+        let said = |name: &str| self.load.manifest.columns.get(name).is_some_and(|rule| rule.approximate);
         let found = std::mem::take(&mut self.table.approximate);
         let is_one = |name: &&str| said(name) || found.iter().any(|found| found == name);
-        let approximate: Vec<&str> = self.schema.columns.iter().map(|column| column.name).filter(is_one).collect();
+        let approximate: Vec<&str> = self.load.schema.columns.iter().map(|column| column.name).filter(is_one).collect();
         let file = self.table.first_file();
         for name in &approximate {
             let reason = if said(name) {

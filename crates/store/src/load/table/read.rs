@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use polars::prelude::DataFrame;
 
-use super::{SizeAndTime, TableLoadError, TableReader, size_and_time};
+use super::TableReader;
 use crate::decode::guarded;
 use crate::{
     SourcePosition, TableFile,
@@ -12,17 +12,19 @@ use crate::{
     coerce,
     load::{
         bind::{bind, missing, wanted},
-        engine,
+        engine::{self, RowsOutcome},
         file::{FileRows, FileState},
         fill,
         gather::{Gathered, ReadState},
-        identity, others, path, remote,
+        identity, others, path,
+        remote::{self, load_error_of},
+        task::{TableLoad, TableLoadError},
     },
     origin, repeats,
     source::{
         self, Layout, MAX_ROWS, RowSource,
         downloads::ObjectParts,
-        locate::{Answer, LocatedFile},
+        locate::{FileOrigin, FileStamp, LocatedFile},
         object::RemoteFile,
         partition::{self, Partitioned},
     },
@@ -35,19 +37,30 @@ fn is_text(name: &str) -> bool {
     ["csv", "tsv", "ndjson", "jsonl"].iter().any(|text| ending.eq_ignore_ascii_case(text))
 }
 
-/// Source of the rows of a file.
-pub(super) enum RowsFrom<'a> {
+/// How the bytes of a file come.
+enum Transfer {
     Local,
-    Object(&'a Arc<RemoteFile>),
-    Answer(Box<dyn RowSource>),
+    Object(Arc<RemoteFile>),
+    Answer(Arc<RowsOutcome>),
+}
+
+impl Transfer {
+    /// The fault by which they did not all come.
+    fn fault(&self) -> Option<wire::Fault> {
+        match self {
+            Self::Local => None,
+            Self::Object(file) => file.fault(),
+            Self::Answer(rows) => rows.fault(),
+        }
+    }
 }
 
 /// A file that is being read.
 struct OpenFile<'a> {
     /// Its index among the files of the table.
-    at: u32,
+    at: usize,
     file: &'a LocatedFile,
-    before: SizeAndTime,
+    before: FileStamp,
     /// Bytes of its complete lines; none unless it is line-based text.
     lines: Option<u64>,
     /// Where reading ends, even if lines are appended meanwhile.
@@ -55,76 +68,69 @@ struct OpenFile<'a> {
 }
 
 impl TableReader<'_> {
-    /// Reads the rows of a query like those of a file.
-    fn read_answer(
-        &mut self,
-        at: u32,
-        file: &LocatedFile,
-        answer: &Arc<Answer>,
-        gathered: &mut Gathered,
-        from: &ReadState,
-    ) -> Result<(), TableLoadError> {
-        let wanted = wanted(self.schema, self.manifest);
-        let opened = engine::open(self.context, answer, self.pulse, self.offline.as_ref(), wanted);
-        let engine::QueryRows { rows, outcome: transfer } = opened.map_err(|fault| remote::load_error_of(&file.name, fault))?;
-        let hash = identity::of_answer(answer);
-        let outcome = self.read_from(at, file, RowsFrom::Answer(rows), Some(&hash), gathered, from);
-        if let Some(source) = self.table.sources.get_mut(at as usize) {
-            source.bytes = transfer.bytes();
-        }
-        let fault = || transfer.fault().map(|fault| remote::load_error_of(&file.name, fault));
-        outcome.map_err(|error| if let TableLoadError::Unusable(_) = error { fault().unwrap_or(error) } else { error })
-    }
-
+    /// Fetches the file and reads its rows, beginning at `from`. A fault of the transfer is the reason why rows cannot be read.
     pub(super) fn read_file(
         &mut self,
-        at: u32,
+        at: usize,
         file: &LocatedFile,
-        ends: Option<&[u8; 32]>,
+        ends: Option<[u8; 32]>,
         gathered: &mut Gathered,
         from: &ReadState,
     ) -> Result<(), TableLoadError> {
-        if let Some(answer) = &file.answer {
-            return self.read_answer(at, file, answer, gathered, from);
+        let (transfer, rows) = self.fetch(file)?;
+        let before = file.stamp()?;
+        let source = TableFile { file: file.name.clone(), bytes: before.bytes, modified: before.modified, ..TableFile::default() };
+        put(&mut self.table.sources, at, source);
+        self.step(false, self.done)?;
+        // Lines appended during the read belong to the next load; so does an incomplete last line, where the file is growing.
+        let lines = if file.is_local() { source::lines_of(&file.path, before.bytes) } else { None };
+        let end = (self.load.context.growing || lines == Some(before.bytes)).then_some(before.bytes);
+        let open = OpenFile { at, file, before, lines, end };
+        let outcome = self.open_source(&open, &transfer, rows, from).and_then(|rows| self.read_rows_of(&open, rows, ends, gathered, from));
+        if let (Transfer::Answer(rows), Some(source)) = (&transfer, self.table.sources.get_mut(at)) {
+            source.bytes = rows.bytes();
         }
-        let Some(object) = &file.object else { return self.read_from(at, file, RowsFrom::Local, ends, gathered, from) };
-        let remote = remote::open(self.context, object, self.pulse, self.offline.as_ref())?;
-        let hash = identity::of_object(object);
-        let outcome = self.read_from(at, file, RowsFrom::Object(&remote), Some(&hash), gathered, from);
-        outcome.map_err(|error| {
-            remote::fault_of(&file.name, &remote).filter(|_| matches!(error, TableLoadError::Unusable(_))).unwrap_or(error)
+        outcome.map_err(|error| match error {
+            TableLoadError::Unusable(_) => transfer.fault().map_or(error, |fault| load_error_of(&file.name, fault)),
+            error => error,
         })
     }
 
-    /// Reads the rows of the file from their source, beginning at `from`, and records the state at its end.
-    pub(super) fn read_from(
+    /// Begins to fetch a remote file; of a query, its rows come with it.
+    fn fetch(&self, file: &LocatedFile) -> Result<(Transfer, Option<Box<dyn RowSource>>), TableLoadError> {
+        match &file.origin {
+            FileOrigin::Local => Ok((Transfer::Local, None)),
+            FileOrigin::Object(object) => {
+                Ok((Transfer::Object(remote::open(self.load.context, object, self.pulse, self.offline.as_ref())?), None))
+            }
+            FileOrigin::Answer(answer) => {
+                let wanted = wanted(self.load.schema, self.load.manifest);
+                let opened = engine::open(self.load.context, answer, self.pulse, self.offline.as_ref(), wanted);
+                let engine::QueryRows { rows, outcome } = opened.map_err(|fault| load_error_of(&file.name, fault))?;
+                Ok((Transfer::Answer(outcome), Some(rows)))
+            }
+        }
+    }
+
+    /// Reads the rows of an opened file, which are coerced and checked batch by batch, and records the state at its end.
+    fn read_rows_of(
         &mut self,
-        at: u32,
-        file: &LocatedFile,
-        rows: RowsFrom<'_>,
-        ends: Option<&[u8; 32]>,
+        open: &OpenFile<'_>,
+        mut source: Box<dyn RowSource>,
+        ends: Option<[u8; 32]>,
         gathered: &mut Gathered,
         from: &ReadState,
     ) -> Result<(), TableLoadError> {
-        let before = size_and_time(file)?;
-        let source = TableFile { file: file.name.clone(), bytes: before.bytes, modified: before.modified, rows: 0 };
-        put(&mut self.table.sources, at, source);
-        put(&mut self.hashes, at, [0; 32]);
-        self.step(false, self.done)?;
-        // Lines appended during the read belong to the next load; so does an incomplete last line, where the file is growing.
-        let lines = if let RowsFrom::Local = rows { source::lines_of(&file.path, before.bytes) } else { None };
-        let end = (self.context.growing || lines == Some(before.bytes)).then_some(before.bytes);
-        let open = OpenFile { at, file, before, lines, end };
-        let mut source = self.open_source(&open, rows, from)?;
+        let (load, file) = (self.load, open.file);
         let mut rows = FileRows {
             findings: std::mem::take(&mut self.table.findings),
             rows_bad: from.file_bad,
             rows: from.rows,
             left_out: from.left_out,
-            state: FileState { others: others::are_kept(self.schema), ..from.learnt.clone() },
-            ..FileRows::new(self.context, self.schema, self.manifest, &file.name)
+            state: FileState { others: others::are_kept(load.schema), ..from.learnt.clone() },
+            ..FileRows::new(load.context, load.schema, load.manifest, &file.name)
         };
-        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (at, from.batches), before.bytes);
+        let outcome = self.read_rows(&mut *source, &mut rows, gathered, (open.at as u32, from.batches), open.before.bytes);
         self.table.approximate.extend(rows.approximate());
         if let Err(error) = outcome {
             self.table.findings = rows.findings;
@@ -132,7 +138,7 @@ impl TableReader<'_> {
         }
         rows.sum_up();
         let of_rows = std::mem::take(&mut rows.findings);
-        let can_grow = end.is_some() && lines.is_some() && (self.grows || gathered.import.is_some());
+        let can_grow = open.end.is_some() && open.lines.is_some() && (self.grows || gathered.import.is_some());
         let learnt = if can_grow { rows.state.kept() } else { None };
         self.table.statistics.extend(rows.conclude());
         // From here on findings are file-level.
@@ -141,34 +147,41 @@ impl TableReader<'_> {
         if rows.left_out > 0 {
             self.note(&file.name, format!("`where` leaves out {} of {} rows", rows.left_out, rows.rows));
         }
-        let hash = ends.map_or_else(|| identity::ends(&file.path), |ends| Ok(*ends)).map_err(|error| format!("cannot be read: {error}"))?;
-        self.require_unchanged(&open, gathered)?;
+        let ends = ends.map_or_else(|| identity::ends(file), Ok).map_err(|error| format!("cannot be read: {error}"))?;
+        self.require_unchanged(open, gathered)?;
         let notes = std::mem::replace(&mut self.table.findings, of_rows);
-        self.record_end(&open, &rows, learnt, notes);
-        if let (Some(source), Some(slot)) = (self.table.sources.get_mut(at as usize), self.hashes.get_mut(at as usize)) {
-            (source.rows, *slot) = (rows.rows, hash);
+        self.record_end(open, &rows, learnt, notes);
+        if let Some(source) = self.table.sources.get_mut(open.at) {
+            (source.rows, source.ends) = (rows.rows, ends);
         }
-        self.done += before.bytes;
+        self.done += open.before.bytes;
         if gathered.import.is_none() {
-            let mut frame = stacked(rows.frames, self.schema)?;
+            let mut frame = stacked(rows.frames, load.schema)?;
             // Appended rows take the interval of the rows before.
-            if self.schema.name == "candles" && !self.grows {
+            if load.schema.name == "candles" && !self.grows {
                 fill::intervals(&mut frame);
             }
-            gathered.hold(at, frame, rows.numbers)?;
+            gathered.hold(open.at as u32, frame, rows.numbers)?;
         }
         Ok(())
     }
 
     /// Opens the source of the file's rows, at the position from which reading resumes.
-    fn open_source(&self, open: &OpenFile<'_>, rows: RowsFrom<'_>, from: &ReadState) -> Result<Box<dyn RowSource>, TableLoadError> {
-        let names = self.manifest.headless.then(Vec::new);
-        let layout = Layout { skip: self.manifest.skip, names, end: open.end, delimiter: None, windows_1252: false, from: from.from };
-        let wanted = wanted(self.schema, self.manifest);
-        let source = match rows {
-            RowsFrom::Object(remote) => source::open_bytes(Arc::clone(remote) as _, &open.file.name, &layout, wanted)?,
-            RowsFrom::Local => source::open_as(&open.file.path, &layout, wanted)?,
-            RowsFrom::Answer(rows) => rows,
+    fn open_source(
+        &self,
+        open: &OpenFile<'_>,
+        transfer: &Transfer,
+        rows: Option<Box<dyn RowSource>>,
+        from: &ReadState,
+    ) -> Result<Box<dyn RowSource>, TableLoadError> {
+        let TableLoad { schema, manifest, .. } = self.load;
+        let names = manifest.headless.then(Vec::new);
+        let layout = Layout { skip: manifest.skip, names, end: open.end, from: from.from, ..Layout::default() };
+        let wanted = wanted(schema, manifest);
+        let source = match (rows, transfer) {
+            (Some(rows), _) => rows,
+            (None, Transfer::Object(remote)) => source::open_bytes(Arc::clone(remote) as _, &open.file.name, &layout, wanted)?,
+            (None, _) => source::open_as(&open.file.path, &layout, wanted)?,
         };
         let mut source = Partitioned::over(source, partition::parts(&open.file.name));
         source.skip(from.batches)?;
@@ -178,10 +191,11 @@ impl TableReader<'_> {
     /// Errors: the file changed while it was read. Appended lines are no change to a large table, which takes long, nor to a growing one:
     /// they were not read.
     fn require_unchanged(&self, open: &OpenFile<'_>, gathered: &Gathered) -> Result<(), TableLoadError> {
-        let after = size_and_time(open.file)?;
-        let may_grow = self.context.growing || gathered.import.is_some();
+        let (before, after) = (open.before, open.file.stamp()?);
+        let may_grow = self.load.context.growing || gathered.import.is_some();
         let is_appended = || may_grow && open.end.is_some_and(|end| after.bytes >= end) && is_text(&open.file.name);
-        if after == open.before || is_appended() { Ok(()) } else { Err(TableLoadError::ChangedDuringRead) }
+        let is_same = (after.bytes, after.modified) == (before.bytes, before.modified);
+        if is_same || is_appended() { Ok(()) } else { Err(TableLoadError::ChangedDuringRead) }
     }
 
     /// Records the state at the end of the file, from which reading resumes once lines were appended; `notes` are its file-level findings.
@@ -193,7 +207,7 @@ impl TableReader<'_> {
             }
             None => FileEnd { notes, ..FileEnd::default() },
         };
-        if end.bytes == 0 && self.context.growing && open.lines.is_some_and(|lines| lines < open.before.bytes) {
+        if end.bytes == 0 && self.load.context.growing && open.lines.is_some_and(|lines| lines < open.before.bytes) {
             // It lacks an incomplete last line, and the hash of its beginning is unknown: no table can grow from this one.
             self.stem.clear();
         }
@@ -203,21 +217,22 @@ impl TableReader<'_> {
 
     /// Checks that the file has the columns the table needs, and adds notes about the others.
     fn note_columns(&mut self, file: &LocatedFile, columns: &[String]) -> Result<(), TableLoadError> {
-        let bound = bind(self.schema, self.manifest, columns)?;
-        if let Some(reason) = missing(self.schema, self.manifest, &bound, columns) {
+        let TableLoad { schema, manifest, .. } = self.load;
+        let bound = bind(schema, manifest, columns)?;
+        if let Some(reason) = missing(schema, manifest, &bound, columns) {
             return Err(TableLoadError::Unusable(reason));
         }
         let known = |name: &str| bound.iter().any(|bound| bound.column.name == name && !bound.is_absent());
         let theirs = |name: &str| columns.iter().any(|column| path::heads(name).any(|head| column.eq_ignore_ascii_case(head)));
         let lacks = |name: &str| !known(name) && !theirs(name);
-        if let Some((name, _)) = self.manifest.filters.iter().find(|(name, _)| lacks(name)) {
-            let table = self.schema.name;
+        if let Some((name, _)) = manifest.filters.iter().find(|(name, _)| lacks(name)) {
+            let table = schema.name;
             return Err(TableLoadError::Unusable(format!("has no column `{name}`, which dataset.toml names in [tables.{table}.where]")));
         }
         self.note_unknown(&file.name, columns, &bound);
         self.note_in_dollars(&file.name, &bound);
         self.note_one_price(&file.name, &bound);
-        if file.object.is_none() && file.answer.is_none() {
+        if file.is_local() {
             for told in origin::told(&file.path) {
                 self.note(&file.name, told);
             }
@@ -229,9 +244,9 @@ impl TableReader<'_> {
     /// Checkpoint of a large table after a remote file: the files up to this one are in the cache for good, and their locally stored parts
     /// are removed.
     pub(super) fn settle(&mut self, at: usize, files: &[LocatedFile], gathered: &mut Gathered) -> Result<(), TableLoadError> {
-        let Some(import) = gathered.import.as_mut().filter(|_| files[at].object.is_some()) else { return Ok(()) };
+        let Some(import) = gathered.import.as_mut().filter(|_| files[at].object().is_some()) else { return Ok(()) };
         import.note(ReadState { file: at as u32 + 1, report: self.report(at + 1, &self.table.findings), ..ReadState::default() })?;
-        let cache = self.context.cache.folder.as_deref();
+        let cache = self.load.context.cache.folder.as_deref();
         remote::objects(&files[..=at]).for_each(|object| cache.iter().for_each(|cache| ObjectParts::forget(cache, object)));
         Ok(())
     }
@@ -261,7 +276,7 @@ impl TableReader<'_> {
             if gathered.rows() + rows.numbers.len() as u64 > MAX_ROWS {
                 return Err(TableLoadError::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
             }
-            gathered.take(self.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
+            gathered.take(self.load.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {
                 let report = self.report(file as usize, &rows.findings);
                 let (learnt, file_bad, left_out) = (rows.state.clone(), rows.rows_bad, rows.left_out);
@@ -276,13 +291,12 @@ impl TableReader<'_> {
         let of = if large { self.total + self.total / 2 } else { self.total };
         self.pulse.done.store(done, Ordering::Relaxed);
         self.pulse.total.store(of, Ordering::Relaxed);
-        self.context.progress.step(self.schema.name, done, of)
+        self.load.step(done, of)
     }
 }
 
 /// Sets the item at an index, which may be past the end.
-fn put<T: Clone + Default>(items: &mut Vec<T>, at: u32, item: T) {
-    let at = at as usize;
+fn put<T: Clone + Default>(items: &mut Vec<T>, at: usize, item: T) {
     items.resize(items.len().max(at + 1), T::default());
     items[at] = item;
 }

@@ -16,7 +16,8 @@ use model::{address::Address, fetch_key::FetchKey, holding::ListedBalances, prog
 use query::question::progress::Progress;
 use store::{
     Dataset, Table,
-    in_place::{Fetch, FetchError, Fetched, InPlaceCache, Prefetched, RowsVersion},
+    candle_table::HeldCandles,
+    in_place::{Fetch, FetchError, Fetched, InPlaceCache, RowsVersion},
 };
 
 const TOKENS: u8 = 90;
@@ -56,7 +57,7 @@ impl Fetch for Pages {
 fn bench(pages: Pages) -> (Stage, DataView) {
     let schema = schema::table("holders").expect("a table");
     let listed = |token: u8| (Address([token; 20]), ListedBalances { rows: count(token), held: count(token), checksum: 0 });
-    let known = Prefetched::Holders((1..=TOKENS).map(listed).collect::<HashMap<_, _>>());
+    let known = ((1..=TOKENS).map(listed).collect::<HashMap<_, _>>(), HeldCandles::default());
     let in_place = InPlaceCache::new(40_950, "warehouse".to_owned(), known, Box::new(pages));
     let empty = schema.columns.iter().map(|column| match column.name {
         "balance" => Series::new(column.name.into(), Vec::<f64>::new()).into_column(),

@@ -25,7 +25,8 @@ use crate::{
     load::{
         Blocks,
         remote::{self, Pulse},
-        table::{self, TableLoadError},
+        table,
+        task::{TableLoad, TableLoadError},
     },
     manifest::{Manifest, RowFilter},
     order,
@@ -74,7 +75,7 @@ impl OnDemand {
     }
 
     /// Runs `ask` with a load restricted to one token's rows.
-    fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&LoadContext<'_>) -> T) -> T {
+    fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&TableLoad<'_>) -> T) -> T {
         let mut manifest = self.manifest.clone();
         if let Some(table) = manifest.tables.get_mut(self.schema.name) {
             if let Some(asked) = &mut table.engine {
@@ -94,13 +95,13 @@ impl OnDemand {
             tokens: std::iter::once(*token).collect(),
             snapshot: Some(&self.snapshot),
         };
-        ask(&context)
+        ask(&TableLoad::new(&context, self.schema))
     }
 
     /// All rows of the token, loaded like those of any table.
     fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, FetchError> {
-        let loaded = self.as_asked(token, progress, |context| table::load(context, self.schema));
-        let (table, _) = loaded.map_err(|Cancelled| FetchError::Cancelled)?;
+        let loaded = self.as_asked(token, progress, |load| table::load(load.context, load.schema));
+        let table = loaded.map_err(|Cancelled| FetchError::Cancelled)?;
         let then = table.remote.as_ref().and_then(|remote| remote.as_of);
         match (&table.state, then) {
             (TableState::Loaded, None) => Ok(table),
@@ -118,32 +119,27 @@ impl OnDemand {
     /// An aggregation over the token's rows, decoded by `read`. Results are kept on disk, except pages and versions.
     fn sum<T>(&self, aggregation: &Aggregation, request: &Request<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, FetchError> {
         let pulse = Pulse::default();
-        let outcome = self.as_asked(request.token, request.progress, |context| {
-            remote::cancellable(request.progress, self.schema.name, &pulse, || {
-                self.ask(context, aggregation, request.version, &pulse, read)
-            })
+        let outcome = self.as_asked(request.token, request.progress, |load| {
+            remote::cancellable(load, &pulse, || self.ask(load, aggregation, request.version, &pulse, read))
         });
         outcome.map_err(|error| match error {
             TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
-            TableLoadError::Remote(name, fault) => FetchError::Unavailable(format!("`{name}` {fault}")),
-            TableLoadError::Unusable(reason) => FetchError::Unavailable(reason),
-            TableLoadError::ChangedDuringRead | TableLoadError::Damaged | TableLoadError::Ready(_) => {
-                FetchError::Unavailable("it has changed since the data were loaded: load again".to_owned())
+            error => {
+                FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data were loaded: load again".to_owned()))
             }
         })
     }
 
     fn ask<T>(
         &self,
-        context: &LoadContext<'_>,
+        load: &TableLoad<'_>,
         aggregation: &Aggregation,
         expected: RowsVersion,
         pulse: &Pulse,
         read: impl Fn(&[DataFrame]) -> Option<T>,
     ) -> Result<T, TableLoadError> {
-        let manifest = &context.manifest.tables[self.schema.name];
-        let Some(asked) = &manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
-        let asking = EngineQuery::new(context, self.schema, manifest, asked)?;
+        let Some(asked) = &load.manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
+        let (asking, context) = (EngineQuery::new(load, asked)?, load.context);
         let columns = asking.columns()?;
         let mut conditions = asking.conditions(&columns);
         if conditions.is_empty() {
@@ -163,7 +159,7 @@ impl OnDemand {
         if let Some(here) = here {
             return Ok(here);
         }
-        if asking.engine.known(&|| asking.stopped()).is_ok_and(|known| !known.takes(&sql)) {
+        if asking.engine.known(&|| asking.load.is_stopped()).is_ok_and(|known| !known.takes(&sql)) {
             return Err(TableLoadError::Unusable(format!(
                 "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
                  raise its max_query_size, or say read = \"bring\"",

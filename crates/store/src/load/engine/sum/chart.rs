@@ -1,21 +1,22 @@
 //! Candles of a token for its charts. No chart is finer than an hour: candles of intervals that divide an hour are resampled to hours by
 //! the engine, as by `frames::resample`; all others are unchanged.
 
-use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
+use polars::prelude::{DataFrame, IntoColumn as _, NamedFrom as _, Series};
 
-use super::{CHECKSUM, Repeated};
+use super::{CHECKSUM, Repeated, floats, whole};
 use crate::candle_table::HeldCandles;
 use model::{address::Address, candles::Interval, time::HOUR_MS};
 
 /// Value columns of a candle.
 const PRICES: [&str; 5] = ["open", "high", "low", "close", "volume"];
 
-/// SQL over candles of one token in `base`. `ok` is `candles::is_valid_candle`; unknown volumes count as nothing.
+/// SQL over candles of one token in `base`. `ok` marks valid candles; unknown volumes count as nothing.
 pub(super) fn sql(base: &str) -> String {
     let marked = format!(
         "SELECT ms, ts, o, h, l, c, v, hash, ms < {HOUR_MS} AND {HOUR_MS} % ms = 0 AS fine, \
          toInt64(if(fine, floor(ts / {HOUR_MS}) * {HOUR_MS}, ts)) AS at, \
-         NOT fine OR (l > 0 AND l <= o AND l <= c AND o <= h AND c <= h) AS ok FROM {base} WHERE ms > 0"
+         NOT fine OR ({}) AS ok FROM {base} WHERE ms > 0",
+        super::sound()
     );
     let made = format!(
         "SELECT ms, at AS timestamp, argMinIf(o, ts, ok) AS open, maxIf(h, ok) AS high, minIf(l, ok) AS low, argMaxIf(c, ts, ok) AS close, \
@@ -37,13 +38,10 @@ pub(in super::super) fn read(frames: &[DataFrame], token: &Address) -> Option<Re
         return Some(Err(repeated));
     }
     for frame in frames {
-        let whole = |name: &str| frame.column(name).ok()?.cast(&DataType::Int64).ok();
-        let (length, time) = (whole("ms")?, whole("timestamp")?);
-        lengths.extend(length.i64().ok()?.iter().flatten());
-        times.extend(time.i64().ok()?.iter().flatten());
+        lengths.extend(whole(frame, "ms")?.iter().flatten());
+        times.extend(whole(frame, "timestamp")?.iter().flatten());
         for (name, values) in PRICES.iter().zip(&mut prices) {
-            let column = frame.column(name).ok()?.cast(&DataType::Float64).ok()?;
-            values.extend(column.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)));
+            values.extend(floats(frame, name)?.iter().map(|value| value.unwrap_or(f64::NAN)));
         }
     }
     let count = times.len();

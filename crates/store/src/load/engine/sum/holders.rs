@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
+use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series};
 
 use super::{
     super::{spelling::is_mixed_case, sql},
-    CHECKSUM,
+    CHECKSUM, counts, first, floats, lists, texts,
 };
 use model::{
     address::Address,
@@ -44,21 +44,18 @@ pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Add
     let (mut listed, mut faults) = (HashMap::new(), Faults::default());
     for frame in frames {
         listed.extend(of_frame(frame)?);
-        let sum = |name: &str| Some(numbers(frame, name)?.u64().ok()?.iter().flatten().fold(0, u64::saturating_add));
+        let sum = |name: &str| Some(counts(frame, name)?.iter().flatten().fold(0, u64::saturating_add));
         faults.rows += sum("listed")?;
         faults.duplicates += sum("again")?;
         faults.invalid += sum("odd")?;
-        let written = frame.column("written").ok()?.cast(&DataType::List(Box::new(DataType::String))).ok()?;
-        let written = written.list().ok()?;
-        for i in 0..frame.height() {
-            faults.mixed_case |= written.get_as_series(i)?.str().ok()?.iter().flatten().any(is_mixed_case);
-        }
+        faults.mixed_case |= mixed_case(frame)?.contains(&true);
     }
     Some((listed, faults))
 }
 
-fn numbers(frame: &DataFrame, name: &str) -> Option<Column> {
-    frame.column(name).ok()?.cast(&DataType::UInt64).ok()
+/// Per token, whether it is written in mixed case.
+pub(super) fn mixed_case(frame: &DataFrame) -> Option<Vec<bool>> {
+    lists(frame, "written", DataType::String, |written| Some(written.str().ok()?.iter().flatten().any(is_mixed_case)))
 }
 
 /// The counts as a frame; `of_frame` is the inverse.
@@ -79,11 +76,9 @@ pub(in super::super) fn frame(listed: &HashMap<Address, ListedBalances>) -> Opti
 }
 
 pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
-    let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
-    let (rows, held, checksum) = (numbers(frame, "listed")?, numbers(frame, "held")?, numbers(frame, "mark")?);
-    let (rows, held, checksum) = (rows.u64().ok()?, held.u64().ok()?, checksum.u64().ok()?);
+    let (rows, held, checksum) = (counts(frame, "listed")?, counts(frame, "held")?, counts(frame, "mark")?);
     let mut listed = HashMap::new();
-    for (i, token) in tokens.str().ok()?.iter().enumerate() {
+    for (i, token) in texts(frame, "token_address")?.iter().enumerate() {
         let one = ListedBalances { rows: rows.get(i)?, held: held.get(i)?, checksum: checksum.get(i)? };
         // Rows without a token are dropped here as in the loader.
         listed.extend(Address::parse(token?).map(|token| (token, one)));
@@ -92,7 +87,7 @@ pub(in super::super) fn of_frame(frame: &DataFrame) -> Option<HashMap<Address, L
 }
 
 /// As `Address::is_burn_address`.
-const IS_BURN_ADDRESS: &str = "(startsWith(holder, '0xdead0000000000000000') OR holder IN ('0x0000000000000000000000000000000000000000', \
+pub(super) const IS_BURN_ADDRESS: &str = "(startsWith(holder, '0xdead0000000000000000') OR holder IN ('0x0000000000000000000000000000000000000000', \
                        '0x0000000000000000000000000000000000000001', '0x000000000000000000000000000000000000dead'))";
 
 fn is_one_of(addresses: &[Address]) -> String {
@@ -131,22 +126,17 @@ pub(super) fn balances_sql(base: &str, individual: &IndividualHolders) -> String
 pub(in super::super) fn read_balances(frames: &[DataFrame]) -> Option<Balances> {
     let mut balances = Balances::default();
     for frame in frames {
-        let whole = |name: &str| numbers(frame, name);
-        let float = |name: &str| frame.column(name).ok()?.cast(&DataType::Float64).ok();
-        let first = |name: &str| whole(name)?.u64().ok()?.get(0);
-        let sum = |name: &str| float(name)?.f64().ok()?.get(0);
-        balances.listed = first("listed")?;
-        let (within, frees) = (first("within")?, first("frees")?);
+        let sum = |name: &str| floats(frame, name)?.get(0);
+        balances.listed = first(frame, "listed")?;
+        let (within, frees) = (first(frame, "within")?, first(frame, "frees")?);
         balances.rest = RestAggregates {
-            count: first("rest_count")?,
+            count: first(frame, "rest_count")?,
             sum: sum("rest_sum")?,
             squares: sum("rest_squares")?,
             ranked: sum("rest_ranked")?,
             nakamoto: (within < frees).then_some(within + 1),
         };
-        let holders = frame.column("holder_address").ok()?.cast(&DataType::String).ok()?;
-        let (amounts, told) = (float("balance")?, whole("told")?);
-        let (holders, amounts, told) = (holders.str().ok()?, amounts.f64().ok()?, told.u64().ok()?);
+        let (holders, amounts, told) = (texts(frame, "holder_address")?, floats(frame, "balance")?, counts(frame, "told")?);
         for i in 0..frame.height() {
             let (holder, balance) = (Address::parse(holders.get(i)?)?, amounts.get(i));
             if told.get(i)? == 1 {

@@ -3,28 +3,22 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, ListChunked, NamedFrom as _, Series, TimeUnit, TimeZone};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom as _, Series};
 
-use super::{
-    super::{spelling::is_mixed_case, sql},
-    CHECKSUM,
-};
+use super::{super::sql, CHECKSUM, counts, holders::mixed_case, lists, texts, whole};
 use crate::{
+    coerce,
     in_place::RowsVersion,
-    load::table::TableLoadError,
+    load::task::TableLoadError,
     text_runs::{Texts, pairs},
 };
 use model::{
     address::Address,
     candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
+    holding::ListedBalances,
+    schema::Kind,
     time::DAY_MS,
 };
-
-/// Columns of the result, per token and interval: times of the first and the last candle in the span, whether there are older ones, the
-/// candles as three lists, mixed-case spellings of the token; the number of candles, their checksum, and the number of duplicate times in
-/// the span.
-const GIVES: [&str; 12] =
-    ["token_address", "interval", "first", "newest", "cut", "timestamp", "close", "volume", "written", "count", "mark", "again"];
 
 /// Column with the number of candles in the whole result, and its maximum.
 pub(super) const CANDLES: &str = "candles";
@@ -36,7 +30,9 @@ pub(in super::super) const ROWS_MAX: u64 = 1_000_000;
 /// A time after all others; negated, before all others.
 pub(in super::super) const NEVER: i64 = 4_000_000_000_000_000;
 
-/// SQL over candles in `base`: those of the recent days of all tokens, or all of some tokens.
+/// SQL over candles in `base`: those of the recent days of all tokens, or all of some tokens. Per token and interval: times of the first and
+/// the last candle in the span, whether there are older ones, the candles as three lists, mixed-case spellings of the token; the number of
+/// candles, their checksum, and the number of duplicate times in the span.
 pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
     let span = RECENT_DAYS * DAY_MS;
     let (some, recent) = match tokens {
@@ -46,12 +42,12 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
             (format!(" AND token IN ({})", tokens.join(", ")), String::new())
         }
     };
-    let base = format!("(SELECT * FROM {base} WHERE ms > 0{some})");
+    let (base, sound) = (format!("(SELECT * FROM {base} WHERE ms > 0{some})"), super::sound());
     let series = format!(
         "SELECT token, ms, any(frame) AS word, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, any(content) AS mark, min(ts) AS first, \
          count() - uniqExact(ts) AS again, \
          groupUniqArrayIf(3)(raw, raw != token) AS written, \
-         arraySort(x -> x.1, groupArrayIf((ts, c, v), l > 0 AND l <= o AND l <= c AND o <= h AND c <= h)) AS k FROM {base} AS b \
+         arraySort(x -> x.1, groupArrayIf((ts, c, v), {sound})) AS k FROM {base} AS b \
          INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n, {CHECKSUM} AS content FROM {base} GROUP BY token, ms) AS g \
          USING (token, ms){recent} GROUP BY token, ms"
     );
@@ -104,56 +100,43 @@ pub(in super::super) struct Row {
 
 /// Finds a coin without a contract among the tokens.
 pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
-    let tokens = frame.column("token_address").ok()?.cast(&DataType::String).ok()?;
     let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
-    tokens.str().ok()?.iter().flatten().find(is_coin).map(str::to_owned)
+    texts(frame, "token_address")?.iter().flatten().find(is_coin).map(str::to_owned)
 }
 
 /// Decodes the rows of a result.
 pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
-    let column = |name: &str, kind: DataType| frame.column(name).ok()?.cast(&kind).ok();
-    let list = |name: &str, kind: DataType| column(name, DataType::List(Box::new(kind)));
-    let [token, interval, first, newest, cut, timestamp, close, volume, written, count, checksum, duplicates] = GIVES;
-    let (tokens, intervals) = (column(token, DataType::String)?, column(interval, DataType::String)?);
-    let (first, newest, cut) = (column(first, DataType::Int64)?, column(newest, DataType::Int64)?, column(cut, DataType::Int64)?);
-    let (counts, checksums, duplicates) =
-        (column(count, DataType::UInt64)?, column(checksum, DataType::UInt64)?, column(duplicates, DataType::UInt64)?);
-    let (counts, checksums, duplicates) = (counts.u64().ok()?, checksums.u64().ok()?, duplicates.u64().ok()?);
-    let (times, written) = (list(timestamp, DataType::Int64)?, list(written, DataType::String)?);
-    let (closes, volumes) = (list(close, DataType::Float64)?, list(volume, DataType::Float64)?);
-    let (tokens, intervals, first, newest, cut) =
-        (tokens.str().ok()?, intervals.str().ok()?, first.i64().ok()?, newest.i64().ok()?, cut.i64().ok()?);
-    let (times, written, closes, volumes) = (times.list().ok()?, written.list().ok()?, closes.list().ok()?, volumes.list().ok()?);
-    let floats = |list: &ListChunked, row: usize| {
-        let series = list.get_as_series(row)?;
-        Some(series.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>())
+    let (tokens, intervals) = (texts(frame, "token_address")?, texts(frame, "interval")?);
+    let (first, newest, cut) = (whole(frame, "first")?, whole(frame, "newest")?, whole(frame, "cut")?);
+    let (count, checksum, duplicates) = (counts(frame, COUNT)?, counts(frame, SERIES_CHECKSUM)?, counts(frame, "again")?);
+    let mut times = lists(frame, "timestamp", DataType::Int64, |times| times.i64().ok()?.iter().collect::<Option<Vec<i64>>>())?;
+    let floats = |name: &str| {
+        let each = |list: &Series| Some(list.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
+        lists(frame, name, DataType::Float64, each)
     };
-    let row = |i: usize| {
+    let (closes, volumes, mixed_case) = (floats("close")?, floats("volume")?, mixed_case(frame)?);
+    let mut row = |i: usize| {
         let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
         // A row without a token or an interval is dropped here as in the loader.
         let Some((token, interval)) = Address::or_coin(token.trim()).zip(interval) else { return Some(None) };
-        let at: Vec<i64> = times.get_as_series(i)?.i64().ok()?.iter().collect::<Option<_>>()?;
-        let (closes, volumes) = (floats(closes, i)?, floats(volumes, i)?);
+        let (at, closes, volumes) = (std::mem::take(&mut times[i]), &closes[i], &volumes[i]);
         if at.len() != closes.len() || at.len() != volumes.len() || !at.is_sorted() {
             return None;
         }
-        let written = written.get_as_series(i)?;
-        let mixed_case = written.str().ok()?.iter().flatten().any(is_mixed_case);
-        let candles = at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, close, volume)).collect();
         Some(Some(Row {
             token,
             interval,
             first: first.get(i)?,
             newest: newest.get(i)?,
             cut: cut.get(i)? == 1,
-            candles,
-            count: counts.get(i)?,
-            checksum: checksums.get(i)?,
+            candles: at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, *close, *volume)).collect(),
+            count: count.get(i)?,
+            checksum: checksum.get(i)?,
             duplicates: duplicates.get(i)?,
-            mixed_case,
+            mixed_case: mixed_case[i],
         }))
     };
-    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(row).collect();
+    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(&mut row).collect();
     Some(rows?.into_iter().flatten().collect())
 }
 
@@ -198,18 +181,18 @@ pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
 const COUNT: &str = "count";
 const SERIES_CHECKSUM: &str = "mark";
 
-/// Version of each token's candles, from a frame made by `frame`.
-pub(in super::super) fn versions(frame: &DataFrame) -> Option<HashMap<Address, RowsVersion>> {
+/// Number and checksum of each token's candles, from a frame made by `frame`.
+pub(in super::super) fn listed(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
     let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
     let number = |name: &str| frame.column(name).ok()?.u64().ok();
     let (tokens, intervals, counts, checksums) = (text("token_address")?, text("interval")?, number(COUNT)?, number(SERIES_CHECKSUM)?);
-    let mut versions: HashMap<Address, RowsVersion> = HashMap::new();
+    let mut listed: HashMap<Address, ListedBalances> = HashMap::new();
     for (rows, token, _) in pairs(&tokens, &intervals) {
-        let version = versions.entry(Address::parse(token?)?).or_default();
-        version.rows += counts.get(rows.start)?;
-        version.checksum = version.checksum.wrapping_add(checksums.get(rows.start)?);
+        let of_token = listed.entry(Address::parse(token?)?).or_default();
+        of_token.rows += counts.get(rows.start)?;
+        of_token.checksum = of_token.checksum.wrapping_add(checksums.get(rows.start)?);
     }
-    Some(versions)
+    Some(listed)
 }
 
 /// The rows as a candle table. The first and the last candle are included even if unsound: they give the extent of a series.
@@ -241,8 +224,7 @@ pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, TableLoadErro
     let all = || series.values().flat_map(|(_, candles)| candles);
     let versions = || series.values().flat_map(|(version, candles)| std::iter::repeat_n(version, candles.len()));
     let closes = Series::new("close".into(), all().map(|(_, close, _)| *close).collect::<Vec<_>>());
-    let kind = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).unwrap_or_default());
-    let times = Series::new("timestamp".into(), all().map(|(time, ..)| *time).collect::<Vec<_>>()).cast(&kind);
+    let times = Series::new("timestamp".into(), all().map(|(time, ..)| *time).collect::<Vec<_>>()).cast(&coerce::canonical(Kind::Time));
     let mut columns: Vec<Column> = vec![
         texts("token_address", &|(token, _)| token.to_string()),
         times.map_err(|error| error.to_string())?.into_column(),

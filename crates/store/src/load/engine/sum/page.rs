@@ -1,9 +1,9 @@
 //! A page of a token's rows, in table order.
 
-use polars::prelude::{DataFrame, DataType, Float64Chunked, IntoColumn as _, TimeUnit, TimeZone};
+use polars::prelude::{DataFrame, Float64Chunked, IntoColumn as _};
 
-use super::{CHECKSUM, Repeated, first};
-use crate::order;
+use super::{CHECKSUM, Repeated, first, floats, texts, whole};
+use crate::{coerce, order};
 use model::schema::TableSchema;
 
 /// SQL: an interval as `Interval` prints it.
@@ -38,16 +38,14 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
     if all.column("again").is_ok() && first(&all, "again")? > 0 {
         return Some(Err(Repeated));
     }
-    let time = DataType::Datetime(TimeUnit::Milliseconds, TimeZone::opt_try_new(Some("UTC")).ok()?);
     let columns = schema.columns.iter().filter_map(|column| {
-        let theirs = all.column(column.name).ok()?;
         match column.name {
-            "timestamp" => theirs.cast(&DataType::Int64).ok()?.cast(&time).ok(),
-            "token_address" | "holder_address" | "interval" => theirs.cast(&DataType::String).ok(),
+            "timestamp" => whole(&all, column.name)?.into_column().cast(&coerce::canonical(column.kind)).ok(),
+            "token_address" | "holder_address" | "interval" => Some(texts(&all, column.name)?.into_column()),
             // NaN is an unknown figure: null.
             _ => {
-                let floats = theirs.cast(&DataType::Float64).ok()?;
-                let known = floats.f64().ok()?.iter().map(|value| value.filter(|value| value.is_finite()));
+                let figures = floats(&all, column.name)?;
+                let known = figures.iter().map(|value| value.filter(|value| value.is_finite()));
                 Some(known.collect::<Float64Chunked>().with_name(column.name.into()).into_column())
             }
         }

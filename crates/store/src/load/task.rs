@@ -1,0 +1,119 @@
+//! The load of one table: what is asked for, where its rows are, and why it is not read. Reading them belongs to `table`.
+
+use std::sync::LazyLock;
+
+use super::{
+    LoadContext, engine,
+    gather::{self, OpenedTable},
+    remote::{self, Located},
+};
+use crate::{
+    cache::CacheBuildError,
+    manifest::TableManifest,
+    source::locate::{self, LocatedFile},
+};
+use model::{progress::Cancelled, schema::TableSchema};
+
+/// The section of a table that `dataset.toml` does not mention.
+static PLAIN: LazyLock<TableManifest> = LazyLock::new(TableManifest::default);
+
+/// The load of one table.
+#[derive(Clone, Copy)]
+pub(super) struct TableLoad<'a> {
+    pub(super) context: &'a LoadContext<'a>,
+    pub(super) schema: &'static TableSchema,
+    pub(super) manifest: &'a TableManifest,
+}
+
+impl<'a> TableLoad<'a> {
+    pub(super) fn new(context: &'a LoadContext<'a>, schema: &'static TableSchema) -> Self {
+        Self { context, schema, manifest: context.manifest.tables.get(schema.name).unwrap_or(&PLAIN) }
+    }
+
+    /// Reports progress in bytes. Errors: the load is cancelled.
+    pub(super) fn step(&self, done: u64, total: u64) -> Result<(), Cancelled> {
+        self.context.progress.step(self.schema.name, done, total)
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.step(0, 0).is_err()
+    }
+
+    /// Whether it takes a while: the table is remote, or has to be imported into the cache first.
+    pub(super) fn takes_a_while(&self) -> bool {
+        // A start does not wait for the network.
+        remote::is_remote(self.manifest)
+            || self.context.cache.folder.is_some() && self.local_files().is_ok_and(|files| gather::takes_a_while(self, &files))
+    }
+
+    fn local_files(&self) -> Result<Vec<LocatedFile>, String> {
+        let (folder, paths) = (self.context.folder, &self.manifest.path);
+        if paths.is_empty() { locate::by_name(folder, self.schema.name) } else { locate::by_path(folder, paths) }
+    }
+
+    /// Lists the files of the table, local or remote.
+    pub(super) fn locate(&self) -> Result<Located, TableLoadError> {
+        if let Some(asked) = &self.manifest.engine {
+            return engine::locate(self, asked);
+        }
+        if remote::is_remote(self.manifest) {
+            return remote::locate(self);
+        }
+        Ok(Located { files: self.local_files()?, ..Located::default() })
+    }
+}
+
+/// Total size of the files, as far as it is known.
+pub(super) fn total_bytes(files: &[LocatedFile]) -> u64 {
+    files.iter().filter_map(|file| file.stamp().ok()).map(|stamp| stamp.bytes).sum()
+}
+
+/// Reason why a table is not read.
+pub(super) enum TableLoadError {
+    Cancelled,
+    Unusable(String),
+    /// A file was written to during the read.
+    ChangedDuringRead,
+    /// The import in the cache cannot be read back.
+    Damaged,
+    /// Another program has built the table in the cache meanwhile.
+    Ready(Box<OpenedTable>),
+    /// A remote file cannot be read: its URL, and the fault.
+    Remote(String, wire::Fault),
+}
+
+impl TableLoadError {
+    /// The reason in words for the user, unless they depend on where it is told.
+    pub(super) fn words(&self) -> Option<String> {
+        match self {
+            Self::Unusable(reason) => Some(reason.clone()),
+            Self::Remote(url, fault) => Some(format!("`{url}` {fault}")),
+            Self::Cancelled | Self::ChangedDuringRead | Self::Damaged | Self::Ready(_) => None,
+        }
+    }
+}
+
+impl From<CacheBuildError> for TableLoadError {
+    fn from(fault: CacheBuildError) -> Self {
+        match fault {
+            CacheBuildError::Cancelled => Self::Cancelled,
+            CacheBuildError::Damaged => Self::Damaged,
+            CacheBuildError::Failed(reason) => {
+                let advice = "make room, or name another folder in the configuration: [cache] dir";
+                Self::Unusable(format!("cannot be brought into the cache: {reason}; {advice}"))
+            }
+        }
+    }
+}
+
+impl From<Cancelled> for TableLoadError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl From<String> for TableLoadError {
+    fn from(reason: String) -> Self {
+        Self::Unusable(reason)
+    }
+}
