@@ -4,7 +4,6 @@
 mod alerts;
 #[cfg(test)]
 mod bench;
-mod context;
 mod effects;
 mod export;
 mod filter;
@@ -12,9 +11,9 @@ mod follow;
 mod import;
 mod mouse;
 mod screens;
-mod settings;
 
-pub use self::{context::wall_clock, filter::FilterLine};
+pub use self::filter::FilterLine;
+pub use store::wall_clock::now as wall_clock;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -23,15 +22,16 @@ use std::{
 };
 
 use crossterm::event::KeyEvent;
+use ratatui::layout::Rect;
 use serde_json::{Map, Value};
 
 use crate::{
-    chrome::Hits,
+    chrome::Hit,
     event::Event,
     keymap::{Action, Keymap, VIEWS, ViewId},
     overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
     task::Wake,
-    view::{ApiDesk, ApiState, Effect, LiveSettings, View},
+    view::{ApiDesk, ApiState, Context, Effect, LiveSettings, View},
 };
 use model::{address::Address, time::Time};
 use query::{
@@ -83,8 +83,8 @@ pub struct App {
     alerts: alerts::Alerts,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
-    /// Hit areas of tabs and key hints, for the mouse.
-    pub(super) hits: Hits,
+    /// The tabs and key hints of the last frame, for the mouse.
+    pub(super) hits: Vec<(Rect, Hit)>,
     pub(super) chosen_theme: Option<String>,
     /// Named screens, by view.
     pub(super) screens: BTreeMap<&'static str, Map<String, Value>>,
@@ -96,15 +96,18 @@ pub struct App {
     pub(super) opened_from: Option<ViewId>,
     wake: Wake,
     /// Escape sequences to write after the next frame (clipboard).
-    after_frame: Vec<u8>,
+    pub(super) after_frame: Vec<u8>,
     /// The remote origins of the last consent dialog.
     asked_about: Vec<String>,
-    dirty: bool,
+    /// A frame must be drawn.
+    pub(super) dirty: bool,
     /// Redraw the next frame in full: the terminal's content is unknown.
-    full_redraw: bool,
-    exit: Option<i32>,
-    suspend: bool,
-    starred: Vec<Address>,
+    pub(super) full_redraw: bool,
+    /// The program ends, with this code.
+    pub(super) exit: Option<i32>,
+    pub(super) suspend: bool,
+    /// The tokens whose star changed and is not saved yet.
+    pub(super) starred: Vec<Address>,
     /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
     /// When the load progress was last polled.
@@ -128,7 +131,7 @@ impl App {
             alerts: alerts::Alerts::default(),
             snapshot: None,
             load: LoadState::default(),
-            hits: Hits::default(),
+            hits: Vec::new(),
             chosen_theme: None,
             screens: BTreeMap::new(),
             stepped_list: ViewId::Tokens,
@@ -177,40 +180,8 @@ impl App {
         }
     }
 
-    pub fn is_dirty(&self) -> bool {
-        self.dirty
-    }
-
-    /// Returns whether a frame must be drawn, and resets the flag.
-    pub fn take_dirty(&mut self) -> bool {
-        std::mem::take(&mut self.dirty)
-    }
-
     fn request_full_redraw(&mut self) {
         (self.dirty, self.full_redraw) = (true, true);
-    }
-
-    /// Returns whether the next frame must be a full redraw, and resets the flag.
-    pub fn take_full_redraw(&mut self) -> bool {
-        std::mem::take(&mut self.full_redraw)
-    }
-
-    /// Takes the escape sequences to write after the frame.
-    pub fn take_after_frame(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.after_frame)
-    }
-
-    pub fn take_suspend(&mut self) -> bool {
-        std::mem::take(&mut self.suspend)
-    }
-
-    /// Takes the tokens whose star changed and is not saved yet.
-    pub fn take_starred(&mut self) -> Vec<Address> {
-        std::mem::take(&mut self.starred)
-    }
-
-    pub fn exit(&self) -> Option<i32> {
-        self.exit
     }
 
     /// The next time to wake up without an event: a toast expires, an export or a load has progressed.
@@ -231,12 +202,6 @@ impl App {
     pub fn say(&mut self, text: impl Into<String>, warning: bool) {
         self.message = Some(Message { text: text.into(), warning, until: Instant::now() + MESSAGE_TIME });
         self.dirty = true;
-    }
-
-    fn refresh_palette(&mut self) {
-        if let (Some(Overlay::Palette(palette)), Some(snapshot)) = (&mut self.overlay, &self.snapshot) {
-            palette.set_tokens(&snapshot.market.tokens);
-        }
     }
 
     fn on_deck_event(&mut self, event: DeckEvent) {
@@ -260,8 +225,8 @@ impl App {
             DeckEvent::JobUpdated(_) => {}
         }
         self.take_in_changes();
-        if reloaded {
-            self.refresh_palette();
+        if let (true, Some(Overlay::Palette(palette)), Some(snapshot)) = (reloaded, &mut self.overlay, &self.snapshot) {
+            palette.set_tokens(&snapshot.market.tokens);
         }
     }
 
@@ -431,6 +396,26 @@ impl App {
         let tokens = self.snapshot.as_ref().map_or(&[][..], |snapshot| &snapshot.market.tokens);
         let on = matches!(self.setup.api.state(), ApiState::Listening(_));
         self.overlay = Some(Overlay::Palette(CommandPalette::new(&self.setup.keymap, self.current, tokens, on)));
+    }
+
+    /// Runs `work` with the view and its context.
+    pub(crate) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
+        let Self { setup, views, token, watchlist, alerts, snapshot, load, wake, .. } = self;
+        let context = Context {
+            deck: &setup.deck,
+            jobs: setup.jobs.as_ref(),
+            api: setup.api.as_ref(),
+            snapshot: snapshot.as_ref(),
+            load,
+            token: *token,
+            watchlist,
+            alerts: &alerts.marks,
+            theme: &setup.look.theme,
+            ascii: setup.look.ascii,
+            now: (setup.clock)(),
+            wake,
+        };
+        work(views[id as usize].as_mut(), &context)
     }
 
     pub(super) fn view(&self) -> &dyn View {

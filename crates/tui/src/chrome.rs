@@ -22,28 +22,13 @@ pub const HEIGHT_MIN: u16 = 16;
 /// Maximum number of rows of a filter error.
 const PROBLEM_LINES: usize = 3;
 
-/// Hit areas of the last frame, for the mouse.
-#[derive(Debug, Clone, Default)]
-pub struct Hits {
-    tabs: Vec<(Rect, ViewId)>,
-    /// The key hints of the footer.
-    hints: Vec<(Rect, Action)>,
-    /// The key hints beside the filter, and the key presses that each stands for.
-    filter_keys: Vec<(Rect, KeyCode, usize)>,
-}
-
-impl Hits {
-    pub fn tab_at(&self, x: u16, y: u16) -> Option<ViewId> {
-        self.tabs.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, view)| *view)
-    }
-
-    pub fn filter_key_at(&self, x: u16, y: u16) -> Option<(KeyCode, usize)> {
-        self.filter_keys.iter().find(|(place, ..)| place.contains((x, y).into())).map(|(_, key, times)| (*key, *times))
-    }
-
-    pub fn hint_at(&self, x: u16, y: u16) -> Option<Action> {
-        self.hints.iter().find(|(place, _)| place.contains((x, y).into())).map(|(_, action)| *action)
-    }
+/// What a press of the mouse around the view stands for.
+#[derive(Debug, Clone, Copy)]
+pub enum Hit {
+    Tab(ViewId),
+    Hint(Action),
+    /// A key in the filter's line, so many times.
+    FilterKey(KeyCode, usize),
 }
 
 impl App {
@@ -56,7 +41,7 @@ impl App {
     pub fn draw_into(&mut self, buffer: &mut Buffer, area: Rect) {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
-        self.hits = Hits::default();
+        self.hits.clear();
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
@@ -109,7 +94,7 @@ impl App {
             x += 3 + put(buffer, row, x + 3, 0, &format!("↗ {names}"), theme.style(Role::Accent));
         }
         let (api, style) = self.api_text();
-        let jobs = self.running_jobs();
+        let jobs = self.setup.jobs.as_ref().map_or(0, |jobs| jobs.open_count());
         let jobs = if jobs > 0 { format!("   {jobs} job{}", if jobs == 1 { "" } else { "s" }) } else { String::new() };
         // The full token text where it fits, else the symbol alone, which takes precedence over the API address.
         let whole = self.token_text();
@@ -164,10 +149,6 @@ impl App {
         }
     }
 
-    fn running_jobs(&self) -> usize {
-        self.setup.jobs.as_ref().map_or(0, |jobs| jobs.open_count())
-    }
-
     fn loading_text(&self) -> String {
         let under_way = self.load.tables.iter().find(|(_, done, total)| done < total).or(self.load.tables.last());
         match under_way {
@@ -192,7 +173,7 @@ impl App {
             let start = x;
             x += put(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
             x += 1 + put(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
-            self.hits.tabs.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, view.id));
+            self.hits.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, Hit::Tab(view.id)));
             x += gap;
         }
     }
@@ -243,7 +224,7 @@ impl App {
             }
             x += put(buffer, row, x, 0, before, theme.dim());
             let width = put(buffer, row, x, 0, &says, theme.dim());
-            self.hits.filter_keys.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, key, times));
+            self.hits.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, Hit::FilterKey(key, times)));
             x += width;
         }
     }
@@ -264,7 +245,7 @@ impl App {
         let mut x = 1;
         for (action, key, label) in self.hints(usize::from(room.saturating_sub(x))) {
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
-            self.hits.hints.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, action));
+            self.hits.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, Hit::Hint(action)));
             x += put(buffer, row, x, 0, &key, theme.accent());
             x += 1 + put(buffer, row, x + 1, 0, label, theme.dim()) + 3;
         }

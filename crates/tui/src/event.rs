@@ -45,12 +45,14 @@ pub struct Events {
     woken: Arc<AtomicBool>,
 }
 
-impl Events {
-    pub fn new() -> Self {
+impl Default for Events {
+    fn default() -> Self {
         let (sender, receiver) = sync_channel(QUEUE);
         Self { receiver, sender, woken: Arc::default() }
     }
+}
 
+impl Events {
     /// Returns a callback that wakes the event loop from any thread. Calls are coalesced until the loop has seen one.
     pub fn wake(&self) -> Wake {
         let (sender, woken) = (self.sender.clone(), Arc::clone(&self.woken));
@@ -158,12 +160,6 @@ impl LateAnswer {
             self.since = None;
         }
         holds
-    }
-}
-
-impl Default for Events {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

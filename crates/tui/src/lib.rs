@@ -4,7 +4,6 @@
 pub mod app;
 pub mod chrome;
 pub mod event;
-pub mod fuzzy;
 pub mod keymap;
 pub mod list;
 pub mod memory;

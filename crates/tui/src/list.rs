@@ -5,7 +5,6 @@ mod cells;
 mod columns;
 mod cursor;
 mod field;
-mod file;
 mod layout;
 mod listing;
 mod sorting;
@@ -140,7 +139,6 @@ pub struct List<L: Fields> {
     saved_session: Option<Json>,
     /// Whether the list has the keyboard focus.
     pub focused: bool,
-    fields: std::marker::PhantomData<L>,
 }
 
 impl<L: Fields> Default for List<L> {
@@ -161,7 +159,6 @@ impl<L: Fields> Default for List<L> {
             first_scrolled: 0,
             saved_session: None,
             focused: true,
-            fields: std::marker::PhantomData,
         }
     }
 }
@@ -172,8 +169,6 @@ pub struct ListFrame<'a> {
     pub area: Rect,
     /// The placeholder of an empty list: the reason, and how to proceed.
     pub empty: &'a str,
-    /// Words to highlight; by default the filter's.
-    pub words: Option<&'a [&'a str]>,
     /// The current order of the rows, while the chosen one is still being computed.
     pub sort: Option<&'a [Order]>,
     /// The mark of a row, by its data index.
@@ -182,7 +177,7 @@ pub struct ListFrame<'a> {
 
 impl<'a> ListFrame<'a> {
     pub fn new(area: Rect, empty: &'a str) -> Self {
-        Self { area, empty, words: None, sort: None, marked: None }
+        Self { area, empty, sort: None, marked: None }
     }
 }
 
@@ -436,15 +431,15 @@ impl<L: Fields> List<L> {
         let (fields, columns) = self.on_screen_columns(frame.area.width);
         let count = self.len();
         let order = self.order.as_deref();
-        let at = |nth: usize| row(order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize))?);
+        let place = |nth: usize| order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize));
+        let at = |nth: usize| row(place(nth)?);
         let star = |nth: usize| at(nth).is_some_and(L::starred);
         let filter_words: Vec<&str> = self.filter.words().collect();
-        let place = |nth: usize| order.map_or(Some(nth), |order| order.get(nth).map(|&place| place as usize));
         let marked = |nth: usize| frame.marked.and_then(|marked| marked(place(nth)?));
         let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
         let table = TableWidget {
             sort: Sorting::marks(frame.sort.unwrap_or(self.sorting.keys()), &columns),
-            words: frame.words.unwrap_or(&filter_words),
+            words: &filter_words,
             star: L::STARS.then_some(&star),
             marked: frame.marked.is_some().then_some(&marked),
             focused: self.focused,

@@ -11,37 +11,29 @@ use crate::{
 use model::address::Address;
 use widgets::theme::{Palette, Theme};
 
-/// Loads and saves. A failing store reports its error; the dashboard continues.
+/// Loads and saves; by default nothing. A failing store reports its error; the dashboard continues.
 pub trait Memory: Send {
-    fn watchlist(&self) -> HashSet<Address>;
-    fn session(&self) -> Value;
+    fn watchlist(&self) -> HashSet<Address> {
+        HashSet::new()
+    }
+    fn session(&self) -> Value {
+        Value::Null
+    }
     /// Toggles the token's star.
-    fn star(&mut self, token: Address) -> Result<(), String>;
+    fn star(&mut self, _token: Address) -> Result<(), String> {
+        Ok(())
+    }
     /// Saves the session; on return it is on disk.
-    fn keep_session(&mut self, session: &Value) -> Result<(), String>;
+    fn keep_session(&mut self, _session: &Value) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// A memory that saves nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Forgetful;
 
-impl Memory for Forgetful {
-    fn watchlist(&self) -> HashSet<Address> {
-        HashSet::new()
-    }
-
-    fn session(&self) -> Value {
-        Value::Null
-    }
-
-    fn star(&mut self, _: Address) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn keep_session(&mut self, _: &Value) -> Result<(), String> {
-        Ok(())
-    }
-}
+impl Memory for Forgetful {}
 
 impl App {
     /// Restores the last session. Invalid entries are ignored.

@@ -8,6 +8,7 @@ pub mod help;
 pub mod import;
 pub mod indicators;
 pub mod palette;
+mod prelude;
 pub mod screens;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};

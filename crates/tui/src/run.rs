@@ -32,7 +32,7 @@ pub struct Exit {
 
 /// Runs the dashboard until exit.
 pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<Arc<dyn LiveSettings>>) -> Result<Exit, String> {
-    let events = Events::new();
+    let events = Events::default();
     let (deck, api) = (setup.deck.clone(), setup.api.clone());
     api.listen(events.wake());
     let mut app = App::new(setup, views::all(), events.wake());
@@ -61,20 +61,20 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
             None => app.deadline_passed(Instant::now()),
         }
         // Pending events are coalesced into one frame; under a flood the frame is still drawn in time.
-        while painted.elapsed() < FRAME || !app.is_dirty() {
+        while painted.elapsed() < FRAME || !app.dirty {
             let Ok(event) = events.receiver.try_recv() else { break };
             handle(event, events, app, saver);
         }
-        app.take_starred().into_iter().for_each(|token| saver.star(token));
+        std::mem::take(&mut app.starred).into_iter().for_each(|token| saver.star(token));
         saver.run(app);
-        if let Some(code) = app.exit() {
+        if let Some(code) = app.exit {
             return Ok(code);
         }
-        if app.take_suspend() {
+        if std::mem::take(&mut app.suspend) {
             screen.suspend().map_err(|error| format!("cannot suspend: {error}"))?;
             app.update(Event::Continue);
         }
-        if app.is_dirty() {
+        if app.dirty {
             std::thread::sleep(FRAME.saturating_sub(painted.elapsed()).min(FRAME));
             // A terminal that fails to draw is gone; SIGHUP would follow.
             if paint(app, screen).is_err() {
@@ -107,11 +107,11 @@ fn next(events: &Events, app: &App, saver: &Saver<'_>) -> Option<Event> {
 }
 
 fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
-    app.take_dirty();
-    if app.take_full_redraw() {
+    app.dirty = false;
+    if std::mem::take(&mut app.full_redraw) {
         screen.clear().map_err(|error| format!("cannot draw: {error}"))?;
     }
-    let after = app.take_after_frame();
+    let after = std::mem::take(&mut app.after_frame);
     screen.draw(|frame| app.draw(frame), &after).map_err(|error| format!("cannot draw: {error}"))
 }
 
@@ -120,7 +120,7 @@ const PICTURE_WAIT: Duration = Duration::from_secs(30);
 
 /// Draws the view once every answer it asked for has arrived, from a loaded deck.
 pub fn picture(setup: Setup, view: ViewId, size: (u16, u16), prepare: impl FnOnce(&mut App)) -> (Buffer, App) {
-    let events = Events::new();
+    let events = Events::default();
     let deck = Arc::clone(&setup.deck);
     let mut app = App::new(setup, views::all(), events.wake());
     app.go(view);

@@ -69,8 +69,16 @@ pub trait View {
         Effect::Nothing
     }
 
-    /// Draws the body into `area` of any size. Asks nothing and never blocks.
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>);
+    /// Draws the body into an area of any size.
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let area = area.intersection(buffer.area);
+        if !area.is_empty() {
+            self.draw_in(buffer, area, context);
+        }
+    }
+
+    /// Draws the body into `area`, which lies on the screen and is not empty. Asks nothing and never blocks.
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>);
 
     /// The main list: filtered by `/`, its columns chosen by `C`, saved between runs.
     fn listing(&self) -> Option<&dyn Listing> {
@@ -198,8 +206,6 @@ pub enum Effect {
     Say(String),
     /// Show a toast as a warning.
     Warn(String),
-    /// Reload the data.
-    Reload,
     /// Open the input line with this text.
     Edit(String),
 }
@@ -336,17 +342,27 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
     }
 }
 
-/// The API server as its view needs it; implemented where both are known.
+/// The API server as its view needs it; implemented where both are known. By default, there is none.
 pub trait ApiDesk {
-    fn state(&self) -> ApiState;
+    fn state(&self) -> ApiState {
+        ApiState::Off
+    }
     /// The first API key, for display and copying.
-    fn key(&self) -> Option<String>;
+    fn key(&self) -> Option<String> {
+        None
+    }
     /// The latest requests, newest first, at most `limit`.
-    fn requests(&self, limit: usize) -> Vec<RequestLine>;
+    fn requests(&self, _limit: usize) -> Vec<RequestLine> {
+        Vec::new()
+    }
     /// Latency histogram: upper bound in microseconds, number of requests.
-    fn histogram(&self) -> Vec<(u64, u64)>;
-    fn start(&self) -> std::result::Result<(), String>;
-    fn stop(&self);
+    fn histogram(&self) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+    fn start(&self) -> std::result::Result<(), String> {
+        Err("the API is not part of this run".to_owned())
+    }
+    fn stop(&self) {}
     /// Makes incoming requests wake the event loop.
     fn listen(&self, _: Wake) {}
 }
@@ -395,26 +411,4 @@ pub struct RequestLine {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoApi;
 
-impl ApiDesk for NoApi {
-    fn state(&self) -> ApiState {
-        ApiState::Off
-    }
-
-    fn key(&self) -> Option<String> {
-        None
-    }
-
-    fn requests(&self, _: usize) -> Vec<RequestLine> {
-        Vec::new()
-    }
-
-    fn histogram(&self) -> Vec<(u64, u64)> {
-        Vec::new()
-    }
-
-    fn start(&self) -> std::result::Result<(), String> {
-        Err("the API is not part of this run".to_owned())
-    }
-
-    fn stop(&self) {}
-}
+impl ApiDesk for NoApi {}

@@ -11,6 +11,7 @@ pub mod growth;
 pub mod jobs;
 mod parts;
 pub mod posts;
+mod prelude;
 mod price;
 pub mod security;
 mod token_list;
@@ -24,7 +25,6 @@ use super::{
     keymap::{VIEWS, ViewId},
     view::View,
 };
-pub(super) use model::format::many;
 
 /// Implements the list accessors of `View`, used by `/`, `C` and F2.
 macro_rules! listing {

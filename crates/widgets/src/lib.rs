@@ -1,7 +1,6 @@
 //! The widgets: each draws plain data into a rectangle of any size, in the theme's roles, and holds no data of its own.
 
 pub mod ascii;
-pub mod bar;
 pub mod candles;
 pub mod gauge;
 pub mod panel;
@@ -13,6 +12,22 @@ pub mod text;
 pub mod theme;
 
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
+
+/// The area without its first rows.
+pub fn below(area: Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    Rect { y: area.y + rows, height: area.height - rows, ..area }
+}
+
+/// The area split into its first rows and the rest.
+pub fn stacked(area: Rect, rows: u16) -> (Rect, Rect) {
+    (Rect { height: rows.min(area.height), ..area }, below(area, rows))
+}
+
+/// The area split into a left part and, after a gap of two cells, a right one of that width.
+pub fn beside(area: Rect, width: u16) -> (Rect, Rect) {
+    (Rect { width: area.width - width - 2, ..area }, Rect { x: area.right() - width, width, ..area })
+}
 
 /// Writes `text`, made safe for display, at (`x`, `y`) relative to `area`, truncated with `…`; returns the cells used.
 pub fn put(buf: &mut Buffer, area: Rect, x: u16, y: u16, text: &str, style: Style) -> u16 {

@@ -1,9 +1,31 @@
-//! Progress display: a thin line in a title rule, a bar with its percentage, and a dim skeleton.
+//! Bars with a resolution of an eighth of a cell, and the display of progress: a thin line in a title rule, a bar with its percentage, and
+//! a dim skeleton.
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::bar;
 use crate::theme::{Role, Theme};
+
+const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+
+/// The filled part of a bar of `cells` for a share of 0…1, without padding.
+pub fn bar(share: f64, cells: usize) -> String {
+    let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
+    let eighths = (share * cells as f64 * 8.0).round() as usize;
+    // A non-zero share is always visible.
+    let eighths = if share > 0.0 && cells > 0 { eighths.max(1) } else { eighths };
+    let mut text = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        text.push(EIGHTHS[eighths % 8 - 1]);
+    }
+    text
+}
+
+/// Draws a bar in the role's colour at the top left of `area`, over a faint track of the full width.
+fn bar_over_track(area: Rect, buf: &mut Buffer, theme: &Theme, share: f64, role: Role) {
+    let cells = usize::from(area.width);
+    super::put(buf, area, 0, 0, &"─".repeat(cells), theme.style(Role::Grid));
+    super::put(buf, area, 0, 0, &bar(share, cells), theme.style(role));
+}
 
 /// Draws a panel's rule as a thin progress bar in the accent style; with unknown progress, a short stretch in the middle. Not animated, so
 /// an idle screen needs no frames.
@@ -29,7 +51,7 @@ pub fn render(area: Rect, buf: &mut Buffer, theme: &Theme, done: f64, role: Role
         super::put(buf, area, 0, 0, figure.trim_start(), theme.text());
         return;
     }
-    bar::render(Rect { width: area.width - 7, ..area }, buf, theme, done, role);
+    bar_over_track(Rect { width: area.width - 7, ..area }, buf, theme, done, role);
     super::put(buf, area, area.width - 5, 0, &figure, theme.text());
 }
 
@@ -72,6 +94,25 @@ mod tests {
         let mut buffer = Buffer::empty(area);
         render(area, &mut buffer, &Theme::default(), 0.999, Role::Accent);
         assert!(line(&buffer, 0).ends_with(" 99 %"), "{}", line(&buffer, 0));
+    }
+
+    #[test]
+    fn bars_are_true_to_an_eighth() {
+        let cases = [
+            (0.0, ""),
+            (1.0, "████"),
+            (0.5, "██"),
+            (0.53, "██▏"),
+            (0.96, "███▉"),
+            (0.0001, "▏"),
+            (7.0, "████"),
+            (f64::NAN, ""),
+            (-1.0, ""),
+        ];
+        for (share, expected) in cases {
+            assert_eq!(bar(share, 4), expected, "{share}");
+        }
+        assert_eq!(bar(0.5, 0), "");
     }
 
     proptest! {

@@ -39,6 +39,22 @@ roles! {
     Selection "selection" "Behind the selected row (a background).";
 }
 
+impl Role {
+    /// Up, down or text by the sign.
+    pub fn of_sign(value: f64) -> Self {
+        match value {
+            value if value > 0.0 => Self::Up,
+            value if value < 0.0 => Self::Down,
+            _ => Self::Text,
+        }
+    }
+
+    /// Up or down for a change in percent that is no zero when rounded.
+    pub fn of_change(percent: f64) -> Self {
+        if percent.abs() < 0.005 || percent.is_nan() { Self::Dim } else { Self::of_sign(percent) }
+    }
+}
+
 /// The colour depth of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
@@ -161,15 +177,6 @@ impl Theme {
     /// Matches of the filter.
     pub fn matched(&self) -> Style {
         self.accent().add_modifier(Modifier::UNDERLINED)
-    }
-
-    /// Up, down or text by the sign.
-    pub fn by_sign(&self, value: f64) -> Role {
-        match value {
-            value if value > 0.0 => Role::Up,
-            value if value < 0.0 => Role::Down,
-            _ => Role::Text,
-        }
     }
 
     /// A faint background in the role's colour, to shade a span of a chart; empty where the terminal has no faint colours.

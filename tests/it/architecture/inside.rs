@@ -49,8 +49,8 @@ const ORDERS: &[(&str, &str)] = &[
         "keys format coding+reply+rows+call endpoint router datasets log metrics rate connection guard service \
          events+stream openapi docs mcp handlers batch routes server",
     ),
-    ("crates/widgets/src", "ascii text theme picture bar gauge progress panel sparkline table candles"),
-    ("crates/tui/src", "fuzzy words keymap task event view+list overlay views app+chrome memory saver terminal run"),
+    ("crates/widgets/src", "ascii text theme picture progress gauge panel sparkline table candles"),
+    ("crates/tui/src", "words keymap task event view+list overlay views app+chrome memory saver terminal run"),
     (
         "src/cli",
         "outcome meter table appearance program key log memory live desk defect flatten dashboard serve mcp shot report get check \

@@ -208,11 +208,11 @@ mod tests {
         bench.until("ONE            price>20");
         bench.keys("⎋");
         bench.until("◦ONE");
-        assert!(!bench.app.take_after_frame().contains(&BELL));
+        assert!(!bench.app.after_frame.contains(&BELL));
         bench.load(priced(30));
         bench.until("alert: ONE: price>20");
         bench.until("!ONE");
-        assert!(bench.app.take_after_frame().contains(&BELL));
+        assert!(bench.app.after_frame.contains(&BELL));
         bench.keys("A");
         bench.until("fired once");
         bench.keys("⌦");

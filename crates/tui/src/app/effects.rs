@@ -62,7 +62,6 @@ impl App {
             }
             Effect::Say(text) => self.say(text, false),
             Effect::Warn(text) => self.say(text, true),
-            Effect::Reload => self.reload(),
             Effect::Edit(text) => self.edit_line(&text),
         }
         self.dirty = true;

@@ -175,7 +175,7 @@ mod tests {
             Effect::Pass
         }
 
-        fn draw(&mut self, _: &mut Buffer, _: Rect, _: &Context<'_>) {}
+        fn draw_in(&mut self, _: &mut Buffer, _: Rect, _: &Context<'_>) {}
 
         fn export(&self, _: &Context<'_>) -> Option<Export> {
             let (rows, stretch) = (self.rows, self.stretch);

@@ -1,15 +1,25 @@
-//! Following outside changes: the current generation, a running load, answers that arrived. Keeps the program's token and the selected row
+//! Following outside changes: the current generation, a running load, answers that arrived, edited settings. Keeps the program's token and the selected row
 //! of the Tokens view in step as rows move.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use super::App;
-use crate::keymap::ViewId;
+use crate::{
+    keymap::ViewId,
+    task::Wake,
+    view::{LiveSettings, NewSettings},
+};
 use model::address::Address;
 use query::question::snapshot::Snapshot;
 
 /// Polling interval of the load progress.
 const LOAD_TICK: Duration = Duration::from_millis(200);
+
+/// Prefix of a settings error among the header's warnings.
+const PROBLEM: &str = "settings: ";
 
 impl App {
     /// Takes in outside changes: the generation, the load, answers that arrived.
@@ -99,6 +109,39 @@ impl App {
         let load = self.setup.deck.load_state();
         self.dirty |= (load.running, &load.tables, &load.contacting) != (self.load.running, &self.load.tables, &self.load.contacting);
         (self.load, self.load_polled) = (load, now);
+    }
+}
+
+/// The settings, reloaded while they are edited.
+impl App {
+    /// Starts watching the settings.
+    pub fn follow_settings(&mut self, settings: Option<Arc<dyn LiveSettings>>, wake: Wake) {
+        if let Some(settings) = &settings {
+            settings.listen(wake);
+        }
+        self.settings = settings;
+    }
+
+    /// Applies the changed file. An error stays in the header until it is corrected; the previous settings remain in force.
+    pub(super) fn poll_settings(&mut self) {
+        let Some(news) = self.settings.as_ref().and_then(|settings| settings.take()) else { return };
+        self.setup.warnings.retain(|warning| !warning.starts_with(PROBLEM));
+        match news {
+            Ok(NewSettings { keymap, look, says }) => {
+                self.setup.keymap = keymap.unwrap_or_else(|| self.setup.keymap.clone());
+                if let Some(look) = look {
+                    self.setup.look = look;
+                    // The file overrides the theme chosen in an earlier run.
+                    self.chosen_theme = None;
+                }
+                self.say(says.join(" · "), false);
+            }
+            Err(reason) => {
+                self.setup.warnings.insert(0, format!("{PROBLEM}{reason}"));
+                self.say(reason, true);
+            }
+        }
+        self.request_full_redraw();
     }
 }
 

@@ -5,6 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 
 use super::App;
 use crate::{
+    chrome::Hit,
     overlay::{Overlay, OverlayOutcome, help::Help},
     view::Effect,
 };
@@ -26,16 +27,15 @@ impl App {
             return self.outcome(outcome);
         }
         if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
-            if let Some(view) = self.hits.tab_at(mouse.column, mouse.row) {
-                return self.go(view);
-            }
-            if let Some((key, times)) = self.hits.filter_key_at(mouse.column, mouse.row) {
-                (0..times).for_each(|_| self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE)));
-                self.dirty = true;
-                return;
-            }
-            if let Some(action) = self.hits.hint_at(mouse.column, mouse.row) {
-                return self.act(action);
+            match self.hits.iter().find(|(place, _)| place.contains((mouse.column, mouse.row).into())).map(|(_, hit)| *hit) {
+                Some(Hit::Tab(view)) => return self.go(view),
+                Some(Hit::Hint(action)) => return self.act(action),
+                Some(Hit::FilterKey(key, times)) => {
+                    (0..times).for_each(|_| self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE)));
+                    self.dirty = true;
+                    return;
+                }
+                None => {}
             }
         }
         let effect = self.with_view(self.current, |view, context| view.mouse(mouse, context));

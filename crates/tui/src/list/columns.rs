@@ -56,8 +56,7 @@ impl<L: Fields> List<L> {
         let selected = self.column().and_then(|key| fields.iter().position(|field| field.column.key == key));
         let sorted = |key: &str| self.sorting.is_chosen() && self.sorting.keys().iter().any(|order| order.column == key);
         let fitted = |(nth, field): (usize, &&Field<L>)| {
-            let mut column = field.column;
-            L::fit(&mut column, width);
+            let mut column = field.column_in(width);
             if let Some((_, min_width)) = self.min_widths.iter().find(|(key, _)| *key == column.key) {
                 (column.min, column.ideal) = (column.min.max(*min_width), column.ideal.max(*min_width));
             }

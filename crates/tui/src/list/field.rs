@@ -53,6 +53,11 @@ pub struct Field<L: Fields> {
     pub column: TableColumn,
     pub value: for<'a> fn(ListRow<'a, L>) -> Value<'a>,
     pub(super) cell: Option<for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell>,
+    drawn: Drawn,
+    /// Minimum and ideal width from a width of the list on; the last that applies.
+    widths: &'static [(u16, [u16; 2])],
+    /// A shorter title for less than so many cells.
+    short_title: (u16, &'static str),
     pub(super) rank: Option<for<'a> fn(ListRow<'a, L>) -> Option<f64>>,
     pub(super) kind: Option<ColumnKind>,
     pub(super) aliases: &'static [&'static str],
@@ -68,6 +73,20 @@ pub struct Field<L: Fields> {
     pub(super) member: &'static str,
 }
 
+/// How a value is drawn in a field without a rendering of its own.
+#[derive(Debug, Clone, Copy)]
+enum Drawn {
+    /// By its kind, as the list does.
+    Plain,
+    Dim,
+    /// In every digit.
+    Count,
+    /// A change in percent, in its colour.
+    Change,
+    /// With so many decimals.
+    Fixed(usize, Role),
+}
+
 impl<L: Fields> Clone for Field<L> {
     fn clone(&self) -> Self {
         *self
@@ -77,10 +96,10 @@ impl<L: Fields> Clone for Field<L> {
 impl<L: Fields> Copy for Field<L> {}
 
 macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) |$field:ident| $does:expr;)*) => { $(
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) |$field:ident| $does:expr;)*) => { $(
         $(#[$doc])*
         #[must_use]
-        pub const fn $name(self $(, $argument: $type)?) -> Self {
+        pub const fn $name(self $(, $argument: $type)*) -> Self {
             let mut $field = self;
             $does;
             $field
@@ -100,6 +119,9 @@ impl<L: Fields> Field<L> {
             column,
             value,
             cell: None,
+            drawn: Drawn::Plain,
+            widths: &[],
+            short_title: (0, ""),
             rank: None,
             kind,
             aliases: &[],
@@ -152,6 +174,14 @@ impl<L: Fields> Field<L> {
 
     setters! {
         cell(cell: for<'a> fn(ListRow<'a, L>, &CellContext) -> Cell) |field| field.cell = Some(cell);
+        dim() |field| field.drawn = Drawn::Dim;
+        counted() |field| field.drawn = Drawn::Count;
+        fixed(digits: usize, role: Role) |field| field.drawn = Drawn::Fixed(digits, role);
+        change() |field| (field.drawn, field.column.unit, field.column.align) = (Drawn::Change, "%", ColumnAlign::Decimal);
+        /// Minimum and ideal width from a width of the list on; the last that applies.
+        widths(widths: &'static [(u16, [u16; 2])]) |field| field.widths = widths;
+        /// A shorter title for less than so many cells.
+        short_title(cells: u16, title: &'static str) |field| field.short_title = (cells, title);
         /// Replaces the value as the sort key.
         rank(rank: for<'a> fn(ListRow<'a, L>) -> Option<f64>) |field| field.rank = Some(rank);
         /// Sets the kind of the value for filters.
@@ -177,7 +207,30 @@ impl<L: Fields> Field<L> {
     }
 
     pub fn show(&self, row: ListRow<'_, L>, look: &CellContext) -> Cell {
-        self.cell.map_or_else(|| L::cell(row, self.column.key), |cell| cell(row, look))
+        let value = match (self.cell, self.drawn) {
+            (Some(cell), _) => return cell(row, look),
+            (None, Drawn::Plain) => return L::cell(row, self.column.key),
+            (None, _) => L::value(row, self.column.key),
+        };
+        match (self.drawn, value) {
+            (Drawn::Count, Value(Some(FieldValue::Number(number)))) => Cell::text(format::count(number as u64)),
+            (Drawn::Change, Value(Some(FieldValue::Number(percent)))) => Cell::change(Some(percent)),
+            (Drawn::Fixed(digits, role), Value(Some(FieldValue::Number(number)))) => Cell::new(format::fixed(number, digits), role),
+            (_, value) => Cell::new(value.cell().plain().into_owned(), Role::Dim),
+        }
+    }
+
+    /// Its column in a list of that width.
+    pub(super) fn column_in(&self, width: u16) -> TableColumn {
+        let mut column = self.column;
+        if let Some((_, widths)) = self.widths.iter().rfind(|(from, _)| *from <= width) {
+            [column.min, column.ideal] = *widths;
+        }
+        if column.min < self.short_title.0 {
+            column.title = self.short_title.1;
+        }
+        L::fit(&mut column, width);
+        column
     }
 
     /// The filter column; `None` for an unfiltered field.

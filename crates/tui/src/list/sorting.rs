@@ -16,13 +16,6 @@ pub struct Sorting {
     standard: Option<Order>,
 }
 
-impl Default for Sorting {
-    /// In data order.
-    fn default() -> Self {
-        Self::new(None)
-    }
-}
-
 impl Sorting {
     pub fn new(standard: Option<Order>) -> Self {
         Self { chosen: Vec::new(), standard }
@@ -171,7 +164,7 @@ mod tests {
             (json!(null), ""),
         ];
         for (kept, expected) in cases {
-            let mut sorting = Sorting::default();
+            let mut sorting = Sorting::new(None);
             sorting.restore(&kept, COLUMNS);
             assert_eq!(words(&sorting), expected, "{kept}");
         }

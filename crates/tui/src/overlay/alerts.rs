@@ -1,17 +1,10 @@
 //! The alert dialog: a condition to type for the selected token or all tokens, the active alerts, and the log of firings.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{Command, Dialog, OverlayOutcome, Rows, TypedLine, floating};
-use model::{address::Address, format, time::Time};
+use super::prelude::*;
+use model::{address::Address, time::Time};
 use query::{
     jobs::{Alert, AlertBody, AlertList, FiredAlert},
     question::filter::TEXT_CHARS_MAX,
-};
-use widgets::{
-    put, put_wrapped, text,
-    theme::{Role, Theme},
 };
 
 /// Shown rows of the log.

@@ -1,14 +1,9 @@
 //! The column dialog of the list on screen: visibility, order, widths and frozen columns. Changes apply at once.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::{buffer::Buffer, layout::Rect};
+use crossterm::event::KeyModifiers;
 
-use super::{Command, Dialog, OverlayOutcome, Rows, floating};
+use super::prelude::*;
 use crate::{list::ColumnLayout, view::ColumnChoice};
-use widgets::{
-    put, text,
-    theme::{Role, Theme},
-};
 
 #[derive(Debug)]
 pub struct ColumnsDialog {

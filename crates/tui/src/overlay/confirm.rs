@@ -1,13 +1,6 @@
 //! A confirmation dialog for actions that are hard to undo.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{Command, Dialog, OverlayOutcome, floating};
-use widgets::{
-    put, text,
-    theme::{Role, Theme},
-};
+use super::prelude::*;
 
 #[derive(Debug)]
 pub struct Confirm {

@@ -1,17 +1,10 @@
 //! The export dialog: file name and format of the table on screen. Writes nothing itself.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::{buffer::Buffer, layout::Rect};
 use tui_input::Input;
 
-use super::{Command, Dialog, OverlayOutcome, TypedLine, floating};
+use super::prelude::*;
 use crate::words;
-use model::format::many;
 use store::export::writers::ExportFormat;
-use widgets::{
-    put, put_wrapped,
-    theme::{Role, Theme},
-};
 
 /// Lines at the bottom of the dialog.
 const REASON_LINES: usize = 2;

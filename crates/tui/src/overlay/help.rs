@@ -1,15 +1,8 @@
 //! The help of a view: its bindings from the key table, with an incremental filter; Enter runs the selected one.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{Command, Dialog, OverlayOutcome, Rows, floating};
+use super::prelude::*;
 use crate::keymap::{Action, HelpLine, Keymap, Scope, ViewId};
 use query::question::filter::words;
-use widgets::{
-    put, text,
-    theme::{Role, Theme},
-};
 
 /// Lines of the selected sentence, where it is too long for its row.
 const SENTENCE: usize = 2;
@@ -115,7 +108,7 @@ impl Dialog for Help {
             put(buffer, inside, 0, row as u16, says, theme.style(Role::Warning).patch(theme.style(Role::Panel)));
         }
         let top = (warned.len() as u16).min(inside.height);
-        let inside = Rect { y: inside.y + top, height: inside.height - top, ..inside };
+        let inside = below(inside, top);
         let shown: Vec<HelpLine> = self.matching_lines().into_iter().cloned().collect();
         let base = theme.style(Role::Panel);
         // Where sentences are cut, the selected one is shown in full below.

@@ -1,17 +1,9 @@
 //! The import preview: the detected type of each file, the source of each column with the reason, the first rows, and the rows to be
 //! rejected. Reads and writes no file itself.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{Command, Dialog, OverlayOutcome, floating};
+use super::prelude::*;
 use crate::words::CANCEL;
 use import::{FileReport, ImportReport, Preview as Table, Taken};
-use model::format::{self, many};
-use widgets::{
-    put, text,
-    theme::{Role, Theme},
-};
 
 /// Maximum number of lines of one text.
 const LINES_MAX: usize = 60;

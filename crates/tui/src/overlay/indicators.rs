@@ -1,14 +1,7 @@
 //! The indicator dialog of the chart: kinds and parameters. Valid changes apply at once.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{Command, Dialog, OverlayOutcome, Rows, floating};
+use super::prelude::*;
 use analysis::indicators::{INDICATORS_MAX, Indicator, IndicatorKind, KINDS};
-use widgets::{
-    put, text,
-    theme::{Role, Theme},
-};
 
 /// Maximum number of digits of a parameter.
 const DIGITS_MAX: usize = 5;

@@ -1,20 +1,13 @@
-//! The command palette: fuzzy search over all actions, tokens and settings. The entries come from the tables; nothing runs here.
+//! The command palette: fuzzy search over all actions, tokens and settings: a subsequence of letters, better when close together and near
+//! the start of words. The entries come from the tables; nothing runs here.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::{buffer::Buffer, layout::Rect};
+use crossterm::event::KeyModifiers;
 
-use super::{Command, Dialog, OverlayOutcome, Rows, TypedLine, floating};
-use crate::{
-    fuzzy,
-    keymap::{Keymap, ViewId},
-};
+use super::prelude::*;
+use crate::keymap::{Keymap, ViewId};
 use analysis::market::TokenSummary;
-use model::format;
 use query::question::filter::words;
-use widgets::{
-    put, text,
-    theme::{BUILTIN, Role, Theme},
-};
+use widgets::theme::BUILTIN;
 
 /// Maximum number of entries ranked and shown.
 const SHOWN_MAX: usize = 200;
@@ -129,7 +122,7 @@ impl CommandPalette {
             .enumerate()
             .filter_map(|(i, entry)| {
                 // A match in note or synonyms ranks below a match in the name.
-                let by_name = fuzzy::score(&wanted, &entry.name);
+                let by_name = score(&wanted, &entry.name);
                 let told = || words::contains(&wanted, entry.synonyms) || words::contains(&wanted, &entry.note);
                 let by_note = (wanted.len() > 2).then(told).filter(|hit| *hit).map(|_| 0);
                 by_name.or(by_note).map(|score| (score, i))
@@ -188,7 +181,7 @@ impl Dialog for CommandPalette {
                 theme.dim().patch(base),
             );
         }
-        let below = Rect { y: inside.y + 2.min(inside.height), height: inside.height.saturating_sub(2), ..inside };
+        let below = below(inside, 2);
         for (_, place, style, &i) in self.rows.draw(&self.found, buffer, below, theme) {
             draw_entry(buffer, place, &self.entries[i], theme, style);
         }
@@ -212,4 +205,55 @@ fn draw_entry(buffer: &mut Buffer, place: Rect, entry: &Entry, theme: &Theme, st
     let used = put(buffer, left, 0, 0, &text::fit(&entry.name, 18, text::Align::Left), theme.text().patch(style));
     put(buffer, left, used + 1, 0, &entry.note, theme.dim().patch(style));
     put(buffer, place, place.width.saturating_sub(right), 0, &entry.right, theme.accent().patch(style));
+}
+
+/// The match score of `word` (already lower case) in `text`, higher is better; `None` if its letters do not occur in order.
+fn score(word: &str, text: &str) -> Option<i32> {
+    let letters: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
+    let wanted: Vec<char> = word.chars().collect();
+    if wanted.is_empty() {
+        return Some(0);
+    }
+    // A substring beats scattered letters; best at the start of a word, and best of all as the whole word.
+    let mut best = None;
+    for start in 0..letters.len() {
+        if letters[start..].starts_with(&wanted) {
+            let end = start + wanted.len();
+            let boundary = start == 0 || !letters[start - 1].is_alphanumeric();
+            let whole = boundary && letters.get(end).is_none_or(|c| !c.is_alphanumeric());
+            let points =
+                1_000 + 200 * i32::from(boundary) + 200 * i32::from(whole) + 100 * i32::from(start == 0) - letters.len().min(99) as i32;
+            best = best.max(Some(points));
+        }
+    }
+    best.or_else(|| subsequence_score(&wanted, &letters))
+}
+
+/// A greedy subsequence match; a letter at the start of a word or right after the previous one scores higher.
+fn subsequence_score(wanted: &[char], letters: &[char]) -> Option<i32> {
+    let (mut points, mut at, mut last) = (0, 0, None);
+    for &letter in wanted {
+        let found = at + letters[at..].iter().position(|&c| c == letter)?;
+        let starts = found == 0 || !letters[found - 1].is_alphanumeric();
+        points += 10 * i32::from(starts) + 5 * i32::from(last == Some(found.wrapping_sub(1)));
+        points -= (found - at).min(9) as i32;
+        last = Some(found);
+        at = found + 1;
+    }
+    Some(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn better_matches_score_higher() {
+        let ranked = ["usd", "usd coin", "wrapped usd", "susd", "unlisted"];
+        let scores: Vec<_> = ranked.iter().map(|text| score("usd", text)).collect();
+        assert!(scores.windows(2).all(|pair| pair[0] > pair[1]), "{scores:?}");
+        assert_eq!(score("usd", "dust"), None);
+        assert!(score("cs", "copy symbol") > score("cs", "ecosia"));
+        assert_eq!(score("", "anything"), Some(0));
+    }
 }

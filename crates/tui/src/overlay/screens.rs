@@ -1,13 +1,6 @@
 //! Named screens of a view: its filter, order and columns, saved and restored by two keys.
 
-use crossterm::event::{KeyCode, KeyEvent};
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{Command, Dialog, OverlayOutcome, Rows, TypedLine, floating};
-use widgets::{
-    put,
-    theme::{Role, Theme},
-};
+use super::prelude::*;
 
 /// Longest name in characters.
 const NAME_MAX: usize = 60;

@@ -3,18 +3,11 @@
 mod latency;
 mod log;
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use self::log::RequestFields;
-use super::{inset, listing, many};
 use crate::{
-    keymap::Action,
-    list::{List, ListEvent, ListFrame},
-    view::{ApiState, Context, Effect, Export, HttpRequest, RequestLine, View},
+    view::{ApiState, RequestLine},
+    views::prelude::*,
 };
-use model::format;
-use widgets::{panel::Panel, put, put_wrapped, text, theme::Role};
 
 /// Requests kept on screen.
 const LOG_MAX: usize = 500;
@@ -74,23 +67,18 @@ impl View for ApiView {
         Effect::Redraw
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let used = self.draw_state(buffer, area, context);
-        let rest = Rect { y: area.y + used, height: area.height - used, ..area };
+        let rest = below(area, used);
         if rest.width >= WIDE {
-            let width = (rest.width * 34 / 100).min(64);
-            let right = Rect { x: rest.right() - width, width, ..rest };
-            self.draw_log(buffer, Rect { width: rest.width - width - 2, ..rest }, context);
+            let (left, right) = beside(rest, (rest.width * 34 / 100).min(64));
+            self.draw_log(buffer, left, context);
             latency::draw(buffer, right, &self.histogram, &self.requests, context);
         } else {
             let height = if rest.height >= 14 { latency::height(&self.histogram).min(rest.height / 2) } else { 0 };
-            let (log, low) = (rest.height - height, rest.bottom() - height);
-            self.draw_log(buffer, Rect { height: log, ..rest }, context);
-            latency::draw(buffer, Rect { y: low, height, ..rest }, &self.histogram, &[], context);
+            let (log, histogram) = stacked(rest, rest.height - height);
+            self.draw_log(buffer, log, context);
+            latency::draw(buffer, histogram, &self.histogram, &[], context);
         }
     }
 

@@ -10,10 +10,6 @@ mod sheet;
 mod studies;
 mod title;
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
-
 use self::{
     patterns::{ChartPatterns, PatternFocus},
     record::Record,
@@ -21,26 +17,15 @@ use self::{
     studies::Studies,
     title::Title,
 };
-use super::{many, parts::Timeframe};
-use crate::{
-    keymap::Action,
-    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
-};
+use crate::views::prelude::*;
 use analysis::{indicators::Indicator, market::TokenSummary};
-use model::{address::Address, format, time::Time};
 use query::question::{
-    Question,
     candles::{CandlesQuestion, TokenCandles},
     indicators::IndicatorsQuestion,
     patterns::{Explain, PatternsQuestion},
     trendline::{PERIOD_DEFAULT, TrendlineQuestion},
 };
-use widgets::{
-    candles::{ChartLayout, Crosshair},
-    panel::{self, Panel},
-    progress, put, text,
-    theme::Role,
-};
+use widgets::candles::{ChartLayout, Crosshair};
 
 /// Candles of one request; panning past them requests older ones.
 const CANDLES_ASKED: u64 = 5_000;
@@ -140,7 +125,7 @@ impl View for ChartView {
             Action::LogScale => self.choices.log = !self.choices.log,
             Action::Volume => self.choices.volume = !self.choices.volume,
             Action::Trendlines => self.choices.lines = !self.choices.lines,
-            Action::Patterns => self.patterns.shown = !self.patterns.shown,
+            Action::Patterns => self.patterns.off = !self.patterns.off,
             Action::Open if self.patterns.chosen().is_some() => {
                 self.patterns.explain();
                 self.seek(context);
@@ -185,8 +170,7 @@ impl View for ChartView {
         Effect::Redraw
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if self.record.is_open() {
             return self.record.draw(buffer, area, self.frame(), context);
         }
@@ -244,7 +228,7 @@ impl View for ChartView {
         self.refresh(context);
     }
 
-    fn save(&self) -> Value {
+    fn save(&self) -> Json {
         let Choices { timeframe, period, log, volume, lines } = self.choices;
         let patterns = self.patterns.save();
         json!({
@@ -253,7 +237,7 @@ impl View for ChartView {
         })
     }
 
-    fn restore(&mut self, kept: &Value) {
+    fn restore(&mut self, kept: &Json) {
         let choices = &mut self.choices;
         choices.timeframe = kept["timeframe"].as_str().and_then(Timeframe::parse).unwrap_or(choices.timeframe);
         choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
@@ -304,7 +288,7 @@ impl ChartView {
     /// Splits off the chart's first row for the legend of the indicators.
     fn room_for_legend(&self, chart: Rect) -> (Rect, Rect) {
         let lines = if self.studies.has_legend() { chart.height.min(1) } else { 0 };
-        (Rect { y: chart.y + lines, height: chart.height - lines, ..chart }, Rect { height: lines, ..chart })
+        (below(chart, lines), Rect { height: lines, ..chart })
     }
 
     fn draw_studies(&self, buffer: &mut Buffer, row: Rect, panes: usize, context: &Context<'_>) {

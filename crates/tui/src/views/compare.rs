@@ -3,24 +3,9 @@
 
 mod draw;
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
-
-use super::parts::{Timeframe, symbol_of};
-use crate::{
-    keymap::Action,
-    view::{Context, Effect, Export, HttpRequest, ViewQuestion},
-};
-use model::address::Address;
+use crate::views::prelude::*;
 use query::question::compare::{CompareQuestion, TOKENS_MAX};
-use widgets::{
-    panel::{self, Panel},
-    progress,
-    table::RowMark,
-    text,
-    theme::Role,
-};
+use widgets::table::RowMark;
 
 /// Key hints, from the longest to the shortest.
 const NOTES: &[&str] = &[
@@ -74,12 +59,12 @@ impl Compare {
     }
 
     /// The marks, to be saved.
-    pub(super) fn saved(&self) -> Value {
+    pub(super) fn saved(&self) -> Json {
         self.marks.iter().map(Address::to_string).collect()
     }
 
     /// Restores saved marks; invalid ones are left out.
-    pub(super) fn restore(&mut self, kept: &Value) {
+    pub(super) fn restore(&mut self, kept: &Json) {
         let marks = kept.as_array().into_iter().flatten().filter_map(|mark| Address::parse(mark.as_str()?));
         self.marks = marks.take(TOKENS_MAX).collect();
     }
@@ -198,7 +183,7 @@ impl Compare {
         let addresses: Vec<String> = answer.tokens.iter().map(|token| token.token_address.to_string()).collect();
         let columns: Vec<&str> = std::iter::once("timestamp").chain(addresses.iter().map(String::as_str)).collect();
         let row = |row: &query::question::compare::ComparedRow| {
-            std::iter::once(json!(row.timestamp)).chain(row.percent.iter().map(|value| json!(value))).collect::<Vec<Value>>()
+            std::iter::once(json!(row.timestamp)).chain(row.percent.iter().map(|value| json!(value))).collect::<Vec<Json>>()
         };
         Some(Export::of("comparison", &columns, answer.rows.iter().map(row).collect(), self.at.or(answer.rows.len().checked_sub(1))))
     }

@@ -3,34 +3,20 @@
 
 mod cells;
 mod findings;
-mod paths;
 mod rows;
 mod tables;
 
 use std::{collections::BTreeMap, sync::Arc};
-
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
 
 use self::{
     findings::FindingsPane,
     rows::{RowFields, RowsPane},
     tables::TableFields,
 };
-use super::inset;
-use crate::{
-    keymap::Action,
-    list::{List, ListEvent, ListFrame, Listing},
-    view::{Context, Effect, Export, HttpRequest, View},
-};
-use model::{format, schema, table_state::TableState as Loaded};
-use query::{
-    deck::load::{LoadState, Watching},
-    question::snapshot::Snapshot,
-};
+use crate::views::prelude::*;
+use model::{schema, table_state::TableState as Loaded};
+use query::deck::load::{LoadState, Watching};
 use store::Table as DataTable;
-use widgets::{panel::Panel, progress, put, text, theme::Role};
 
 /// From this width the selected table is drawn beside the list.
 const WIDE: u16 = 150;
@@ -52,7 +38,7 @@ pub struct DataView {
     list: List<TableFields>,
     open: Open,
     /// Saved settings of row lists by table, kept when they are closed.
-    kept: BTreeMap<&'static str, Value>,
+    kept: BTreeMap<&'static str, Json>,
     /// The table that was open at the end of the last run.
     reopen: Option<String>,
     detail: Detail,
@@ -141,13 +127,9 @@ impl View for DataView {
         Effect::Redraw
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         draw_title(buffer, area, context);
-        let body = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let body = below(area, 1);
         match &mut self.open {
             Open::Findings(pane) => pane.draw(buffer, body, context),
             Open::Rows(rows) => rows.draw(buffer, body, context),
@@ -190,20 +172,20 @@ impl View for DataView {
         }
     }
 
-    fn save(&self) -> Value {
+    fn save(&self) -> Json {
         let mut kept = self.kept.clone();
-        let mut open = Value::Null;
+        let mut open = Json::Null;
         if let Open::Rows(rows) = &self.open {
             kept.insert(rows.schema.name, rows.list.save(json!({})));
             open = json!(rows.schema.name);
         }
         let nothing = List::<RowFields>::default().save(json!({}));
-        let rows: serde_json::Map<String, Value> =
+        let rows: serde_json::Map<String, Json> =
             kept.into_iter().filter(|(_, kept)| *kept != nothing).map(|(name, kept)| (name.to_owned(), kept)).collect();
         self.list.save(json!({"rows": rows, "open": open}))
     }
 
-    fn restore(&mut self, kept: &Value) {
+    fn restore(&mut self, kept: &Json) {
         self.list.restore(kept);
         for (name, kept) in kept["rows"].as_object().into_iter().flatten() {
             let Some(schema) = schema::table(name) else { continue };
@@ -282,11 +264,9 @@ impl DataView {
         }
         let wanted = self.list.len() as u16 + 2;
         let (left, right) = if area.width >= WIDE {
-            let width = area.width - (area.width * 36 / 100).min(84);
-            (Rect { width, ..area }, Rect { x: area.x + width + 2, width: area.width - width - 2, ..area })
+            beside(area, (area.width * 36 / 100).min(84) - 2)
         } else {
-            let height = wanted.min(area.height.saturating_sub(DETAIL_MIN).max(area.height / 2));
-            (Rect { height, ..area }, Rect { y: area.y + height, height: area.height - height, ..area })
+            stacked(area, wanted.min(area.height.saturating_sub(DETAIL_MIN).max(area.height / 2)))
         };
         let load = context.load;
         let share = load

@@ -1,33 +1,12 @@
 //! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, pools.
 
 mod list;
-mod sheet;
-
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::list::{DexFields, PoolFields};
-use super::{
-    inset, listing,
-    parts::{missing_table, say, symbol_of, with_left_out},
-    price::Price,
-};
-use crate::{
-    keymap::Action,
-    list::{List, ListEvent, ListFrame, mouse_of_two},
-    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
-    words,
-};
-use analysis::dex::{DexDetail, DexSummary, Pool};
-use model::address::Address;
-use query::question::{
-    Question,
-    dexes::{DexDetailQuestion, DexListQuestion},
-};
-use widgets::{
-    panel::{self, Panel},
-    progress,
-};
+use super::price::Price;
+use crate::{list::mouse_of_two, views::prelude::*};
+use analysis::dex::{DexDetail, DexSummary, FeeTier, Pool};
+use query::question::dexes::{DexDetailQuestion, DexListQuestion};
 
 /// From this width the DEX is drawn beside the list, else below it.
 const BESIDE_WIDTH: u16 = 130;
@@ -90,25 +69,20 @@ impl View for DexesView {
         self.on_list_event(event, context)
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if area.width >= BESIDE_WIDTH {
-            let width = (area.width * 9 / 20).clamp(62, 96);
-            let left = Rect { width: area.width - width - 2, ..area };
+            let (left, right) = beside(area, (area.width * 9 / 20).clamp(62, 96));
             let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
             // A list that must scroll gets the full height.
             let rows = if self.dexes.is_empty() || left.height - rows < left.height / 3 { left.height } else { rows };
             self.draw_list(buffer, Rect { height: rows, ..left }, context);
-            self.price.draw(buffer, Rect { y: left.y + rows, height: left.height - rows, ..left }, context);
-            self.draw_dex(buffer, Rect { x: area.right() - width, width, ..area }, context);
+            self.price.draw(buffer, below(left, rows), context);
+            self.draw_dex(buffer, right, context);
         } else {
             // The list gets the height it needs, up to half.
             let height = (self.dexes.len() as u16 + 3).clamp(5, (area.height / 2).max(5)).min(area.height);
             self.draw_list(buffer, Rect { height, ..area }, context);
-            self.draw_dex(buffer, Rect { y: area.y + height, height: area.height - height, ..area }, context);
+            self.draw_dex(buffer, below(area, height), context);
         }
     }
 
@@ -254,8 +228,8 @@ impl DexesView {
             return panel::failure(body, buffer, theme, &problem.detail);
         }
         let Some(detail) = detail else { return progress::skeleton(body, buffer, theme) };
-        let used = sheet::draw(detail, buffer, body, context).min(body.height);
-        let body = Rect { y: body.y + used, height: body.height - used, ..body };
+        let used = draw_facts(detail, buffer, body, context).min(body.height);
+        let body = below(body, used);
         let known = detail.pools.clone();
         self.pools.focused = self.in_pools;
         self.pools.draw(buffer, ListFrame::new(body, "no pools"), context, pools(&known));
@@ -271,6 +245,52 @@ fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSum
 fn pools<'a>(answered: &'a [Pool]) -> impl Fn(usize) -> Option<(&'a Pool, f64)> {
     let most = list::largest(answered.iter().map(|pool| pool.liquidity));
     move |place| Some((answered.get(place)?, most))
+}
+
+const LABEL: u16 = 13;
+/// Lines of the fee tiers.
+const FEE_LINES: usize = 2;
+
+/// Draws the detail; returns the lines used, plus an empty one where pools fit below.
+fn draw_facts(detail: &DexDetail, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+    let theme = context.theme;
+    let missing = || MISSING.to_owned();
+    let locked = format::human(detail.total_value_locked);
+    let locked = if locked == MISSING { locked } else { format!("{locked} USD") };
+    let facts = [
+        ("version", detail.version.clone().unwrap_or_else(missing)),
+        ("router", detail.router.map_or_else(missing, |address| address.to_string())),
+        ("factory", detail.factory.map_or_else(missing, |address| address.to_string())),
+        ("value locked", locked),
+    ];
+    let mut y = 0;
+    for (label, value) in facts {
+        put(buffer, area, 0, y, label, theme.dim());
+        let style = if value.starts_with("0x") { theme.accent() } else { theme.style(role_of(&value)) };
+        put(buffer, area, LABEL, y, &value, style);
+        y += 1;
+    }
+    let exact = format::exact(detail.total_value_locked);
+    if exact != MISSING && area.width >= 50 {
+        put_right(buffer, area, y - 1, &exact, theme.dim());
+    }
+    put(buffer, area, 0, y, "fee tiers", theme.dim());
+    let tiers: Vec<String> = detail.fee_structure.iter().map(tier).collect();
+    let tiers = if tiers.is_empty() { missing() } else { tiers.join(" · ") };
+    for line in text::wrap(&tiers, usize::from(area.width.saturating_sub(LABEL)), FEE_LINES) {
+        put(buffer, area, LABEL, y, &line, theme.style(role_of(&line)));
+        y += 1;
+    }
+    if area.height > y + 6 { y + 1 } else { y }
+}
+
+/// `0.3 %`, or `stable 0.01 %` for a named tier.
+fn tier(tier: &FeeTier) -> String {
+    if let Some(percent) = tier.tier.strip_suffix('%') {
+        format!("{} %", percent.trim_end())
+    } else {
+        format!("{} {}", tier.tier, format::share(tier.fee))
+    }
 }
 
 #[cfg(test)]

@@ -241,6 +241,4 @@ impl ApiDesk for FakeApi {
     fn start(&self) -> Result<(), String> {
         Err("port 8787 is in use; name another in the configuration".to_owned())
     }
-
-    fn stop(&self) {}
 }

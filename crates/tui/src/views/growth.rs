@@ -2,52 +2,35 @@
 
 mod list;
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
-
 use self::list::{Ranked, RankingFields};
 use super::{
     compare::Compare,
-    listing, many,
-    parts::{ListLine, missing_table, say, summary},
     token_list::{TokenList, own_fields},
 };
-use crate::{
-    keymap::Action,
-    list::{List, ListFrame, Listing},
-    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
-    words,
-};
+use crate::views::prelude::*;
 use analysis::growth::WINDOW_DAYS_DEFAULT;
-use model::{address::Address, format, time::Day};
-use query::question::{
-    Question,
-    growth::{GrowthEntry, GrowthQuestion, WINDOWS},
-};
-use widgets::{panel, progress, put, text};
+use model::time::Day;
+use query::question::growth::{GrowthEntry, GrowthQuestion, WINDOWS};
 
 /// The question's largest limit.
 const LIMIT: u64 = 1_000;
 
+#[derive(Default)]
 pub struct GrowthView {
     /// Row indices are those of the ranking.
     list: List<RankingFields>,
-    window: u64,
+    window: Window,
     followed: Option<Address>,
     compare: Compare,
     ranking: ViewQuestion<GrowthQuestion>,
 }
 
-impl Default for GrowthView {
+/// Days that the growth is taken over: one of the question's windows.
+struct Window(u64);
+
+impl Default for Window {
     fn default() -> Self {
-        Self {
-            list: List::default(),
-            window: WINDOW_DAYS_DEFAULT,
-            followed: None,
-            compare: Compare::default(),
-            ranking: ViewQuestion::default(),
-        }
+        Self(WINDOW_DAYS_DEFAULT)
     }
 }
 
@@ -76,8 +59,8 @@ impl View for GrowthView {
         }
         match action {
             Action::Window => {
-                let at = WINDOWS.iter().position(|days| days.parse() == Ok(self.window)).unwrap_or(0);
-                self.window = WINDOWS[(at + 1) % WINDOWS.len()].parse().unwrap_or(WINDOW_DAYS_DEFAULT);
+                let at = WINDOWS.iter().position(|days| days.parse() == Ok(self.window.0)).unwrap_or(0);
+                self.window.0 = WINDOWS[(at + 1) % WINDOWS.len()].parse().unwrap_or(WINDOW_DAYS_DEFAULT);
                 self.list.cursor.select(0);
                 self.refresh(context);
             }
@@ -94,31 +77,19 @@ impl View for GrowthView {
         self.mouse_common(mouse, context)
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if self.compare.is_open() {
             return self.compare.draw(buffer, area, context);
         }
         let ranking = ranked(&self.ranking);
-        let days = many(self.window, "day", "days");
+        let days = many(self.window.0, "day", "days");
         let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
-        let line = ListLine {
-            filter: self.list.filter_text(),
-            notes: &[days],
-            shown: self.list.len() as u64,
-            total: ranking.len() as u64,
-            left_out: self.list.left_out(),
-            nouns: ["token ranked", "tokens ranked"],
-        };
-        line.draw(buffer, area, context);
-        let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let total = (ranking.len() as u64, ["token ranked", "tokens ranked"]);
+        draw_list_line(&self.list, &[days], total, buffer, area, context);
         if let Some(sentence) = missing_table(context, "holder_counts", "the growth of holders") {
-            let below = Rect { y: below.y + 1.min(below.height), height: below.height.saturating_sub(1), ..below };
-            return say(buffer, below, context, &sentence);
+            return say(buffer, below(area, 2), context, &sentence);
         }
+        let below = below(area, 1);
         if let Some(problem) = &self.ranking.problem {
             return panel::failure(below, buffer, context.theme, &problem.detail);
         }
@@ -164,16 +135,16 @@ impl View for GrowthView {
             return self.compare.export();
         }
         let ranking = &self.ranking.answer()?.tokens;
-        Some(self.list.export(format!("holders-growth-{}d", self.window), rows(ranking, 0.0, context)))
+        Some(self.list.export(format!("holders-growth-{}d", self.window.0), rows(ranking, 0.0, context)))
     }
 
-    fn save(&self) -> Value {
-        self.list.save(json!({ "window": self.window, "marks": self.compare.saved() }))
+    fn save(&self) -> Json {
+        self.list.save(json!({ "window": self.window.0, "marks": self.compare.saved() }))
     }
 
-    fn restore(&mut self, kept: &Value) {
+    fn restore(&mut self, kept: &Json) {
         let known = |days: &u64| WINDOWS.iter().any(|word| word.parse() == Ok(*days));
-        self.window = kept["window"].as_u64().filter(known).unwrap_or(self.window);
+        self.window.0 = kept["window"].as_u64().filter(known).unwrap_or(self.window.0);
         self.compare.restore(&kept["marks"]);
         self.list.restore(kept);
     }
@@ -206,7 +177,7 @@ impl TokenList for GrowthView {
 
 impl GrowthView {
     fn question(&self) -> GrowthQuestion {
-        GrowthQuestion { limit: LIMIT, window: self.window, explain: true }
+        GrowthQuestion { limit: LIMIT, window: self.window.0, explain: true }
     }
 
     /// Sorts the ranking; the selection stays on its token, unless it is at the top.

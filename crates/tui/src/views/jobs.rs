@@ -7,20 +7,12 @@ mod report;
 mod rows;
 mod store;
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use self::{
     report::ReportPane,
     rows::{JobFields, TaskFields, TaskRow},
     store::StoredJobs,
 };
-use super::listing;
-use crate::{
-    keymap::Action,
-    list::{List, ListEvent, Listing, mouse_of_two},
-    view::{Context, Effect, Export, HttpRequest, View},
-};
+use crate::{list::mouse_of_two, views::prelude::*};
 use query::jobs::Job;
 
 /// Longest text that terminals accept for the clipboard.
@@ -92,7 +84,7 @@ impl View for JobsView {
         self.on_list_event(event, context)
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         match &mut self.reader {
             Some(reader) => reader.draw(buffer, area, context),
             None => self.draw_jobs(buffer, area, context),

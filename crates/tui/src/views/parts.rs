@@ -2,10 +2,17 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{many, waiting::how_far};
-use crate::view::Context;
+use super::waiting::how_far;
+use crate::{
+    list::{Fields, List, Listing},
+    view::Context,
+};
 use analysis::market::TokenSummary;
-use model::{address::Address, format, table_state::TableState};
+use model::{
+    address::Address,
+    format::{self, many},
+    table_state::TableState,
+};
 pub(super) use query::document::score_text;
 use query::{
     document::{Tone, tone_of_score},
@@ -29,38 +36,34 @@ pub(super) fn role_of_tone(tone: Tone) -> Role {
     }
 }
 
-/// The line above a list: the filter, other restrictions, and at the right the number of rows.
-pub(super) struct ListLine<'a> {
-    pub(super) filter: &'a str,
-    /// Other restrictions, such as `★ watchlist`.
-    pub(super) notes: &'a [String],
-    pub(super) shown: u64,
-    pub(super) total: u64,
-    pub(super) left_out: &'a RowsLeftOut,
-    /// `token` and `tokens`, for an unfiltered list.
-    pub(super) nouns: [&'a str; 2],
-}
-
-impl ListLine<'_> {
-    pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let theme = context.theme;
-        let counts = if self.filter.is_empty() && self.shown == self.total {
-            many(self.total, self.nouns[0], self.nouns[1])
-        } else {
-            format!("{} of {}", format::count(self.shown), format::count(self.total))
-        };
-        let counts = format!("{} ", with_left_out(counts, self.left_out, usize::from(area.width / 2)));
-        put_right(buffer, Rect { height: 1.min(area.height), ..area }, 0, &counts, theme.dim());
-        let room = Rect { width: area.width.saturating_sub(text::width(&counts) as u16 + 2), ..area };
-        let mut x = 1 + put(buffer, room, 1, 0, "/ ", if self.filter.is_empty() { theme.dim() } else { theme.accent() });
-        if self.filter.is_empty() {
-            x += put(buffer, room, x, 0, "filter", theme.dim());
-        } else {
-            x += put(buffer, room, x, 0, self.filter, theme.text());
-        }
-        for note in self.notes {
-            x += 3 + put(buffer, room, x + 3, 0, note, theme.dim());
-        }
+/// The line above a list: the filter, other restrictions such as `★ watchlist`, and at the right the number of rows; `nouns` are `token` and
+/// `tokens`, for an unfiltered list of `total` rows.
+pub(super) fn draw_list_line<L: Fields>(
+    list: &List<L>,
+    notes: &[String],
+    (total, nouns): (u64, [&str; 2]),
+    buffer: &mut Buffer,
+    area: Rect,
+    context: &Context<'_>,
+) {
+    let (filter, shown) = (list.filter_text(), list.len() as u64);
+    let theme = context.theme;
+    let counts = if filter.is_empty() && shown == total {
+        many(total, nouns[0], nouns[1])
+    } else {
+        format!("{} of {}", format::count(shown), format::count(total))
+    };
+    let counts = format!("{} ", with_left_out(counts, list.left_out(), usize::from(area.width / 2)));
+    put_right(buffer, Rect { height: 1.min(area.height), ..area }, 0, &counts, theme.dim());
+    let room = Rect { width: area.width.saturating_sub(text::width(&counts) as u16 + 2), ..area };
+    let mut x = 1 + put(buffer, room, 1, 0, "/ ", if filter.is_empty() { theme.dim() } else { theme.accent() });
+    if filter.is_empty() {
+        x += put(buffer, room, x, 0, "filter", theme.dim());
+    } else {
+        x += put(buffer, room, x, 0, filter, theme.text());
+    }
+    for note in notes {
+        x += 3 + put(buffer, room, x + 3, 0, note, theme.dim());
     }
 }
 
@@ -167,16 +170,6 @@ pub(super) fn exact(value: Option<i64>) -> String {
     )
 }
 
-/// A percent change without the percent sign, which the column's header has: `▲ 2.10`.
-pub(super) fn change(percent: Option<f64>) -> String {
-    format::change(percent).trim_end_matches(" %").to_owned()
-}
-
-/// A cell of a percent change in its colour; the percent sign is in the column's header.
-pub(super) fn changed(percent: Option<f64>) -> Cell {
-    Cell::new(change(percent), percent.map_or(Role::Dim, role_of_change))
-}
-
 /// Lag of the last candle behind the newest in the dataset in milliseconds, if it is too old to be live.
 pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
     token.last_candle.and_then(|last| last.behind)
@@ -186,15 +179,6 @@ pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
 pub(super) fn price(price: Option<f64>, stale: Option<i64>) -> Cell {
     let text = format::price(price);
     if stale.is_some() && price.is_some() { Cell::new(text, Role::Dim) } else { Cell::figure(text) }
-}
-
-/// The colour of the change's arrow.
-pub(super) fn role_of_change(percent: f64) -> Role {
-    match percent {
-        value if value >= 0.005 => Role::Up,
-        value if value <= -0.005 => Role::Down,
-        _ => Role::Dim,
-    }
 }
 
 /// Completion values of a token column: its enumeration, or samples of the data.
@@ -294,6 +278,6 @@ mod tests {
             assert_eq!(exact(value), shown);
         }
         assert_eq!((price(Some(2.0), None), price(Some(2.0), Some(1)).pieces[0].1), (Cell::figure("2.0000".to_owned()), Role::Dim));
-        assert_eq!((change(Some(-38.24)), change(None)), ("▼ 38.2".to_owned(), "–".to_owned()));
+        assert_eq!((Cell::change(Some(-38.24)), Cell::change(None)), (Cell::new("▼ 38.2", Role::Down), Cell::missing()));
     }
 }

@@ -2,33 +2,18 @@
 
 mod list;
 mod pages;
-mod sheet;
 
 use std::sync::Arc;
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
-
 use self::list::{ListedPost, PostFields};
 use self::pages::{Pages, PostsRequest};
-use super::{
-    listing,
-    parts::{ListLine, missing_table, say, symbol_of},
-};
-use crate::{
-    keymap::Action,
-    list::{List, ListEvent, ListFrame, Listing},
-    view::{Context, Effect, Export, HttpRequest, View},
-    words,
-};
-use model::{address::Address, rows::Post};
-use query::question::{Question, posts::TokenPostsQuestion};
+use crate::views::prelude::*;
+use model::rows::Post;
+use query::question::posts::TokenPostsQuestion;
 use store::{
     export,
     grid::{Grid, Ordered},
 };
-use widgets::{panel, progress};
 
 /// From this width the full post is drawn beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
@@ -93,22 +78,16 @@ impl View for PostsView {
         Effect::Redraw
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let post = if self.open { self.post().cloned() } else { None };
         let Some(post) = post else { return self.draw_list(buffer, area, context) };
-        if area.width >= BESIDE_WIDTH {
-            let width = (area.width / 3).clamp(44, 70);
-            self.draw_list(buffer, Rect { width: area.width - width - 2, ..area }, context);
-            sheet::draw(&post, buffer, Rect { x: area.right() - width, width, ..area }, context);
+        let (list, sheet) = if area.width >= BESIDE_WIDTH {
+            beside(area, (area.width / 3).clamp(44, 70))
         } else {
-            let height = sheet::HEIGHT.min(area.height / 2);
-            self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
-            sheet::draw(&post, buffer, Rect { y: area.bottom() - height, height, ..area }, context);
-        }
+            stacked(area, area.height - POST_HEIGHT.min(area.height / 2))
+        };
+        self.draw_list(buffer, list, context);
+        draw_post(&post, buffer, sheet, context);
     }
 
     listing!(list);
@@ -143,11 +122,11 @@ impl View for PostsView {
         })
     }
 
-    fn save(&self) -> Value {
+    fn save(&self) -> Json {
         self.list.save(json!({ "all": self.all }))
     }
 
-    fn restore(&mut self, kept: &Value) {
+    fn restore(&mut self, kept: &Json) {
         self.all = kept["all"].as_bool().unwrap_or(self.all);
         self.list.restore(kept);
     }
@@ -178,7 +157,7 @@ impl PostsView {
         self.draw_line(buffer, area, context);
         let area = Rect { x: area.x + 1, y: area.y + 1, width: area.width - 1, height: area.height - 1 };
         if let Some(sentence) = missing_table(context, "posts", "posts") {
-            let below = Rect { y: area.y + 1.min(area.height), height: area.height.saturating_sub(1), ..area };
+            let below = below(area, 1);
             return say(buffer, below, context, &sentence);
         }
         if let Some(problem) = self.pages.problem() {
@@ -202,18 +181,50 @@ impl PostsView {
             Some(token) if !self.all => snapshot.dataset.posts_of(&token).len(),
             _ => snapshot.dataset.posts().len(),
         });
-        let shown = self.pages.total() as u64;
-        let total = posts.map_or(shown, |posts| posts as u64);
-        let line = ListLine {
-            filter: self.list.filter_text(),
-            notes: &[whose],
-            shown,
-            total,
-            left_out: self.list.left_out(),
-            nouns: ["post", "posts"],
-        };
-        line.draw(buffer, area, context);
+        let total = posts.unwrap_or(self.pages.total()) as u64;
+        draw_list_line(&self.list, &[whose], (total, ["post", "posts"]), buffer, area, context);
     }
+}
+
+/// Rows of the sheet below a table.
+const POST_HEIGHT: u16 = 13;
+const LABEL: u16 = 13;
+const TITLE_LINES: usize = 8;
+
+fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let theme = context.theme;
+    let symbol = symbol_of(context, &post.token_address);
+    let rule = Panel { note: &symbol, ..Panel::new("post") };
+    let body = rule.render(area, buffer, theme);
+    let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
+    let facts = facts(post, context);
+    // The facts keep their space; the title is cut.
+    let lines = usize::from(body.height).saturating_sub(facts.len() + 1).clamp(1, TITLE_LINES);
+    let title = post.title.as_deref().unwrap_or("no title");
+    let mut y = put_wrapped(buffer, body, 0, 0, title, lines, if post.title.is_some() { theme.strong() } else { theme.dim() });
+    y += u16::from(usize::from(body.height) > usize::from(y) + facts.len());
+    let link = post.link.as_deref().unwrap_or(MISSING);
+    y += put_wrapped(buffer, body, 0, y, link, 2, if post.link.is_some() { theme.accent() } else { theme.dim() });
+    put(buffer, body, 0, y, &post.token_address.to_string(), theme.dim());
+    y += 1;
+    for (label, value) in facts {
+        put(buffer, body, 0, y, label, theme.dim());
+        put(buffer, body, LABEL, y, &value, theme.style(role_of(&value)));
+        y += 1;
+    }
+}
+
+fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
+    let age = format::age(context.now.0.saturating_sub(post.published_at.0));
+    [
+        ("published", format!("{}, {age} ago", format::moment(post.published_at))),
+        ("author", post.author.clone().unwrap_or_else(|| MISSING.to_owned())),
+        ("platform", post.place().unwrap_or(MISSING).to_owned()),
+        ("impressions", exact(post.impressions)),
+        ("engagement", exact(post.engagement)),
+        ("smart", exact(post.smart_engagement)),
+        ("id", post.post_id.clone()),
+    ]
 }
 
 #[cfg(test)]

@@ -1,17 +1,9 @@
 //! A small chart of one token's daily candles, in the space that a short list leaves. Zoom, lines and patterns are the Chart view's.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::parts::{stale, summary, symbol_of};
-use crate::view::{Context, ViewQuestion};
+use crate::views::prelude::*;
 use analysis::frames::CandleVec;
-use model::{address::Address, format};
 use query::question::candles::{Candle, CandlesQuestion};
-use widgets::{
-    candles::{ChartData, render},
-    panel::{self, Panel},
-    progress,
-};
+use widgets::candles::{ChartData, render};
 
 /// Minimum number of rows of a useful chart.
 const ROWS_MIN: u16 = 10;

@@ -10,26 +10,13 @@ mod score;
 
 use std::collections::HashSet;
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::Value;
-
 use self::{
     checklist::{ChecklistStyle, anomaly},
     pane::{Clicked, Pane, PaneEntry},
 };
-use super::parts::{say, symbol_of};
-use crate::{
-    keymap::Action,
-    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
-};
+use crate::views::prelude::*;
 use analysis::security::{AnomalyCode, CheckState, Evidence, SecurityInference};
-use model::{address::Address, format};
-use query::question::{Question, security::SecurityQuestion};
-use widgets::{
-    panel::{self, Panel},
-    progress, put,
-};
+use query::question::security::SecurityQuestion;
 
 /// From this width holders and scams are drawn beside the checks.
 const BESIDE_WIDTH: u16 = 124;
@@ -101,11 +88,7 @@ impl View for SecurityView {
         if clicked == Clicked::Again && there { self.toggle() } else { Effect::Redraw }
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let Some(token) = self.token else { return say(buffer, area, context, "no token selected; 1 chooses one") };
         if self.stopped.is_some() {
@@ -118,13 +101,12 @@ impl View for SecurityView {
         let Some(known) = self.asked.known.clone() else { return self.draw_waiting(buffer, area, context) };
         let answer = &known.answer;
         let used = score::draw(answer, buffer, area, context).min(area.height);
-        let body = Rect { y: area.y + used, height: area.height - used, ..area };
+        let body = below(area, used);
         self.right_shown = area.width >= BESIDE_WIDTH;
         self.in_right &= self.right_shown;
         let look = |width| ChecklistStyle { open: &self.open, width };
         if self.right_shown {
-            let width = (area.width * 2 / 5).clamp(50, 84);
-            let (left, right) = (Rect { width: area.width - width - 2, ..body }, Rect { x: area.right() - width, width, ..body });
+            let (left, right) = beside(body, (area.width * 2 / 5).clamp(50, 84));
             let others = [
                 right_pane::scams(answer, &look(right.width)),
                 right_pane::holders(answer, &look(right.width)),
@@ -161,9 +143,20 @@ impl View for SecurityView {
         let answer = self.asked.answer()?;
         let symbol = symbol_of(context, &self.token?).to_lowercase();
         Some(match self.selected() {
-            Some(PaneEntry::Scam(i)) => scams_exported(answer, &symbol, i),
-            Some(PaneEntry::Holder(i)) => holders_exported(answer, &symbol, i)?,
-            selected => checks_exported(answer, &symbol, selected),
+            Some(PaneEntry::Scam(i)) => exported(format!("{symbol}-similar-scams"), &SCAM_COLUMNS, &answer.similar_scams, Some(i)),
+            Some(PaneEntry::Holder(i)) => {
+                let largest = &answer.explanation.as_ref()?.holders.as_ref()?.largest;
+                exported(format!("{symbol}-holder-shares"), &HOLDER_COLUMNS, largest, Some(i))
+            }
+            selected => {
+                let checks = answer.checks.as_deref().unwrap_or_default();
+                let at = match selected {
+                    Some(PaneEntry::Check(code) | PaneEntry::Proof(code, _) | PaneEntry::Row(code, ..)) => Some(code),
+                    _ => None,
+                };
+                let at = at.and_then(|code| checks.iter().position(|check| check.code == code));
+                exported(format!("{symbol}-checks"), &CHECK_COLUMNS, checks, at)
+            }
         })
     }
 }
@@ -256,7 +249,7 @@ impl SecurityView {
             None => "inspecting; Esc cancels".to_owned(),
         };
         put(buffer, body, 1, 0, &says, context.theme.dim());
-        let below = Rect { y: body.y + 2.min(body.height), height: body.height.saturating_sub(2), ..body };
+        let below = below(body, 2);
         progress::skeleton(below, buffer, context.theme);
     }
 }
@@ -265,33 +258,13 @@ const CHECK_COLUMNS: [&str; 6] = ["group", "code", "state", "weight", "evidence"
 const SCAM_COLUMNS: [&str; 8] = ["address", "name", "scamType", "similarity", "sharedTraits", "sharedSelectors", "sameCreator", "source"];
 const HOLDER_COLUMNS: [&str; 3] = ["address", "share", "role"];
 
-fn checks_exported(answer: &SecurityInference, symbol: &str, selected: Option<PaneEntry>) -> Export {
-    let checks = answer.checks.as_deref().unwrap_or_default();
-    let at = match selected {
-        Some(PaneEntry::Check(code) | PaneEntry::Proof(code, _) | PaneEntry::Row(code, ..)) => {
-            checks.iter().position(|check| check.code == code)
-        }
-        _ => None,
+/// The rows' members of those names.
+fn exported(name: String, columns: &[&str], rows: &[impl serde::Serialize], selected: Option<usize>) -> Export {
+    let members = |row| {
+        let value = serde_json::to_value(row).unwrap_or_default();
+        columns.iter().map(|name| value[*name].clone()).collect()
     };
-    let rows = checks.iter().map(|check| members(check, &CHECK_COLUMNS)).collect();
-    Export::of(format!("{symbol}-checks"), &CHECK_COLUMNS, rows, at)
-}
-
-/// A row's members in the order of `names`.
-fn members(row: &impl serde::Serialize, names: &[&str]) -> Vec<Value> {
-    let value = serde_json::to_value(row).unwrap_or_default();
-    names.iter().map(|name| value[*name].clone()).collect()
-}
-
-fn scams_exported(answer: &SecurityInference, symbol: &str, selected: usize) -> Export {
-    let rows = answer.similar_scams.iter().map(|scam| members(scam, &SCAM_COLUMNS)).collect();
-    Export::of(format!("{symbol}-similar-scams"), &SCAM_COLUMNS, rows, Some(selected))
-}
-
-fn holders_exported(answer: &SecurityInference, symbol: &str, selected: usize) -> Option<Export> {
-    let metrics = answer.explanation.as_ref()?.holders.as_ref()?;
-    let rows = metrics.largest.iter().map(|holder| members(holder, &HOLDER_COLUMNS)).collect();
-    Some(Export::of(format!("{symbol}-holder-shares"), &HOLDER_COLUMNS, rows, Some(selected)))
+    Export::of(name, columns, rows.iter().map(members).collect(), selected)
 }
 
 #[cfg(test)]

@@ -1,21 +1,14 @@
 //! Behaviour shared by the token lists, Tokens and Growth: marking and comparing, stars, cell selection, stepping to neighbouring tokens.
 //! The rows are each view's.
 
-use crossterm::event::MouseEvent;
-
 use super::compare::Compare;
-use crate::{
-    keymap::{Action, ViewId},
-    list::{Field, Fields, List, ListEvent, Value},
-    view::{Context, Effect, View},
-};
-use model::{address::Address, names};
+use crate::views::prelude::*;
+use model::names;
 use query::question::{
-    filter::{self, ColumnKind, FilterColumn},
+    filter::{self, FilterColumn},
     search::row::{OWN, own_columns},
 };
 use store::Dataset;
-use widgets::text;
 
 pub(super) trait TokenList: View {
     type Fields: Fields;

@@ -4,28 +4,21 @@ mod detail;
 mod draw;
 mod figures;
 mod list;
-mod request;
 
 use std::{collections::HashSet, sync::Arc};
-
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
 
 use self::list::{ListedToken, TokenFields};
 use super::{
     compare::Compare,
-    listing,
     token_list::{TokenList, own_fields},
 };
-use crate::{
-    keymap::{Action, ViewId},
-    list::{List, Listing},
-    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
-};
+use crate::views::prelude::*;
 use analysis::market::TokenSummary;
-use model::address::Address;
-use query::question::{fields::COMPUTED, search::SearchQuestion, snapshot::Snapshot, token::TokenQuestion};
+use query::question::{
+    fields::{COMPUTED, FIELDS},
+    search::SearchQuestion,
+    token::TokenQuestion,
+};
 use store::export;
 
 /// From this width the detail is drawn beside the table.
@@ -41,7 +34,9 @@ pub struct TokensView {
     made: Option<(u64, HashSet<Address>)>,
     /// The filter or the sorting has changed since.
     stale: bool,
-    choices: Choices,
+    watched_only: bool,
+    /// The detail is not shown beside or below the table.
+    detail_hidden: bool,
     /// The detail is drawn over the table, where it fits nowhere else.
     detail_open: bool,
     /// The figures of optional columns.
@@ -51,19 +46,6 @@ pub struct TokensView {
     place: Place,
     compare: Compare,
     detail: ViewQuestion<TokenQuestion>,
-}
-
-/// The user's switches; saved between runs.
-struct Choices {
-    watched_only: bool,
-    /// The detail is shown beside or below the table.
-    detail_shown: bool,
-}
-
-impl Default for Choices {
-    fn default() -> Self {
-        Self { watched_only: false, detail_shown: true }
-    }
 }
 
 /// Placement of the detail.
@@ -109,9 +91,9 @@ impl View for TokensView {
                 self.refresh(context);
             }
             Action::Detail if self.place == Place::Over => self.detail_open = !self.detail_open,
-            Action::Detail => self.choices.detail_shown = !self.choices.detail_shown,
+            Action::Detail => self.detail_hidden = !self.detail_hidden,
             Action::Watchlist => {
-                self.choices.watched_only = !self.choices.watched_only;
+                self.watched_only = !self.watched_only;
                 self.stale = true;
                 self.refresh(context);
                 return self.selected(context);
@@ -129,9 +111,8 @@ impl View for TokensView {
         self.mouse_common(mouse, context)
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() || context.snapshot.is_none() {
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        if context.snapshot.is_none() {
             return;
         }
         self.arrange(context);
@@ -147,23 +128,16 @@ impl View for TokensView {
             _ if self.list.is_empty() => self.draw_list(buffer, area, context),
             Place::Over if self.detail_open => self.draw_detail(buffer, area, context),
             // A short list leaves space for the selected token's detail.
-            Place::Over if self.choices.detail_shown && usize::from(area.height) >= self.list.len() + 10 => {
-                let rows = self.list.len() as u16 + 3;
-                self.draw_list(buffer, Rect { height: rows, ..area }, context);
-                self.draw_detail(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
+            Place::Over if !self.detail_hidden && usize::from(area.height) >= self.list.len() + 10 => {
+                self.draw_both(buffer, stacked(area, self.list.len() as u16 + 3), context);
             }
-            Place::Beside if self.choices.detail_shown => {
-                // Wide enough for a full address.
-                let width = (area.width * 3 / 10).clamp(44, 66);
-                self.draw_list(buffer, Rect { width: area.width - width - 2, ..area }, context);
-                self.draw_detail(buffer, Rect { x: area.right() - width, width, ..area }, context);
-            }
-            Place::Below if self.choices.detail_shown => {
+            // Wide enough for a full address.
+            Place::Beside if !self.detail_hidden => self.draw_both(buffer, beside(area, (area.width * 3 / 10).clamp(44, 66)), context),
+            Place::Below if !self.detail_hidden => {
                 // The detail gets the space that a short list leaves.
                 let spare = usize::from(area.height).saturating_sub(self.list.len() + 3) as u16;
                 let height = (area.height * 9 / 20).clamp(16, 24).max(spare);
-                self.draw_list(buffer, Rect { height: area.height - height, ..area }, context);
-                self.draw_detail(buffer, Rect { y: area.bottom() - height, height, ..area }, context);
+                self.draw_both(buffer, stacked(area, area.height - height), context);
             }
             _ => self.draw_list(buffer, area, context),
         }
@@ -197,7 +171,7 @@ impl View for TokensView {
         self.arrange(context);
         if !self.point_to(Some(token), context) {
             self.list.clear_filter();
-            self.choices.watched_only = false;
+            self.watched_only = false;
             self.stale = true;
             self.refresh(context);
         }
@@ -247,20 +221,19 @@ impl View for TokensView {
         })
     }
 
-    fn save(&self) -> Value {
-        let Choices { watched_only, detail_shown } = self.choices;
-        self.list.save(json!({ "watchlist": watched_only, "detail": detail_shown, "marks": self.compare.saved() }))
+    fn save(&self) -> Json {
+        self.list.save(json!({ "watchlist": self.watched_only, "detail": !self.detail_hidden, "marks": self.compare.saved() }))
     }
 
-    fn restore(&mut self, kept: &Value) {
+    fn restore(&mut self, kept: &Json) {
         // The format of earlier versions.
         if kept["more"] == true {
             self.show_more(true);
         }
         self.list.restore(kept);
         self.compare.restore(&kept["marks"]);
-        self.choices.watched_only = kept["watchlist"].as_bool().unwrap_or(self.choices.watched_only);
-        self.choices.detail_shown = kept["detail"].as_bool().unwrap_or(self.choices.detail_shown);
+        self.watched_only = kept["watchlist"].as_bool().unwrap_or(self.watched_only);
+        self.detail_hidden = kept["detail"].as_bool().map_or(self.detail_hidden, |shown| !shown);
         self.stale = true;
     }
 }
@@ -298,15 +271,39 @@ impl TokenList for TokensView {
 
     /// Shows the detail if it is hidden, else opens the chart.
     fn open(&mut self, token: Address, _: &Context<'_>) -> Effect {
-        let hidden = if self.place == Place::Over { &mut self.detail_open } else { &mut self.choices.detail_shown };
-        if !std::mem::replace(hidden, true) {
-            return Effect::Redraw;
+        match self.place {
+            Place::Over if !self.detail_open => self.detail_open = true,
+            Place::Beside | Place::Below if self.detail_hidden => self.detail_hidden = false,
+            _ => return Effect::Open(token, ViewId::Chart),
         }
-        Effect::Open(token, ViewId::Chart)
+        Effect::Redraw
     }
 }
 
 impl TokensView {
+    /// The API question for the same list, without the watchlist, which the API does not know.
+    fn question(&self) -> SearchQuestion {
+        let words: Vec<&str> = self.list.filter().words().collect();
+        SearchQuestion {
+            query: (!words.is_empty()).then(|| words.join(" ")),
+            chain: None,
+            conditions: Some(self.list.filter().split(|column| column != "starred").0.conditions()).filter(|text| !text.is_empty()),
+            sort: Some(self.list.sorting.keys().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
+            fields: self.fields(),
+            only: Vec::new(),
+            page: 1,
+            limit: 250,
+        }
+    }
+
+    /// The figures that `fields` must name for the visible columns.
+    fn fields(&self) -> Vec<&'static str> {
+        let columns = self.list.columns();
+        let shown = |field: &str| columns.iter().any(|(key, ..)| *key == field && self.list.is_drawn(key));
+        let own = columns.iter().any(|(key, _, shown)| *shown && List::<TokenFields>::is_own(key));
+        FIELDS.iter().copied().filter(|field| shown(field) || (*field == "own" && own)).collect()
+    }
+
     /// The optional figures that filter or sorting depend on, needed for every token.
     fn filter_and_sort_figures(&self) -> Vec<&'static str> {
         let ordered = |field: &&str| self.list.sorting.keys().iter().any(|order| order.column == *field);
@@ -376,9 +373,8 @@ impl TokensView {
         }
         let tokens = &snapshot.market.tokens;
         let row = rows(tokens, &self.figures.known, context);
-        let watched = |place: &usize| {
-            !self.choices.watched_only || tokens.get(*place).is_some_and(|token| context.watchlist.contains(&token.token_address))
-        };
+        let watched =
+            |place: &usize| !self.watched_only || tokens.get(*place).is_some_and(|token| context.watchlist.contains(&token.token_address));
         self.list.arrange((0..tokens.len()).filter(watched), row);
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // After unstarring, the selection stays in place; after filtering, it goes to the first row.
@@ -395,8 +391,8 @@ impl TokensView {
             self.detail_open = false;
         } else if !self.figures.all.is_empty() {
             self.figures.stop();
-        } else if self.choices.watched_only && self.list.filter().is_empty() {
-            self.choices.watched_only = false;
+        } else if self.watched_only && self.list.filter().is_empty() {
+            self.watched_only = false;
         } else {
             return Effect::Pass;
         }

@@ -1,11 +1,6 @@
 //! The placeholder of a view while its tables are loading, with their progress; or the reason why they cannot be loaded.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use super::{inset, many, parts::say};
-use crate::view::Context;
-use model::format;
-use widgets::{panel, progress, put, text, theme::Role};
+use crate::views::prelude::*;
 
 /// Width of a table's name, and of its bar.
 const NAME: u16 = 16;

@@ -8,28 +8,13 @@ mod wallet;
 
 use std::collections::BTreeMap;
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
 use ruint::aliases::U256;
-use serde_json::{Value, json};
 
 use self::{list::StrategyFields, saved::SavedPlan, wallet::WalletInput};
-use super::{
-    parts::{missing_table, say},
-    price::Price,
-};
-use crate::{
-    keymap::{Action, ViewId},
-    list::{List, ListEvent},
-    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
-};
-use model::{address::Address, chain::Chain, format};
-use query::question::{
-    Question,
-    snapshot::Snapshot,
-    yields::{RiskLevel, YieldQuestion, answer::Strategy},
-};
-use widgets::{panel, progress, put, put_right, text};
+use super::price::Price;
+use crate::views::prelude::*;
+use model::chain::Chain;
+use query::question::yields::{RiskLevel, YieldQuestion, answer::Strategy};
 
 const SCALES: &[u64] = &[1, 2, 4, 10];
 /// The initial wallet on demo data.
@@ -161,13 +146,9 @@ impl View for YieldView {
         self.on_list_event(event, context)
     }
 
-    fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let area = area.intersection(buffer.area);
-        if area.is_empty() {
-            return;
-        }
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         self.draw_line(buffer, area, context);
-        let below = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let below = below(area, 1);
         if let Some(sentence) = missing_table(context, "yields", "plans") {
             return say(buffer, inner(below), context, &sentence);
         }
@@ -222,14 +203,14 @@ impl View for YieldView {
         Some(Export::of("yield-plan", list::EXPORTED, list::exported(plan), selected))
     }
 
-    fn save(&self) -> Value {
-        let saved: Vec<Value> = self.saved.iter().map(SavedPlan::save).collect();
+    fn save(&self) -> Json {
+        let saved: Vec<Json> = self.saved.iter().map(SavedPlan::save).collect();
         let chains: Vec<&str> = self.chains.iter().map(Chain::as_str).collect();
         json!({ "wallet": self.line, "risk": self.risk.word(), "chains": chains, "plans": saved })
     }
 
-    fn restore(&mut self, saved: &Value) {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
+    fn restore(&mut self, saved: &Json) {
+        let text = |value: &Json| value.as_str().map(str::to_owned);
         self.line = text(&saved["wallet"]).unwrap_or_default();
         self.risk = RiskLevel::ALL.into_iter().find(|level| saved["risk"] == level.word()).unwrap_or(self.risk);
         self.chains = saved["chains"].as_array().into_iter().flatten().filter_map(|chain| Chain::parse(chain.as_str()?)).collect();
@@ -240,7 +221,7 @@ impl View for YieldView {
 /// A free line above the body.
 fn inner(area: Rect) -> Rect {
     let free = u16::from(area.height > 20);
-    Rect { y: area.y + free, height: area.height - free, ..area }
+    below(area, free)
 }
 
 impl YieldView {

@@ -5,6 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     ChartData, axes, body,
     layout::ChartLayout,
+    overlay::dot,
     scale::Scale,
     trace::{LinePath, trace},
 };
@@ -57,7 +58,7 @@ pub(super) fn panes(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         }
         bars(&pane.bars, layout, &row, buf, theme);
         for y in pane.guides.iter().filter_map(|guide| row(*guide)) {
-            (inside.x..inside.right()).for_each(|x| put_free(buf, x, y, '┄', theme.style(Role::Grid)));
+            (inside.x..inside.right()).for_each(|x| dot(buf, x, y, '┄', theme.style(Role::Grid)));
         }
         crosshair(data, layout, inside, buf, theme);
         title(pane, area, buf, theme);
@@ -104,13 +105,13 @@ fn bars(values: &[f64], layout: &ChartLayout, row: &impl Fn(f64) -> Option<u16>,
         let Some(x) = layout.x_of(index) else { continue };
         let Some(end) = Some(value).filter(|value| value.is_finite()).and_then(row) else { continue };
         let style = theme.style(if value < 0.0 { Role::DownSoft } else { Role::UpSoft });
-        (zero.min(end)..=zero.max(end)).for_each(|y| put_free(buf, x, y, '│', style));
+        (zero.min(end)..=zero.max(end)).for_each(|y| dot(buf, x, y, '│', style));
     }
 }
 
 fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, area: Rect, buf: &mut Buffer, theme: &Theme) {
     let Some(x) = data.crosshair.and_then(|crosshair| layout.x_of(crosshair.candle)) else { return };
-    (area.y..area.bottom()).for_each(|y| put_free(buf, x, y, '┊', theme.dim()));
+    (area.y..area.bottom()).for_each(|y| dot(buf, x, y, '┊', theme.dim()));
 }
 
 /// Draws a rule with the pane's name and values.
@@ -143,12 +144,5 @@ fn axis(
         if let Some(y) = row(*value) {
             axes::label(layout, buf, y, &axes::fitting(*value, format::human(Some(*value))), theme.dim());
         }
-    }
-}
-
-fn put_free(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: ratatui::style::Style) {
-    let cell = &mut buf[(x, y)];
-    if cell.symbol() == " " {
-        cell.set_char(glyph).set_style(style);
     }
 }

@@ -100,7 +100,7 @@ fn beyond(level: &PriceLevel<'_>, layout: &ChartLayout, buf: &mut Buffer, style:
 }
 
 /// Draws in an empty cell only.
-fn dot(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: Style) {
+pub(super) fn dot(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: Style) {
     let cell = &mut buf[(x, y)];
     if cell.symbol() == " " {
         cell.set_char(glyph).set_style(style);

@@ -1,14 +1,7 @@
 //! The latency panel: a histogram of response times, and their 50th and 99th percentiles.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::{duration_text, log};
-use crate::{
-    view::{Context, RequestLine},
-    views::thin_bar,
-};
-use model::format;
-use widgets::{bar, panel::Panel, put, put_right, text, theme::Role};
+use crate::{view::RequestLine, views::prelude::*};
 
 /// The widest label: `≤ 999 ms`.
 const LABEL: u16 = 11;
@@ -82,7 +75,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
         let place = Rect { x: body.x + LABEL + 1, y: body.y + y, width, height: 1 };
         // Bins above the 99th percentile stand out.
         let role = if bound.is_none_or(|micros| slow.is_some_and(|slow| micros > slow)) { Role::WarningSoft } else { Role::AccentSoft };
-        put(buffer, place, 0, 0, &bar::bar(*count as f64 / highest as f64, usize::from(width)), theme.style(role));
+        put(buffer, place, 0, 0, &progress::bar(*count as f64 / highest as f64, usize::from(width)), theme.style(role));
         let figure = Rect { x: body.right() - FIGURE, width: FIGURE - 1, ..body };
         let shown = if *count == 0 { format::MISSING.to_owned() } else { format::count(*count) };
         put_right(buffer, figure, y, &shown, if *count == 0 { theme.dim() } else { theme.text() });

@@ -1,14 +1,6 @@
 //! The request log of the API view: one row of the table for each field of a request.
 
-use serde_json::{Value as Json, json};
-
-use crate::{
-    list::{Field, Fields},
-    view::RequestLine,
-};
-use model::{address::Address, format};
-use query::question::filter::ColumnKind;
-use widgets::{table::Cell, theme::Role};
+use crate::{view::RequestLine, views::prelude::*};
 
 pub(super) struct RequestFields;
 

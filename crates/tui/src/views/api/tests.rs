@@ -1,10 +1,7 @@
 //! The display and the actions of the API view.
 
-use serde_json::json;
-
 use super::*;
 use crate::views::fixture::{FakeApi, NOW, SIZES, Stage, UNI};
-use model::time::Time;
 
 fn requests() -> Vec<RequestLine> {
     let kinds = [

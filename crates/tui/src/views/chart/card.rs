@@ -1,17 +1,13 @@
 //! The trading card of the chosen pattern: breakout, target, stop-loss and their distances from the last close, and the reasons of its
 //! confidence. All figures are the answer's.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::sheet::trend;
-use crate::{view::Context, views::parts::role_of_change, words};
+use crate::views::prelude::*;
 use analysis::{
     patterns::{Direction, Pattern, PatternDetail, TradeAction},
     trendlines::{TrendlineAnswer, trend::TrendMeasure},
 };
-use model::{error::Problem, format, time::Time};
 use query::question::track_record::TrackRecord;
-use widgets::{panel::Panel, put, put_right, text, theme::Role};
 
 /// Rows of the card, without its title.
 pub(super) const ROWS: u16 = 13;
@@ -86,7 +82,7 @@ impl Card<'_> {
 
     fn draw_why(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let rows = self.draw_reasons(buffer, area, context);
-        self.draw_trend(buffer, Rect { y: area.y + rows, height: area.height - rows, ..area }, context);
+        self.draw_trend(buffer, below(area, rows), context);
     }
 
     fn draw_figures(&self, buffer: &mut Buffer, area: Rect, hint: &str, context: &Context<'_>) {
@@ -111,7 +107,7 @@ impl Card<'_> {
             if detail.status.is_over() {
                 return (String::new(), Role::Dim);
             }
-            (format!("{}{from}", format::change(Some(percent))), role_of_change(percent))
+            (format!("{}{from}", format::change(Some(percent))), Role::of_change(percent))
         };
         let ((to_target, aim), (to_stop, back)) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
@@ -184,7 +180,7 @@ impl Card<'_> {
         if area.height < why.parts.len() as u16 + 3 {
             return;
         }
-        let area = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let area = below(area, 1);
         let rows: Vec<(String, f64, f64)> =
             why.parts.iter().map(|part| (measured(part.measure).to_owned(), part.value, part.contribution)).collect();
         let (title, _) = trend(answer, "", 0);
@@ -209,7 +205,7 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
         put(buffer, body, 1, y, &text::truncate(measure, words), context.theme.text());
         let value = text::fit(&format::human(Some(*value)), 8, text::Align::Right);
         put(buffer, body, body.width.saturating_sub(20), y, &value, context.theme.dim());
-        let role = context.theme.by_sign(*contribution);
+        let role = Role::of_sign(*contribution);
         let slot = Rect { width: body.width.saturating_sub(2), ..body };
         put_right(buffer, slot, y, &format!("{contribution:+.2}"), context.theme.style(role));
     }

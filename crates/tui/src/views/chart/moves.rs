@@ -1,15 +1,11 @@
 //! Navigation in the chart: panning, zooming, the crosshair, stepping through patterns.
 
 use super::{CANDLES_ASKED, ChartView, patterns::PatternFocus, sheet::Zoom};
-use crate::{
-    keymap::Action,
-    view::{Context, Effect, View},
-};
-use model::time::Time;
+use crate::views::prelude::*;
 
 impl ChartView {
     pub(super) fn step_pattern(&mut self, back: bool, context: &Context<'_>) -> Effect {
-        self.patterns.shown = true;
+        self.patterns.off = false;
         self.patterns.step(back);
         self.seek(context);
         if self.patterns.zoomed() { Effect::Redraw } else { Effect::Say("no pattern to step to".to_owned()) }

@@ -2,16 +2,13 @@
 //! target and stop. Maps times and indices of answers to slots of the chart; no market arithmetic.
 
 use super::sheet::{FUTURE, style};
-use crate::words;
+use crate::views::prelude::*;
 use analysis::{
     patterns::{Direction, Pattern, PatternDetail, Status},
     trendlines::{LineType, TrendlineAnswer},
 };
-use model::{candles::Candles, time::Time};
-use widgets::{
-    candles::{ChartLine, Glyph, Mark, PriceLevel, Span},
-    theme::Role,
-};
+use model::candles::Candles;
+use widgets::candles::{ChartLine, Glyph, Mark, PriceLevel, Span};
 
 /// The visible candles, grouped into slots.
 pub(super) struct Slots<'a> {
@@ -109,7 +106,7 @@ impl ChartOverlays {
             from: inside(from),
             to: inside(to),
             prices: (low <= high).then_some((low, high)),
-            role: role(detail.direction),
+            role: role(detail.direction == Direction::Up),
             label: words::shown(pattern.name.word()),
         });
     }
@@ -133,7 +130,7 @@ impl ChartOverlays {
         let up = detail.direction == Direction::Up;
         let glyph = if up { Glyph::BreakUp } else { Glyph::BreakDown };
         let breakout = detail.breakout_index.and_then(slot);
-        self.marks.extend(breakout.map(|index| Mark { index, over: up, role: role(detail.direction), glyph }));
+        self.marks.extend(breakout.map(|index| Mark { index, over: up, role: role(up), glyph }));
         // A pattern that ends beyond the right edge has no target level.
         let label = match detail.status {
             Status::Reached => "target hit",
@@ -141,34 +138,18 @@ impl ChartOverlays {
             Status::Forming | Status::Confirmed => "target",
         };
         if let Some(from) = slot(pattern.end_index) {
-            self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: role(detail.direction), label });
+            self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: role(up), label });
             // A completed pattern has no stop.
             if !detail.status.is_over() {
-                self.levels.push(PriceLevel {
-                    price: detail.stop_price,
-                    from: Some(from),
-                    role: role_against(detail.direction),
-                    label: "stop",
-                });
+                self.levels.push(PriceLevel { price: detail.stop_price, from: Some(from), role: role(!up), label: "stop" });
             }
         }
     }
 }
 
-/// The colour of a move against the direction.
-pub(super) fn role_against(direction: Direction) -> Role {
-    match direction {
-        Direction::Up => Role::Down,
-        Direction::Down => Role::Up,
-    }
-}
-
 /// Green for up.
-pub(super) fn role(direction: Direction) -> Role {
-    match direction {
-        Direction::Up => Role::Up,
-        Direction::Down => Role::Down,
-    }
+fn role(up: bool) -> Role {
+    if up { Role::Up } else { Role::Down }
 }
 
 #[cfg(test)]

@@ -1,17 +1,7 @@
 //! The pattern list of the chart: filtering by family, the chosen pattern, and the layout of list and chart.
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value, json};
-
 use super::card::{self, Card, CardPart};
-use crate::{
-    keymap::Action,
-    list::{Field, Fields, List, ListEvent, ListFrame},
-    view::{Context, ViewQuestion},
-    views::parts::changed,
-    words,
-};
+use crate::views::prelude::*;
 use analysis::{
     patterns::{Family, Pattern, PatternsAnswer, TradeAction},
     security::{
@@ -20,18 +10,10 @@ use analysis::{
     },
     trendlines::TrendlineAnswer,
 };
-use model::format;
 use query::question::{
     patterns::PatternsQuestion,
     security::SecurityQuestion,
     track_record::{TrackRecord, TrackRecordQuestion},
-};
-use widgets::{
-    panel::{self, Panel},
-    put,
-    table::Cell,
-    text,
-    theme::Role,
 };
 
 /// Cells of a panel's rule around its title and its note.
@@ -60,15 +42,9 @@ impl Fields for PatternFields {
 
     const FIELDS: &'static [F] = &[
         F::text("name", "pattern", [14, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
-        F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into())
-            .cell(|pattern, _| Cell::figure(format!("{:.2}", pattern.confidence))),
-        F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into())
-            .unit("%")
-            .cell(|pattern, _| Cell::figure(format!("{:.0}", pattern.completion_percent))),
-        F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into())
-            .unit("%")
-            .decimal()
-            .cell(|pattern, _| changed(away(&pattern))),
+        F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
+        F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into()).fixed(0, Role::Text).unit("%"),
+        F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into()).change(),
         F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
     ];
 }
@@ -88,9 +64,10 @@ const FAMILIES: [(Family, Action, &str); 5] = [
 ];
 
 /// The detail level of the chosen pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PatternFocus {
     /// The latest candles are on screen.
+    #[default]
     Latest,
     /// The pattern fills the chart.
     Zoomed,
@@ -100,15 +77,16 @@ pub(super) enum PatternFocus {
     Reasons,
 }
 
+#[derive(Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// The track record of the token's patterns, asked for with the reasons, as it is slow.
-    record: ViewQuestion<TrackRecordQuestion>,
+    pub(super) record: ViewQuestion<TrackRecordQuestion>,
     /// The security inference of a token that the patterns recommend to buy, as in the Security view.
     security: ViewQuestion<SecurityQuestion>,
-    /// Whether patterns are drawn and listed at all.
-    pub(super) shown: bool,
+    /// Whether patterns are neither drawn nor listed.
+    pub(super) off: bool,
     hidden: Vec<Family>,
     /// Row indices are those of the answer.
     list: List<PatternFields>,
@@ -121,24 +99,6 @@ pub(super) struct ChartPatterns {
     /// The reasons did not fit when the card was last drawn.
     cut: bool,
     pub(super) focus: PatternFocus,
-}
-
-impl Default for ChartPatterns {
-    fn default() -> Self {
-        Self {
-            asked: ViewQuestion::default(),
-            record: ViewQuestion::default(),
-            security: ViewQuestion::default(),
-            shown: true,
-            hidden: Vec::new(),
-            list: List::default(),
-            place: 0,
-            beside: false,
-            on_screen: false,
-            cut: false,
-            focus: PatternFocus::Latest,
-        }
-    }
 }
 
 impl ChartPatterns {
@@ -175,14 +135,9 @@ impl ChartPatterns {
         }
     }
 
-    #[cfg(test)]
-    pub(super) fn has_record(&self) -> bool {
-        self.record.answer().is_some()
-    }
-
     /// The patterns to draw, in list order.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
-        let patterns = self.asked.answer().filter(|_| self.shown).map_or(&[][..], |answer| &answer.patterns);
+        let patterns = self.asked.answer().filter(|_| !self.off).map_or(&[][..], |answer| &answer.patterns);
         self.list.places().filter_map(|place| patterns.get(place))
     }
 
@@ -234,7 +189,7 @@ impl ChartPatterns {
         } else {
             self.hidden.push(*family);
         }
-        self.shown = true;
+        self.off = false;
     }
 
     fn choose(&mut self, row: usize) {
@@ -244,7 +199,7 @@ impl ChartPatterns {
 
     /// Returns whether the list handled the mouse: a click on a row chooses its pattern.
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
-        let event = if self.shown && self.on_screen { self.list.mouse(mouse) } else { ListEvent::Nothing };
+        let event = if !self.off && self.on_screen { self.list.mouse(mouse) } else { ListEvent::Nothing };
         match (event, self.list.cursor.selected()) {
             (ListEvent::Moved | ListEvent::ClickedAgain, Some(row)) => {
                 self.choose(row);
@@ -259,28 +214,25 @@ impl ChartPatterns {
     /// Splits the area into chart and list; a list without enough space is a single line.
     pub(super) fn divide(&mut self, area: Rect) -> (Rect, Rect) {
         self.beside = area.width >= BESIDE_WIDTH;
-        if !self.shown {
+        if self.off {
             return (area, Rect::default());
         }
-        let beside = (area.width * 2 / 5).clamp(48, 62);
-        match area {
-            Rect { width: BESIDE_WIDTH.., .. } => {
-                (Rect { width: area.width - beside - 2, ..area }, Rect { x: area.right() - beside, width: beside, ..area })
-            }
-            // The card with its reasons replaces the list.
-            _ if self.explained() && self.chosen().is_some() => {
-                let rows = if area.height < card::ROWS + 1 + CHART_ROWS { area.height } else { card::ROWS + 1 };
-                (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
-            }
-            Rect { height: BELOW_HEIGHT.., .. } => {
-                let rows = (self.list.len() as u16).saturating_add(3).clamp(4, BELOW_ROWS);
-                (Rect { height: area.height - rows, ..area }, Rect { y: area.bottom() - rows, height: rows, ..area })
-            }
-            _ => {
-                let line = area.height.min(1);
-                (Rect { height: area.height - line, ..area }, Rect { y: area.bottom() - line, height: line, ..area })
-            }
+        if self.beside {
+            return beside(area, (area.width * 2 / 5).clamp(48, 62));
         }
+        let rows = match area.height {
+            // The card with its reasons replaces the list.
+            height if self.explained() && self.chosen().is_some() => {
+                if height < card::ROWS + 1 + CHART_ROWS {
+                    height
+                } else {
+                    card::ROWS + 1
+                }
+            }
+            BELOW_HEIGHT.. => (self.list.len() as u16).saturating_add(3).clamp(4, BELOW_ROWS),
+            height => height.min(1),
+        };
+        stacked(area, area.height - rows)
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
@@ -337,7 +289,7 @@ impl ChartPatterns {
         };
         let says = reasons(answer, usize::from(body.width.saturating_sub(2)));
         put(buffer, body, 1, 0, &says, context.theme.dim());
-        Rect { y: body.y + 1, height: body.height - 1, ..body }
+        below(body, 1)
     }
 
     fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
@@ -389,14 +341,14 @@ impl ChartPatterns {
         if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &alone, None) }
     }
 
-    pub(super) fn save(&self) -> Value {
+    pub(super) fn save(&self) -> Json {
         let words: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
-        json!({ "shown": self.shown, "hidden": words })
+        json!({ "shown": !self.off, "hidden": words })
     }
 
-    pub(super) fn restore(&mut self, kept: &Value) {
-        self.shown = kept["shown"].as_bool().unwrap_or(self.shown);
-        let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    pub(super) fn restore(&mut self, kept: &Json) {
+        self.off = kept["shown"].as_bool().map_or(self.off, |shown| !shown);
+        let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
         self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
     }
 }

@@ -1,30 +1,10 @@
 //! The track record pane: which signals were profitable on this data. A table of patterns, trend words and holder-growth ranks with their
 //! outcomes, compared with random entries. The outcomes are the track-record question's.
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::{Value as Json, json};
-
-use crate::{
-    keymap::Action,
-    list::{Field, Fields, List, ListEvent, ListFrame},
-    view::{Context, Effect, Export, HttpRequest, ViewQuestion},
-    views::parts::changed,
-    words,
-};
+use crate::views::prelude::*;
 use analysis::track_record::{Edge, edge};
-use model::{address::Address, error::Code, format};
-use query::question::{
-    order::Order,
-    track_record::{TrackRecord, TrackRecordQuestion},
-};
-use widgets::{
-    panel::{self, Panel},
-    put,
-    table::Cell,
-    text,
-    theme::Role,
-};
+use model::error::Code;
+use query::question::track_record::{TrackRecord, TrackRecordQuestion};
 
 /// A signal with its outcomes.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,13 +68,10 @@ impl Fields for SignalFields {
             .searched()
             .grows(),
         F::text("of", "of", [7, 8], 200, |row| row.of.into()).searched(),
-        F::figure("count", "times", 7, 230, |row| row.count.into()).cell(|row, _| Cell::figure(format::count(row.count))),
+        F::figure("count", "times", 7, 230, |row| row.count.into()).counted(),
         F::figure("right", "right", 6, 240, |row| row.right.into()).cell(|row, _| percent(row.right)).unit("%").decimal(),
         F::figure("any", "any entry", 6, 235, |row| row.any.into()).cell(|row, _| percent(row.any)).unit("%").decimal(),
-        F::figure("edge", "more", 7, 250, |row| row.edge.map(|edge| edge.points).into())
-            .cell(|row, _| changed(row.edge.map(|edge| edge.points)))
-            .unit("%")
-            .decimal(),
+        F::figure("edge", "more", 7, 250, |row| row.edge.map(|edge| edge.points).into()).change(),
         F::figure("errors", "std errors", 7, 245, |row| row.edge.map(|edge| edge.errors).into())
             .cell(|row, _| {
                 let cell =
@@ -102,11 +79,8 @@ impl Fields for SignalFields {
                 row.edge.map_or_else(Cell::missing, cell)
             })
             .decimal(),
-        F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).cell(|row, _| changed(row.mean_return)).unit("%").decimal(),
-        F::figure("random_mean_return", "any mean", 7, 140, |row| row.random_mean_return.into())
-            .cell(|row, _| changed(row.random_mean_return))
-            .unit("%")
-            .decimal(),
+        F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).change(),
+        F::figure("random_mean_return", "any mean", 7, 140, |row| row.random_mean_return.into()).change(),
         F::figure("median_days", "days", 5, 120, |row| row.median_days.into()),
     ];
 

@@ -2,26 +2,20 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::{
     overlays::{ChartOverlays, Slots, lead},
     patterns::ChartPatterns,
     studies::Studies,
 };
-use crate::{view::Context, views::price::by_column, words};
+use crate::views::{prelude::*, price::by_column};
 use analysis::{
     condense::condense,
     frames::CandleVec,
     trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
 };
-use model::{candles::Candles, format, time::Time};
+use model::candles::Candles;
 use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
-use widgets::{
-    candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, render},
-    text,
-    theme::Role,
-};
+use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, render};
 
 /// Empty columns at the right, into which lines are extended.
 pub(super) const FUTURE: u16 = 6;

@@ -1,17 +1,11 @@
 //! The chart's indicators: the active ones, their values for the visible slots, and their legend. They are computed by the indicators
 //! question.
 
-use serde_json::{Value, json};
-
 use super::overlays::Slots;
-use crate::view::{Context, ViewQuestion};
+use crate::views::prelude::*;
 use analysis::indicators::{INDICATORS_MAX, Indicator};
-use model::{address::Address, format, time::Time};
 use query::question::indicators::{IndicatorRow, IndicatorsQuestion, TokenIndicators};
-use widgets::{
-    candles::{IndicatorCurve, IndicatorPane},
-    theme::Role,
-};
+use widgets::candles::{IndicatorCurve, IndicatorPane};
 
 /// Colours of the overlay curves, in the order in which the indicators were chosen.
 const ROLES: &[Role] = &[Role::Accent, Role::Warning, Role::UpSoft, Role::DownSoft, Role::AccentSoft, Role::WarningSoft, Role::Text];
@@ -76,9 +70,9 @@ impl Studies {
     }
 
     /// The exported values at the candle that starts then.
-    pub(super) fn written(&self, start: Time) -> impl Iterator<Item = Value> {
+    pub(super) fn written(&self, start: Time) -> impl Iterator<Item = Json> {
         let row = self.asked.answer().and_then(|answer| row_at(answer, start));
-        (0..self.columns().count()).map(move |nth| row.and_then(|row| row.values.get(nth)).map_or(Value::Null, |(_, value)| json!(value)))
+        (0..self.columns().count()).map(move |nth| row.and_then(|row| row.values.get(nth)).map_or(Json::Null, |(_, value)| json!(value)))
     }
 
     /// The curves of the visible candles; `at` is the candle whose values the pane titles show.
@@ -154,12 +148,12 @@ impl Studies {
         pieces
     }
 
-    pub(super) fn save(&self) -> Value {
+    pub(super) fn save(&self) -> Json {
         json!(self.chosen.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     /// Restores the saved indicators; invalid ones are ignored.
-    pub(super) fn restore(&mut self, kept: &Value) {
+    pub(super) fn restore(&mut self, kept: &Json) {
         if let Some(names) = kept.as_array() {
             self.choose(names.iter().filter_map(|name| Indicator::parse(name.as_str()?).ok()).collect());
         }

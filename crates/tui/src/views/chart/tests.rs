@@ -1,7 +1,6 @@
 //! The Chart view on synthetic candles: patterns drawn, listed and stepped through; invalid candles tolerated.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use serde_json::{Value, json};
+use crossterm::event::KeyModifiers;
 
 use super::*;
 use crate::views::fixture::{Stage, address, table};
@@ -36,27 +35,29 @@ fn level(at: usize) -> f64 {
     pair[0].1 + (pair[1].1 - pair[0].1) * share + 0.02 * (at as f64 * 2.3).sin()
 }
 
-fn candle(i: usize, [open, high, low, close]: [f64; 4]) -> Value {
+fn candle(i: usize, [open, high, low, close]: [f64; 4]) -> Json {
     json!({
         "token_address": address(1).to_string(), "interval": "1d", "timestamp": (20_000 + i as i64) * DAY_MS,
         "open": open, "high": high, "low": low, "close": close, "volume": 1_000.0 + (i % 7) as f64 * 100.0,
     })
 }
 
-fn stage(candles: &[Value]) -> Stage {
+fn stage(candles: &[Json]) -> Stage {
     let tokens =
         [(1, "DBL"), (2, "NEW")].map(|(i, symbol)| json!({ "token_address": address(i).to_string(), "symbol": symbol, "chain": ["eth"] }));
     Stage::new(Some(Dataset::new(vec![table("tokens", &tokens), table("candles", candles)])))
 }
 
+fn shape_candles() -> Vec<Json> {
+    let shape = |i: usize| {
+        let (open, close) = (level(i.max(1) - 1), level(i));
+        candle(i, [open, open.max(close) + 0.03, open.min(close) - 0.03, close])
+    };
+    (0..205).map(shape).collect()
+}
+
 fn shapes() -> Stage {
-    let rows: Vec<Value> = (0..205)
-        .map(|i| {
-            let (open, close) = (level(i.max(1) - 1), level(i));
-            candle(i, [open, open.max(close) + 0.03, open.min(close) - 0.03, close])
-        })
-        .collect();
-    stage(&rows)
+    stage(&shape_candles())
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn a_click_on_the_list_chooses_and_zooms() {
 #[test]
 fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
     let flat = |i: usize| candle(i, [2.0; 4]);
-    let series: Vec<(&str, Vec<Value>)> = vec![
+    let series: Vec<(&str, Vec<Json>)> = vec![
         ("none", Vec::new()),
         ("one", vec![flat(0)]),
         ("two", (0..2).map(flat).collect()),
@@ -205,12 +206,7 @@ fn any_size_can_be_drawn() {
 
 /// The synthetic patterns, and a second token whose candles continue for `days` more days.
 fn beside_newer(days: usize) -> Stage {
-    let mut rows: Vec<Value> = (0..205)
-        .map(|i| {
-            let (open, close) = (level(i.max(1) - 1), level(i));
-            candle(i, [open, open.max(close) + 0.03, open.min(close) - 0.03, close])
-        })
-        .collect();
+    let mut rows = shape_candles();
     let mut newer = candle(204 + days, [1.0; 4]);
     newer["token_address"] = json!(address(2).to_string());
     rows.push(newer);
@@ -235,7 +231,7 @@ fn a_timeframe_whose_candles_ended_long_ago_says_so() {
         (hour["interval"], hour["timestamp"]) = (json!("1h"), json!((20_010 * 24 + i as i64) * DAY_MS / 24));
         hour
     });
-    let rows: Vec<Value> = (0..30).map(day).chain(hours).collect();
+    let rows: Vec<Json> = (0..30).map(day).chain(hours).collect();
     let (mut stage, mut view) = (stage(&rows), ChartView::default());
     let mut told = Vec::new();
     for _ in 0..4 {
@@ -268,7 +264,7 @@ fn candles_of_two_lengths_are_named_in_the_title() {
         let (stage, mut view) = (stage(&rows), ChartView::default());
         for (width, says) in [(140, "DBL · 1d+1h · 35 candles, 5 made of 1h ─ "), (80, "DBL · 1d+1h ─ ")] {
             // With the pattern list hidden, the title has enough room.
-            view.patterns.shown = false;
+            view.patterns.off = true;
             let text = stage.text(&mut view, width, 30);
             assert_eq!(text.contains(says), mixed, "{text}");
             assert_eq!(text.contains("1d+1h"), mixed, "{text}");
@@ -413,7 +409,7 @@ fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
     stage.draw(&mut view, 140, 38);
     assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
     stage.act(&mut view, Action::Open);
-    let text = settled(&stage, &mut view, |view| view.patterns.has_record());
+    let text = settled(&stage, &mut view, |view| view.patterns.record.answer().is_some());
     assert!(text.contains("any entry") || text.contains("no earlier one ended"), "{text}");
 }
 

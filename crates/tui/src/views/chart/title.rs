@@ -2,8 +2,7 @@
 //! when space is short, words are dropped first, then digits.
 
 use super::sheet::CandleColumn;
-use model::format;
-use widgets::text;
+use crate::views::prelude::*;
 
 /// The data of the title.
 pub(super) struct Title<'a> {
@@ -119,7 +118,6 @@ fn three(value: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::time::Time;
 
     fn title(price: f64) -> Title<'static> {
         let at =

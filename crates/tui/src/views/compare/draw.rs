@@ -1,8 +1,6 @@
 //! Draws a comparison: lines, letters, crosshair, legend and correlations.
 
 use ratatui::{
-    buffer::Buffer,
-    layout::Rect,
     symbols::Marker,
     widgets::{
         Widget,
@@ -11,18 +9,11 @@ use ratatui::{
 };
 
 use super::ROLES;
-use crate::{
-    view::Context,
-    views::parts::{role_of, role_of_score, score_text, summary},
-};
+use crate::views::prelude::*;
 use analysis::market::TokenSummary;
-use model::{chain::Chain, format};
+use model::chain::Chain;
 use query::question::compare::{Comparison, Correlation};
-use widgets::{
-    candles::{Scale, decimals},
-    put, put_right, text,
-    theme::Role,
-};
+use widgets::candles::{Scale, decimals};
 
 /// From this width the legend is drawn beside the chart, else below it.
 const BESIDE: u16 = 100;
@@ -52,14 +43,11 @@ fn role(nth: usize) -> Role {
 pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
     let (chart, legend) = if area.width >= BESIDE {
         let wide = area.width >= WIDE && answer.tokens.len() > FEW;
-        let width = LEGEND_WIDTH + if wide { FIGURES_WIDTH } else { 0 };
-        let chart = Rect { width: area.width - width - 2, ..area };
-        (chart, Rect { x: chart.right() + 2, width, ..area })
+        beside(area, LEGEND_WIDTH + if wide { FIGURES_WIDTH } else { 0 })
     } else {
         // Time, tokens, an empty line, the title of the correlations and one line of them.
         let height = (answer.tokens.len() as u16 + 4).min(area.height.saturating_sub(CHART_ROWS).max(area.height / 2));
-        let chart = Rect { height: area.height - height, ..area };
-        (chart, Rect { y: chart.bottom(), height, ..area })
+        stacked(area, area.height - height)
     };
     let shown = at.unwrap_or(answer.rows.len().saturating_sub(1));
     let plot = lines(answer, shown, at.is_some(), buffer, chart, context);
@@ -186,7 +174,7 @@ fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, conte
         // The correlations come first.
         rows
     } else {
-        let below = Rect { y: area.y + rows.min(area.height), height: area.height.saturating_sub(rows), ..area };
+        let below = below(area, rows);
         for nth in 0..answer.tokens.len() {
             put(buffer, below, 0, nth as u16 + 1, &letter(nth).to_string(), theme.style(role(nth)));
         }

@@ -1,12 +1,10 @@
-//! Formats cells of dataset tables: short in a row, exact in full view.
+//! Formats cells of dataset tables, short in a row and exact in full view, and the paths of their files.
 
+use crate::views::prelude::*;
 pub(super) use model::cell_value::CellValue;
-use model::{format, schema::Kind};
+use model::schema::Kind;
 pub(super) use store::cell::value;
-use widgets::{
-    table::{Cell, ColumnAlign, TableColumn},
-    theme::Role,
-};
+use widgets::table::ColumnAlign;
 
 /// Figures up to this width are shown in full.
 const EXACT_MAX: usize = 14;
@@ -102,11 +100,23 @@ pub(super) fn column(name: &'static str, kind: Kind) -> TableColumn {
     column
 }
 
+/// `…/candles_hourly.parquet`: the last folders and the name that fit, or the end of the name.
+pub(super) fn cut_path(path: &str, cells: usize) -> String {
+    let path = text::clean(path);
+    if text::width(&path) <= cells {
+        return path.into_owned();
+    }
+    let tails = |at: usize| path.get(at..).filter(|tail| text::width(tail) < cells);
+    let folder = path.char_indices().filter(|(_, c)| matches!(c, '/' | '\\')).find_map(|(at, _)| tails(at));
+    match folder.or_else(|| path.char_indices().find_map(|(at, _)| tails(at))) {
+        Some(tail) if cells > 0 => format!("…{tail}"),
+        _ => text::truncate(&path, cells).into_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use polars::prelude::{DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
-
-    use serde_json::json;
 
     use super::*;
     use store::cell::in_frame;
@@ -173,5 +183,23 @@ mod tests {
         }
         assert_eq!(in_frame(&frame(), "price", 99), CellValue::Missing);
         assert_eq!(plain(&CellValue::Integer(1_234)), "1234");
+    }
+
+    #[test]
+    fn the_end_of_a_path_stays() {
+        let cases = [
+            ("a/b.csv", 20, "a/b.csv"),
+            ("market/eth/candles_hourly.parquet", 29, "…/eth/candles_hourly.parquet"),
+            ("market/eth/candles_hourly.parquet", 26, "…/candles_hourly.parquet"),
+            ("market/eth/candles_hourly.parquet", 12, "…rly.parquet"),
+            ("candles_hourly.parquet", 10, "…y.parquet"),
+            ("漢字/漢字.csv", 8, "…字.csv"),
+            ("abc", 1, "…"),
+            ("abc", 0, ""),
+        ];
+        for (path, cells, shown) in cases {
+            assert_eq!(cut_path(path, cells), shown, "{path} in {cells}");
+            assert!(text::width(&cut_path(path, cells)) <= cells);
+        }
     }
 }

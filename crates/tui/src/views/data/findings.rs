@@ -1,23 +1,9 @@
 //! The loader's findings in a table: every reason with its count, and below it the affected cells.
 
-use crossterm::event::MouseEvent;
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::Value as Json;
-
-use super::paths;
-use crate::{
-    keymap::Action,
-    list::{Field, Fields, List, ListEvent, ListFrame, mouse_of_two},
-    view::{Context, Effect, Export},
-    views::{inset, many},
-};
-use model::{
-    findings::{Finding, FindingCount, KEPT_PER_REASON, Severity},
-    format,
-};
-use query::question::filter::ColumnKind;
+use super::cells::cut_path;
+use crate::{list::mouse_of_two, views::prelude::*};
+use model::findings::{Finding, FindingCount, KEPT_PER_REASON, Severity};
 use store::Table as DataTable;
-use widgets::{panel::Panel, put, table::Cell, text, theme::Role};
 
 struct ReasonFields;
 struct CellFields;
@@ -28,10 +14,10 @@ impl Fields for ReasonFields {
     const FIELDS: &'static [Field<Self>] = &[
         Field::<Self>::text("severity", "severity", [10, 10], 255, |count| (count.severity as usize).into())
             .cell(|count, _| severity(count.severity)),
-        Field::<Self>::figure("count", "count", 9, 250, |count| count.count.into()).cell(|count, _| Cell::text(format::count(count.count))),
+        Field::<Self>::figure("count", "count", 9, 250, |count| count.count.into()).counted(),
         Field::<Self>::text("column", "column", [10, 16], 200, |count| (&count.column).into()),
         Field::<Self>::text("file", "file", [12, 24], 100, |count| (&count.file).into())
-            .cell(|count, look| Cell::new(paths::cut(&count.file, look.cells), Role::Dim)),
+            .cell(|count, look| Cell::new(cut_path(&count.file, look.cells), Role::Dim)),
         Field::<Self>::text("reason", "reason", [20, 40], 240, |count| (&count.reason).into()).grows(),
     ];
 }
@@ -41,13 +27,11 @@ impl Fields for CellFields {
 
     const FIELDS: &'static [Field<Self>] = &[
         Field::<Self>::hidden("severity", ColumnKind::Text, |finding| (finding.severity as usize).into()),
-        Field::<Self>::figure("row", "row", 11, 255, |finding| finding.row.into())
-            .cell(|finding, _| finding.row.map_or_else(Cell::missing, |row| Cell::text(format::count(row))))
-            .smallest_first(),
+        Field::<Self>::figure("row", "row", 11, 255, |finding| finding.row.into()).counted().smallest_first(),
         Field::<Self>::text("column", "column", [10, 16], 200, |finding| (&finding.column).into()),
         Field::<Self>::text("value", "value", [16, 40], 250, |finding| (&finding.value).into()),
         Field::<Self>::text("file", "file", [12, 24], 100, |finding| (&finding.file).into())
-            .cell(|finding, look| Cell::new(paths::cut(&finding.file, look.cells), Role::Dim))
+            .cell(|finding, look| Cell::new(cut_path(&finding.file, look.cells), Role::Dim))
             .grows(),
         Field::<Self>::hidden("reason", ColumnKind::Text, |finding| (&finding.reason).into()),
     ];
@@ -140,14 +124,13 @@ impl FindingsPane {
             many(sum(Severity::Note), "note", "notes")
         );
         let title = format!("problems · {}", self.table);
-        let height = (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)).min(area.height);
+        let (upper, lower) = stacked(area, (self.counts.len() as u16 + 2).clamp(3, (area.height / 2).max(3)));
         let panel = Panel { note: &note, focused: !self.inside, ..Panel::new(&title) };
-        let body = inset(panel.render(Rect { height, ..area }, buffer, theme));
+        let body = inset(panel.render(upper, buffer, theme));
         self.reasons.focused = !self.inside;
         let frame = ListFrame::new(body, "nothing was found wrong in this table");
         self.reasons.draw(buffer, frame, context, |place| self.counts.get(place));
-        let rest = Rect { y: area.y + height, height: area.height - height, ..area };
-        self.draw_cells(buffer, rest, context);
+        self.draw_cells(buffer, lower, context);
     }
 
     fn draw_cells(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -165,7 +148,7 @@ impl FindingsPane {
             put(buffer, body, 0, y as u16, line, theme.text());
         }
         let used = (says.len() as u16 + 1).min(body.height);
-        let body = Rect { y: body.y + used, height: body.height - used, ..body };
+        let body = below(body, used);
         self.cells.focused = self.inside;
         self.cells.draw(buffer, ListFrame::new(body, ""), context, |place| self.kept.get(place));
     }

@@ -5,7 +5,7 @@ use std::{cmp::Ordering, collections::BTreeMap, fmt::Write as _, fs, path::Path}
 use super::*;
 use crate::views::fixture::Stage;
 use model::progress::Silent;
-use query::question::{order::Order, progress::Progress};
+use query::question::progress::Progress;
 use store::{
     cache::{CacheOptions, SortLimits},
     export::{self, ExportError},
@@ -80,7 +80,7 @@ impl Bench {
     /// Shows the rows in this filter and order; `whole` waits for the complete order.
     fn show(&mut self, filter: &str, sort: Option<(&'static str, bool)>, whole: bool) {
         self.ask(filter, sort);
-        while self.rows().is_under_way() && (whole || !self.rows().has_only_top_rows()) {
+        while self.rows().is_under_way() && (whole || self.rows().order.unsorted.is_none()) {
             self.stage.wait();
             self.stage.look(|context| self.view.refresh(context));
         }
@@ -168,7 +168,7 @@ fn rows_without_a_value_are_counted_where_all_of_them_were_read() {
     for (filter, expected) in cases {
         for sort in [None, Some(("close", true)), Some(("token_address", true))] {
             bench.show(filter, sort, true);
-            assert_eq!(bench.rows().left_out(), expected, "{filter} {sort:?}");
+            assert_eq!(bench.rows().order.left_out.rows(), expected, "{filter} {sort:?}");
         }
     }
     bench.show("volume>0", None, true);

@@ -12,7 +12,7 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::*;
 use crate::views::fixture::Stage;
-use model::{address::Address, fetch_key::FetchKey, holding::ListedBalances, progress::LoadProgress, schema, table_state::TableState};
+use model::{fetch_key::FetchKey, holding::ListedBalances, progress::LoadProgress, schema, table_state::TableState};
 use query::question::progress::Progress;
 use store::{
     Dataset, Table,

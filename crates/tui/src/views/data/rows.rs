@@ -8,24 +8,12 @@ mod remote;
 
 use std::sync::Arc;
 
-use crossterm::event::MouseEvent;
-use serde_json::Value as Json;
-
 use self::remote::RemoteRows;
-use super::{
-    super::{many, parts::with_left_out},
-    cells,
-};
-use crate::{
-    keymap::Action,
-    list::{Field, Fields, List, ListEvent, ListRow, Listing, Value},
-    task::Wake,
-    view::{Context, Effect, Export},
-};
+use super::cells;
+use crate::{task::Wake, views::prelude::*};
 use model::{
     cell_value::CellValue,
-    error::{Code, Problem},
-    format,
+    error::Code,
     schema::{Column, Kind, TableSchema},
 };
 use query::{
@@ -34,7 +22,6 @@ use query::{
         caches::OrderedRows,
         filter,
         parameter::encode,
-        snapshot::Snapshot,
         tables::{
             columns,
             order::{CompleteOrder, RowQuery},
@@ -48,10 +35,7 @@ use store::{
     export,
     grid::{Grid, Ordered},
 };
-use widgets::{
-    table::{Cell, TableWidgetState},
-    theme::Role,
-};
+use widgets::table::TableWidgetState;
 
 /// The list of a table's rows.
 pub(super) struct RowFields;
@@ -112,7 +96,7 @@ pub(super) struct RowsPane {
     shown: RowQuery,
     shown_filter: String,
     /// The rows in displayed order.
-    order: OrderedRows,
+    pub(super) order: OrderedRows,
     /// The pending order, and its query.
     pending: Option<(PendingResult<OrderedRows>, RowQuery)>,
     problem: Option<String>,
@@ -244,16 +228,6 @@ impl RowsPane {
     #[cfg(test)]
     pub(super) fn is_under_way(&self) -> bool {
         self.pending.is_some() || self.remote.as_ref().is_some_and(RemoteRows::is_under_way)
-    }
-
-    #[cfg(test)]
-    pub(super) fn left_out(&self) -> u64 {
-        self.order.left_out.rows()
-    }
-
-    #[cfg(test)]
-    pub(super) fn has_only_top_rows(&self) -> bool {
-        self.order.unsorted.is_some()
     }
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {

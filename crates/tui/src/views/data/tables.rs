@@ -1,24 +1,13 @@
 //! The tables of the dataset: their list with load states, and the selected one in detail: files, columns, problems.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use serde_json::{Value as Json, json};
-
-use super::paths;
-use crate::{
-    list::{CellContext, Field, Fields, Value},
-    view::Context,
-    views::{many, thin_bar},
-};
+use super::cells::cut_path;
+use crate::views::prelude::*;
 use model::{
     findings::Severity,
-    format,
     schema::{Need, TABLES, TableSchema},
     table_state::TableState as Loaded,
 };
-use query::question::filter::ColumnKind;
 use store::{Dataset, Table as DataTable};
-use widgets::{panel::Panel, put, table::Cell, text, theme::Role};
 
 pub(super) struct TableFields;
 
@@ -216,10 +205,10 @@ fn source_cell(table: &DataTable, room: usize) -> Cell {
     }
     match &*table.sources {
         [] => Cell::missing(),
-        [only] => Cell::new(paths::cut(&only.file, room), Role::Text),
+        [only] => Cell::new(cut_path(&only.file, room), Role::Text),
         [first, more @ ..] => {
             let more = format!(" +{}", more.len());
-            Cell::text(paths::cut(&first.file, room.saturating_sub(more.len()))).then(more, Role::Dim)
+            Cell::text(cut_path(&first.file, room.saturating_sub(more.len()))).then(more, Role::Dim)
         }
     }
 }
@@ -261,7 +250,7 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         // The path is shortened to share the line while its file stays recognizable, else it gets a line of its own.
         let cells = usize::from(body.width.saturating_sub(2));
         let room = cells.saturating_sub(text::width(&about));
-        let file = paths::cut(&source.file, if room >= FILE_MIN { room } else { cells });
+        let file = cut_path(&source.file, if room >= FILE_MIN { room } else { cells });
         line(1, &format!("{file}{about}"), Role::Dim);
     }
     if let Some(table) = table.filter(|table| errors(table) + warnings(table) > 0) {

@@ -1,6 +1,6 @@
 //! The display and the actions of the Data view.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
+use crossterm::event::KeyModifiers;
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::*;

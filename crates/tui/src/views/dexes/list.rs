@@ -1,22 +1,8 @@
 //! The lists of the DEXes view, the token's DEXes and the pools of one: one row of a table for each field.
 
-use serde_json::Value as Json;
-
-use crate::{
-    list::{Field, Fields},
-    views::parts::low_bar,
-    words,
-};
+use crate::views::prelude::*;
 use analysis::dex::{DexSummary, Pool};
 use model::chain::Chain;
-use query::question::{
-    filter::{ColumnKind, FieldValue},
-    order::Order,
-};
-use widgets::{
-    table::{Cell, TableColumn},
-    theme::Role,
-};
 
 pub(super) struct DexFields;
 pub(super) struct PoolFields;
@@ -30,12 +16,7 @@ impl Fields for DexFields {
 
     const FIELDS: &'static [D] = &[
         D::text("name", "name", [14, 14], 255, |dex| versioned(dex.0).into()).searched().plain().grows(),
-        D::text("dexId", "id", [18, 18], 90, |dex| (&dex.0.dex_id).into())
-            .cell(|dex, _| Cell::new(dex.0.dex_id.clone(), Role::Dim))
-            .aliases(&["id", "dex"])
-            .searched()
-            .unsorted()
-            .plain(),
+        D::text("dexId", "id", [18, 18], 90, |dex| (&dex.0.dex_id).into()).dim().aliases(&["id", "dex"]).searched().unsorted().plain(),
         // A chain matches by its short name or its number.
         D::text("chainId", "chain", [5, 8], 220, |dex| {
             dex.0.chain_id.as_deref().map(|id| FieldValue::List(vec![chain(id).into(), id.into()])).into()

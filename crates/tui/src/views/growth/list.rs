@@ -1,25 +1,13 @@
 //! The list of the Growth view: one row of the table for each field of the ranking.
 
-use serde_json::Value as Json;
-
-use crate::{
-    list::{Field, Fields, ListRow, Value},
-    view::Context,
-    views::parts::{change, changed, float, low, low_bar, price, stale, token_texts},
-};
+use crate::views::prelude::*;
 use analysis::market::TokenSummary;
 use model::{rows::HolderCountRow, time::Day};
 use query::question::{
-    filter::ColumnKind,
     growth::GrowthEntry,
-    order::Order,
     search::row::{self, TokenRow},
 };
-use widgets::{
-    sparkline::sparkline,
-    table::{Cell, TableColumn},
-    theme::Role,
-};
+use widgets::sparkline::sparkline;
 
 /// Counts of the sparkline.
 const HISTORY_COUNTS: usize = 60;
@@ -43,23 +31,6 @@ pub(in crate::views) struct Ranked<'a> {
 
 type F = Field<RankingFields>;
 
-/// A column of price change in percent.
-macro_rules! moved {
-    ($key:literal, $title:literal, $of:expr) => {{
-        const OF: fn(&TokenSummary) -> Option<f64> = $of;
-        F::figure($key, $title, 6, 81, |row| row.token.and_then(OF).into())
-            .aliases(&[$title])
-            .cell(|row, _| match row.token.and_then(stale) {
-                Some(_) if $key == "price_change_24h" => Cell::new("stale", Role::Dim),
-                _ => changed(row.token.and_then(OF)),
-            })
-            .unit("%")
-            .decimal()
-            .member("")
-            .optional()
-    }};
-}
-
 impl Fields for RankingFields {
     type Row<'a> = Ranked<'a>;
 
@@ -78,20 +49,23 @@ impl Fields for RankingFields {
             .member("chains"),
         F::figure("holders_growth", "growth", 10, 250, |row| row.entry.holders_growth.into())
             .aliases(&["growth"])
-            .cell(|row, _| Cell::new(change(Some(row.entry.holders_growth)), roles(row.entry).1))
+            .cell(|row, _| Cell::new(Cell::change(Some(row.entry.holders_growth)).plain().into_owned(), roles(row.entry).1))
             .unit("%")
             .decimal(),
         F::picture("bar", "", 8, 180, |row, look| {
             let share = if row.most > 0.0 { row.entry.holders_growth.abs() / row.most } else { 0.0 };
             Cell::new(low_bar(share, look.cells), roles(row.entry).1)
-        }),
+        })
+        .widths(&[(100, [20, 20]), (160, [36, 36])]),
         // Of the count's day in this row; the `tokens` table may be of another day.
         F::figure("holders", "holders", 7, 120, |row| row.counts.iter().rev().find_map(|count| float(count.holders)).into()).member(""),
         F::picture("holder_counts", "holders, latest counts", 12, 100, |row, look| {
             let latest = &row.counts[row.counts.len().saturating_sub(HISTORY_COUNTS)..];
             let history: Vec<Option<f64>> = latest.iter().map(|count| float(count.holders)).collect();
             Cell::new(low(&sparkline(&history, look.cells)), roles(row.entry).0)
-        }),
+        })
+        .widths(&[(100, [24, 24]), (160, [60, 60])])
+        .short_title(22, "latest"),
         F::figure("market_cap", "cap", 6, 140, |row| row.entry.market_cap.into()).aliases(&["cap", "mcap"]),
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())
             .cell(|row, _| price(row.entry.price, row.token.and_then(stale)))
@@ -99,9 +73,26 @@ impl Fields for RankingFields {
         F::figure("volume_24h", "vol", 6, 84, |row| token_value(*row, "volume_24h")).aliases(&["vol", "volume"]).member("").optional(),
         F::figure("liquidity", "liq", 6, 83, |row| token_value(*row, "liquidity")).aliases(&["liq"]).member("").optional(),
         F::figure("age", "age", 5, 82, |row| token_value(*row, "age")).of(ColumnKind::Duration).smallest_first().member("").optional(),
-        moved!("price_change_24h", "24h", |token| token.price_change_24h),
-        moved!("price_change_7d", "7d", |token| token.price_change_7d),
-        moved!("price_change_30d", "30d", |token| token.price_change_30d),
+        F::figure("price_change_24h", "24h", 6, 81, |row| token_value(*row, "price_change_24h"))
+            .aliases(&["24h"])
+            .cell(|row, _| match row.token.and_then(stale) {
+                Some(_) => Cell::new("stale", Role::Dim),
+                None => Cell::change(row.token.and_then(|token| token.price_change_24h)),
+            })
+            .unit("%")
+            .decimal()
+            .member("")
+            .optional(),
+        F::figure("price_change_7d", "7d", 6, 81, |row| token_value(*row, "price_change_7d"))
+            .aliases(&["7d"])
+            .change()
+            .member("")
+            .optional(),
+        F::figure("price_change_30d", "30d", 6, 81, |row| token_value(*row, "price_change_30d"))
+            .aliases(&["30d"])
+            .change()
+            .member("")
+            .optional(),
         F::figure("last_counted", "counted", 10, 60, |row| row.entry.last_counted.into()).of(ColumnKind::Time).aliases(&["counted"]).cell(
             |row, _| {
                 let day = row.entry.last_counted;
@@ -126,22 +117,6 @@ impl Fields for RankingFields {
 
     fn words(key: &str, context: &Context<'_>) -> Vec<String> {
         token_texts(key, context)
-    }
-
-    fn fit(column: &mut TableColumn, width: u16) {
-        let (bar, spark) = match width {
-            ..100 => (8, 12),
-            100..160 => (20, 24),
-            _ => (36, 60),
-        };
-        match column.key {
-            "bar" => (column.min, column.ideal) = (bar, bar),
-            "holder_counts" => {
-                (column.min, column.ideal) = (spark, spark);
-                column.title = if spark < 22 { "latest" } else { column.title };
-            }
-            _ => {}
-        }
     }
 
     fn json(row: Ranked<'_>) -> Json {

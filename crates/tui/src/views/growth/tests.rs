@@ -1,10 +1,7 @@
 //! The Growth view on the synthetic market.
 
 use super::*;
-use crate::{
-    keymap::ViewId,
-    views::fixture::{Stage, address, shown},
-};
+use crate::views::fixture::{Stage, address, shown};
 use store::{Dataset, sample};
 
 #[test]
@@ -44,7 +41,7 @@ fn a_row_selects_its_token_and_opens_its_chart() {
 fn what_is_missing_is_said_and_choices_are_kept() {
     let stage = Stage::new(Some(Dataset::default()));
     assert!(stage.text(&mut GrowthView::default(), 80, 20).contains("no `holder_counts` table in this dataset"));
-    let mut view = GrowthView { window: 30, ..GrowthView::default() };
+    let mut view = GrowthView { window: Window(30), ..GrowthView::default() };
     view.list.act(Action::Sort);
     let mut again = GrowthView::default();
     again.restore(&view.save());

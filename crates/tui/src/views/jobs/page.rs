@@ -1,8 +1,7 @@
 //! Lays out a job's report as terminal lines: the sections of the document, wrapped to a width.
 
-use crate::views::parts::role_of_tone;
+use crate::views::prelude::*;
 use query::document::{Block, Document, DocumentTable, Level, Section, StyledText};
-use widgets::{text, theme::Role};
 
 /// Width of a label with its gap.
 const LABEL: usize = 15;

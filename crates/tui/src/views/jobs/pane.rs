@@ -1,20 +1,11 @@
 //! Draws the two tables of the Jobs view, side by side where they fit, else stacked.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::{
-    super::{inset, many, parts::with_left_out},
     JobsView,
     rows::{self, TaskRow},
 };
-use crate::{list::ListFrame, view::Context};
-use model::format;
+use crate::views::prelude::*;
 use query::jobs::{self, Job, JobStatus};
-use widgets::{
-    panel::{self, Panel},
-    progress, put, put_wrapped, text,
-    theme::Role,
-};
 
 pub(super) const NO_STORE: &str = "jobs are off: their store could not be opened; make the state directory writable and start again";
 
@@ -35,15 +26,11 @@ impl JobsView {
             return (area, Rect::default());
         }
         if area.width >= WIDE {
-            let width = (area.width * 48 / 100).min(90);
-            let right = Rect { x: area.x + width + 2, width: area.width - width - 2, ..area };
-            return (Rect { width, ..area }, right);
+            return beside(area, area.width - (area.width * 48 / 100).min(90) - 2);
         }
         // The list takes the rows it needs; the tasks never less than a job's six with their rule, header and two lines of detail.
         let wanted = self.list.len().max(2) as u16 + 2;
-        let height = wanted.min(area.height.saturating_sub(TASK_ROWS_MIN).max(area.height / 3));
-        let lower = Rect { y: area.y + height, height: area.height - height, ..area };
-        (Rect { height, ..area }, lower)
+        stacked(area, wanted.min(area.height.saturating_sub(TASK_ROWS_MIN).max(area.height / 3)))
     }
 
     fn draw_list(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {

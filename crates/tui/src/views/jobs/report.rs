@@ -1,23 +1,10 @@
 //! The report pane of a job: a scrollable page or JSON, with jumps between sections. Holds the scroll offset, not the job.
 
-use crossterm::event::{MouseEvent, MouseEventKind};
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::{
-    super::many,
     page::{self, PageLine},
     store::ReportText,
 };
-use crate::{
-    keymap::Action,
-    view::{Context, Effect},
-};
-use model::{error::Problem, format};
-use widgets::{
-    panel::{self, Panel},
-    progress, put,
-    theme::Role,
-};
+use crate::views::prelude::*;
 
 /// Cells of an indent level.
 const INDENT: u16 = 2;

@@ -1,18 +1,7 @@
 //! The rows of the job list and the task list: words, glyphs, bars. Draws no panel and holds no state.
 
-use serde_json::{Value as Json, json};
-
-use crate::{
-    list::{Field, Fields},
-    view::Context,
-    views::thin_bar,
-};
-use model::{address::Address, format};
-use query::{
-    jobs::{self, Job, JobStatus, Task, TaskProgress, TaskStatus},
-    question::filter::{ColumnKind, FieldValue},
-};
-use widgets::{table::Cell, text, theme::Role};
+use crate::views::prelude::*;
+use query::jobs::{self, Job, JobStatus, Task, TaskProgress, TaskStatus};
 
 pub(super) struct JobFields;
 pub(super) struct TaskFields;
@@ -77,9 +66,7 @@ impl Fields for JobFields {
             })
             .of(ColumnKind::Number)
             .largest_first(),
-        J::figure("tokens_used", "tokens used", 11, 20, |row| row.job.tokens_used.into())
-            .cell(|row, _| Cell::text(format::count(row.job.tokens_used)))
-            .aliases(&["used"]),
+        J::figure("tokens_used", "tokens used", 11, 20, |row| row.job.tokens_used.into()).counted().aliases(&["used"]),
     ];
 
     fn json(JobRow { job, .. }: JobRow<'_>) -> Json {

@@ -5,10 +5,9 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::broadcast::{Receiver, error::TryRecvError};
 
 use crate::{
-    task::{self, BackgroundTask, Wake},
-    view::Context,
+    task::{self, BackgroundTask},
+    views::prelude::*,
 };
-use model::{address::Address, error::Problem};
 use query::{
     deck::{Deck, DeckEvent},
     document::{self, Document},
@@ -167,19 +166,16 @@ impl StoredJobs {
 
     pub(super) fn open_report(&mut self, id: String, context: &Context<'_>) {
         let Some(jobs) = context.jobs.map(Arc::clone) else { return };
-        self.report_task = Some(read_report(jobs, Arc::clone(context.deck), id, context.wake));
+        let deck = Arc::clone(context.deck);
+        self.report_task = Some(BackgroundTask::start(context.wake, move |progress| {
+            let report = jobs.report(&id)?;
+            let json = serde_json::to_string_pretty(&report).unwrap_or_default();
+            let document = document::of_job(&deck, &report, progress)?;
+            Ok(ReportText { job_id: id, status: report.status.word(), document, json })
+        }));
     }
 
     pub(super) fn close_report(&mut self) {
         (self.report, self.report_task) = (None, None);
     }
-}
-
-fn read_report(jobs: Arc<Jobs>, deck: Arc<Deck>, id: String, wake: &Wake) -> BackgroundTask<ReportText> {
-    BackgroundTask::start(wake, move |progress| {
-        let report = jobs.report(&id)?;
-        let json = serde_json::to_string_pretty(&report).unwrap_or_default();
-        let document = document::of_job(&deck, &report, progress)?;
-        Ok(ReportText { job_id: id, status: report.status.word(), document, json })
-    })
 }

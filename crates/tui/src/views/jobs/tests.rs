@@ -1,13 +1,8 @@
 //! The display and the actions of the Jobs view, on reads of a store that does not exist.
 
-use serde_json::{Value, json};
-
 use super::{store::ReportText, *};
 use crate::views::fixture::{LINK, NOW, SIZES, Stage, UNI};
-use model::{
-    address::Address,
-    error::{Code, Problem},
-};
+use model::error::Code;
 use query::{
     document,
     jobs::{JobOptions, JobStatus, Jobs, Report, Task, TaskProgress, TaskStatus, TokenReport},
@@ -175,7 +170,7 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     let stage = Stage::loaded();
     let mut view = arranged(&stage);
     let line = json!({"type": "support", "strength": "weak", "slope": 0.012, "intercept": 6.1, "endPrice": 6.26, "touches": [1, 2, 3]});
-    let part = |part: Value| serde_json::value::to_raw_value(&part).ok();
+    let part = |part: Json| serde_json::value::to_raw_value(&part).ok();
     let token = |address: &str, symbol: &str| TokenReport {
         token_address: Address::parse(address).expect("an address"),
         token: part(json!({"symbol": symbol, "name": "Uniswap", "price": 7.309_412, "market_cap": 4.39e9, "top_posts": []})),

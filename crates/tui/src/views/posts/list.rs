@@ -1,19 +1,11 @@
 //! The list of the Posts view: one row of the table for each field of a post. Sorting and searching run in the question.
 
-use serde_json::{Value as Json, json};
-
-use crate::{
-    list::{Field, Fields},
-    view::Context,
-    views::parts::{float, symbol_of},
-};
-use model::{format, rows::Post};
+use crate::views::prelude::*;
+use model::rows::Post;
 use query::question::{
-    filter::{self, ColumnKind, Filter, FilterColumn},
+    filter::{self, Filter, FilterColumn},
     list::Listed,
-    order::Order,
 };
-use widgets::{table::Cell, theme::Role};
 
 /// Longest filter in characters.
 const WORDS_MAX: usize = 200;

@@ -1,10 +1,9 @@
 //! A page cache of the posts around the selection. The previous posts stay on screen until the first page of a new query arrives.
 
-use crate::view::{Context, HttpRequest, ViewQuestion};
-use model::{address::Address, error::Problem, rows::Post};
+use crate::views::prelude::*;
+use model::rows::Post;
 use query::question::{
     filter::Filter,
-    order::Order,
     posts::{PostsQuestion, TokenPostsQuestion},
 };
 

@@ -27,7 +27,7 @@ fn one_tokens_posts_come_newest_first_and_all_of_them_to_the_last() {
     // An export contains every post, as answered.
     let (context, members) = (stage.context(), view.list.members());
     let row = |place| Some(List::<PostFields>::written(ListedPost { post: view.pages.post(place)?, context: &context }, &members));
-    let expected: Vec<Vec<Value>> = (0..130).filter_map(row).collect();
+    let expected: Vec<Vec<Json>> = (0..130).filter_map(row).collect();
     let export = view.export(&stage.context()).expect("rows to export");
     assert_eq!((export.count, export.selected.as_ref()), (Some(130), expected.last()));
     let rows = export.values();

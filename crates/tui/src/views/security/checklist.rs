@@ -6,11 +6,9 @@ use super::{
     pane::{PaneEntry, PaneLine},
     proof,
 };
-use crate::views::{many, thin_bar};
+use crate::views::prelude::*;
 use analysis::security::{Anomaly, AnomalyCode, Check, CheckState, Group, SecurityInference};
-use model::format;
 use query::document::check_mark;
-use widgets::{text, theme::Role};
 
 /// Width of the longest code and a gap.
 const CODE: u16 = 21;
@@ -116,9 +114,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
     let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
     if beside < SENTENCE_MIN {
         lines.push(first);
-        let room = usize::from(look.width.saturating_sub(PROOF + 1));
-        lines.extend(text::wrap(told, room, most).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, says)));
-        return;
+        return lines.extend(PaneLine::wrapped(Some(entry), PROOF, told, look.width, most, says));
     }
     let sentence = if most == 1 { vec![one_line(told, usize::from(beside))] } else { text::wrap(told, usize::from(beside), most) };
     let mut sentence = sentence.into_iter();

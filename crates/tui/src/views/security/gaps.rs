@@ -4,10 +4,8 @@ use super::{
     checklist::{ChecklistStyle, LEFT, PROOF},
     pane::{PaneEntry, PaneLine},
 };
-use crate::views::many;
+use crate::views::prelude::*;
 use analysis::security::SecurityInference;
-use model::format;
-use widgets::{text, theme::Role};
 
 /// The execution section: how the contract was executed, and skipped work.
 pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
@@ -17,12 +15,10 @@ pub(super) fn execution(answer: &SecurityInference, look: &ChecklistStyle<'_>) -
     let mut says = format!("{functions}, {calls}, {} gas", format::human(Some(execution.gas as f64)));
     says.extend(execution.deployed_by.iter().map(|word| format!(" · {}", standing(word))));
     says.extend(execution.trading.iter().map(|word| format!(" · trading: {}", trading(word))));
-    let room = usize::from(look.width.saturating_sub(LEFT + 1));
     let mut lines = vec![PaneLine::rule("execution", String::new())];
-    lines.extend(text::wrap(&says, room, 2).into_iter().map(|says| PaneLine::default().at(LEFT, says, Role::Dim)));
+    lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 2, Role::Dim));
     for undone in &execution.unfinished {
-        let wrapped = text::wrap(&format!("not finished: {undone}"), room, 3);
-        lines.extend(wrapped.into_iter().map(|says| PaneLine::default().at(LEFT, says, Role::Warning)));
+        lines.extend(PaneLine::wrapped(None, LEFT, &format!("not finished: {undone}"), look.width, 3, Role::Warning));
     }
     lines.push(PaneLine::default());
     lines
@@ -55,7 +51,6 @@ pub(super) fn missing(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
     if missing.is_empty() {
         return Vec::new();
     }
-    let room = usize::from(look.width.saturating_sub(LEFT + 1));
     let mut lines = vec![PaneLine::rule("not checked: data missing", missing.len().to_string())];
     for (i, gap) in missing.iter().enumerate() {
         let entry = PaneEntry::Missing(i);
@@ -65,19 +60,14 @@ pub(super) fn missing(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
             1..=4 => codes.join(", "),
             count => format!("{} and {} more", codes[..3].join(", "), count - 3),
         };
-        let mut first = PaneLine::of(entry).at(1, "?", Role::Warning).at(LEFT, gap.what.clone(), Role::Text);
+        let first = PaneLine::of(entry).at(1, "?", Role::Warning).at(LEFT, gap.what.clone(), Role::Text);
         if usize::from(first.end()) + 2 + text::width(&skipped) < usize::from(look.width) {
-            first = first.then(LEFT, 2, skipped.clone(), Role::Dim);
-            lines.push(first);
+            lines.push(first.then(LEFT, 2, skipped, Role::Dim));
         } else {
             lines.push(first);
-            lines.extend(
-                text::wrap(&skipped, room.saturating_sub(2), 2).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, Role::Dim)),
-            );
+            lines.extend(PaneLine::wrapped(Some(entry), PROOF, &skipped, look.width, 2, Role::Dim));
         }
-        lines.extend(
-            text::wrap(&gap.supply, room.saturating_sub(2), 3).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, Role::Dim)),
-        );
+        lines.extend(PaneLine::wrapped(Some(entry), PROOF, &gap.supply, look.width, 3, Role::Dim));
     }
     lines.push(PaneLine::default());
     lines

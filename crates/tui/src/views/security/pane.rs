@@ -1,12 +1,8 @@
 //! A scrollable pane of selectable entries: an entry has one line or several; lines in between belong to none. The lines are built
 //! elsewhere.
 
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::{buffer::Buffer, layout::Rect};
-
-use crate::{keymap::Action, view::Context};
+use crate::views::prelude::*;
 use analysis::security::AnomalyCode;
-use widgets::{panel::Panel, put, put_right, text, theme::Role};
 
 /// A selectable entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,6 +35,12 @@ impl PaneLine {
 
     pub(super) fn of(entry: PaneEntry) -> Self {
         Self { entry: Some(entry), ..Self::default() }
+    }
+
+    /// Text wrapped in one column of a pane of that width: lines of the entry, or of none.
+    pub(super) fn wrapped(entry: Option<PaneEntry>, x: u16, says: &str, width: u16, most: usize, role: Role) -> impl Iterator<Item = Self> {
+        let lines = text::wrap(says, usize::from(width.saturating_sub(x + 1)), most).into_iter();
+        lines.map(move |line| Self { entry, ..Self::default() }.at(x, line, role))
     }
 
     #[must_use]

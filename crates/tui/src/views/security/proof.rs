@@ -4,9 +4,8 @@ use super::{
     checklist::{ChecklistStyle, PROOF},
     pane::{PaneEntry, PaneLine},
 };
+use crate::views::prelude::*;
 use analysis::security::{Anomaly, Check, CheckState, Evidence, EvidenceRow};
-use model::format::{self, MISSING};
-use widgets::{text, theme::Role};
 
 /// Screen column of the evidence rows.
 const ROW: u16 = 7;
@@ -23,10 +22,7 @@ pub(super) fn proofs<'a>(check: &'a Check, anomaly: Option<&'a Anomaly>) -> &'a 
 /// Adds the lines under an expanded check. `anomaly` is its finding.
 pub(super) fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let entry = PaneEntry::Check(check.code);
-    let room = usize::from(look.width.saturating_sub(PROOF + 1));
-    let mut say = |says: &str, role| {
-        lines.extend(text::wrap(says, room, SENTENCE_LINES).into_iter().map(|line| PaneLine::of(entry).at(PROOF, line, role)));
-    };
+    let mut say = |says: &str, role| lines.extend(PaneLine::wrapped(Some(entry), PROOF, says, look.width, SENTENCE_LINES, role));
     if let Some(told) = check.evidence.as_ref().or(check.missing.as_ref()) {
         say(told, Role::Text);
     }

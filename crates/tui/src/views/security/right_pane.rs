@@ -4,10 +4,8 @@ use super::{
     checklist::ChecklistStyle,
     pane::{PaneEntry, PaneLine},
 };
-use crate::views::{many, thin_bar};
+use crate::views::prelude::*;
 use analysis::security::{HolderMetrics, SecurityInference, SimilarScam};
-use model::format::{self, MISSING};
-use widgets::{text, theme::Role};
 
 const LEFT: u16 = 1;
 const LABEL: u16 = 25;
@@ -58,8 +56,7 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
         let kinds: Vec<String> =
             metrics.left_out.iter().map(|kind| format!("{} {} ({})", kind.kind, format::share(Some(kind.share)), kind.count)).collect();
         let says = format!("free holders leave out: {}", kinds.join(" · "));
-        let wrapped = text::wrap(&says, usize::from(look.width.saturating_sub(LEFT + 1)), 3);
-        lines.extend(wrapped.into_iter().map(|line| PaneLine::default().at(LEFT, line, Role::Dim)));
+        lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 3, Role::Dim));
     }
     lines.push(PaneLine::default());
     lines
@@ -85,24 +82,12 @@ fn chart(metrics: &HolderMetrics, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let mut lines = Vec::new();
     for row in (0..CHART_ROWS).rev() {
         let mut line = PaneLine::default();
-        let mut run: Option<(u16, String, Role)> = None;
         for (i, holder) in shown.iter().enumerate() {
             let eighths = (holder.share / top * (CHART_ROWS * 8) as f64).ceil() as usize;
             let glyph = HEIGHTS[eighths.saturating_sub(row * 8).min(8)];
             let role = if holder.role.is_some() && glyph != " " { Role::Warning } else { Role::Accent };
-            let cell = if wide { format!("{glyph} ") } else { glyph.to_owned() };
-            match &mut run {
-                Some((_, cells, same)) if *same == role => cells.push_str(&cell),
-                _ => {
-                    if let Some((x, cells, role)) = run.take() {
-                        line = line.at(x, cells, role);
-                    }
-                    run = Some((LEFT + (i * if wide { 2 } else { 1 }) as u16, cell, role));
-                }
-            }
-        }
-        if let Some((x, cells, role)) = run {
-            line = line.at(x, cells, role);
+            let (cell, x) = if wide { (format!("{glyph} "), 2 * i) } else { (glyph.to_owned(), i) };
+            line = line.at(LEFT + x as u16, cell, role);
         }
         if row + 1 == CHART_ROWS {
             line = line.right(format::share(Some(top)), Role::Dim);

@@ -1,18 +1,11 @@
 //! The head of the Security view: the score in large digits, the recommendation, and a bar for each part.
 
-use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
+use ratatui::style::Modifier;
 
 use super::gaps;
-use crate::{
-    view::Context,
-    views::{
-        many,
-        parts::{low_bar, role_of_score, score_text},
-    },
-};
+use crate::views::prelude::*;
 use analysis::security::{Part, SecurityInference, Taxes, score::formula};
-use model::format::{self, MISSING};
-use widgets::{gauge, put, put_right, put_wrapped, text, theme::Role};
+use widgets::gauge;
 
 /// From this size the digits are huge and the parts are stacked.
 const LARGE: (u16, u16) = (110, 30);

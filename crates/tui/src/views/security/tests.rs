@@ -10,7 +10,6 @@ use analysis::security::{
     check_log::{CheckLog, NeededInput},
     checks::checks,
 };
-use model::time::Time;
 use query::deck::cached::CachedAnswer;
 
 fn part(score: Option<f64>, evidence: Vec<Anomaly>) -> AnomalyPart {

@@ -1,33 +1,15 @@
 //! The detail panel of one token: figures, distribution of holders and followers, key opinion leaders and best posts. Adapts to its area:
 //! one column or two, all sections or the first ones.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::list;
-use crate::{
-    view::Context,
-    views::{
-        parts::{exact, float, low_bar, missing_table, role_of, stale},
-        waiting,
-    },
-};
+use crate::views::{prelude::*, waiting};
 use analysis::{
     growth::WhaleTrend,
     market::TokenSummary,
     token::{Kol, TokenDetail},
 };
-use model::{
-    chain::Chain,
-    error::Problem,
-    format::{self, MISSING},
-    rows::Post,
-};
-use query::question::{Question, token::TokenQuestion};
-use widgets::{
-    panel::{self, Panel},
-    progress, put, put_right, put_wrapped, text,
-    theme::Role,
-};
+use model::{chain::Chain, rows::Post};
+use query::question::token::TokenQuestion;
 
 /// From this width, unless it is tall, the panel has two columns.
 const TWO_COLUMNS_WIDTH: u16 = 76;
@@ -56,24 +38,19 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     }
     if body.width >= TWO_COLUMNS_WIDTH && body.height < TWO_COLUMNS_HEIGHT {
         let used = draw_identity(summary, buffer, body, context);
-        let body = rest(body, used);
+        let body = below(body, used);
         let left = body.width / 2;
         let columns = [Rect { width: left - 2, ..body }, Rect { x: body.x + left, width: body.width - left, ..body }];
         let used = draw_figures(shown, buffer, columns[0], context);
-        let below = rest(columns[0], used);
-        draw_sections(shown, &[Section::Holders], buffer, rest(below, 1), context);
+        let under = below(columns[0], used + 1);
+        draw_sections(shown, &[Section::Holders], buffer, under, context);
         draw_sections(shown, &[Section::Kols, Section::Posts], buffer, columns[1], context);
     } else {
         let used = draw_figures(shown, buffer, body, context);
-        let used = used + draw_identity(summary, buffer, rest(body, used), context);
+        let used = used + draw_identity(summary, buffer, below(body, used), context);
         let used = used + u16::from(body.height > used + 14);
-        draw_sections(shown, &[Section::Holders, Section::Kols, Section::Posts], buffer, rest(body, used), context);
+        draw_sections(shown, &[Section::Holders, Section::Kols, Section::Posts], buffer, below(body, used), context);
     }
-}
-
-fn rest(area: Rect, used: u16) -> Rect {
-    let used = used.min(area.height);
-    Rect { y: area.y + used, height: area.height - used, ..area }
 }
 
 /// A labelled figure: humanised, and in full where it fits.
@@ -165,7 +142,7 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
     let summary = shown.summary;
     let supply = context.snapshot.and_then(|s| s.dataset.token(&summary.token_address)).and_then(|token| token.row.total_supply);
     let change = |percent: Option<f64>, days: &str| match percent {
-        Some(value) => (format!("{}  {days}", format::change(Some(value))), context.theme.by_sign(value)),
+        Some(value) => (format!("{}  {days}", format::change(Some(value))), Role::of_sign(value)),
         None => (String::new(), Role::Dim),
     };
     let (day, day_role) = match stale(summary) {
@@ -255,9 +232,9 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     let theme = context.theme;
     let Some(detail) = shown.detail else {
         match shown.problem {
-            Some(problem) => panel::failure(rest(area, 1), buffer, theme, &problem.detail),
-            None if waiting::draw(TokenQuestion::NEEDS, buffer, rest(area, 1), context) => {}
-            None => progress::skeleton(rest(area, 1), buffer, theme),
+            Some(problem) => panel::failure(below(area, 1), buffer, theme, &problem.detail),
+            None if waiting::draw(TokenQuestion::NEEDS, buffer, below(area, 1), context) => {}
+            None => progress::skeleton(below(area, 1), buffer, theme),
         }
         return;
     };
@@ -284,7 +261,7 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     let mut y = 0;
     for (place, (section, height)) in sections.iter().zip(heights).enumerate() {
         y += if place > 0 { gap } else { 0 };
-        let place = Rect { height, ..rest(area, y) };
+        let place = Rect { height, ..below(area, y) };
         match section {
             Section::Holders => draw_holders(detail, buffer, place, context),
             Section::Kols => draw_kols(&detail.top_kols, buffer, place, context),

@@ -5,20 +5,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::list::{LISTED, ListedToken, TokenFields};
 use crate::{
-    list::Field,
     task::{self, BackgroundTask},
-    view::Context,
-    views::parts::{changed, role_of_score, score_text},
-    words,
+    views::prelude::*,
 };
 use analysis::{market::TokenSummary, patterns::Status, security::score::too_little_known};
-use model::{address::Address, error::Result, format};
-use query::question::{
-    fields::{self, FigureValue, Figures},
-    filter::FieldValue,
-    snapshot::Snapshot,
-};
-use widgets::{table::Cell, text, theme::Role};
+use model::error::Result;
+use query::question::fields::{self, FigureValue, Figures};
 
 // The optional columns, each named as its field of GET /tokens. First sort: highest confidence, strongest advice.
 type F = Field<TokenFields>;
@@ -96,7 +88,7 @@ pub(super) const RSI: F = F::figure("rsi_14", "RSI 14", 6, 125, LISTED)
     .recent();
 
 pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, LISTED)
-    .cell(|row, _| figure(*row, "from_52w_high", |figures| Some(changed(Some(number(figures, "from_52w_high")?)))))
+    .cell(|row, _| figure(*row, "from_52w_high", |figures| Some(Cell::change(Some(number(figures, "from_52w_high")?)))))
     .unit("%")
     .decimal()
     .optional()
@@ -250,10 +242,7 @@ fn by_sign(value: f64) -> Role {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        list::{CellContext, Fields, List, ListRow, Value},
-        views::fixture,
-    };
+    use crate::views::fixture;
     use analysis::{
         patterns::{Pattern, PatternName, TradeAction as Advice},
         trendlines::Trend,
@@ -264,7 +253,6 @@ mod tests {
         figures.iter().cloned().for_each(|(name, figure)| all.set(name, figure));
         all
     }
-    use model::time::Time;
 
     #[test]
     fn words_are_those_of_the_api_and_every_column_has_its_field() {

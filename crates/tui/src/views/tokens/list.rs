@@ -2,27 +2,16 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value as Json;
-
 use super::figures;
-use crate::{
-    list::{Field, Fields, ListRow, Value},
-    view::Context,
-    views::parts::{change, changed, low, price, stale, token_texts},
-};
+use crate::views::prelude::*;
 use analysis::market::{LastCandle, TokenSummary};
 use query::question::{
     fields::{self, Figures, TokenEntry},
-    filter::{ColumnKind, FieldValue, FilterColumn},
+    filter::FilterColumn,
     list::{Listed, SortKey},
-    order::Order,
     search::row::{self, TokenRow},
 };
-use widgets::{
-    sparkline::sparkline_over,
-    table::{Cell, TableColumn},
-    theme::Role,
-};
+use widgets::sparkline::sparkline_over;
 
 pub(in crate::views) struct TokenFields;
 
@@ -44,21 +33,24 @@ impl Fields for TokenFields {
 
     const FIELDS: &'static [F] = &[
         F::hidden("token_address", ColumnKind::Text, LISTED),
-        F::text("symbol", "symbol", [6, 8], 255, LISTED),
-        F::text("name", "name", [14, 18], 200, LISTED).grows(),
+        F::text("symbol", "symbol", [6, 8], 255, LISTED).widths(&[(110, [6, 11])]),
+        F::text("name", "name", [14, 18], 200, LISTED).widths(&[(110, [14, 26])]).grows(),
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
-        F::figure("price", "price", 10, 220, LISTED).cell(|row, _| price(row.token.price, stale(row.token))).decimal(),
-        F::figure("price_change_1h", "1h", 6, 100, LISTED).cell(|row, _| changed(row.token.price_change_1h)).unit("%").decimal(),
+        F::figure("price", "price", 10, 220, LISTED)
+            .cell(|row, _| price(row.token.price, stale(row.token)))
+            .widths(&[(110, [12, 12])])
+            .decimal(),
+        F::figure("price_change_1h", "1h", 6, 100, LISTED).change(),
         F::figure("price_change_24h", "24h", 7, 210, LISTED)
             // A stale price has no current change.
             .cell(|row, _| match stale(row.token) {
                 Some(_) => Cell::new("stale", Role::Dim),
-                None => changed(row.token.price_change_24h),
+                None => Cell::change(row.token.price_change_24h),
             })
             .unit("%")
             .decimal(),
-        F::figure("price_change_7d", "7d", 6, 150, LISTED).cell(|row, _| changed(row.token.price_change_7d)).unit("%").decimal(),
-        F::figure("price_change_30d", "30d", 6, 105, LISTED).cell(|row, _| changed(row.token.price_change_30d)).unit("%").decimal(),
+        F::figure("price_change_7d", "7d", 6, 150, LISTED).change(),
+        F::figure("price_change_30d", "30d", 6, 105, LISTED).change(),
         F::figure("market_cap", "cap", 6, 205, LISTED),
         F::figure("volume_24h", "vol", 6, 148, LISTED),
         F::figure("liquidity", "liq", 6, 120, LISTED),
@@ -67,12 +59,14 @@ impl Fields for TokenFields {
         F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
             // Dim: growth up to an older day is not this week's.
             .cell(|row, _| match row.token.last_count.filter(|count| count.old && row.token.holders_growth.is_some()) {
-                Some(_) => Cell::new(change(row.token.holders_growth), Role::Dim),
-                None => changed(row.token.holders_growth),
+                Some(_) => Cell::new(Cell::change(row.token.holders_growth).plain().into_owned(), Role::Dim),
+                None => Cell::change(row.token.holders_growth),
             })
             .unit("%")
             .decimal(),
         F::picture("price_history", "last 30 days", 30, 140, |row, look| history(&row.token.price_history, look.cells))
+            .widths(&[(0, [10, 10]), (96, [15, 15]), (120, [30, 30])])
+            .short_title(12, "30 days")
             .member("price_history"),
         figures::TREND,
         figures::PATTERN,
@@ -112,24 +106,6 @@ impl Fields for TokenFields {
 
     fn starred(row: ListedToken<'_>) -> bool {
         row.starred
-    }
-
-    fn fit(column: &mut TableColumn, width: u16) {
-        let spark = match width {
-            ..96 => 10,
-            96..120 => 15,
-            _ => 30,
-        };
-        match column.key {
-            "price_history" => {
-                (column.min, column.ideal) = (spark, spark);
-                column.title = if spark < 12 { "30 days" } else { column.title };
-            }
-            "symbol" if width >= 110 => column.ideal = 11,
-            "price" if width >= 110 => (column.min, column.ideal) = (12, 12),
-            "name" if width >= 110 => column.ideal = 26,
-            _ => {}
-        }
     }
 
     fn words(key: &str, context: &Context<'_>) -> Vec<String> {
@@ -183,11 +159,8 @@ pub(super) fn history(closes: &[f64], cells: usize) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        list::{List, Listing},
-        views::fixture,
-    };
-    use model::{address::Address, chain::Chain};
+    use crate::views::fixture;
+    use model::chain::Chain;
 
     fn token(i: u8, symbol: &str, cap: Option<f64>, chain: &str) -> TokenSummary {
         TokenSummary {

@@ -1,19 +1,11 @@
 //! The Tokens view on the synthetic market.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEventKind};
+use crossterm::event::KeyModifiers;
 
 use super::*;
-use crate::{
-    list::{CellContext, Fields, ListRow},
-    views::{
-        fixture::{Stage, address, market},
-        parts::score_text,
-    },
-};
+use crate::views::fixture::{Stage, address, market};
 use analysis::trendlines::Trend;
-use model::{format, time::Time};
 use query::question::{
-    Question,
     fields::{self, FigureValue},
     parameter::Arguments,
     progress::Progress,
@@ -21,7 +13,6 @@ use query::question::{
     security::SecurityQuestion,
 };
 use store::{Dataset, sample};
-use widgets::theme::Role;
 
 fn stage() -> (Stage, TokensView) {
     (Stage::new(Some(market())), TokensView::default())
@@ -359,7 +350,7 @@ fn compared_tokens_have_the_figures_of_the_list() {
 
 #[test]
 fn a_kept_choice_of_columns_hides_those_that_are_new_since() {
-    let shown = |kept: serde_json::Value| {
+    let shown = |kept: Json| {
         let mut view = TokensView::default();
         view.restore(&kept);
         let columns = view.list.columns().into_iter().filter(|(.., shown)| *shown).map(|(key, ..)| key);

@@ -1,19 +1,8 @@
 //! Draws a plan: figures and optimality gap, allocation by protocol and chain, comparison, steps. All figures are the answer's.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::{Pane, YieldView, inner, saved::SavedPlan};
-use crate::{
-    list::ListFrame,
-    view::Context,
-    views::{
-        many,
-        parts::{low_bar, role_of},
-    },
-};
-use model::format;
+use crate::views::prelude::*;
 use query::question::yields::answer::{Allocation, YieldPlan};
-use widgets::{panel::Panel, put, put_right, text, theme::Role};
 
 /// From this width two panes are side by side.
 const WIDE: u16 = 120;
@@ -100,7 +89,7 @@ impl YieldView {
 
     pub(super) fn draw_plan(&mut self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
         summary(buffer, area, plan, self.risk.word(), context);
-        let below = Rect { y: area.y + 2.min(area.height), height: area.height.saturating_sub(2), ..area };
+        let below = below(area, 2);
         let below = inner(below);
         let panes_height = match below.height {
             ..10 => 0,

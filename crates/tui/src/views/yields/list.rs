@@ -1,17 +1,7 @@
 //! The list of the Yield view: one row of the table for each field of a strategy; and the export of the plan's steps.
 
-use serde_json::Value;
-
-use crate::{
-    list::{Field, Fields, ListRow},
-    views::parts::low_bar,
-};
-use model::format;
+use crate::views::prelude::*;
 use query::question::yields::answer::{Step, Strategy, YieldPlan};
-use widgets::{
-    table::{Cell, TableColumn},
-    theme::Role,
-};
 
 pub(super) struct StrategyFields;
 
@@ -25,52 +15,25 @@ impl Fields for StrategyFields {
 
     const FIELDS: &'static [F] = &[
         F::text("protocol", "protocol", [10, 24], 250, |row| (&row.protocol).into()).grows(),
-        F::text("chain", "chain", [5, 10], 170, |row| row.chain.to_string().into())
-            .cell(|row, _| Cell::new(row.chain.to_string(), Role::Dim)),
+        F::text("chain", "chain", [5, 10], 170, |row| row.chain.to_string().into()).dim(),
         F::text("symbol", "token", [5, 8], 240, |row| (&row.token.symbol).into()),
         F::figure("amount", "amount", 18, 120, |row| row.value_usd.into())
             .cell(|row, _| row.tokens.as_ref().map_or_else(Cell::missing, |tokens| Cell::new(shortened(tokens), Role::Dim)))
             .unsorted()
             .decimal(),
-        F::figure("value", "value", 10, 230, |row| row.value_usd.into())
-            .cell(|row, _| Cell::figure(two_decimals(row.value_usd)))
-            .unit("USD"),
+        F::figure("value", "value", 10, 230, |row| row.value_usd.into()).fixed(2, Role::Text).unit("USD"),
         F::picture("share", "share", 10, 130, |row, look| {
             let share = format::share(row.share);
             let cells = look.cells.saturating_sub(NUMBER);
             let bar = if cells < NUMBER { String::new() } else { low_bar(row.share.unwrap_or_default(), cells) };
             Cell::new(format!("{share:>0$} {bar}", NUMBER - 1), Role::Accent)
-        }),
-        F::figure("apy", "net apy", 8, 245, |row| row.apy.into())
-            .cell(|row, _| Cell::new(two_decimals(Some(row.apy)), Role::Up))
-            .unit("%")
-            .decimal(),
-        F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into())
-            .cell(|row, _| Cell::new(two_decimals(row.quoted_apy), Role::Dim))
-            .unit("%")
-            .decimal(),
-        F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).cell(risk),
+        })
+        .widths(&[(100, [18, 18]), (180, [36, 36])]),
+        F::figure("apy", "net apy", 8, 245, |row| row.apy.into()).fixed(2, Role::Up).unit("%").decimal(),
+        F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into()).fixed(2, Role::Dim).unit("%").decimal(),
+        F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).fixed(0, Role::Dim),
         F::figure("tvl", "tvl", 7, 100, |row| row.tvl.into()),
     ];
-
-    fn fit(column: &mut TableColumn, width: u16) {
-        let bar = match width {
-            ..100 => 10,
-            100..180 => 18,
-            _ => 36,
-        };
-        if column.key == "share" {
-            (column.min, column.ideal) = (bar, bar);
-        }
-    }
-}
-
-fn two_decimals(value: Option<f64>) -> String {
-    value.map_or_else(|| format::MISSING.to_owned(), |value| format::fixed(value, 2))
-}
-
-fn risk(row: ListRow<'_, StrategyFields>, _: &crate::list::CellContext) -> Cell {
-    Cell::new(row.risk_score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0)), Role::Dim)
 }
 
 /// An amount in whole tokens: in full, or rounded to six decimals.
@@ -103,7 +66,7 @@ pub(super) const EXPORTED: &[&str] = &[
     "share",
 ];
 
-pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Value>> {
+pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Json>> {
     let placed = 2 * plan.strategies.len();
     let row = |(at, step): (usize, &Step)| {
         let step = serde_json::to_value(step).unwrap_or_default();
@@ -114,13 +77,13 @@ pub(super) fn exported(plan: &YieldPlan) -> Vec<Vec<Value>> {
         };
         let token = if told["token"].is_object() { &told["token"] } else { &told };
         let of = |column: &&str| match *column {
-            "step" => Value::from(at + 1),
+            "step" => Json::from(at + 1),
             "action" | "gasEstimateUsd" => step[*column].clone(),
             "token_address" => token["address"].clone(),
             "symbol" | "amount" => token[*column].clone(),
             "protocol" | "chain" | "tokens" => told[*column].clone(),
             // Only on the deposit's row.
-            _ if at % 2 == 0 => Value::Null,
+            _ if at % 2 == 0 => Json::Null,
             column => told[column].clone(),
         };
         EXPORTED.iter().map(of).collect()

@@ -1,11 +1,8 @@
 //! Saved plans: their requests, and their results when they were saved.
 
-use serde_json::{Value, json};
-
 use super::YieldView;
-use crate::view::{Context, Effect, View};
-use model::format;
-use query::question::{Question, yields::YieldQuestion};
+use crate::views::prelude::*;
+use query::question::yields::YieldQuestion;
 
 const SAVED_MAX: usize = 50;
 
@@ -21,14 +18,14 @@ pub(super) struct SavedPlan {
 }
 
 impl SavedPlan {
-    pub(super) fn save(&self) -> Value {
+    pub(super) fn save(&self) -> Json {
         json!({ "name": self.name, "body": self.body, "net": self.net, "risk": self.risk })
     }
 
     /// Restores a list of saved plans, ignoring invalid ones.
-    pub(super) fn restore_all(saved: &Value) -> Vec<Self> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let plan = |plan: &Value| {
+    pub(super) fn restore_all(saved: &Json) -> Vec<Self> {
+        let text = |value: &Json| value.as_str().map(str::to_owned);
+        let plan = |plan: &Json| {
             let (name, body) = (text(&plan["name"])?, text(&plan["body"])?);
             Some(Self { name, body, net: plan["net"].as_f64(), risk: plan["risk"].as_f64() })
         };

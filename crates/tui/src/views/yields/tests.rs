@@ -150,7 +150,7 @@ fn requests_are_kept_between_runs_taken_up_and_forgotten() {
     );
     stage.act(&mut again, Action::DropPlan);
     assert_eq!(again.saved.len(), 1);
-    for odd in [Value::Null, json!([1]), json!({ "wallet": 3, "risk": "x", "plans": [{ "name": 1 }, 2] })] {
+    for odd in [Json::Null, json!([1]), json!({ "wallet": 3, "risk": "x", "plans": [{ "name": 1 }, 2] })] {
         YieldView::default().restore(&odd);
     }
 }
@@ -169,7 +169,7 @@ fn what_is_exported_is_what_is_answered() {
         assert!(approval[1].as_str().is_some_and(|action| action.starts_with("Approve ")) && approval[9].is_null(), "{approval:?}");
         assert!(deposit[1].as_str().is_some_and(|action| action.starts_with("Deposit ")), "{deposit:?}");
         assert_eq!((&deposit[7], &deposit[9]), (&json!(strategy.token.amount), &json!(strategy.apy)));
-        assert!(!deposit.iter().any(Value::is_null), "{deposit:?}");
+        assert!(!deposit.iter().any(Json::is_null), "{deposit:?}");
     }
     for (held, row) in plan.unplaced.iter().flatten().zip(&rows[2 * plan.strategies.len()..]) {
         assert_eq!((&row[5], &row[7]), (&json!(held.address), &json!(held.amount)));

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use ruint::aliases::U256;
 
+use crate::views::prelude::*;
 use analysis::yields::amounts::{from_tokens, in_tokens};
-use model::{address::Address, chain::Chain, token::Token};
-use query::question::{snapshot::Snapshot, yields::YieldQuestion};
+use model::{chain::Chain, token::Token};
+use query::question::yields::YieldQuestion;
 
 /// The parsed wallet line.
 #[derive(Debug, Clone, PartialEq)]

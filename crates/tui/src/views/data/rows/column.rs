@@ -3,32 +3,15 @@
 
 use std::sync::Arc;
 
-use ratatui::{buffer::Buffer, layout::Rect};
-use serde_json::Value;
-
 use super::cells::{self, CellValue};
-use crate::{
-    task::Wake,
-    view::Context,
-    views::{inset, parts::low_bar},
-};
-use model::{format, schema::Kind as ColumnKind};
+use crate::{task::Wake, views::prelude::*};
+use model::schema::Kind as ColumnKind;
 use query::{
     deck::pending::PendingResult,
-    question::{
-        snapshot::Snapshot,
-        tables::{
-            column::{Bin, ColumnFindings, ColumnScan, Counts, Description},
-            order::RowQuery,
-        },
+    question::tables::{
+        column::{Bin, ColumnFindings, ColumnScan, Counts, Description},
+        order::RowQuery,
     },
-};
-use widgets::{
-    panel::{self, Panel},
-    progress, put, put_right,
-    table::Cell,
-    text,
-    theme::Role,
 };
 
 /// Maximum number of values in the counts.
@@ -106,11 +89,11 @@ impl ColumnPane {
 }
 
 /// A JSON value as displayed in the rows of its column.
-fn value_cell(value: &Value) -> Cell {
+fn value_cell(value: &Json) -> Cell {
     let read = match value {
-        Value::Null => CellValue::Missing,
-        Value::String(text) => CellValue::Text(text.clone()),
-        Value::Number(number) => number
+        Json::Null => CellValue::Missing,
+        Json::String(text) => CellValue::Text(text.clone()),
+        Json::Number(number) => number
             .as_i64()
             .map_or_else(|| number.as_f64().map_or_else(|| CellValue::Text(number.to_string()), CellValue::Float), CellValue::Integer),
         other => CellValue::Text(other.to_string()),
@@ -119,7 +102,7 @@ fn value_cell(value: &Value) -> Cell {
 }
 
 /// Aligned figures, each at most `room` wide; if one does not fit, all are abbreviated.
-fn in_one_style(values: &[&Value], room: usize) -> Vec<String> {
+fn in_one_style(values: &[&Json], room: usize) -> Vec<String> {
     let cells: Vec<Cell> = values.iter().map(|value| value_cell(value)).collect();
     let mut texts: Vec<String> = cells.iter().map(Cell::plain).map(std::borrow::Cow::into_owned).collect();
     if texts.iter().any(|text| text::width(text) > room) {
@@ -198,7 +181,7 @@ fn description(description: &Description, buffer: &mut Buffer, area: Rect, conte
 fn histogram(bins: &[Bin], top: u16, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
     let most = bins.iter().map(|bin| bin.count).max().unwrap_or(0).max(1) as f64;
-    let edges: Vec<&Value> = bins.iter().map(|bin| &bin.from).collect();
+    let edges: Vec<&Json> = bins.iter().map(|bin| &bin.from).collect();
     let edges = in_one_style(&edges, if edges.iter().any(|edge| edge.is_string()) { 24 } else { 12 }.min(usize::from(area.width) / 2));
     let edge = edges.iter().map(|text| text::width(text)).max().unwrap_or(0);
     let bar = usize::from(area.width).saturating_sub(edge + 12);
@@ -215,14 +198,13 @@ fn histogram(bins: &[Bin], top: u16, buffer: &mut Buffer, area: Rect, context: &
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn the_figures_of_a_column_have_one_style() {
-        let all = [json!(6), json!(1_234_567), json!(18.5), Value::Null];
-        let all: Vec<&Value> = all.iter().collect();
+        let all = [json!(6), json!(1_234_567), json!(18.5), Json::Null];
+        let all: Vec<&Json> = all.iter().collect();
         assert_eq!(in_one_style(&all, 20), ["        6", "1,234,567", "       18.5", "        –"]);
         assert_eq!(in_one_style(&all, 8), [" 6", " 1.23M", "18.5", " –"].map(str::to_owned));
         let texts = [json!("AAVE"), json!("a name that is too long")];

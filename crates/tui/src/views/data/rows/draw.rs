@@ -1,28 +1,16 @@
 //! Draws the rows of a table: the list, the selected cell below it, the pane beside it, pending progress.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::{RowsPane, cells, inspect, rows};
-use crate::{list::ListFrame, view::Context, views::inset};
-use model::format;
-use widgets::{
-    panel::{self, Panel},
-    progress, put, text,
-    theme::Role,
-};
+use crate::views::prelude::*;
 
 /// From this width the inspector is drawn beside the rows, else instead of them.
 const BESIDE: u16 = 120;
 
 impl RowsPane {
     pub(in crate::views::data) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let beside = self.column_pane.is_some() || self.inspector.is_some();
-        let (left, right) = match beside.then_some(()) {
-            Some(()) if area.width >= BESIDE => {
-                let width = (area.width * 38 / 100).clamp(64, 90);
-                let left = area.width - width - 2;
-                (Rect { width: left, ..area }, Rect { x: area.x + left + 2, width, ..area })
-            }
+        let opened = self.column_pane.is_some() || self.inspector.is_some();
+        let (left, right) = match opened.then_some(()) {
+            Some(()) if area.width >= BESIDE => beside(area, (area.width * 38 / 100).clamp(64, 90)),
             Some(()) => (Rect::default(), area),
             None => (area, Rect::default()),
         };

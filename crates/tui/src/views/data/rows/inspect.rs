@@ -1,12 +1,9 @@
 //! The row inspector: every column of the selected row in full, with name, value and meaning.
 
-use ratatui::{buffer::Buffer, layout::Rect};
-
 use super::cells;
-use crate::view::Context;
-use model::{format, schema::Column};
+use crate::views::prelude::*;
+use model::schema::Column;
 use store::grid::Grid;
-use widgets::{panel::Panel, put, text, theme::Role};
 
 /// Maximum number of lines of a long value.
 const VALUE_LINES: usize = 6;

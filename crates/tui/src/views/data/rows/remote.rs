@@ -5,7 +5,7 @@ use std::ops::Range;
 use polars::prelude::DataFrame;
 
 use super::{RowsPane, Wake};
-use crate::view::Context;
+use crate::views::prelude::*;
 use query::deck::{TableSlice, pending::PendingResult};
 use store::{Table, grid::Grid};
 

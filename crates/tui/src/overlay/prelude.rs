@@ -1,0 +1,11 @@
+//! What every dialog is written with: keys in, an outcome out, texts drawn in the theme's roles.
+
+pub(super) use crossterm::event::{KeyCode, KeyEvent};
+pub(super) use ratatui::{buffer::Buffer, layout::Rect};
+
+pub(super) use super::{Command, Dialog, OverlayOutcome, Rows, TypedLine, floating};
+pub(super) use model::format::{self, many};
+pub(super) use widgets::{
+    below, put, put_wrapped, text,
+    theme::{Role, Theme},
+};

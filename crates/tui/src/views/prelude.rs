@@ -1,0 +1,34 @@
+//! What nearly every view is written with: the view's contract, its list, the panels and texts it draws. Figures and questions are named by
+//! each view itself.
+
+pub(super) use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+pub(super) use ratatui::{buffer::Buffer, layout::Rect};
+pub(super) use serde_json::{Value as Json, json};
+
+pub(super) use super::{inset, listing, parts::*, thin_bar};
+pub(super) use crate::{
+    keymap::{Action, ViewId},
+    list::{CellContext, Field, Fields, List, ListEvent, ListFrame, ListRow, Listing, Value},
+    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
+    words,
+};
+pub(super) use model::{
+    address::Address,
+    error::Problem,
+    format::{self, MISSING, many},
+    time::Time,
+};
+pub(super) use query::question::{
+    Question,
+    filter::{ColumnKind, FieldValue},
+    order::Order,
+    snapshot::Snapshot,
+};
+pub(super) use widgets::{
+    below, beside,
+    panel::{self, Panel},
+    progress, put, put_right, put_wrapped, stacked,
+    table::{Cell, TableColumn},
+    text,
+    theme::Role,
+};
