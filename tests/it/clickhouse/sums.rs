@@ -60,7 +60,7 @@ fn market(candles: &DataFrame) -> DataFrame {
         whole("interval", "interval", &DataType::String),
         whole("first", time, &DataType::Int64),
         whole("newest", time, &DataType::Int64),
-        Column::new("cut".into(), vec![0_u8; count]),
+        Column::new("cut".into(), vec![0_i64; count]),
         lists("timestamp", time, &DataType::Int64),
         lists("close", "close", &DataType::Float64),
         lists("volume", "volume", &DataType::Float64),

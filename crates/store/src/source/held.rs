@@ -140,9 +140,10 @@ mod tests {
         let item = Box::new(ArrowField::new("item".into(), ArrowDataType::UInt16, true));
         let fixed = FixedSizeListArray::new(ArrowDataType::FixedSizeList(item, 2), 1, words.clone().boxed(), None);
         let texts = || Utf8ViewArray::from_slice_values(["a", "b"]).boxed();
-        let named = |keys: [Option<u8>; 3]| DictionaryArray::try_from_keys(PrimitiveArray::from(keys), texts()).expect("keys in range");
+        let named =
+            |keys: [Option<u8>; 3]| DictionaryArray::try_from_keys(PrimitiveArray::from(keys), texts(), false).expect("keys in range");
         let named = named([Some(1), None, Some(0)]);
-        let numbered = DictionaryArray::try_from_keys(PrimitiveArray::from([Some(1_i32), Some(0)]), words.clone().boxed());
+        let numbered = DictionaryArray::try_from_keys(PrimitiveArray::from([Some(1_i32), Some(0)]), words.clone().boxed(), false);
         let cases: [(Box<dyn Array>, &str); 9] = [
             (bytes.clone().boxed(), "-1  3"),
             (words.clone().boxed(), "0 65535"),

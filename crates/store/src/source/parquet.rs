@@ -168,7 +168,7 @@ impl RowSource for ParquetRows {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{AnyValue, IntoColumn as _, NamedFrom as _, ParquetWriter, Series};
+    use polars::prelude::{AnyValue, IntoColumn, NamedFrom as _, ParquetWriter, Series};
 
     use super::*;
 
