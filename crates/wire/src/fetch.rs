@@ -116,7 +116,9 @@ impl Wire {
             let fault = match outcome {
                 Ok(()) => return Ok(()),
                 Err(Fault::NoParts) => {
-                    return self.stream(&held, &key, object, None, range.end, sink).await;
+                    let whole = self.stream(&held, &key, object, None, range.end, sink).await;
+                    // It sends neither parts nor the whole.
+                    return whole.map_err(|fault| if fault == Fault::NoParts { Fault::Unavailable(fault.to_string()) } else { fault });
                 }
                 Err(fault @ Fault::Unavailable(_)) => fault,
                 Err(fault) => return Err(fault),
