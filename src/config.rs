@@ -1,4 +1,4 @@
-//! THE table of settings: key, default, accepted values, meaning. The reader, `config.toml`, the README and the tests are derived from it.
+//! THE table of settings: key, default, accepted values, meaning. The reader, `config.toml`, `docs/configuration.md` and the tests are derived from it.
 //! The search path of the file is decided here too; the effect of a setting belongs to the module that uses it.
 
 mod document;

@@ -239,12 +239,12 @@ impl Keys {
         Ok(key)
     }
 
-    /// Revokes a key, given its id or the key itself; running servers refuse it at once.
+    /// Revokes a key, given its id or the key itself; running servers refuse it within `CHECK_INTERVAL_MS`.
     pub fn revoke(&self, id_or_key: &str) -> Result<ApiKey, String> {
         let find = |keys: &[ApiKey]| {
             let wanted = id_or_key.trim();
             let found = keys.iter().find(|key| key.id == wanted || bool::from(key.secret.as_bytes().ct_eq(wanted.as_bytes())));
-            found.cloned().ok_or_else(|| "no key has this id and none is it: `tokendeck key show` lists the keys".to_owned())
+            found.cloned().ok_or_else(|| "no key has this id or is this text: `tokendeck key show` lists the keys".to_owned())
         };
         let Some(path) = self.file()? else {
             let mut keys = self.list();

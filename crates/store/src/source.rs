@@ -4,7 +4,6 @@
 mod csv;
 pub mod downloads;
 pub mod forward;
-mod held;
 mod ipc;
 mod json;
 pub mod locate;
@@ -15,6 +14,7 @@ pub mod partition;
 pub mod read_at;
 mod records;
 mod size_limits;
+mod supported;
 mod text;
 mod windows;
 
@@ -279,7 +279,7 @@ fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Resu
 
 /// Empty columns, for a file without rows.
 fn empty_columns(fields: &[ArrowField]) -> PolarsResult<Vec<Column>> {
-    fields.iter().map(held::empty_column).collect()
+    fields.iter().map(supported::empty_column).collect()
 }
 
 /// Rows of an Arrow stream, whose bytes may be readable only once.

@@ -39,7 +39,7 @@ impl fmt::Display for Fault {
             Self::Changed => f.write_str("changed while it was read: load again"),
             Self::CutOff => f.write_str("was cut off"),
             Self::Busy => f.write_str("is answered with 503: the server is busy"),
-            Self::NoParts => f.write_str(NO_PARTS),
+            Self::NoParts => f.write_str("is sent neither in parts nor whole"),
             Self::UnknownCode(code) => write!(f, "is not given: the server failed with code {code}"),
             Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => f.write_str(reason),
         }
@@ -149,7 +149,7 @@ impl AskedStore {
                 401 | 403 => self.denied(error),
                 404 if self.access == AccessKind::Public => unavailable("is not there"),
                 404 => Fault::Unavailable(format!(
-                    "is not there: `{name}` has no `{root}`; look at its name here, and at `buckets` and `endpoint` in [sources.{name}] of \
+                    "is not there: `{name}` has no `{root}`; check the name `{root}` in the URL, and `buckets` and `endpoint` in [sources.{name}] of \
                      config.toml"
                 )),
                 301 | 307 => Fault::Unavailable(format!("is in another region: say `region` in [sources.{name}] of config.toml")),

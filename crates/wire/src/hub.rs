@@ -86,6 +86,12 @@ impl Wire {
                 return Err(Fault::Refused(format!("has more than {most} files below `{}`: name a longer prefix", place.fixed())));
             }
         }
+        if page.is_some() {
+            return Err(Fault::Refused(format!(
+                "has more than {PAGES_MAX} pages of files below `{}`: name a longer prefix",
+                place.fixed()
+            )));
+        }
         if !place.is_pattern() && !place.path.ends_with('/') {
             found.retain(|object| object.url == place.url(&place.path));
             if found.is_empty() {

@@ -48,7 +48,8 @@ struct AddedRow {
     schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
-/// Makes the tables out of one: column, kind, aliases and what else the filter knows; for members that `fields` adds also their JSON type and
+/// Makes the tables out of one. `every`: members of each token; `added`: what each token has, answered on request; `computed`: what is worked
+/// out on request. A row has the column, kind, aliases and what else the filter knows; for members that `fields` adds also their JSON type and
 /// meaning; and where the value comes from.
 macro_rules! columns {
     (
@@ -61,6 +62,11 @@ macro_rules! columns {
 
         /// The figures that are computed on request; the others are precomputed.
         pub const COMPUTED: &[&str] = &[$($name),*];
+
+        $(const _: () = assert!(
+            matches!(ColumnKind::$known_kind, ColumnKind::Number | ColumnKind::Time | ColumnKind::Duration),
+            "only numbers, times and lengths of time can be added: see `FigureValue::of`"
+        );)*
 
         const SOURCES: &[(&str, FigureSource)] = &[$(($name, $source)),*];
 

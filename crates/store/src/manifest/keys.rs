@@ -1,4 +1,4 @@
-//! THE table of `dataset.toml` keys. The parser, errors, `schema --template` and the README read it.
+//! THE table of `dataset.toml` keys. The parser, errors, `schema --template` and `docs/own-data.md` read it.
 
 /// A key of `dataset.toml`.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use polars_parquet::read::{
 };
 
 use super::{
-    ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, held,
+    ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns,
     read_at::{InOrder, ReadAt},
-    size_limits,
+    size_limits, supported,
 };
 use crate::decode::guarded;
 
@@ -113,7 +113,7 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
     let all = part.len() == group.num_rows();
     let filter = (!all).then(|| Filter::new_ranged(part.start, part.end));
     let (arrays, _) = column_iter_to_arrays(parts, types, field.clone(), filter)?;
-    Ok(held::column(field, arrays)?.rechunk())
+    Ok(supported::column(field, arrays)?.rechunk())
 }
 
 impl RowSource for ParquetRows {

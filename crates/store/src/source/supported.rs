@@ -1,4 +1,4 @@
-//! Arrow columns as series of the types that the program's polars holds: short integers and half floats are widened, lists of fixed length
+//! Arrow columns as series of the types that the program's build of polars supports: short integers and half floats are widened, lists of fixed length
 //! become lists, dictionaries the values they name. Each further type would cost seconds of every build. No cell is read here.
 
 use polars::prelude::{
@@ -14,10 +14,10 @@ use polars_arrow::{
 
 /// A column of one chunk for each array.
 pub(super) fn column(field: &ArrowField, arrays: Vec<Box<dyn Array>>) -> PolarsResult<Column> {
-    if is_held(&field.dtype) {
+    if is_supported(&field.dtype) {
         return Ok(Series::try_from((field, arrays))?.into_column());
     }
-    let arrays: Vec<Box<dyn Array>> = arrays.iter().map(|array| held(&**array)).collect::<PolarsResult<_>>()?;
+    let arrays: Vec<Box<dyn Array>> = arrays.iter().map(|array| to_supported(&**array)).collect::<PolarsResult<_>>()?;
     let dtype = arrays.first().map_or(ArrowDataType::Null, |array| array.dtype().clone());
     Ok(Series::try_from((&ArrowField::new(field.name.clone(), dtype, true), arrays))?.into_column())
 }
@@ -26,22 +26,22 @@ pub(super) fn empty_column(field: &ArrowField) -> PolarsResult<Column> {
     column(field, vec![new_empty_array(field.dtype.clone())])
 }
 
-fn is_held(dtype: &ArrowDataType) -> bool {
+fn is_supported(dtype: &ArrowDataType) -> bool {
     use ArrowDataType as Type;
     match dtype {
         Type::Int8 | Type::Int16 | Type::UInt8 | Type::UInt16 | Type::UInt128 | Type::Float16 => false,
         Type::FixedSizeList(..) | Type::Dictionary(..) => false,
-        Type::List(inner) | Type::LargeList(inner) | Type::Map(inner, _) => is_held(&inner.dtype),
-        Type::Struct(members) => members.iter().all(|member| is_held(&member.dtype)),
-        Type::Extension(extension) => is_held(&extension.inner),
+        Type::List(inner) | Type::LargeList(inner) | Type::Map(inner, _) => is_supported(&inner.dtype),
+        Type::Struct(members) => members.iter().all(|member| is_supported(&member.dtype)),
+        Type::Extension(extension) => is_supported(&extension.inner),
         _ => true,
     }
 }
 
-/// The same values in a type that is held.
-fn held(array: &dyn Array) -> PolarsResult<Box<dyn Array>> {
+/// The same values in a type that is supported.
+fn to_supported(array: &dyn Array) -> PolarsResult<Box<dyn Array>> {
     let dtype = array.dtype();
-    if is_held(dtype) {
+    if is_supported(dtype) {
         return Ok(array.to_boxed());
     }
     match dtype {
@@ -72,7 +72,7 @@ fn held(array: &dyn Array) -> PolarsResult<Box<dyn Array>> {
         }
         ArrowDataType::Struct(members) => {
             let structs = as_type::<StructArray>(array)?;
-            let values: Vec<Box<dyn Array>> = structs.values().iter().map(|values| held(&**values)).collect::<PolarsResult<_>>()?;
+            let values: Vec<Box<dyn Array>> = structs.values().iter().map(|values| to_supported(&**values)).collect::<PolarsResult<_>>()?;
             let typed = members.iter().zip(&values).map(|(member, values)| typed(member, &**values));
             let dtype = ArrowDataType::Struct(typed.collect());
             Ok(StructArray::try_new(dtype, structs.len(), values, structs.validity().cloned())?.boxed())
@@ -100,7 +100,7 @@ fn typed(field: &ArrowField, values: &dyn Array) -> ArrowField {
 }
 
 fn list<O: Offset>(array: &ListArray<O>, inner: &ArrowField, of: fn(Box<ArrowField>) -> ArrowDataType) -> PolarsResult<Box<dyn Array>> {
-    let values = held(&**array.values())?;
+    let values = to_supported(&**array.values())?;
     let dtype = of(Box::new(typed(inner, &*values)));
     Ok(ListArray::<O>::try_new(dtype, array.offsets().clone(), values, array.validity().cloned())?.boxed())
 }
