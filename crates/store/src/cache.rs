@@ -13,7 +13,6 @@ mod bounds;
 mod codes;
 mod columns;
 mod entry;
-mod gather;
 mod grow;
 mod import;
 mod index;

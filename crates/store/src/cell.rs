@@ -1,8 +1,8 @@
 //! Access to single cells of a table, so that a table of any size costs no more than the cells shown. Formatting does not belong here.
 
-use polars::prelude::{AnyValue, Column, DataFrame, DataType, TimeUnit};
+use polars::prelude::{AnyValue, Column, DataFrame, DataType};
 
-use crate::grid::Grid;
+use crate::{coerce::cell::milliseconds, grid::Grid};
 use model::{
     cell_value::CellValue,
     schema::Kind,
@@ -44,11 +44,7 @@ fn of(value: &AnyValue<'_>) -> CellValue {
         AnyValue::Float32(number) => CellValue::Float(f64::from(*number)),
         AnyValue::Float64(number) => CellValue::Float(*number),
         AnyValue::Date(day) => CellValue::Day(Day(*day)),
-        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => CellValue::Time(Time(match unit {
-            TimeUnit::Milliseconds => *ticks,
-            TimeUnit::Microseconds => ticks.div_euclid(1_000),
-            TimeUnit::Nanoseconds => ticks.div_euclid(1_000_000),
-        })),
+        AnyValue::Datetime(ticks, unit, _) | AnyValue::DatetimeOwned(ticks, unit, _) => CellValue::Time(Time(milliseconds(*ticks, *unit))),
         AnyValue::List(members) => CellValue::List(members.iter().map(|member| member.get_str().unwrap_or_default().to_owned()).collect()),
         other => other.extract::<i64>().map_or_else(|| CellValue::Text(other.to_string()), CellValue::Integer),
     }

@@ -120,33 +120,25 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
     rule: &ColumnManifest,
     notation: Notation,
 ) -> Coerced {
-    let name = PlSmallStr::from_static(ours.name);
     let (mut issues, mut odd) = (Vec::new(), Vec::new());
-    let split = rule.split.as_deref();
+    let cells = Cells { name: PlSmallStr::from_static(ours.name), cells, height, issues: &mut issues };
+    let (split, format) = (rule.split.as_deref(), rule.format.as_deref());
     let column = match ours.kind {
-        Kind::Text => texts(name, cells, height, &mut issues, cell::text),
+        Kind::Text => cells.texts(cell::text),
         Kind::Address => {
             let read = |cell: &RawCell<'a>| Ok(cell::address(cell)?.map(|(address, broken)| (address.to_string(), broken)));
-            texts(name, cells, height, &mut issues, checked(&mut odd, read))
+            cells.texts(checked(&mut odd, read))
         }
-        Kind::Chain => texts(name, cells, height, &mut issues, chain),
-        Kind::Uint256 => {
-            texts(name, cells, height, &mut issues, |cell| number::uint256_or_approximate(cell, notation.decimal, rule.approximate))
-        }
-        Kind::Hex => texts(name, cells, height, &mut issues, cell::hex),
-        Kind::Chains => lists(name, cells, height, &mut issues, |cell| list::chains(cell, split)),
-        Kind::Addresses => lists(name, cells, height, &mut issues, checked(&mut odd, |cell| list::addresses(cell, split))),
-        Kind::Integer => numbers(name, cells, height, &mut issues, |cell| number::integer(cell, rule.scale, notation.decimal)),
-        Kind::Float => numbers(name, cells, height, &mut issues, |cell| number::float(cell, rule.scale, notation.decimal)),
-        Kind::Boolean => numbers(name, cells, height, &mut issues, cell::boolean),
-        Kind::Time => {
-            let column = numbers(name, cells, height, &mut issues, |cell| time::time(cell, rule.format.as_deref(), notation.days));
-            cast(&column, &canonical(Kind::Time))
-        }
-        Kind::Date => {
-            let column = numbers(name, cells, height, &mut issues, |cell| time::date(cell, rule.format.as_deref(), notation.days));
-            cast(&column, &canonical(Kind::Date))
-        }
+        Kind::Chain => cells.texts(chain),
+        Kind::Uint256 => cells.texts(|cell| number::uint256_or_approximate(cell, notation.decimal, rule.approximate)),
+        Kind::Hex => cells.texts(cell::hex),
+        Kind::Chains => cells.lists(|cell| list::chains(cell, split)),
+        Kind::Addresses => cells.lists(checked(&mut odd, |cell| list::addresses(cell, split))),
+        Kind::Integer => cells.numbers(|cell| number::integer(cell, rule.scale, notation.decimal)),
+        Kind::Float => cells.numbers(|cell| number::float(cell, rule.scale, notation.decimal)),
+        Kind::Boolean => cells.numbers(cell::boolean),
+        Kind::Time => cast(&cells.numbers(|cell| time::time(cell, format, notation.days)), &canonical(Kind::Time)),
+        Kind::Date => cast(&cells.numbers(|cell| time::date(cell, format, notation.days)), &canonical(Kind::Date)),
     };
     issues.append(&mut odd);
     Coerced { column, issues }
@@ -261,64 +253,50 @@ fn issue(row: usize, cell: &RawCell<'_>, odd: Option<&'static str>) -> Issue {
     Issue { row, value: cell.shown(), odd }
 }
 
-/// Reads cells of any kind with `read`; bad ones become null and are added to `issues`.
-fn each<'a, T, C: Borrow<RawCell<'a>>>(
-    cells: impl Iterator<Item = C>,
-    issues: &mut Vec<Issue>,
-    mut read: impl FnMut(&RawCell<'a>) -> Read<T>,
-    mut put: impl FnMut(Option<T>),
-) {
-    for (row, cell) in cells.enumerate() {
-        let cell = cell.borrow();
-        if let Ok(value) = read(cell) {
-            put(value);
-        } else {
-            issues.push(issue(row, cell, None));
-            put(None);
+/// The cells of a column under its canonical name. Bad ones become null and are added to `issues`.
+struct Cells<'i, I> {
+    name: PlSmallStr,
+    cells: I,
+    height: usize,
+    issues: &'i mut Vec<Issue>,
+}
+
+impl<'a, C: Borrow<RawCell<'a>>, I: Iterator<Item = C>> Cells<'_, I> {
+    fn each<T>(self, mut read: impl FnMut(&RawCell<'a>) -> Read<T>, mut put: impl FnMut(Option<T>)) {
+        for (row, cell) in self.cells.enumerate() {
+            let cell = cell.borrow();
+            if let Ok(value) = read(cell) {
+                put(value);
+            } else {
+                self.issues.push(issue(row, cell, None));
+                put(None);
+            }
         }
     }
-}
 
-fn texts<'a, C: Borrow<RawCell<'a>>>(
-    name: PlSmallStr,
-    cells: impl Iterator<Item = C>,
-    height: usize,
-    issues: &mut Vec<Issue>,
-    read: impl FnMut(&RawCell<'a>) -> Read<String>,
-) -> Column {
-    let mut builder = StringChunkedBuilder::new(name, height);
-    each(cells, issues, read, |value: Option<String>| builder.append_option(value));
-    builder.finish().into_column()
-}
+    fn texts(self, read: impl FnMut(&RawCell<'a>) -> Read<String>) -> Column {
+        let mut builder = StringChunkedBuilder::new(self.name.clone(), self.height);
+        self.each(read, |value| builder.append_option(value));
+        builder.finish().into_column()
+    }
 
-fn numbers<'a, T, C: Borrow<RawCell<'a>>>(
-    name: PlSmallStr,
-    cells: impl Iterator<Item = C>,
-    height: usize,
-    issues: &mut Vec<Issue>,
-    read: impl FnMut(&RawCell<'a>) -> Read<T>,
-) -> Column
-where
-    Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
-{
-    let mut values = Vec::with_capacity(height);
-    each(cells, issues, read, |value| values.push(value));
-    Series::new(name, values).into_column()
-}
+    fn numbers<T>(self, read: impl FnMut(&RawCell<'a>) -> Read<T>) -> Column
+    where
+        Series: NamedFrom<Vec<Option<T>>, [Option<T>]>,
+    {
+        let (name, mut values) = (self.name.clone(), Vec::with_capacity(self.height));
+        self.each(read, |value| values.push(value));
+        Series::new(name, values).into_column()
+    }
 
-fn lists<'a, C: Borrow<RawCell<'a>>>(
-    name: PlSmallStr,
-    cells: impl Iterator<Item = C>,
-    height: usize,
-    issues: &mut Vec<Issue>,
-    read: impl FnMut(&RawCell<'a>) -> Read<Vec<String>>,
-) -> Column {
-    let mut builder = ListStringChunkedBuilder::new(name, height, height);
-    each(cells, issues, read, |value: Option<Vec<String>>| match value {
-        Some(list) => builder.append_values_iter(list.iter().map(String::as_str)),
-        None => builder.append_null(),
-    });
-    builder.finish().into_column()
+    fn lists(self, read: impl FnMut(&RawCell<'a>) -> Read<Vec<String>>) -> Column {
+        let mut builder = ListStringChunkedBuilder::new(self.name.clone(), self.height, self.height);
+        self.each(read, |value| match value {
+            Some(list) => builder.append_values_iter(list.iter().map(String::as_str)),
+            None => builder.append_null(),
+        });
+        builder.finish().into_column()
+    }
 }
 
 /// Parses an address; borrows the text if it is already in lower case.

@@ -46,6 +46,12 @@ pub enum ExportError {
     Failed(String),
 }
 
+impl From<String> for ExportError {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
 /// Progress callback with the rows written so far; false cancels.
 pub type ExportStep<'a> = &'a mut dyn FnMut(u64) -> bool;
 
@@ -162,17 +168,16 @@ pub fn write_to<W: Write + Send + 'static>(
         }
         rows => rows,
     };
-    let mut sink = format.over(out, columns).map_err(ExportError::Failed)?;
+    let mut sink = format.over(out, columns)?;
     // A table without rows still has column types.
-    sink.rows(&rows.chunk(0..0).map_err(ExportError::Failed)?).map_err(ExportError::Failed)?;
+    sink.rows(&rows.chunk(0..0)?)?;
     for start in (0..rows.count()).step_by(format.chunk_rows()) {
         if !step(start as u64) {
             return Err(ExportError::Stopped);
         }
-        let chunk = rows.chunk(start..(start + format.chunk_rows()).min(rows.count())).map_err(ExportError::Failed)?;
-        sink.rows(&chunk).map_err(ExportError::Failed)?;
+        sink.rows(&rows.chunk(start..(start + format.chunk_rows()).min(rows.count()))?)?;
     }
-    sink.finish().map_err(ExportError::Failed)
+    Ok(sink.finish()?)
 }
 
 /// Each row as a JSON object.
@@ -377,25 +382,15 @@ mod tests {
     /// pandas reads no list of views, so the schema that a file carries names none.
     #[test]
     fn a_parquet_file_carries_plain_texts_and_lists() {
-        use polars::prelude::{DataFrame, ParquetReader, SerReader as _};
+        use polars::prelude::{ParquetReader, SerReader as _};
         use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
         use polars_parquet::write::schema_to_metadata_key;
 
-        struct Lists(DataFrame);
-        impl RowBatches for Lists {
-            fn count(&self) -> usize {
-                self.0.height()
-            }
-
-            fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
-                Ok(self.0.slice(rows.start as i64, rows.len()))
-            }
-        }
         let columns: [Column; 2] =
             [Series::new("symbol".into(), ["UNI"]).into(), Series::new("chain".into(), [Series::new("".into(), ["eth", "base"])]).into()];
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.parquet");
-        let rows = ExportRows::Batches(Box::new(Lists(DataFrame::new(1, columns.to_vec()).expect("a frame"))));
+        let rows = ExportRows::Batches(Box::new(DataFrame::new(1, columns.to_vec()).expect("a frame")));
         go(&path, &["symbol", "chain"], &rows).expect("a written file");
         let text = ArrowDataType::LargeUtf8;
         let list = ArrowDataType::LargeList(Box::new(Field::new("item".into(), text.clone(), true)));

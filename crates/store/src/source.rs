@@ -265,16 +265,11 @@ pub fn separated(
 }
 
 fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Result<csv::CsvRows, String> {
-    let delimiter = layout.delimiter;
     for _ in 0..layout.skip {
         let length = input.line()?;
         input.consume(length);
     }
-    match &layout.names {
-        Some(names) if names.is_empty() => csv::CsvRows::numbered(input, delimiter, wanted),
-        Some(names) => csv::CsvRows::headless(input, names, delimiter, wanted),
-        None => csv::CsvRows::open(input, delimiter, wanted),
-    }
+    csv::CsvRows::open(input, layout.names.as_deref(), layout.delimiter, wanted)
 }
 
 /// Empty columns, for a file without rows.

@@ -70,10 +70,7 @@ impl CacheBuilder {
     ) -> Result<Self, CacheBuildError> {
         let folder = location.part();
         let columns = stored_columns(schema).ok_or_else(|| CacheBuildError::Failed("the table is not one that may be large".to_owned()))?;
-        let spill = match journal {
-            Some(journal) => SpillFile::reopen(&folder.join("spool"), BUCKETS, journal.spool)?,
-            None => SpillFile::create(&folder.join("spool"), BUCKETS)?,
-        };
+        let spill = SpillFile::open(&folder.join("spool"), BUCKETS, journal.map(|journal| journal.spool))?;
         let others = columns.iter().filter(|(_, storage)| storage.width().is_none()).count();
         let lengths = journal.map_or_else(|| vec![0; others], |journal| journal.lengths.clone());
         if lengths.len() != others {
@@ -296,15 +293,11 @@ impl Output<'_> {
         };
         sort.each(spill, bucket, &prepare, &mut |frame| {
             check_cancelled()?;
-            self.put(&frame, ranks)
+            self.put(&frame, ranks).map_err(io::Error::other)
         })
     }
 
-    fn put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> io::Result<()> {
-        self.try_put(frame, ranks).map_err(io::Error::other)
-    }
-
-    fn try_put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> PolarsResult<()> {
+    fn put(&mut self, frame: &DataFrame, ranks: &Ranks<'_>) -> PolarsResult<()> {
         let kept = if self.side_by_side { self.last_of_each_key(frame)? } else { None };
         let frame = kept.as_ref().unwrap_or(frame);
         for (row, token, interval) in ranks.run_starts(frame)? {

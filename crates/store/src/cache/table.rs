@@ -101,20 +101,17 @@ impl LargeTable {
 
     /// Numbers of a column as stored, NaN for a null. None where there is no such column or it is damaged.
     pub fn floats(&self, column: &str, rows: Range<usize>) -> Option<&[f64]> {
-        let region = self.region(column, |storage| storage == StorageType::Float)?;
-        self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+        self.fixed(column, &[StorageType::Float], rows)
     }
 
     /// Addresses of a column as stored, zero for a null.
     pub fn addresses(&self, column: &str, rows: Range<usize>) -> Option<&[[u8; 20]]> {
-        let region = self.region(column, |storage| storage == StorageType::Address)?;
-        self.part(region.values, rows.start * 20..rows.end * 20).map(|bytes| bytes.as_chunks().0)
+        self.fixed(column, &[StorageType::Address], rows)
     }
 
     /// Integers or times of a column as stored, 0 for a null.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
-        let region = self.region(column, |storage| matches!(storage, StorageType::Integer | StorageType::Time))?;
-        self.part(region.values, rows.start * 8..rows.end * 8).and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+        self.fixed(column, &[StorageType::Integer, StorageType::Time], rows)
     }
 
     /// Value range of a numeric column over the rows, as far as the zone map tells; none for a column without one.
@@ -124,13 +121,12 @@ impl LargeTable {
 
     /// Whether the column has nulls.
     pub fn has_nulls(&self, column: &str) -> bool {
-        let at = self.columns.iter().position(|(kept, _)| kept.name == column);
-        at.and_then(|at| self.index.metadata.regions.get(at)).is_some_and(|region| region.nulls > 0)
+        self.cells(column).is_some_and(|cells| cells.region.nulls > 0)
     }
 
     /// Zone map of a numeric column.
     pub(super) fn bounds(&self, column: &str) -> Option<(StorageType, Bounds<'_>)> {
-        let at = self.columns.iter().position(|(kept, storage)| kept.name == column && has_bounds(*storage))?;
+        let at = self.position(column).filter(|at| has_bounds(self.columns[*at].1))?;
         let nth = self.columns[..at].iter().filter(|(_, storage)| has_bounds(*storage)).count();
         Some((self.columns[at].1, self.index.bounds(nth)?))
     }
@@ -147,12 +143,12 @@ impl LargeTable {
 
     /// Cell-by-cell access to a column; none for a column stored in the index.
     pub(super) fn cells(&self, name: &str) -> Option<CellsOf<'_>> {
-        let at = self.columns.iter().position(|(column, _)| column.name == name)?;
+        let at = self.position(name)?;
         Some(CellsOf { table: self, region: self.index.metadata.regions.get(at)?, storage: self.columns[at].1 })
     }
 
     /// The token of a row.
-    pub(super) fn token_at(&self, row: usize) -> Option<Address> {
+    fn token_at(&self, row: usize) -> Option<Address> {
         self.index.tokens_in(row..row + 1).next().map(|(token, _)| token)
     }
 
@@ -171,9 +167,16 @@ impl LargeTable {
         self.index.intervals_in(rows).map(|(interval, rows)| (Interval(interval), rows))
     }
 
-    fn region(&self, column: &str, right: impl Fn(StorageType) -> bool) -> Option<&Region> {
-        let at = self.columns.iter().position(|(kept, storage)| kept.name == column && right(*storage))?;
-        self.index.metadata.regions.get(at)
+    /// Index of a column among those stored in the file.
+    fn position(&self, column: &str) -> Option<usize> {
+        self.columns.iter().position(|(stored, _)| stored.name == column)
+    }
+
+    /// Cells as stored of a column that has one of these types, of the width of `T`.
+    fn fixed<T: bytemuck::AnyBitPattern>(&self, column: &str, storage: &[StorageType], rows: Range<usize>) -> Option<&[T]> {
+        let cells = self.cells(column).filter(|cells| storage.contains(&cells.storage))?;
+        let bytes = self.part(cells.region.values, rows.start * size_of::<T>()..rows.end * size_of::<T>())?;
+        bytemuck::try_cast_slice(bytes).ok()
     }
 
     /// Part of a buffer, by the byte range from its start.
@@ -220,8 +223,26 @@ impl LargeTable {
         self.frame(rows.len(), columns, |name| self.column(name, rows.clone()))
     }
 
+    /// The rows at these positions, in this order, with these columns or all. Damaged cells are null.
+    pub fn gather(&self, rows: &[u32], columns: Option<&[&str]>) -> DataFrame {
+        self.frame(rows.len(), columns, |name| self.gathered(name, rows))
+    }
+
+    fn gathered(&self, name: &'static str, rows: &[u32]) -> Option<Column> {
+        let places = rows.iter().map(|&row| row as usize);
+        let label = PlSmallStr::from_static(name);
+        if name == super::group_column(self.schema) {
+            return Some(texts(label, rows.len(), places.map(|row| self.token_at(row).map(|token| token.to_string()))));
+        }
+        if super::in_index(self.schema, name) {
+            return Some(texts(label, rows.len(), places.map(|row| self.interval_at(row).map(|interval| interval.to_string()))));
+        }
+        let cells = self.cells(name)?;
+        decoded(name, cells.storage, rows.len(), places.map(|row| cells.bytes(row)))
+    }
+
     /// A canonical frame with these columns or all; a column for which `read` returns none is null.
-    pub(super) fn frame(&self, height: usize, wanted: Option<&[&str]>, read: impl Fn(&'static str) -> Option<Column>) -> DataFrame {
+    fn frame(&self, height: usize, wanted: Option<&[&str]>, read: impl Fn(&'static str) -> Option<Column>) -> DataFrame {
         let columns = self.schema.columns.iter().filter(|column| wanted.is_none_or(|wanted| wanted.contains(&column.name)));
         let columns = columns.map(|column| {
             let cells = read(column.name).filter(|cells| cells.len() == height);
@@ -234,7 +255,7 @@ impl LargeTable {
         if super::in_index(self.schema, name) {
             return Some(self.index_column(name, rows));
         }
-        let at = self.columns.iter().position(|(column, _)| column.name == name)?;
+        let at = self.position(name)?;
         let valid = self.validity(self.index.metadata.regions.get(at)?, rows.clone())?;
         let (storage, height) = (self.columns[at].1, rows.len());
         match self.raw(at, rows)?.values {
@@ -348,12 +369,7 @@ impl<'a> CellsOf<'a> {
 }
 
 /// Decodes stored cells to a canonical column.
-pub(super) fn decoded<'a>(
-    name: &'static str,
-    storage: StorageType,
-    height: usize,
-    cells: impl Iterator<Item = Option<&'a [u8]>>,
-) -> Option<Column> {
+fn decoded<'a>(name: &'static str, storage: StorageType, height: usize, cells: impl Iterator<Item = Option<&'a [u8]>>) -> Option<Column> {
     let label = PlSmallStr::from_static(name);
     let number = |bytes: &[u8]| bytes.first_chunk().copied();
     Some(match storage {
@@ -372,7 +388,7 @@ pub(super) fn decoded<'a>(
     })
 }
 
-pub(super) fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<impl AsRef<str>>>) -> Column {
+fn texts(name: PlSmallStr, height: usize, cells: impl Iterator<Item = Option<impl AsRef<str>>>) -> Column {
     let mut builder = StringChunkedBuilder::new(name, height);
     cells.for_each(|cell| builder.append_option(cell));
     builder.finish().into_column()

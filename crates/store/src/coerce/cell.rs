@@ -55,11 +55,7 @@ fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
         AnyValue::Float32(n) => n.to_string().parse().map_or(RawCell::Null, RawCell::Float),
         AnyValue::Float64(n) => RawCell::Float(n),
         AnyValue::Date(day) => RawCell::Day(day),
-        AnyValue::Datetime(time, unit, _) | AnyValue::DatetimeOwned(time, unit, _) => match unit {
-            TimeUnit::Milliseconds => RawCell::Time(time),
-            TimeUnit::Microseconds => RawCell::Time(time.div_euclid(1_000)),
-            TimeUnit::Nanoseconds => RawCell::Time(time.div_euclid(1_000_000)),
-        },
+        AnyValue::Datetime(time, unit, _) | AnyValue::DatetimeOwned(time, unit, _) => RawCell::Time(milliseconds(time, unit)),
         AnyValue::Decimal(unscaled, _, scale) => RawCell::Text(Cow::Owned(decimal(unscaled, scale))),
         AnyValue::Binary(bytes) => RawCell::Bytes(Cow::Borrowed(bytes)),
         AnyValue::BinaryOwned(bytes) => RawCell::Bytes(Cow::Owned(bytes)),
@@ -71,6 +67,15 @@ fn from_any(value: AnyValue<'_>) -> RawCell<'_> {
             Some(text) => RawCell::Text(Cow::Owned(text.to_owned())),
             None => RawCell::Other,
         },
+    }
+}
+
+/// A time in a column's own unit as milliseconds.
+pub(crate) fn milliseconds(ticks: i64, unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Milliseconds => ticks,
+        TimeUnit::Microseconds => ticks.div_euclid(1_000),
+        TimeUnit::Nanoseconds => ticks.div_euclid(1_000_000),
     }
 }
 

@@ -6,6 +6,7 @@ use polars::prelude::{AnyValue, BooleanChunked, Column, DataFrame, DataType, Flo
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::coerce::cell::milliseconds;
 use model::time::{Day, Time};
 
 /// One column of a batch.
@@ -16,8 +17,8 @@ pub(super) enum Cells<'a> {
     Float(&'a Float64Chunked),
     Flag(&'a BooleanChunked),
     Integer(Int64Chunked),
-    /// Ticks in the column's time unit, and ticks per millisecond.
-    Time(Int64Chunked, i64),
+    /// Ticks in the column's time unit.
+    Time(Int64Chunked, TimeUnit),
     Day(Int64Chunked),
     /// Lists and any other type.
     Other(&'a Column),
@@ -35,16 +36,7 @@ fn column(column: &Column) -> Cells<'_> {
         DataType::Float64 => column.f64().ok().map(Cells::Float),
         DataType::Boolean => column.bool().ok().map(Cells::Flag),
         DataType::Date => integers().map(Cells::Day),
-        DataType::Datetime(unit, _) => integers().map(|ticks| {
-            Cells::Time(
-                ticks,
-                match unit {
-                    TimeUnit::Milliseconds => 1,
-                    TimeUnit::Microseconds => 1_000,
-                    TimeUnit::Nanoseconds => 1_000_000,
-                },
-            )
-        }),
+        DataType::Datetime(unit, _) => integers().map(|ticks| Cells::Time(ticks, *unit)),
         dtype if dtype.is_integer() && *dtype != DataType::UInt64 => integers().map(Cells::Integer),
         _ => None,
     };
@@ -56,7 +48,7 @@ impl Cells<'_> {
     pub(super) fn text(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Text(cells) => out.extend_from_slice(cells.get(row).unwrap_or_default().as_bytes()),
-            Self::Time(cells, unit) => append(out, cells.get(row).map(|ticks| Time(ticks.div_euclid(*unit)))),
+            Self::Time(cells, unit) => append(out, cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit)))),
             Self::Day(cells) => append(out, cells.get(row).map(|day| Day(day as i32))),
             Self::Values(rows, column) => match rows[row].get(*column) {
                 None | Some(Value::Null) => {}
@@ -83,7 +75,7 @@ impl Cells<'_> {
             Self::Float(cells) => json(out, &cells.get(row).filter(|number| number.is_finite())),
             Self::Flag(cells) => json(out, &cells.get(row)),
             Self::Integer(cells) => json(out, &cells.get(row)),
-            Self::Time(cells, unit) => json(out, &cells.get(row).map(|ticks| Time(ticks.div_euclid(*unit)))),
+            Self::Time(cells, unit) => json(out, &cells.get(row).map(|ticks| Time(milliseconds(ticks, *unit)))),
             Self::Day(cells) => json(out, &cells.get(row).map(|day| Day(day as i32))),
             Self::Values(rows, column) => json(out, rows[row].get(*column).unwrap_or(&Value::Null)),
             Self::Other(cells) => json(out, &other(cells, row)),

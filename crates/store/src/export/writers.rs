@@ -5,7 +5,7 @@ use std::io::Write;
 
 use polars::{
     io::parquet::write::{BatchedWriter, KeyValueMetadata},
-    prelude::{Column, CompatLevel, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series},
+    prelude::{ArrowSchema, Column, CompatLevel, DataFrame, NamedFrom, ParquetWriter, PolarsResult, Series},
 };
 use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 use polars_parquet::write::schema_to_metadata_key;
@@ -216,7 +216,10 @@ impl<W: Write> TableSink for ParquetFile<W> {
     fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
         let frame = chunk.typed()?;
         if let Some(out) = self.out.take() {
-            let writer = ParquetWriter::new(out).with_key_value_metadata(Some(arrow_schema(frame)));
+            // A Parquet file carries the schema for its readers.
+            let schema = schema_to_metadata_key(&arrow_schema(frame));
+            let metadata = KeyValueMetadata::from_static(vec![(schema.key, schema.value.unwrap_or_default())]);
+            let writer = ParquetWriter::new(out).with_key_value_metadata(Some(metadata));
             self.begun = Some((writer.batched(frame.schema()).map_err(message)?, frame.clear()));
         }
         let Some((writer, group)) = &mut self.begun else { return Err("the file could not be begun".to_owned()) };
@@ -244,12 +247,9 @@ impl<W: Write> TableSink for ParquetFile<W> {
 /// Strings with 64-bit offsets, which every Arrow reader supports.
 const LEVEL: fn() -> CompatLevel = CompatLevel::oldest;
 
-/// The Arrow schema that a Parquet file carries for its readers. polars would name the views it keeps in memory, and pandas reads no list of
-/// views.
-fn arrow_schema(frame: &DataFrame) -> KeyValueMetadata {
-    let fields = frame.columns().iter().map(|column| column.field().to_arrow(LEVEL()));
-    let schema = schema_to_metadata_key(&fields.map(|field| (field.name.clone(), field)).collect());
-    KeyValueMetadata::from_static(vec![(schema.key, schema.value.unwrap_or_default())])
+/// The Arrow schema of what is written. polars would name the views it keeps in memory, and pandas reads no list of views.
+fn arrow_schema(frame: &DataFrame) -> ArrowSchema {
+    frame.columns().iter().map(|column| column.field().to_arrow(LEVEL())).map(|field| (field.name.clone(), field)).collect()
 }
 
 struct ArrowStream<W: Write> {
@@ -261,8 +261,7 @@ impl<W: Write> TableSink for ArrowStream<W> {
     fn rows(&mut self, chunk: &RowChunk<'_>) -> Result<(), String> {
         let frame = chunk.typed()?;
         if !std::mem::replace(&mut self.begun, true) {
-            let schema = frame.columns().iter().map(|column| column.field().to_arrow(LEVEL()));
-            self.out.start(&schema.map(|field| (field.name.clone(), field)).collect(), None).map_err(message)?;
+            self.out.start(&arrow_schema(frame), None).map_err(message)?;
         }
         if frame.height() == 0 {
             return Ok(());

@@ -133,11 +133,7 @@ impl KeySpillFile {
         if schema.key.is_empty() || side_by_side(schema) {
             return Ok(None);
         }
-        let spill = match resume {
-            Some(length) => SpillFile::reopen(path, BUCKETS, length)?,
-            None => SpillFile::create(path, BUCKETS)?,
-        };
-        Ok(Some(Self { spill, schema }))
+        Ok(Some(Self { spill: SpillFile::open(path, BUCKETS, resume)?, schema }))
     }
 
     /// Adds the keys of some rows of a file, the first of which is at `position` in the input.

@@ -74,8 +74,9 @@ impl SpillFile {
         Self { gathered_max, ..self }
     }
 
-    /// Reopens the first `length` bytes of a file that an earlier run left.
-    pub fn reopen(path: &Path, buckets: usize, length: u64) -> io::Result<Self> {
+    /// As `create`, or with the first `written` bytes of the file that an earlier run left.
+    pub fn open(path: &Path, buckets: usize, written: Option<u64>) -> io::Result<Self> {
+        let Some(length) = written else { return Self::create(path, buckets) };
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < length {
             return Err(damaged());
@@ -217,7 +218,7 @@ mod tests {
         let length = spill.flush().unwrap();
         spill.add(texts(&["lost", "lost", "lost"]), &[2, 0, 2]).unwrap();
         spill.flush().unwrap();
-        let mut spill = SpillFile::reopen(&path, 3, length).unwrap();
+        let mut spill = SpillFile::open(&path, 3, Some(length)).unwrap();
         spill.add(texts(&["two", "other", "three"]), &[2, 1, 2]).unwrap();
         spill.add(texts(&["four"]), &[2]).unwrap();
         spill.flush().unwrap();
@@ -228,6 +229,6 @@ mod tests {
         // A flipped bit is detected.
         spill.file.write_all_at(b"!", CHUNK_HEAD as u64).unwrap();
         assert!(all(&spill, 2).is_err());
-        assert!(SpillFile::reopen(&path, 2, spill.length).is_err(), "a bucket that cannot be");
+        assert!(SpillFile::open(&path, 2, Some(spill.length)).is_err(), "a bucket that cannot be");
     }
 }

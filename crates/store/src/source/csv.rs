@@ -53,46 +53,36 @@ enum State {
 }
 
 impl CsvRows {
-    /// Reads the header. Without `delimiter`, the first of comma, semicolon, tab and vertical bar in the header is used.
-    pub(super) fn open(input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
+    /// Rows under these column names; without names under those of the header, and with an empty list under numbers from 1. Without
+    /// `delimiter`, the first of comma, semicolon, tab and vertical bar in the first line is used.
+    pub(super) fn open(input: Input, names: Option<&[String]>, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
         let mut rows = Self::begin(input, delimiter, wanted)?;
-        let scan = rows.scan()?;
-        let header: Option<Vec<String>> = (0..rows.fields.len()).map(|i| rows.field(i).map(|text| text.trim().to_owned())).collect();
-        let header = header
-            .filter(|_| scan.problem.is_none())
-            .ok_or("has a header that cannot be read: a quote is not closed or it is not UTF-8")?;
-        for name in &header {
-            rows.records.add_column(name)?;
-        }
-        rows.width = header.len();
-        rows.input.consume(scan.length);
-        Ok(rows)
-    }
-
-    /// Rows of a file without header, whose columns are `names`.
-    pub(super) fn headless(input: Input, names: &[String], delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
-        let mut rows = Self::begin(input, delimiter, wanted)?;
-        for name in names {
+        let names = match names {
+            Some([]) => {
+                rows.scan()?;
+                (1..=rows.fields.len()).map(|number| number.to_string()).collect()
+            }
+            Some(names) => names.to_vec(),
+            None => rows.header()?,
+        };
+        for name in &names {
             rows.records.add_column(name)?;
         }
         rows.width = names.len();
         Ok(rows)
     }
 
-    /// Rows of a file without header, whose columns are numbered from 1.
-    pub(super) fn numbered(input: Input, delimiter: Option<u8>, wanted: ColumnFilter) -> Result<Self, String> {
-        let mut rows = Self::begin(input, delimiter, wanted)?;
-        rows.scan()?;
-        for number in 1..=rows.fields.len() {
-            rows.records.add_column(&number.to_string())?;
-        }
-        rows.width = rows.fields.len();
-        Ok(rows)
+    fn header(&mut self) -> Result<Vec<String>, String> {
+        let scan = self.scan()?;
+        let header: Option<Vec<String>> = (0..self.fields.len()).map(|i| self.field(i).map(|text| text.trim().to_owned())).collect();
+        let header = header.filter(|_| scan.problem.is_none());
+        self.input.consume(scan.length);
+        header.ok_or_else(|| "has a header that cannot be read: a quote is not closed or it is not UTF-8".to_owned())
     }
 
     /// Rows of `input`, which was appended to a file with this header, after its first `rows` rows.
     pub(super) fn going_on(&self, input: Input, rows: u64, wanted: ColumnFilter) -> Result<Self, String> {
-        let mut more = Self::headless(input, self.records.names(), Some(self.delimiter), wanted)?;
+        let mut more = Self::open(input, Some(self.records.names()), Some(self.delimiter), wanted)?;
         more.records.follow(rows);
         Ok(more)
     }

@@ -19,11 +19,16 @@ const BYTES: &str = "bytes";
 const PARTS: &str = "parts";
 
 /// A downloaded byte range with its checksum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Part {
-    start: u64,
-    end: u64,
+    #[serde(flatten)]
+    range: Range<u64>,
     sum: u32,
+}
+
+/// The parts listed in the folder.
+fn listed(folder: &Path) -> Vec<Part> {
+    fs::read(folder.join(PARTS)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
 /// The downloaded parts of one object.
@@ -66,18 +71,16 @@ impl ObjectParts {
         file.set_len(object.bytes)?;
         // The modification time records the last use, for LRU eviction.
         file.set_modified(SystemTime::now()).ok();
-        let parts: Vec<Part> = fs::read(folder.join(PARTS)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        let mut kept = Self { folder: Some(folder), file, parts: Vec::new(), begun: Vec::new() };
-        kept.parts =
-            parts.into_iter().filter(|part| part.end <= object.bytes && kept.sum(part.start..part.end).ok() == Some(part.sum)).collect();
-        Ok(kept)
+        let mut kept = Self { parts: listed(&folder), folder: Some(folder), file, begun: Vec::new() };
+        let mut parts = std::mem::take(&mut kept.parts);
+        parts.retain(|part| part.range.end <= object.bytes && kept.sum(&part.range).ok() == Some(part.sum));
+        Ok(Self { parts, ..kept })
     }
 
     /// Bytes of the object that are not on disk, by the list of its parts.
     pub fn missing_of(cache: &Path, object: &Object) -> u64 {
-        let text = fs::read(folder_of(cache, object).join(PARTS)).ok();
-        let parts: Vec<Part> = text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        gaps(&parts, &(0..object.bytes)).iter().map(|gap| gap.end - gap.start).sum()
+        let parts = listed(&folder_of(cache, object));
+        gaps(parts.iter().map(|part| &part.range), &(0..object.bytes)).iter().map(|gap| gap.end - gap.start).sum()
     }
 
     /// Removes the parts of the object.
@@ -85,7 +88,7 @@ impl ObjectParts {
         fs::remove_dir_all(folder_of(cache, object)).ok();
     }
 
-    fn sum(&self, range: Range<u64>) -> io::Result<u32> {
+    fn sum(&self, range: &Range<u64>) -> io::Result<u32> {
         let mut hash = crc32fast::Hasher::new();
         let mut bytes = vec![0; 1 << 20];
         let mut at = range.start;
@@ -100,7 +103,7 @@ impl ObjectParts {
 
     /// Missing ranges within the range.
     pub fn missing(&self, range: &Range<u64>) -> Vec<Range<u64>> {
-        gaps(&self.parts, range)
+        gaps(self.parts.iter().map(|part| &part.range), range)
     }
 
     /// Reads bytes that are on disk.
@@ -134,7 +137,7 @@ impl ObjectParts {
         let (ended, begun): (Vec<_>, Vec<_>) = self.begun.drain(..).partition(|(begun, ..)| begun == range || begun.end == u64::MAX);
         self.begun = begun;
         for (begun, end, hash) in ended.into_iter().filter(|(begun, end, _)| *end > begun.start) {
-            self.parts.push(Part { start: begun.start, end, sum: hash.finalize() });
+            self.parts.push(Part { range: begun.start..end, sum: hash.finalize() });
         }
         self.note();
     }
@@ -148,16 +151,16 @@ impl ObjectParts {
     }
 }
 
-/// Gaps in the range that no part covers.
-fn gaps(parts: &[Part], range: &Range<u64>) -> Vec<Range<u64>> {
-    let mut covered: Vec<_> = parts.iter().filter(|part| part.start < range.end && part.end > range.start).collect();
-    covered.sort_by_key(|part| part.start);
+/// Gaps in the range that none of the others covers.
+pub(super) fn gaps<'a>(others: impl IntoIterator<Item = &'a Range<u64>>, range: &Range<u64>) -> Vec<Range<u64>> {
+    let mut covered: Vec<_> = others.into_iter().filter(|other| other.start < range.end && other.end > range.start).collect();
+    covered.sort_by_key(|other| other.start);
     let (mut gaps, mut at) = (Vec::new(), range.start);
-    for part in covered {
-        if part.start > at {
-            gaps.push(at..part.start);
+    for other in covered {
+        if other.start > at {
+            gaps.push(at..other.start);
         }
-        at = at.max(part.end);
+        at = at.max(other.end);
     }
     if at < range.end {
         gaps.push(at..range.end);
@@ -207,20 +210,18 @@ pub fn evict(cache: &Path, bytes_max: u64) {
 mod tests {
     use super::*;
 
-    fn part(start: u64, end: u64) -> Part {
-        Part { start, end, sum: 0 }
-    }
-
     #[test]
     fn gaps_are_what_no_part_covers() {
-        for (parts, range, expected) in [
+        for (others, range, expected) in [
             (&[][..], 0..10, &[0..10][..]),
-            (&[part(0, 10)], 2..5, &[]),
-            (&[part(5, 7), part(0, 2)], 0..10, &[2..5, 7..10]),
-            (&[part(0, 6), part(4, 8)], 5..9, &[8..9]),
-            (&[part(0, 3)], 3..3, &[]),
+            (&[0..10], 2..5, &[]),
+            (&[0..9], 3..5, &[]),
+            (&[5..7, 0..2], 0..10, &[2..5, 7..10]),
+            (&[0..6, 4..8], 5..9, &[8..9]),
+            (&[0..3], 3..3, &[]),
+            (&[2..4, 3..6, 20..30], 0..10, &[0..2, 6..10]),
         ] {
-            assert_eq!(gaps(parts, &range), expected, "{parts:?} {range:?}");
+            assert_eq!(gaps(others, &range), expected, "{others:?} {range:?}");
         }
     }
 

@@ -2,12 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{
-    ColumnFilter, RowSource, SourceBatch,
-    ndjson::{JsonMembers, put_object},
-    records::Records,
-    text::Input,
-};
+use super::{ColumnFilter, RowSource, SourceBatch, ndjson::put_object, records::Records, text::Input};
 
 /// Maximum size of a JSON file in bytes, decompressed.
 const MAX_JSON: u64 = 2 << 30;
@@ -44,13 +39,7 @@ impl RowSource for JsonRows {
         }
         while !self.records.full() {
             let Some(element) = self.elements.next() else { break };
-            match serde_json::from_str::<JsonMembers<'_>>(element.get()) {
-                Ok(object) => {
-                    put_object(&mut self.records, &object)?;
-                    self.records.end_record();
-                }
-                Err(_) => self.records.malformed(NOT_AN_OBJECT),
-            }
+            put_object(&mut self.records, element.get(), NOT_AN_OBJECT)?;
         }
         let batch = self.records.take();
         if first && batch.height == 0 {

@@ -15,7 +15,7 @@ pub(super) struct NdjsonRows {
 }
 
 /// Members of an object in order, each value unparsed.
-pub(super) struct JsonMembers<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
+struct JsonMembers<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for JsonMembers<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -56,8 +56,12 @@ impl NdjsonRows {
     }
 }
 
-/// Writes the object as the record's cells: strings without quotes, `null` as null, anything else as written.
-pub(super) fn put_object(records: &mut Records, object: &JsonMembers<'_>) -> Result<(), String> {
+/// Adds the record of an object: strings without quotes, `null` as null, anything else as written. A text that is no object is `malformed`.
+pub(super) fn put_object(records: &mut Records, text: &str, malformed: &'static str) -> Result<(), String> {
+    let Ok(object) = serde_json::from_str::<JsonMembers<'_>>(text) else {
+        records.malformed(malformed);
+        return Ok(());
+    };
     // Of members with one name the last wins, as everywhere in JSON.
     for (name, value) in object.0.iter().rev() {
         let column = records.column(name)?;
@@ -75,6 +79,7 @@ pub(super) fn put_object(records: &mut Records, object: &JsonMembers<'_>) -> Res
             _ => records.put(column, Some(raw)),
         }
     }
+    records.end_record();
     Ok(())
 }
 
@@ -88,13 +93,7 @@ impl RowSource for NdjsonRows {
             match std::str::from_utf8(&self.input.data()[..length]) {
                 Err(_) => self.records.malformed(NOT_UTF8),
                 Ok(line) if line.trim().is_empty() => {}
-                Ok(line) => match serde_json::from_str::<JsonMembers<'_>>(line) {
-                    Ok(object) => {
-                        put_object(&mut self.records, &object)?;
-                        self.records.end_record();
-                    }
-                    Err(_) => self.records.malformed(NOT_AN_OBJECT),
-                },
+                Ok(line) => put_object(&mut self.records, line, NOT_AN_OBJECT)?,
             }
             self.input.consume(length);
         }

@@ -8,9 +8,8 @@ use std::{
     },
 };
 
+use encoding_rs::{Decoder, Encoding, UTF_8, WINDOWS_1252};
 use flate2::read::MultiGzDecoder;
-
-use super::windows::Windows1252;
 
 /// Maximum length of a record: a file without line ends must not fill the memory.
 pub(super) const MAX_RECORD: usize = 16 << 20;
@@ -53,47 +52,42 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// Whether a file with this beginning is compressed or UTF-16: its byte offsets are not those of the text.
 pub(super) fn is_packed(head: &[u8]) -> bool {
-    head.starts_with(GZIP) || head.starts_with(ZSTD) || is_utf16(head)
+    head.starts_with(GZIP) || head.starts_with(ZSTD) || utf16(head).is_some()
 }
 
-/// Whether a file with this beginning is UTF-16, by the byte order mark that Excel's "Unicode text" has.
-fn is_utf16(head: &[u8]) -> bool {
-    head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
+/// UTF-16 in either byte order, by the byte order mark that Excel's "Unicode text" has.
+fn utf16(head: &[u8]) -> Option<&'static Encoding> {
+    Encoding::for_bom(head).map(|(encoding, _)| encoding).filter(|encoding| *encoding != UTF_8)
 }
 
-/// Decodes UTF-16 to UTF-8; invalid units become U+FFFD.
-struct Utf16<R> {
+/// Decodes a reader's bytes to UTF-8; invalid ones become U+FFFD.
+struct Decoded<R> {
     source: R,
-    big: bool,
-    /// An odd byte, until the other half of its unit is read.
-    rest: Vec<u8>,
-    /// A high surrogate, until the low one is read.
-    high: Option<u16>,
-    ready: Vec<u8>,
+    decoder: Decoder,
+    ready: String,
     at: usize,
 }
 
-impl<R: Read> Read for Utf16<R> {
+impl<R> Decoded<R> {
+    fn new(source: R, encoding: &'static Encoding) -> Self {
+        Self { source, decoder: encoding.new_decoder_without_bom_handling(), ready: String::new(), at: 0 }
+    }
+}
+
+impl<R: Read> Read for Decoded<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.at == self.ready.len() {
             let mut bytes = [0; 8 << 10];
             let n = self.source.read(&mut bytes)?;
-            self.rest.extend_from_slice(&bytes[..n]);
-            let mut units: Vec<u16> = self.high.take().into_iter().collect();
-            let (pairs, odd) = self.rest.as_chunks::<2>();
-            units.extend(pairs.iter().map(|pair| if self.big { u16::from_be_bytes(*pair) } else { u16::from_le_bytes(*pair) }));
-            let odd = odd.to_vec();
-            if n > 0 {
-                self.high = units.pop_if(|last| (0xd800..0xdc00).contains(last));
-            }
-            let text: String = char::decode_utf16(units).map(|read| read.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-            (self.rest, self.ready, self.at) = (odd, text.into_bytes(), 0);
-            if n == 0 && self.ready.is_empty() {
+            if n == 0 {
+                // Half a character at the end of a truncated file is dropped.
                 return Ok(0);
             }
+            (self.ready, self.at) = (String::with_capacity(self.decoder.max_utf8_buffer_length(n).unwrap_or_default()), 0);
+            let _ = self.decoder.decode_to_string(&bytes[..n], &mut self.ready, false);
         }
         let n = into.len().min(self.ready.len() - self.at);
-        into[..n].copy_from_slice(&self.ready[self.at..self.at + n]);
+        into[..n].copy_from_slice(&self.ready.as_bytes()[self.at..self.at + n]);
         self.at += n;
         Ok(n)
     }
@@ -108,15 +102,8 @@ impl Input {
             Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(CHUNK, counted)))
         } else if head.starts_with(ZSTD) {
             Box::new(zstd::Decoder::new(counted).map_err(|error| format!("cannot be unpacked: {error}"))?)
-        } else if is_utf16(head) {
-            Box::new(Utf16 {
-                source: counted,
-                big: head.starts_with(&[0xfe, 0xff]),
-                rest: Vec::new(),
-                high: None,
-                ready: Vec::new(),
-                at: 0,
-            })
+        } else if let Some(encoding) = utf16(head) {
+            Box::new(Decoded::new(counted, encoding))
         } else {
             Box::new(counted)
         };
@@ -131,7 +118,7 @@ impl Input {
     /// Decodes the input from Windows-1252, including what is buffered.
     pub(super) fn in_windows_1252(self) -> Self {
         let begun = io::Cursor::new(self.data().to_vec());
-        let reader = Box::new(Windows1252::new(begun.chain(self.reader)));
+        let reader = Box::new(Decoded::new(begun.chain(self.reader), WINDOWS_1252));
         Self { reader, buffer: Vec::new(), start: 0, end: 0, ended: false, read: self.read, unpacked: 0 }
     }
 

@@ -1,8 +1,4 @@
-//! Detects text in Windows-1252, as saved by older spreadsheets, and decodes it to UTF-8.
-
-use std::io::{self, Read};
-
-use encoding_rs::WINDOWS_1252;
+//! Detects text in Windows-1252, as saved by older spreadsheets. Decoding it belongs to `text`.
 
 /// Bytes from 0x80 to 0x9f that are common characters: the euro, quotes, dashes, dots, ™ and letters of western Europe.
 const SIGNS: &[u8] = &[0x80, 0x82, 0x84, 0x85, 0x8a, 0x8c, 0x8e, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x99, 0x9a, 0x9c, 0x9e, 0x9f];
@@ -25,35 +21,6 @@ pub(super) fn is_likely(bytes: &[u8]) -> bool {
     let runs = || bytes.chunk_by(|a, b| (*a >= 0x80) == (*b >= 0x80)).filter(|run| run[0] >= 0x80).map(<[u8]>::len);
     let (all, long) = (runs().sum::<usize>(), runs().filter(|run| *run > SIDE_BY_SIDE).sum::<usize>());
     long * 10 <= all
-}
-
-/// Decodes a reader's bytes from Windows-1252 to UTF-8.
-pub(super) struct Windows1252<R> {
-    source: R,
-    ready: Vec<u8>,
-    at: usize,
-}
-
-impl<R> Windows1252<R> {
-    pub(super) fn new(source: R) -> Self {
-        Self { source, ready: Vec::new(), at: 0 }
-    }
-}
-
-impl<R: Read> Read for Windows1252<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.ready.len() {
-            let mut bytes = [0; 8 << 10];
-            let n = self.source.read(&mut bytes)?;
-            // Each byte is one character, so a buffer may end anywhere.
-            let (text, _) = WINDOWS_1252.decode_without_bom_handling(&bytes[..n]);
-            (self.ready, self.at) = (text.into_owned().into_bytes(), 0);
-        }
-        let n = into.len().min(self.ready.len() - self.at);
-        into[..n].copy_from_slice(&self.ready[self.at..self.at + n]);
-        self.at += n;
-        Ok(n)
-    }
 }
 
 #[cfg(test)]
