@@ -220,13 +220,8 @@ fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<At
 }
 
 fn formats() -> String {
-    let rows: Vec<Vec<String>> = FORMATS
-        .iter()
-        .map(|format| {
-            let tables = if format.tables.len() > 3 { "any table".to_owned() } else { format.tables.join(", ") };
-            vec![format.word.to_owned(), tables, format!("{}: {}", format.title, format.looks)]
-        })
-        .collect();
+    let rows: Vec<Vec<String>> =
+        FORMATS.iter().map(|format| vec![format.word.clone(), format.tables(), format!("{}: {}", format.title, format.looks)]).collect();
     aligned_to_the_end(&["format", "into", "how it looks"], &rows)
 }
 

@@ -10,7 +10,7 @@ mod volumes;
 
 pub(super) use self::columns::{PRICES, has_close_times};
 use self::{
-    columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
+    columns::{CandleColumns, columns, refusal},
     volumes::{Volume, VolumeRule},
 };
 use super::{
@@ -36,22 +36,18 @@ pub(super) const TRADED: &str = "traded";
 
 /// Whether the file has a time and four prices.
 pub(super) fn is(sniffed: &Sniffed) -> bool {
-    sniffed.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[]), Ok(Some(_)) | Err(_)))
-}
-
-/// Whether the header names a time, open, high, low and close.
-pub(super) fn is_named(sniffed: &Sniffed) -> bool {
-    sniffed.sheet.as_ref().is_some_and(|sheet| sheet.named && columns::named(sheet).is_some())
+    sniffed.sheet.as_ref().is_some_and(|sheet| matches!(columns(sheet, &[], false), Ok(Some(_)) | Err(_)))
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
-    let found = columns(sheet, &file.options.map)?.ok_or("has no time and four prices that fit together")?;
-    plan(file, sheet, &found)
-}
-
-/// The import plan of candles with these columns.
-fn plan(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<ImportPlan, Refusal> {
+    // The user's mapping counts before the documented order.
+    let order = file.format.order.iter().cloned().zip(sheet.names.iter().cloned());
+    let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(order).collect();
+    let found = &columns(sheet, &said, file.format.ends)?.ok_or("has no time and four prices that fit together")?;
+    if file.format.ends && found.ended.is_none() {
+        return Err("has too few candles to tell how long each is: fetch more days".into());
+    }
     found.in_dollars(file.options.as_usd)?;
     let named = currency::named(file, sheet, found);
     currency::in_dollars(file, &named)?;
@@ -97,7 +93,8 @@ fn scaled(figures: Vec<f64>, by: f64) -> Vec<f64> {
 
 /// The note on prices of unknown currency; `None` if the currency is known.
 fn prices_assumed(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<&TokenMatch>) -> Option<String> {
-    let told = file.options.as_usd || found.currency.is_some() || token.is_some_and(|token| token.quoted) || series::quotes(sheet);
+    let quoted = || file.format.token_at.is_none() && (token.is_some_and(|token| token.quoted) || series::quotes(sheet));
+    let told = file.options.as_usd || found.currency.is_some() || quoted();
     (!told).then(|| IN_DOLLARS.to_owned())
 }
 
@@ -143,7 +140,7 @@ fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &
     let mut rows = fixed(sheet.rows(file.sniffed)?, fixes);
     if found.has_empty_rows() {
         let (names, style) = (found.prices.map(|at| sheet.names[at].clone()), found.style);
-        rows = Edited::over(rows, &[TRADED], move |batch| {
+        rows = Edited::over(rows, [TRADED], move |batch| {
             let prices: Vec<Vec<f64>> = names.iter().map(|name| numbers(batch, name, style)).collect();
             let traded = (0..batch.height).map(|row| prices.iter().any(|prices| !prices[row].is_nan() && prices[row] != 0.0));
             let traded = traded.map(|traded| Some(if traded { "yes" } else { "no" }.to_owned())).collect();
@@ -154,7 +151,7 @@ fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &
     let (made, style) = (*made, found.style);
     let names = sheet.names.clone();
     let [_, high, low, close] = found.prices;
-    Ok(Edited::over(rows, &[TOKENS_TRADED], move |batch| {
+    Ok(Edited::over(rows, [TOKENS_TRADED], move |batch| {
         let column = |at: usize, style| numbers(batch, &names[at], style);
         let (highs, lows, closes) = (column(high, style), column(low, style), column(close, style));
         let (first, second) = (scaled(column(made.first, made.style), made.scale), made.second.map(|at| column(at, made.style)));
@@ -165,18 +162,4 @@ fn rows(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, volume: &
         let tokens: Vec<Option<f64>> = tokens.collect();
         put(batch, TOKENS_TRADED, tokens);
     }))
-}
-
-/// Candles of one known token, from rows in the documented order: time, open, high, low, close, volume.
-pub(super) fn of_token(file: &FileToImport<'_>, token: &TokenMatch) -> Result<ImportPlan, Refusal> {
-    let sheet = file.sheet()?;
-    let order: Vec<(String, String)> =
-        TIME_AND_PRICES.iter().zip(&sheet.names).map(|(ours, theirs)| ((*ours).to_owned(), theirs.clone())).collect();
-    let found = columns(sheet, &order)?.ok_or("has no time and four prices that fit together")?;
-    let volume = volumes::volume(file, sheet, &found);
-    let take = figures(file, sheet, &found, &volume)?;
-    let mut says = found.says.clone();
-    says.extend(volume.says(sheet));
-    let prices = (!file.options.as_usd).then(|| IN_DOLLARS.to_owned());
-    Ok(ImportPlan::of(vec![take.of(token)]).about(token.clone()).saying_all(says).noting(prices).noting(volume.assumed(sheet)))
 }

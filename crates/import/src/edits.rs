@@ -60,7 +60,7 @@ pub(super) fn fixed(rows: Box<dyn RowSource>, fixes: Vec<Fix>) -> Box<dyn RowSou
     if fixes.is_empty() {
         return rows;
     }
-    Edited::over(rows, &[], move |batch| {
+    Edited::over(rows, [""; 0], move |batch| {
         for fix in &fixes {
             fix.apply(batch);
         }

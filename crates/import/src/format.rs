@@ -1,19 +1,16 @@
-//! THE table of file formats: id, title, recognition, target tables. Detection, help, errors and documents all read it; the reader of each
-//! format is in a file of its own.
+//! File formats. `formats.toml` describes all of them (`description`); a format whose columns say all is read as it describes (`described`),
+//! the others by a reader in a file of its own. Here: the readers, and what they are given and return.
 
-mod coingecko;
-mod coinmetrics;
+mod calls;
+mod chart;
 mod contracts;
 mod counts;
-mod defillama;
-mod etherscan;
-mod etherscan_api;
-mod geckoterminal;
+mod described;
+mod description;
 mod holders;
 mod labels;
 mod logs;
 pub(super) mod mapped;
-mod marks;
 mod own;
 mod pools;
 mod posts;
@@ -25,6 +22,7 @@ mod yields;
 
 use std::collections::HashMap;
 
+pub use self::description::{FORMATS, Format, formats_table};
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
@@ -33,7 +31,7 @@ use super::{
     report::few,
     sheet::{Sheet, json::LIST},
     sniff::Sniffed,
-    tokens::{KnownTokens, TokenHints, TokenMatch},
+    tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch},
 };
 use model::{
     address::Address,
@@ -46,23 +44,45 @@ use store::{
     source::RowSource,
 };
 
-/// A known file format.
-#[derive(Debug, Clone, Copy)]
-pub struct FormatRow {
-    /// Short id.
-    pub word: &'static str,
-    pub title: &'static str,
-    /// How to recognise it, for the user.
-    pub looks: &'static str,
-    /// The tables it fills.
-    pub tables: &'static [&'static str],
+/// Who reads files whose units, dates or notation must be guessed.
+#[derive(Debug)]
+struct Reader {
+    word: &'static str,
+    /// The tables it fills, unless a format says others.
+    into: &'static str,
     knows: fn(&Sniffed) -> bool,
     open: fn(&FileToImport<'_>) -> Result<ImportPlan, Refusal>,
+}
+
+macro_rules! readers {
+    ($($word:literal $into:literal $knows:expr, $open:path;)*) => {
+        /// The readers that `formats.toml` names.
+        const READERS: &[Reader] = &[$(Reader { word: $word, into: $into, knows: $knows, open: $open }),*];
+    };
+}
+
+readers! {
+    "candles" "candles" candles::is, candles::open;
+    "tokens" "tokens" tokens::is, tokens::open;
+    "tokens with supplies" "tokens" tokens::is, tokens::with_supplies;
+    "holders" "holders" holders::is, holders::open;
+    "holder counts" "holder_counts" counts::is, counts::open;
+    "transfers" "transfers" transfers::is, transfers::open;
+    "event logs" "transfers" logs::is, logs::open;
+    "calls" "transfers" |_| true, calls::open;
+    "contracts" "contracts" contracts::is, contracts::open;
+    "build files" "contracts" contracts::is_build, contracts::build;
+    "labels" "labels" labels::is, labels::open;
+    "pools" "pools tokens" pools::is, pools::open;
+    "chart of gas" "gas" |_| true, chart::open;
+    "own" "tokens kols posts candles holders holder_counts transfers contracts scams labels dexes fee_tiers pools pool_events locks funding yields gas"
+        own::is, own::open;
 }
 
 /// A file to import, with its context.
 pub(super) struct FileToImport<'a> {
     pub sniffed: &'a Sniffed,
+    pub format: &'static Format,
     pub tokens: &'a KnownTokens,
     pub hints: TokenHints<'a>,
     pub options: &'a ImportOptions,
@@ -100,120 +120,18 @@ pub(super) struct Take {
     pub worked_out: Vec<String>,
 }
 
-macro_rules! formats {
-    ($($word:literal $title:literal $looks:literal [$($table:literal)+] $knows:path, $open:path;)*) => {
-        /// The formats, in the order they are tried.
-        pub const FORMATS: &[FormatRow] = &[$(FormatRow {
-            word: $word, title: $title, looks: $looks, tables: &[$($table),+], knows: $knows, open: $open,
-        }),*];
-    };
-}
-
-formats! {
-    "etherscan-holders" "Etherscan token-holder export" "CSV: HolderAddress, Balance, PendingBalanceUpdate" ["holders"]
-        holders::is_etherscan, holders::open;
-    "etherscan-tokens" "Etherscan label dump of tokens" "CSV: Contract Address, Token Name, Market Cap, Holders" ["tokens"]
-        etherscan::is_tokens, etherscan::tokens;
-    "etherscan-accounts" "Etherscan label dump of accounts" "CSV: Address, Name Tag" ["labels"]
-        etherscan::is_accounts, labels::open;
-    "etherscan-chart" "Etherscan chart of gas or ether prices" "CSV: Date(UTC), UnixTimeStamp, Value" ["gas"]
-        etherscan::is_chart, etherscan::chart;
-    "etherscan-txlist" "Etherscan API account/txlist" "JSON: result of objects with hash, input, isError" ["transfers"]
-        etherscan_api::is_txlist, etherscan_api::txlist;
-    "etherscan-tokentx" "Etherscan API account/tokentx" "JSON: result of objects with hash, contractAddress, tokenSymbol, tokenDecimal" ["tokens" "transfers"]
-        transfers::is_tokentx, transfers::open;
-    "etherscan-refusal" "Etherscan API refusal" "JSON: status, message and a text as result" ["transfers"]
-        etherscan_api::is_refusal, etherscan_api::refusal;
-    "event-logs" "event logs of token transfers" "topics and data of Transfer: eth_getLogs, Etherscan, Dune, cryo, blockchain-etl" ["transfers"]
-        logs::is, logs::open;
-    "coinmetrics" "CoinMetrics community CSV" "CSV: time and metrics such as AdrBalCnt, PriceUSD" ["holder_counts" "candles"]
-        coinmetrics::is, coinmetrics::open;
-    "coingecko-market-chart" "CoinGecko market_chart" "JSON: prices, lists of two; CSV: snapped_at, price, market_cap, total_volume" ["candles"]
-        coingecko::is_market_chart, coingecko::market_chart;
-    "coingecko-ohlc" "CoinGecko ohlc" "JSON: lists of five" ["candles"]
-        coingecko::is_ohlc, coingecko::ohlc;
-    "geckoterminal" "GeckoTerminal OHLCV" "JSON: data.attributes.ohlcv_list" ["candles"]
-        geckoterminal::is, geckoterminal::open;
-    "cryptodatadownload" "CryptoDataDownload OHLCV" "CSV: its address on line 1, then unix, date, symbol, open, …" ["candles"]
-        marks::is_cryptodatadownload, candles::open;
-    "binance-klines" "Binance klines" "CSV without header (or open_time … close_time), 12 columns; JSON lists of 12" ["candles"]
-        marks::is_klines, candles::open;
-    "python-binance" "python-binance dump" "CSV: date, open, high, low, close, volume, ticker" ["candles"]
-        marks::is_dump, candles::open;
-    "kraken" "Kraken OHLC and OHLCVT" "JSON: result of a pair's lists of eight; CSV without header, 7 columns" ["candles"]
-        marks::is_kraken, candles::open;
-    "bybit" "Bybit klines" "CSV: timestamp, open, high, low, close, volume, turnover; JSON: result.list" ["candles"]
-        marks::is_bybit, candles::open;
-    "okx" "OKX candles" "JSON: data, lists of nine" ["candles"]
-        marks::is_okx, candles::open;
-    "yahoo" "Yahoo Finance" "CSV: Date, Open, High, Low, Close, Adj Close, Volume (in USD)" ["candles"]
-        marks::is_yahoo, candles::open;
-    "coinmarketcap" "CoinMarketCap historical prices" "Date, Open, High, Low, Close, Volume, Market Cap (in USD)" ["candles"]
-        marks::is_coinmarketcap, candles::open;
-    "cryptocompare" "CryptoCompare OHLCV" "Parquet: UNIT, TIMESTAMP, INSTRUMENT, OPEN, HIGH, LOW, CLOSE; JSON: volumefrom, volumeto" ["candles"]
-        marks::is_cryptocompare, candles::open;
-    "freqtrade-json" "freqtrade or ccxt candles" "JSON: lists of six" ["candles"]
-        marks::is_lists, candles::open;
-    "freqtrade-feather" "freqtrade candles" "Feather: date, open, high, low, close, volume" ["candles"]
-        marks::is_feather, candles::open;
-    "defillama-pools" "DefiLlama yield pools" "JSON: data of objects with pool, project, tvlUsd" ["yields"]
-        defillama::is, defillama::open;
-    "contract-build" "build file of Truffle, Hardhat, Foundry or Brownie" "JSON: abi, bytecode, deployedBytecode" ["contracts"]
-        contracts::is_build, contracts::build;
-    "ethereum-etl-transfers" "blockchain-etl token_transfers" "CSV: token_address, from_address, to_address, value, transaction_hash, log_index, block_number" ["transfers"]
-        transfers::is_etl, transfers::open;
-    "ethereum-etl-tokens" "blockchain-etl tokens" "CSV: address, symbol, name, decimals, total_supply" ["tokens"]
-        tokens::is_etl, tokens::etl;
-    "ethereum-etl-contracts" "blockchain-etl contracts" "CSV: address, bytecode, is_erc20" ["contracts" "tokens"]
-        contracts::is_etl, contracts::etl;
-    "token-list" "token list (tokenlists.org)" "JSON: tokens of objects with chainId, address, symbol, decimals" ["tokens"]
-        tokens::is_list, tokens::list;
-    "own" "a table in our own columns" "any format: the columns of one of our tables (`tokendeck schema`)" ["tokens" "kols" "posts" "candles" "holders"
-        "holder_counts" "transfers" "contracts" "scams" "labels" "dexes" "fee_tiers" "pools" "pool_events" "locks" "funding" "yields" "gas"]
-        own::is, own::open;
-    "pools" "liquidity pools of any source" "a pool, its two tokens, its DEX and chain: DexScreener, GeckoTerminal, The Graph" ["pools" "tokens"]
-        pools::is, pools::open;
-    "transfers" "token transfers of any source" "a transaction's hash, from, to and an amount" ["transfers"]
-        transfers::is, transfers::open;
-    "ohlcv" "candles of any other source" "a time and four prices, in any order that the rows fit" ["candles"]
-        candles::is_named, candles::open;
-    "holders" "holders of a token of any source" "an address (a link too) and a balance" ["holders"]
-        holders::is, holders::open;
-    "holder-counts" "numbers of holders of any source" "a day and a number of holders" ["holder_counts"]
-        counts::is, counts::open;
-    "tokens" "tokens of any source" "an address, a symbol, a name or decimals, and a chain" ["tokens"]
-        tokens::is, tokens::open;
-    "contracts" "contract code of any source" "an address and bytecode" ["contracts"]
-        contracts::is, contracts::open;
-    "labels" "labels of any source" "an address and a label" ["labels"]
-        labels::is, labels::open;
-    "lists" "candles without names" "a time and four prices that fit one order in every row" ["candles"]
-        candles::is, candles::open;
-}
-
-impl FormatRow {
-    /// The first format that recognises the file.
-    pub(super) fn of(sniffed: &Sniffed) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| (format.knows)(sniffed))
-    }
-
-    /// The format of files mapped by the user.
-    pub(super) fn own() -> &'static Self {
-        FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
-    }
-
+impl Format {
+    /// How to import a file of this format.
     pub(super) fn plan(&self, file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-        (self.open)(file)
+        let Some(reader) = self.reader() else { return described::open(file) };
+        let mut plan = (reader.open)(file)?;
+        for (table, manifest) in &self.mappings {
+            for take in plan.takes.iter_mut().filter(|take| take.table == *table) {
+                take.manifest.set.extend(manifest.set.clone());
+            }
+        }
+        Ok(plan.saying_all(self.says.iter().cloned()))
     }
-}
-
-/// The formats as a Markdown table.
-pub fn formats_table() -> String {
-    let row = |format: &FormatRow| {
-        let tables = if format.tables.len() > 3 { "any".to_owned() } else { format.tables.join(", ") };
-        format!("| {} | {} | {tables} |\n", format.title, format.looks)
-    };
-    format!("| format | known by | goes to |\n|---|---|---|\n{}", FORMATS.iter().map(row).collect::<String>())
 }
 
 impl<'a> FileToImport<'a> {
@@ -269,6 +187,24 @@ impl<'a> FileToImport<'a> {
         let take = take.of_address(token.address);
         let address = Some(token.address);
         Ok((ImportPlan::default().about(token), take, address))
+    }
+
+    /// The token whose address stands at the place that the format names.
+    pub(super) fn stated_token(&self) -> Result<Option<TokenMatch>, Refusal> {
+        let text = |place: Option<&String>| self.sniffed.outline()?.text(place?);
+        let Some(address) = text(self.format.token_at.as_ref()).and_then(Address::parse) else { return Ok(None) };
+        match self.hints.token {
+            Some(token) if token != address => {
+                let reason = format!("is of {address}, and --token says {token}: import it without --token");
+                Err(Refusal::new(reason).say("token", address.to_string()))
+            }
+            Some(_) => Ok(None),
+            None => {
+                let symbol = text(self.format.symbol_at.as_ref()).map(str::to_owned);
+                let says = "from the file".to_owned();
+                Ok(Some(TokenMatch { address, symbol, multiplier: 1.0, quoted: true, by: TokenFoundBy::File, says }))
+            }
+        }
     }
 
     /// The token of a file of prices.
@@ -423,22 +359,4 @@ fn decimals_in(sheet: &Sheet, token: Option<usize>, one: Option<Address>) -> Vec
         Some((token, number(&row[at]).filter(|decimals| (0..=77).contains(decimals))?))
     };
     sheet.first.iter().filter_map(of).collect()
-}
-
-/// Whether the header has all these names.
-fn has(header: &[String], names: &[&str]) -> bool {
-    names.iter().all(|name| header.iter().any(|known| known == name))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_format_goes_to_tables_there_are_and_has_a_word_of_its_own() {
-        for (i, format) in FORMATS.iter().enumerate() {
-            assert!(format.tables.iter().all(|table| schema::table(table).is_some()), "{}", format.word);
-            assert!(FORMATS[..i].iter().all(|other| other.word != format.word), "{}", format.word);
-        }
-    }
 }

@@ -41,7 +41,7 @@ use self::{
     staging::StagingFolder, table::ExistingTable, take::NotTaken, tokens::KnownTokens,
 };
 pub use self::{
-    format::{FORMATS, FormatRow, formats_table},
+    format::{FORMATS, Format, formats_table},
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
     refusal::PLACEHOLDERS,
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
@@ -213,15 +213,15 @@ impl Run<'_> {
                 self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
                 continue;
             }
-            match FormatRow::of(&sniffed) {
-                _ if self.options.table.is_some() => known.push((path, sniffed, FormatRow::own())),
+            match Format::of(&sniffed) {
+                _ if self.options.table.is_some() => known.push((path, sniffed, Format::own())),
                 None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed), Some(&sniffed)),
                 Some(format) => known.push((path, sniffed, format)),
             }
         }
-        known.sort_by_key(|(_, _, format)| (format.tables[0] != "tokens", format.word == "own"));
+        known.sort_by_key(|(_, _, format)| (format.into[0] != "tokens", format.word == "own"));
         for (path, sniffed, format) in known {
-            let mut report = FileReport { format: Some(format.word), title: Some(format.title), ..FileReport::new(path, &sniffed.name) };
+            let mut report = FileReport { format: Some(&format.word), title: Some(&format.title), ..FileReport::new(path, &sniffed.name) };
             match self.file(&sniffed, format, &mut report) {
                 Ok(()) => self.report.files.push(report),
                 Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),

@@ -40,31 +40,50 @@ pub struct ImportOptions {
     pub broken_too: bool,
 }
 
-/// Date order: day or month first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dates {
-    Day,
-    Month,
+macro_rules! choices {
+    ($($(#[$doc:meta])* $choice:ident($expected:literal) { $($(#[$of:meta])* $variant:ident = $word:literal,)+ })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $choice { $($(#[$of])* $variant),+ }
+
+        impl $choice {
+            fn word(self) -> String {
+                match self { $(Self::$variant => $word),+ }.to_owned()
+            }
+        }
+
+        impl FromStr for $choice {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                filled(text)?;
+                match text {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(format!("`{text}`: expected {}", $expected)),
+                }
+            }
+        }
+    )*};
 }
 
-/// The unit of token amounts, or of yields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AmountUnit {
-    /// Smallest units.
-    Raw,
-    /// Whole tokens.
-    Whole,
-    /// Of a yield: 5 means five percent.
-    Percent,
-    /// Of a yield: 0.05 means five percent.
-    Fraction,
-}
+choices! {
+    /// Date order: day or month first.
+    Dates("day (31.12.2024) or month (12/31/2024)") { Day = "day", Month = "month", }
 
-/// The unit of a volume: quote (USD) or base (token).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VolumeUnit {
-    Usd,
-    Token,
+    /// The unit of token amounts, or of yields.
+    AmountUnit("raw (smallest units) or whole (whole tokens); of yields percent or fraction") {
+        /// Smallest units.
+        Raw = "raw",
+        /// Whole tokens.
+        Whole = "whole",
+        /// Of a yield: 5 means five percent.
+        Percent = "percent",
+        /// Of a yield: 0.05 means five percent.
+        Fraction = "fraction",
+    }
+
+    /// The unit of a volume: quote (USD) or base (token).
+    VolumeUnit("usd or token") { Usd = "usd", Token = "token", }
 }
 
 /// Options with a value, as `--NAME VALUE`; shared by the command line and the terminal's dialog.
@@ -109,10 +128,10 @@ impl ImportOptions {
             ("pick", pairs(&self.pick)),
             ("map", pairs(&self.map)),
             ("set", pairs(&self.set)),
-            ("unit", one(word(self.unit, AMOUNT_UNITS))),
-            ("volume", one(word(self.volume, VOLUME_UNITS))),
+            ("unit", one(self.unit.map(AmountUnit::word))),
+            ("volume", one(self.volume.map(VolumeUnit::word))),
             ("decimals", one(self.decimals.map(|decimals| decimals.to_string()))),
-            ("dates", one(word(self.dates, DATES))),
+            ("dates", one(self.dates.map(Dates::word))),
             ("as-usd", one(self.as_usd.then(String::new))),
             ("broken-too", one(self.broken_too.then(String::new))),
         ] {
@@ -171,46 +190,4 @@ pub fn table_name(text: &str) -> Result<String, String> {
 pub fn decimals(text: &str) -> Result<u32, String> {
     filled(text)?;
     text.parse().ok().filter(|decimals| *decimals <= 77).ok_or_else(|| format!("`{text}`: expected decimals from 0 to 77"))
-}
-
-/// The words of each choice, and the expectation that an error states.
-const DATES: (&[(&str, Dates)], &str) = (&[("day", Dates::Day), ("month", Dates::Month)], "day (31.12.2024) or month (12/31/2024)");
-const AMOUNT_UNITS: (&[(&str, AmountUnit)], &str) = (
-    &[("raw", AmountUnit::Raw), ("whole", AmountUnit::Whole), ("percent", AmountUnit::Percent), ("fraction", AmountUnit::Fraction)],
-    "raw (smallest units) or whole (whole tokens); of yields percent or fraction",
-);
-const VOLUME_UNITS: (&[(&str, VolumeUnit)], &str) = (&[("usd", VolumeUnit::Usd), ("token", VolumeUnit::Token)], "usd or token");
-
-fn chosen<T: Copy>(text: &str, (choices, expected): (&[(&str, T)], &str)) -> Result<T, String> {
-    filled(text)?;
-    let choice = choices.iter().find(|(word, _)| *word == text);
-    choice.map(|(_, choice)| *choice).ok_or_else(|| format!("`{text}`: expected {expected}"))
-}
-
-fn word<T: Copy + PartialEq>(choice: Option<T>, (choices, _): (&[(&str, T)], &str)) -> Option<String> {
-    choices.iter().find(|(_, known)| Some(*known) == choice).map(|(word, _)| (*word).to_owned())
-}
-
-impl FromStr for Dates {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        chosen(text, DATES)
-    }
-}
-
-impl FromStr for AmountUnit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        chosen(text, AMOUNT_UNITS)
-    }
-}
-
-impl FromStr for VolumeUnit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        chosen(text, VOLUME_UNITS)
-    }
 }

@@ -62,14 +62,9 @@ impl Outline {
     }
 
     /// Whether the list at the path has objects with all these members.
-    pub(super) fn objects(&self, place: &str, members: &[&str]) -> bool {
+    pub(super) fn objects(&self, place: &str, members: &[String]) -> bool {
         let has = |keys: &Vec<String>| members.iter().all(|member| keys.iter().any(|key| key == member));
         matches!(self.list(place), Some(First::Object(keys)) if has(keys))
-    }
-
-    /// Whether the list at the path has lists of this length.
-    pub(super) fn lists_of(&self, place: &str, length: usize) -> bool {
-        self.list(place) == Some(&First::List(length))
     }
 
     pub(super) fn text(&self, place: &str) -> Option<&str> {
@@ -137,17 +132,6 @@ fn first(value: &RawValue) -> First {
     }
 }
 
-/// The elements of the list at a path of the text.
-pub(super) fn elements<'a>(text: &'a [u8], place: &str) -> Result<Vec<&'a RawValue>, String> {
-    let damaged = |error: serde_json::Error| format!("cannot be read at `{place}`: {error}");
-    let mut value: &RawValue = serde_json::from_slice(text).map_err(damaged)?;
-    for name in place.split('.').filter(|name| !name.is_empty()) {
-        let member = members(value).into_iter().find(|(known, _)| known == name);
-        value = member.map(|(_, value)| value).ok_or_else(|| format!("has no `{place}`"))?;
-    }
-    serde_json::from_str(value.get()).map_err(damaged)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,9 +140,12 @@ mod tests {
     fn places_and_first_elements_are_known() {
         let text = br#"{"data":{"attributes":{"list":[[1,2,3]]},"id":"x"},"tokens":[{"chainId":1,"name":"A"}],"none":[]}"#;
         let outline = Outline::of(text).unwrap();
-        assert!(outline.lists_of("data.attributes.list", 3) && outline.objects("tokens", &["chainId", "name"]));
+        assert!(
+            outline.list("data.attributes.list") == Some(&First::List(3))
+                && outline.objects("tokens", &["chainId".to_owned(), "name".to_owned()])
+        );
         assert_eq!((outline.text("data.id"), outline.list("none")), (Some("x"), Some(&First::Nothing)));
-        assert_eq!(elements(text, "data.attributes.list").unwrap()[0].get(), "[1,2,3]");
+        assert_eq!(json::element_list(text, "data.attributes.list").unwrap()[0].get(), "[1,2,3]");
         assert_eq!(outline.to_string(), "JSON: an object with `data`, `none`, `tokens`");
         let many: Vec<String> = (0..65).map(|i| format!("\"{i}\":1")).collect();
         assert_eq!(Outline::of(format!("{{{}}}", many.join(",")).as_bytes()).unwrap().to_string(), "JSON: an object of 65 members");

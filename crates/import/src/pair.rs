@@ -173,6 +173,25 @@ pub(super) fn without_multiplier(base: &str) -> Option<(&str, f64)> {
     })
 }
 
+/// The chain of an explorer, by its URL.
+pub(super) fn chain_of_explorer(text: &str) -> Option<&'static str> {
+    const EXPLORERS: &[(&str, &str)] = &[
+        ("optimistic.etherscan.io", "oeth"),
+        ("etherscan.io", "eth"),
+        ("bscscan.com", "bnb"),
+        ("polygonscan.com", "pol"),
+        ("arbiscan.io", "arb1"),
+        ("basescan.org", "base"),
+        ("celoscan.io", "celo"),
+        ("snowtrace.io", "avax"),
+        ("ftmscan.com", "ftm"),
+        ("gnosisscan.io", "gno"),
+        ("lineascan.build", "linea"),
+        ("scrollscan.com", "scr"),
+    ];
+    EXPLORERS.iter().find(|(host, _)| text.contains(host)).map(|(_, chain)| *chain).filter(|_| address(text).is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,9 @@ type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;
 pub(super) struct Edited {
     inner: Box<dyn RowSource>,
     edit: Edit,
-    added: &'static [&'static str],
+    added: Vec<String>,
+    /// Only the added columns are left.
+    alone: bool,
     names: Vec<String>,
 }
 
@@ -21,27 +23,42 @@ impl Edited {
     /// `added` are the columns that the edit adds.
     pub(super) fn over(
         inner: Box<dyn RowSource>,
-        added: &'static [&'static str],
+        added: impl IntoIterator<Item: Into<String>>,
         edit: impl FnMut(&mut SourceBatch) + Send + 'static,
     ) -> Box<dyn RowSource> {
-        let mut edited = Self { inner, edit: Box::new(edit), added, names: Vec::new() };
+        Self::made(inner, added, false, Box::new(edit))
+    }
+
+    /// Rows of the columns `made` by the edit, without those they are made of.
+    pub(super) fn only(
+        inner: Box<dyn RowSource>,
+        made: impl IntoIterator<Item: Into<String>>,
+        edit: impl FnMut(&mut SourceBatch) + Send + 'static,
+    ) -> Box<dyn RowSource> {
+        Self::made(inner, made, true, Box::new(edit))
+    }
+
+    fn made(inner: Box<dyn RowSource>, added: impl IntoIterator<Item: Into<String>>, alone: bool, edit: Edit) -> Box<dyn RowSource> {
+        let added = added.into_iter().map(Into::into).collect();
+        let mut edited = Self { inner, edit, added, alone, names: Vec::new() };
         edited.name();
         Box::new(edited)
     }
 
     fn name(&mut self) {
-        self.names = self.inner.columns().iter().map(String::as_str).chain(self.added.iter().copied()).map(str::to_owned).collect();
+        self.names = self.inner.columns().iter().filter(|_| !self.alone).chain(&self.added).cloned().collect();
     }
 }
 
 impl RowSource for Edited {
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let batch = self.inner.next_batch()?;
-        if self.names.len() != self.inner.columns().len() + self.added.len() {
-            self.name();
-        }
+        self.name();
         Ok(batch.map(|mut batch| {
             (self.edit)(&mut batch);
+            if self.alone {
+                batch.columns.retain(|column| self.added.iter().any(|name| name == column.name().as_str()));
+            }
             batch
         }))
     }

@@ -124,18 +124,22 @@ impl Manifest {
                 "title" => manifest.title = Some(member.text()?),
                 "license" => manifest.license = Some(member.text()?),
                 "synthetic" => manifest.synthetic = member.boolean()?,
-                "tables" => {
-                    for table in member.table()? {
-                        let names: Vec<_> = TABLES.iter().map(|schema| schema.name).collect();
-                        let schema = TABLES.iter().find(|schema| schema.name == table.key).ok_or_else(|| table.unknown("table", &names))?;
-                        manifest.tables.insert(schema.name, read_table(schema, table.table()?)?);
-                    }
-                }
+                "tables" => manifest.tables = read_tables(&member)?.into_iter().collect(),
                 _ => return Err(member.unknown("key", &names(KeyPlace::Dataset))),
             }
         }
         Ok(manifest)
     }
+}
+
+/// Reads the sections of a member `tables`, in document order.
+pub fn read_tables(member: &TomlEntry<'_>) -> Result<Vec<(&'static str, TableManifest)>, TomlError> {
+    let read = |table: TomlEntry<'_>| {
+        let names: Vec<_> = TABLES.iter().map(|schema| schema.name).collect();
+        let schema = TABLES.iter().find(|schema| schema.name == table.key).ok_or_else(|| table.unknown("table", &names))?;
+        Ok((schema.name, read_table(schema, table.table()?)?))
+    };
+    member.table()?.into_iter().map(read).collect()
 }
 
 fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {

@@ -19,7 +19,7 @@ use model::{candles::Interval, time::MINUTE_MS};
 /// Maximum share of invalid candles for which the columns may still be those that their names say.
 const BROKEN_FEW: f64 = 0.2;
 pub(crate) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
-pub(super) const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
+const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
 /// Names of the candle's time; the first that is present and holds times wins. Names of the open time come first: a plain time beside one
 /// of them may be the close time.
 const TIMES: &str = "\
@@ -131,7 +131,7 @@ fn figures(sheet: &Sheet, at: usize, style: NumberStyle) -> Vec<f64> {
 }
 
 /// Finds the candle columns. Errors: what the user has to specify. `None` if these are no candles.
-pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<CandleColumns>, Refusal> {
+pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)], ends: bool) -> Result<Option<CandleColumns>, Refusal> {
     let said =
         |ours: &str| map.iter().find(|(known, _)| known == ours).and_then(|(_, theirs)| sheet.names.iter().position(|name| name == theirs));
     let wanted = [("open", OPEN), ("high", HIGH), ("low", LOW), ("close", CLOSE)];
@@ -142,7 +142,7 @@ pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<
         let time = said("timestamp").or_else(|| time(sheet, &names).filter(|_| sheet.named));
         if let ([Some(open), Some(high), Some(low), Some(close)], Some(time)) = (prices, time) {
             return four_columns_or_one(sheet, [open, high, low, close]).and_then(|says| {
-                let mut found = candle_columns(sheet, time, [open, high, low, close], true)?;
+                let mut found = candle_columns(sheet, time, [open, high, low, close], true, ends)?;
                 found.notes.extend(says);
                 Ok(Some(found))
             });
@@ -151,7 +151,7 @@ pub(crate) fn columns(sheet: &Sheet, map: &[(String, String)]) -> Result<Option<
     if sheet.named
         && let Some((time, prices)) = named(sheet)
     {
-        return candle_columns(sheet, time, prices, false).map(Some);
+        return candle_columns(sheet, time, prices, false, ends).map(Some);
     }
     if sheet.named { Ok(None) } else { unnamed(sheet) }
 }
@@ -192,10 +192,10 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
         FoundOrder::Nothing => Ok(None),
         // Sources with this layout document their order; the rows must only not contradict it.
         FoundOrder::Several(_) if has_documented_order(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
-            candle_columns(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false).map(Some)
+            candle_columns(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false, false).map(Some)
         }
         FoundOrder::Order(order) => {
-            let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false)?;
+            let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false, false)?;
             let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
                 "open, high, low, close by the rows".to_owned()
             } else {
@@ -287,7 +287,7 @@ fn by_time(sheet: &Sheet, times: &[Option<i64>]) -> Vec<usize> {
 }
 
 /// Builds the candle columns with the facts that the rows show.
-fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) -> Result<CandleColumns, Refusal> {
+fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, ends: bool) -> Result<CandleColumns, Refusal> {
     let clock = clock(sheet, time);
     let cells = time_cells(sheet, time, clock);
     let when = time_style(sheet, time, &cells)?;
@@ -303,7 +303,7 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool) ->
         let why = format!("`{cell}` in `{}` has lost its last digits, as spreadsheets round long numbers", sheet.names[time]);
         return Err(refusal(sheet, &why, "show the column as whole numbers and save it again, or take the file as it came"));
     }
-    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times, super::times::are_ends(sheet, time)) };
+    let (times, ended) = if clock.is_some() { (times, None) } else { starts_of_ends(times, ends || super::times::are_ends(sheet, time)) };
     let by_time = by_time(sheet, &times);
     let (prices, reordered) = fitting(sheet, prices, &figures(prices), &by_time, said)?;
     let mut says: Vec<String> = reordered.into_iter().collect();

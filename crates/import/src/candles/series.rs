@@ -56,7 +56,10 @@ pub(super) fn by_series(
     if combinations <= 1 {
         let values = parts.found.keys().next();
         let content = values.and_then(|values| content(&parts, values));
-        let token = file.traded(content.as_deref().or_else(|| beside(sheet)))?;
+        let token = match file.stated_token()? {
+            Some(token) => token,
+            None => file.traded(content.as_deref().or_else(|| beside(sheet)))?,
+        };
         return Ok((ImportPlan::of(vec![take.of(&token)]).about(token), false));
     }
     one_place(file, sheet, &parts)?;

@@ -6,6 +6,7 @@ use super::super::{
         currency::of_cell,
         number::{plain, scale},
     },
+    names::is_one_of,
     pair,
     sheet::Sheet,
 };
@@ -13,29 +14,11 @@ use store::coerce::cell::is_null_word;
 
 /// Header words that scale the figures of the column.
 const SCALES: &[(&str, f64)] = &[
-    ("k", 1e3),
-    ("thousand", 1e3),
-    ("thousands", 1e3),
-    ("tsd", 1e3),
-    ("000", 1e3),
-    ("000s", 1e3),
-    ("m", 1e6),
-    ("mm", 1e6),
-    ("mn", 1e6),
-    ("mln", 1e6),
-    ("mio", 1e6),
-    ("million", 1e6),
-    ("millions", 1e6),
-    ("b", 1e9),
-    ("bn", 1e9),
-    ("bln", 1e9),
-    ("mrd", 1e9),
-    ("billion", 1e9),
-    ("billions", 1e9),
-    ("lakh", 1e5),
-    ("lakhs", 1e5),
-    ("crore", 1e7),
-    ("crores", 1e7),
+    ("k thousand thousands tsd 000 000s", 1e3),
+    ("lakh lakhs", 1e5),
+    ("m mm mn mln mio million millions", 1e6),
+    ("crore crores", 1e7),
+    ("b bn bln mrd billion billions", 1e9),
 ];
 
 /// The factor that the name applies to its figures: `Volume (M USD)`, `Volume (k BTC)`, `Volume in millions`; 1 if it has none.
@@ -58,7 +41,7 @@ pub(super) fn scale_of(name: &str) -> f64 {
 }
 
 fn known(word: &str) -> Option<f64> {
-    SCALES.iter().find(|(scale, _)| *scale == word).map(|(_, by)| *by)
+    SCALES.iter().find(|(words, _)| is_one_of(word, words)).map(|(_, by)| *by)
 }
 
 /// The scale in a lower-case word that joins scale and currency: `kusd`. `mbtc`, a thousandth of a bitcoin, is no such word.

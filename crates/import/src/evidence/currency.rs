@@ -1,79 +1,36 @@
 //! The currency that a cell or a line of text names: signs and codes beside a number, `prices in EUR` in a sentence. What follows for a
 //! table is decided elsewhere.
 
-/// Currency signs and codes before or after a number, with their currencies; longer ones first.
-const SIGNS: &[(&str, &str)] = &[
-    ("US$", "USD"),
-    ("$US", "USD"),
-    ("HK$", "HKD"),
-    ("NZ$", "NZD"),
-    ("MX$", "MXN"),
-    ("A$", "AUD"),
-    ("C$", "CAD"),
-    ("R$", "BRL"),
-    ("S$", "SGD"),
-    ("$", "USD"),
-    ("€", "EUR"),
-    ("£", "GBP"),
-    ("¥", "JPY"),
-    ("￥", "JPY"),
-    ("₹", "INR"),
-    ("₩", "KRW"),
-    ("₽", "RUB"),
-    ("₺", "TRY"),
-    ("₴", "UAH"),
-    ("₿", "BTC"),
-    ("Ξ", "ETH"),
-    ("USDT", "USDT"),
-    ("USDC", "USDC"),
-    ("USD", "USD"),
-    ("EUR", "EUR"),
-    ("GBP", "GBP"),
-    ("CHF", "CHF"),
-    ("JPY", "JPY"),
-    ("KRW", "KRW"),
-    ("TRY", "TRY"),
-    ("BRL", "BRL"),
-    ("AUD", "AUD"),
-    ("CAD", "CAD"),
-    ("INR", "INR"),
-    ("RUB", "RUB"),
-    ("CNY", "CNY"),
-    ("PLN", "PLN"),
-    ("SEK", "SEK"),
-    ("NOK", "NOK"),
-    ("DKK", "DKK"),
-    ("CZK", "CZK"),
-    ("HUF", "HUF"),
-    ("UAH", "UAH"),
-    ("SGD", "SGD"),
-    ("HKD", "HKD"),
-    ("MXN", "MXN"),
-    ("NZD", "NZD"),
-    ("ZAR", "ZAR"),
-    ("THB", "THB"),
-    ("VND", "VND"),
-    ("IDR", "IDR"),
-    ("PHP", "PHP"),
-    ("NGN", "NGN"),
-    ("ARS", "ARS"),
-    ("KZT", "KZT"),
-];
+/// Currency signs before or after a number, longer ones first.
+const SIGNS: &str = "\
+    US$=USD $US=USD HK$=HKD NZ$=NZD MX$=MXN A$=AUD C$=CAD R$=BRL S$=SGD $=USD €=EUR £=GBP ¥=JPY ￥=JPY ₹=INR ₩=KRW ₽=RUB ₺=TRY ₴=UAH \
+    ₿=BTC Ξ=ETH";
+/// Currency codes that stand there too, longer ones first.
+const CODES: &str = "\
+    USDT USDC USD EUR GBP CHF JPY KRW TRY BRL AUD CAD INR RUB CNY PLN SEK NOK DKK CZK HUF UAH SGD HKD MXN NZD ZAR THB VND IDR PHP NGN ARS KZT";
 /// Words before a currency code that state the unit of figures.
 const IN: &[&str] = &["in", "en", "em", "currency", "currencies", "währung", "devise", "moneda", "moeda", "valuta", "ccy"];
 
 /// Splits off the currency before or after a number.
 pub(crate) fn apart(text: &str) -> (&str, Option<&'static str>) {
     let text = text.trim();
-    let before = || SIGNS.iter().find_map(|(sign, currency)| Some((text.strip_prefix(sign)?.trim_start(), *currency)));
-    let after = || SIGNS.iter().find_map(|(sign, currency)| Some((text.strip_suffix(sign)?.trim_end(), *currency)));
+    if text.starts_with(is_figure) && text.ends_with(is_figure) {
+        return (text, None);
+    }
+    let all = || SIGNS.split(' ').filter_map(|word| word.split_once('=')).chain(CODES.split(' ').map(|code| (code, code)));
+    let before = || all().find_map(|(sign, currency)| Some((text.strip_prefix(sign)?.trim_start(), currency)));
+    let after = || all().find_map(|(sign, currency)| Some((text.strip_suffix(sign)?.trim_end(), currency)));
     before().or_else(after).map_or((text, None), |(rest, currency)| (rest, Some(currency)))
+}
+
+fn is_figure(c: char) -> bool {
+    c.is_ascii_digit() || c == '.' || c == ','
 }
 
 /// The currency beside a number; `None` for a text without digits.
 pub(crate) fn of_cell(cell: &str) -> Option<&'static str> {
     let (rest, currency) = apart(cell.trim().trim_start_matches(['-', '−', '+']));
-    let digits = rest.trim_start_matches(['-', '−', '+']).starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
+    let digits = rest.trim_start_matches(['-', '−', '+']).starts_with(is_figure);
     currency.filter(|_| digits)
 }
 

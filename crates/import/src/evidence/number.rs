@@ -7,29 +7,15 @@ use store::{
     manifest::Decimal,
 };
 
-/// Scale words after a number, in addition to K, M, B and T, with their powers of ten; longer ones first.
+/// Scale words after a number, in addition to K, M, B and T, with their powers of ten. None ends with another.
 const SCALES: &[(&str, i32)] = &[
-    ("millions", 6),
-    ("billions", 9),
-    ("million", 6),
-    ("billion", 9),
-    ("crore", 7),
+    ("tsd. tsd", 3),
+    ("万 萬", 4),
     ("lakh", 5),
-    ("mio.", 6),
-    ("mrd.", 9),
-    ("tsd.", 3),
-    ("mio", 6),
-    ("mln", 6),
-    ("mrd", 9),
-    ("bln", 9),
-    ("tsd", 3),
-    ("mn", 6),
-    ("bn", 9),
-    ("cr", 7),
-    ("万", 4),
-    ("萬", 4),
-    ("億", 8),
-    ("亿", 8),
+    ("millions million mio. mio mln mn", 6),
+    ("crore cr", 7),
+    ("億 亿", 8),
+    ("billions billion mrd. mrd bln bn", 9),
 ];
 
 /// The number notation of a column.
@@ -89,11 +75,13 @@ pub(crate) fn plain(text: &str, comma: bool) -> Option<String> {
 
 /// Splits a scale word off a number and returns its power of ten; `None` if there is none.
 pub(crate) fn scale(text: &str) -> Option<(&str, i32)> {
-    let split = |word: &str| text.len().checked_sub(word.len()).filter(|at| text.is_char_boundary(*at)).map(|at| text.split_at(at));
-    let (number, power) = SCALES.iter().find_map(|(word, power)| {
-        let (number, last) = split(word)?;
-        (last.to_lowercase() == *word).then_some((number.trim_end(), *power))
-    })?;
+    if text.ends_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let ending = |(words, power): &(&str, i32)| words.split(' ').find(|word| lower.ends_with(word)).map(|word| (word.len(), *power));
+    let (length, power) = SCALES.iter().find_map(ending)?;
+    let number = text.get(..text.len().checked_sub(length)?)?.trim_end();
     number.ends_with(|c: char| c.is_ascii_digit() || c == '.' || c == ',').then_some((number, power))
 }
 

@@ -20,7 +20,8 @@ const READABLE: f64 = 0.98;
 /// Maximum number of cells that are no times, such as a total or a source below the table; and at most one in `ONE_OF` cells.
 const WORDS_MAX: usize = 2;
 const ONE_OF: usize = 5;
-const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] =
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
 
 /// The time format of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -328,10 +329,9 @@ fn chinese(part: &str) -> impl Iterator<Item = &str> {
 
 fn month(text: &str) -> Option<u32> {
     let lower = text.to_ascii_lowercase();
-    let at = MONTHS.iter().position(|month| lower.starts_with(month))?;
-    let whole =
-        ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"][at];
-    (lower.len() == 3 || whole == lower || lower == "sept").then_some(at as u32 + 1)
+    let is =
+        |month: &&str| *month == lower || lower.len() == 3 && month.starts_with(&lower) || lower == "sept" && month.starts_with("sept");
+    MONTHS.iter().position(is).map(|at| at as u32 + 1)
 }
 
 #[cfg(test)]

@@ -117,26 +117,10 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
-    super::has(&sniffed.header(), &["address", "bytecode", "is_erc20"])
-}
-
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let (address, code) = columns(sheet).ok_or("has no contract code")?;
     let take = Take::into("contracts", sheet.rows(file.sniffed)?)
         .columns(&[("token_address", &sheet.names[address]), ("bytecode", &sheet.names[code])]);
     Ok(ImportPlan::of(vec![take]))
-}
-
-/// blockchain-etl's table, which flags the contracts that are tokens.
-pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = file.sheet()?;
-    let contracts = Take::into("contracts", sheet.rows(file.sniffed)?).columns(&[("token_address", "address")]);
-    let tokens = Take::into("tokens", sheet.rows(file.sniffed)?).columns(&[("token_address", "address")]).set("chain", &file.chain()).keep(
-        "is_erc20",
-        &["True", "true", "TRUE", "1", "t"],
-        "are no ERC-20 tokens",
-    );
-    Ok(ImportPlan::of(vec![contracts, tokens]).saying(format!("chain {}, as the file has none; --chain says another", file.chain())))
 }

@@ -5,13 +5,13 @@ use super::{
         edits::{Fix, fixed},
         evidence::{addresses, currency::of_cell, number::NumberStyle},
         names::{Names, TOKEN, is_one_of},
-        notation,
+        notation, pair,
         refusal::{DECIMALS, Refusal, UNIT, WRITE_TOKENS},
         rows::link_text,
         sheet::Sheet,
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, Take, etherscan,
+    FileToImport, ImportPlan, Take,
 };
 use crate::AmountUnit;
 use model::{address::Address, chain::Chain};
@@ -78,10 +78,6 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-pub(super) fn is_etherscan(sniffed: &Sniffed) -> bool {
-    is(sniffed) && super::has(&sniffed.header(), &["holderaddress", "balance"])
-}
-
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no balances of holders")?;
@@ -104,7 +100,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     fixes.extend(Fix::number(sheet, found.balance, NumberStyle { needs_rewrite: true, ..style }));
     let take = Take::into("holders", fixed(sheet.rows(file.sniffed)?, fixes))
         .columns(&[("holder_address", &sheet.names[found.holder]), ("balance", &sheet.names[found.balance])]);
-    let link = sheet.column(found.holder).find_map(etherscan::chain_of_explorer);
+    let link = sheet.column(found.holder).find_map(pair::chain_of_explorer);
     let linked = linked_token(sheet, found.holder).filter(|_| found.token.is_none() && file.hints.token.is_none());
     let (mut plan, mut take, token) = match linked {
         Some(token) => (ImportPlan::default().saying(format!("token {token}, as its links say")), take.of_address(token), Some(token)),
@@ -204,7 +200,7 @@ fn unit(
     let figures: Vec<f64> = sheet.column(found.balance).filter_map(|cell| style.plain(cell)?.parse().ok()).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
     let fractions = figures.iter().any(|figure| figure.fract() != 0.0);
-    let exported = super::has(&file.sniffed.header(), &["holderaddress", "balance"]);
+    let exported = file.format.word == "etherscan-holders";
     if fractions || exported || most < 1e6 || figures.len() < ROWS_TELL && most < 1e15 {
         return Ok(false);
     }

@@ -7,14 +7,14 @@ use super::{
     super::{
         evidence::{CellKind, kind, when::TimeStyle},
         names::Names,
-        rows::{cells, put},
+        rows::{Edited, cells, put},
         sheet::Sheet,
         sniff::Sniffed,
     },
     FileToImport, ImportPlan, NO_COLUMN, Refusal, Take,
 };
 use model::{address::Address, time::Time};
-use store::source::{RowSource, SourceBatch};
+use store::source::SourceBatch;
 
 /// Event signature hash keccak256("Transfer(address,address,uint256)"), the same for ERC-20 and ERC-721.
 const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
@@ -156,9 +156,9 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     }
     let has = [columns.time.is_some(), columns.block.is_some(), columns.index.is_some()];
     let only = file.hints.token;
-    let rows = Events { inner: sheet.rows(file.sniffed)?, columns, only, names: MADE.iter().map(|&name| name.to_owned()).collect() };
+    let rows = Edited::only(sheet.rows(file.sniffed)?, MADE.iter().copied(), move |batch| add_columns(batch, &columns, only));
     let name = |has: bool, name: &'static str| if has { name } else { NO_COLUMN };
-    let take = Take::into("transfers", Box::new(rows))
+    let take = Take::into("transfers", rows)
         .columns(&[
             ("token_address", MADE[1]),
             ("timestamp", name(has[0], MADE[2])),
@@ -173,31 +173,6 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         .keep(MADE[0], &["transfer"], "are other events, removed ones, or of other tokens than --token says");
     plan.takes.push(take);
     Ok(plan)
-}
-
-/// Rows with the decoded columns only.
-struct Events {
-    inner: Box<dyn RowSource>,
-    columns: Columns,
-    only: Option<Address>,
-    names: Vec<String>,
-}
-
-impl RowSource for Events {
-    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
-        let Some(mut batch) = self.inner.next_batch()? else { return Ok(None) };
-        add_columns(&mut batch, &self.columns, self.only);
-        batch.columns.retain(|column| MADE.contains(&column.name().as_str()));
-        Ok(Some(batch))
-    }
-
-    fn columns(&self) -> &[String] {
-        &self.names
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.inner.bytes_read()
-    }
 }
 
 /// Adds the decoded columns.

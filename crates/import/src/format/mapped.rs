@@ -110,7 +110,7 @@ fn mapped(file: &FileToImport<'_>, sheet: &Sheet, schema: &'static TableSchema) 
 }
 
 /// Rewrites for the file's notation of times and numbers.
-fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
+pub(super) fn fixes(sheet: &Sheet, columns: &[Mapped]) -> Vec<Fix> {
     let mut fixes = Vec::new();
     for &(column, at) in columns {
         if matches!(column.kind, Kind::Time | Kind::Date)

@@ -10,7 +10,7 @@ pub(super) const MADE: &str = "made id";
 
 /// Adds an id to each row: derived from its link, else from the other columns that identify it.
 pub(super) fn with_ids(rows: Box<dyn RowSource>, link: Option<String>, others: Vec<String>) -> Box<dyn RowSource> {
-    Edited::over(rows, &[MADE], move |batch| {
+    Edited::over(rows, [MADE], move |batch| {
         let links = link.as_ref().map(|name| rows::cells(batch, name));
         let others: Vec<Vec<Option<String>>> = others.iter().map(|name| rows::cells(batch, name)).collect();
         let id = |row: usize| {

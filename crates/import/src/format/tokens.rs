@@ -7,12 +7,12 @@ use super::{
     super::{
         evidence::addresses,
         names::{CHAIN, DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of, plain},
-        refusal,
+        pair, refusal,
         rows::{self, Edited, GeneratedRows, put},
         sheet::{Sheet, json::KEY},
         sniff::Sniffed,
     },
-    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take, etherscan, supply,
+    FileToImport, ImportPlan, NO_COLUMN, Refusal, Take, supply,
 };
 use model::{address::Address, chain::Chain};
 use store::manifest::Unit;
@@ -59,26 +59,8 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     named && !names.has(other) && (address(sheet, &names).is_some() || !platforms(sheet).is_empty())
 }
 
-/// A token list as tokenlists.org defines it.
-pub(super) fn is_list(sniffed: &Sniffed) -> bool {
-    let list = |place: &str| {
-        sniffed.outline().is_some_and(|outline| outline.objects(place, &["chainId", "address", "symbol", "name", "decimals"]))
-    };
-    (list("tokens") || list("default.tokens")) && is(sniffed)
-}
-
-pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
-    super::has(&sniffed.header(), &["address", "symbol", "name", "decimals", "total_supply"]) && is(sniffed)
-}
-
-pub(super) fn list(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let mut plan = open(file)?;
-    plan.takes = plan.takes.into_iter().map(|take| take.set("listed", &true)).collect();
-    Ok(plan.saying("its tokens are marked as listed"))
-}
-
 /// blockchain-etl: supplies in smallest units, no chain. Other sources use its column names for whole tokens.
-pub(super) fn etl(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+pub(super) fn with_supplies(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let mut plan = open(file)?;
     let raw = supply::is_raw(file, file.sheet()?)?;
     for take in &mut plan.takes {
@@ -115,7 +97,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         .find(|&chain| chain != at && sheet.column(chain).any(|cell| !cell.is_empty()));
     let beside = sheet.beside("chainid chain network chainname blockchain").and_then(Chain::known).or_else(|| network(sheet));
     let (name, chain_name) = (sheet.names[at].clone(), chain.map(|chain| sheet.names[chain].clone()));
-    let rows = Edited::over(sheet.rows(file.sniffed)?, &[KEPT], move |batch| {
+    let rows = Edited::over(sheet.rows(file.sniffed)?, [KEPT], move |batch| {
         let chains = chain_name.as_ref().map(|chain| rows::cells(batch, chain));
         let addresses = rows::cells(batch, &name);
         let kept = addresses.iter().enumerate().map(|(row, cell)| {
@@ -192,7 +174,7 @@ fn network(sheet: &Sheet) -> Option<Chain> {
 /// The refusal of a token list without chains.
 pub(super) fn no_chain(sheet: &Sheet, address: &str) -> Refusal {
     let blank = refusal::CHAIN;
-    let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(etherscan::chain_of_explorer));
+    let explorer = (0..sheet.names.len()).find_map(|at| sheet.column(at).take(20).find_map(pair::chain_of_explorer));
     let hint =
         explorer.map_or_else(|| "which with --chain, as in --chain base".to_owned(), |chain| format!("--chain {chain}, as its links say"));
     let (chain, quoted) = explorer.map_or((blank, blank.to_owned()), |chain| (chain, format!("\"{chain}\"")));

@@ -74,22 +74,6 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
     sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
-/// blockchain-etl's table, recognised by its full header.
-pub(super) fn is_etl(sniffed: &Sniffed) -> bool {
-    super::has(
-        &sniffed.header(),
-        &["token_address", "from_address", "to_address", "value", "transaction_hash", "log_index", "block_number"],
-    ) && !super::has(&sniffed.header(), &["timestamp"])
-        && is(sniffed)
-}
-
-pub(super) fn is_tokentx(sniffed: &Sniffed) -> bool {
-    sniffed
-        .outline()
-        .is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "contractAddress", "tokenSymbol", "tokenDecimal"]))
-        && is(sniffed)
-}
-
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
     let found = columns(sheet).ok_or("has no transfers")?;

@@ -82,6 +82,17 @@ pub(crate) fn elements(value: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(value.get()).unwrap_or_default()
 }
 
+/// The elements of the list at a path of the text.
+pub(crate) fn element_list<'a>(text: &'a [u8], place: &str) -> Result<Vec<&'a RawValue>, String> {
+    let damaged = |error: serde_json::Error| format!("cannot be read at `{place}`: {error}");
+    let mut value: &RawValue = serde_json::from_slice(text).map_err(damaged)?;
+    for name in place.split('.').filter(|name| !name.is_empty()) {
+        let member = members(value).into_iter().find(|(known, _)| known == name);
+        value = member.map(|(_, value)| value).ok_or_else(|| format!("has no `{place}`"))?;
+    }
+    serde_json::from_str(value.get()).map_err(damaged)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Type {
     Object,
@@ -305,6 +316,12 @@ impl Json {
         search.walk(whole, &mut Vec::new());
         let Some((_, path, shape)) = search.best else { return Ok(None) };
         Ok(Some(Self::made(path.join("."), shape, search.beside)))
+    }
+
+    /// The list at a path of the text as a table.
+    pub(crate) fn at(text: &[u8], place: &str) -> Result<Self, String> {
+        let rows = element_list(text, place)?.into_iter().map(|row| (None, row)).collect();
+        Ok(Self::made(place.to_owned(), Shape::Rows(rows), Vec::new()))
     }
 
     /// JSON Lines as rows.

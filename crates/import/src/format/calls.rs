@@ -1,5 +1,5 @@
-//! Responses of Etherscan's API: a list of transactions or of token transfers. Transactions count as transfers if they call a token's
-//! transfer functions; internal calls between contracts are not in such a list.
+//! Transactions as Etherscan's API lists them: those that call a token's transfer functions become transfers. Calls between contracts are
+//! not in such a list.
 
 use std::collections::HashMap;
 
@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::{
     super::{
-        outline::elements,
         report::few,
         rows::GeneratedRows,
+        sheet::json::element_list,
         sniff::{FileShape, Sniffed},
     },
     FileToImport, ImportPlan, Refusal, Take,
@@ -26,21 +26,6 @@ enum Call {
     TransferFrom,
     Mint,
     Burn,
-}
-
-pub(super) fn is_txlist(sniffed: &Sniffed) -> bool {
-    sniffed.outline().is_some_and(|outline| outline.objects("result", &["hash", "timeStamp", "input", "isError", "to"]))
-}
-
-pub(super) fn is_refusal(sniffed: &Sniffed) -> bool {
-    sniffed
-        .outline()
-        .is_some_and(|outline| outline.text("status").is_some() && outline.text("message").is_some() && outline.text("result").is_some())
-}
-
-pub(super) fn refusal(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let said = file.sniffed.outline().and_then(|outline| outline.text("result")).unwrap_or_default();
-    Err(format!("is a refusal of the API, not data: `{}`; fetch it again", said.chars().take(120).collect::<String>()).into())
 }
 
 #[derive(Deserialize, Default)]
@@ -60,7 +45,7 @@ struct Transaction {
 const COLUMNS: &[&str] =
     &["kind", "token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "status"];
 
-pub(super) fn txlist(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let list: Vec<Transaction> = objects(file.sniffed)?;
     let only = file.hints.token.map(|token| token.to_string());
     let mut other: HashMap<String, u64> = HashMap::new();
@@ -106,7 +91,7 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
 fn objects<T: for<'de> Deserialize<'de> + Default>(sniffed: &Sniffed) -> Result<Vec<T>, String> {
     let FileShape::Json { text, .. } = &sniffed.shape else { return Err("is not JSON".to_owned()) };
     // Elements of another shape become empty transactions, which are no transfers.
-    Ok(elements(text, "result")?.into_iter().map(|value| serde_json::from_str(value.get()).unwrap_or_default()).collect())
+    Ok(element_list(text, "result")?.into_iter().map(|value| serde_json::from_str(value.get()).unwrap_or_default()).collect())
 }
 
 #[cfg(test)]

@@ -1,0 +1,190 @@
+//! Files of formats whose description says all: the columns are read as by `dataset.toml`, in the file's notation of numbers and times.
+
+use super::{
+    super::{
+        candles,
+        edits::fixed,
+        rows::{Edited, cells, put},
+        sheet::{Sheet, json::Json},
+        sniff::FileShape,
+        tokens::TokenMatch,
+    },
+    FileToImport, ImportPlan, Refusal, Take,
+    description::{ChainFrom, Format, TokenFrom},
+    mapped, tokens,
+};
+use model::schema;
+use store::{load::bind::bind, manifest::TableManifest, source::RowSource};
+
+/// Added column that marks the rows that are kept.
+const KEPT: &str = "kept";
+
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+    let format = file.format;
+    if let Some(refused) = &format.refused {
+        return Err(with_texts(refused, file).into());
+    }
+    let listed = match (format.place(file.sniffed), &file.sniffed.shape) {
+        (Some(place), FileShape::Json { text, .. }) => Some(Sheet::json(Json::at(text, place)?)),
+        _ => None,
+    };
+    let sheet = listed.as_ref().map_or_else(|| file.sheet(), Ok)?;
+    let mut plan = ImportPlan::default();
+    let token = token(file, &mut plan)?;
+    for (table, manifest) in &format.mappings {
+        if let Some(take) = take(file, sheet, table, manifest)? {
+            plan.takes.push(match &token {
+                Some(token) => take.of(token),
+                None => take,
+            });
+        }
+    }
+    if plan.takes.is_empty() {
+        return Err(format.otherwise.as_str().into());
+    }
+    plan.says.extend(format.says.iter().cloned());
+    match (format.chain, &file.options.chain) {
+        (Some(ChainFrom::Assumed), _) => {
+            plan.says.push(format!("chain {}, as the file has none; --chain says another", file.chain()));
+        }
+        (Some(ChainFrom::Asked), Some(chain)) => plan.says.push(format!("chain {chain}, as said with --chain")),
+        _ => {}
+    }
+    Ok(match token {
+        Some(token) => plan.about(token),
+        None => plan,
+    })
+}
+
+/// The text with `{PLACE}` replaced by what the file has at that place.
+fn with_texts(text: &str, file: &FileToImport<'_>) -> String {
+    let Some((before, (place, after))) = text.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) else {
+        return text.to_owned();
+    };
+    let said = file.sniffed.outline().and_then(|outline| outline.text(place)).unwrap_or_default();
+    format!("{before}{}{after}", said.chars().take(120).collect::<String>())
+}
+
+/// The one token of the file; refuses prices in another currency than USD.
+fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenMatch>, Refusal> {
+    match file.format.token {
+        None => Ok(None),
+        Some(TokenFrom::Named) => file.token(None).map(Some),
+        Some(TokenFrom::Priced) => {
+            let named: Vec<_> = file.sniffed.sheet.as_ref().and_then(candles::currency::beside).into_iter().collect();
+            candles::currency::in_dollars(file, &named)?;
+            let token = file.traded(None)?;
+            plan.notes.extend((named.is_empty() && !token.quoted && !file.options.as_usd).then(|| candles::IN_DOLLARS.to_owned()));
+            Ok(Some(token))
+        }
+    }
+}
+
+/// The rows for one table; `None` if the file lacks a column of its mapping.
+fn take(file: &FileToImport<'_>, sheet: &Sheet, table: &'static str, manifest: &TableManifest) -> Result<Option<Take>, Refusal> {
+    let (format, Some(schema)) = (file.format, schema::table(table)) else { return Ok(None) };
+    let made = Made::of(format, sheet);
+    let has = |from: &String| sheet.names.iter().chain(&made.names).any(|name| name.eq_ignore_ascii_case(from));
+    if !manifest.columns.values().filter_map(|rule| rule.from.as_ref()).all(has) {
+        return Ok(None);
+    }
+    let bound = bind(schema, manifest, &sheet.names)?;
+    let columns =
+        bound.iter().filter_map(|bound| Some((bound.column, sheet.names.iter().position(|name| Some(name) == bound.raw.as_ref())?)));
+    let fixes = mapped::fixes(sheet, &columns.collect::<Vec<_>>());
+    let worked_out = made.sources(format);
+    let rows = made.over(fixed(sheet.rows(file.sniffed)?, fixes), format, format.filled.get(table));
+    let left_out = format.left_out.get(table).map_or("", String::as_str);
+    let mut take = Take { manifest: manifest.clone(), worked_out, left_out, ..Take::into(table, rows) };
+    if format.filled.contains_key(table) {
+        take = take.keep(KEPT, &["yes"], left_out);
+    }
+    match (format.chain.filter(|_| schema.column("chain").is_some()), &file.options.chain) {
+        (None, _) => {}
+        (Some(ChainFrom::Asked), None) => {
+            let address = manifest.columns.get("token_address").and_then(|rule| rule.from.as_deref());
+            return Err(tokens::no_chain(sheet, address.unwrap_or("token_address")));
+        }
+        (Some(_), _) => take = take.set("chain", &file.chain()),
+    }
+    Ok(Some(take))
+}
+
+/// The columns that are made of others.
+struct Made {
+    /// Of several columns, those that the file has: the first with a value is taken.
+    first_of: Vec<(String, Vec<String>)>,
+    names: Vec<String>,
+}
+
+impl Made {
+    fn of(format: &Format, sheet: &Sheet) -> Self {
+        let there = |names: &Vec<String>| names.iter().filter(|name| sheet.names.contains(name)).cloned().collect::<Vec<_>>();
+        let first_of: Vec<_> =
+            format.first_of.iter().map(|(name, names)| (name.clone(), there(names))).filter(|(_, names)| !names.is_empty()).collect();
+        let bracketed = format.bracketed.iter().flat_map(|_| ["name", "symbol"]).map(str::to_owned);
+        let names = first_of.iter().map(|(name, _)| name.clone()).chain(bracketed).collect();
+        Self { first_of, names }
+    }
+
+    fn sources(&self, format: &Format) -> Vec<String> {
+        self.first_of.iter().flat_map(|(_, names)| names).chain(&format.bracketed).cloned().collect()
+    }
+
+    /// The rows with these columns, and marks on those in which `filled` has a value.
+    fn over(self, rows: Box<dyn RowSource>, format: &'static Format, filled: Option<&'static String>) -> Box<dyn RowSource> {
+        let mut added = self.names;
+        added.extend(filled.map(|_| KEPT.to_owned()));
+        if added.is_empty() {
+            return rows;
+        }
+        Edited::over(rows, added, move |batch| {
+            for (name, names) in &self.first_of {
+                let mut first = vec![None; batch.height];
+                for name in names {
+                    first = first.into_iter().zip(cells(batch, name)).map(|(known, cell): (Option<String>, _)| known.or(cell)).collect();
+                }
+                put(batch, name, first);
+            }
+            if let Some(column) = &format.bracketed {
+                let parts = cells(batch, column).into_iter().map(|text| text.map_or((None, None), |text| name_and_symbol(&text)));
+                let (names, symbols): (Vec<_>, Vec<_>) = parts.unzip();
+                put(batch, "name", names);
+                put(batch, "symbol", symbols);
+            }
+            if let Some(column) = filled {
+                let kept: Vec<Option<String>> = cells(batch, column).into_iter().map(|cell| cell.map(|_| "yes".to_owned())).collect();
+                put(batch, KEPT, kept);
+            }
+        })
+    }
+}
+
+/// Splits `Pepe (PEPE)` into name and symbol; without brackets it is a name.
+fn name_and_symbol(text: &str) -> (Option<String>, Option<String>) {
+    let text = text.trim();
+    let split = text.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).filter(|(_, symbol)| !symbol.trim().is_empty());
+    match split {
+        Some((name, symbol)) => (Some(name.trim().to_owned()).filter(|name| !name.is_empty()), Some(symbol.trim().to_owned())),
+        None => (Some(text.to_owned()), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_name_is_split_from_its_symbol() {
+        for (text, name, symbol) in [
+            ("Pepe (PEPE)", Some("Pepe"), Some("PEPE")),
+            ("Baby Doge Coin", Some("Baby Doge Coin"), None),
+            ("A (B) (C)", Some("A (B)"), Some("C")),
+            ("(X)", None, Some("X")),
+            ("漢字 🐶 (犬)", Some("漢字 🐶"), Some("犬")),
+            ("Empty ()", Some("Empty ()"), None),
+        ] {
+            assert_eq!(name_and_symbol(text), (name.map(str::to_owned), symbol.map(str::to_owned)), "{text}");
+        }
+    }
+}
