@@ -13,7 +13,7 @@ use model::{
     time::{DAY_MS, Time},
 };
 
-pub(super) const COLUMNS: &[&str] = &["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
+pub(super) const COLUMNS: &str = "token_address interval timestamp open high low close volume";
 const PRICE_DIGITS: i32 = 6;
 const VOLUME_DIGITS: i32 = 4;
 /// Trading activity by UTC hour: low at night, high when Europe and America both trade.

@@ -13,12 +13,12 @@ use super::{
 };
 use model::time::{DAY_MS, Time};
 
-pub(super) const CONTRACT_COLUMNS: &[&str] =
-    &["token_address", "bytecode", "creation_bytecode", "creator", "created_at", "is_proxy", "is_verified", "constructor_types", "owner"];
-pub(super) const SCAM_COLUMNS: &[&str] = &["address", "name", "scam_type", "bytecode", "reported_at", "source"];
-pub(super) const EVENT_COLUMNS: &[&str] = &["pool", "timestamp", "block_number", "kind", "reserve0", "reserve1"];
-pub(super) const LOCK_COLUMNS: &[&str] = &["token_address", "holder_address", "amount", "unlocks_at"];
-pub(super) const FUNDING_COLUMNS: &[&str] = &["from_address", "to_address", "timestamp"];
+pub(super) const CONTRACT_COLUMNS: &str = "\
+    token_address bytecode creation_bytecode creator created_at is_proxy is_verified constructor_types owner";
+pub(super) const SCAM_COLUMNS: &str = "address name scam_type bytecode reported_at source";
+pub(super) const EVENT_COLUMNS: &str = "pool timestamp block_number kind reserve0 reserve1";
+pub(super) const LOCK_COLUMNS: &str = "token_address holder_address amount unlocks_at";
+pub(super) const FUNDING_COLUMNS: &str = "from_address to_address timestamp";
 
 /// (name, symbol, kind, contract) of invented scams.
 const SCAMS: &[(&str, &str, &str, &str)] = &[

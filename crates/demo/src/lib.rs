@@ -85,7 +85,8 @@ struct Recipe {
     form: ExportFormat,
     /// Whether it can be large, so that `Format` applies.
     large: bool,
-    columns: &'static [&'static str],
+    /// Names of its columns, separated by spaces.
+    columns: &'static str,
     /// Estimated number of rows, for progress only.
     rows: fn(&DemoMarket) -> u64,
     write: fn(&DemoMarket, &mut DemoTable) -> Result<(), String>,
@@ -111,11 +112,11 @@ const TABLES: &[Recipe] = recipes! {
     "locks" Csv false evidence::LOCK_COLUMNS, |_| evidence::ROWS, evidence::write_locks;
     "funding" Csv false evidence::FUNDING_COLUMNS, |_| 64, evidence::write_funding;
     "labels" Csv false people::LABEL_COLUMNS, |market| market.each(6), people::write_labels;
-    "dexes" Csv false pools::DEX_COLUMNS, |_| facts::DEXES.len() as u64, pools::write_dexes;
+    "dexes" Csv false pools::DEX_COLUMNS, |_| facts::FACTS.dexes.len() as u64, pools::write_dexes;
     "fee_tiers" Csv false pools::FEE_COLUMNS, |_| 64, pools::write_fee_tiers;
     "pools" Csv false pools::POOL_COLUMNS, |market| market.each(5), pools::write_pools;
     "yields" Ndjson false yields::YIELD_COLUMNS, |_| 150, yields::write;
-    "gas" Csv false yields::GAS_COLUMNS, |_| facts::GAS.len() as u64, yields::write_gas;
+    "gas" Csv false yields::GAS_COLUMNS, |_| facts::FACTS.gas.len() as u64, yields::write_gas;
 };
 
 impl Recipe {

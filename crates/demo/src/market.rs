@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     DemoOptions,
-    facts::{self, DOLLAR, GAS},
-    invented::{self, INVENTIONS},
+    facts::{DOLLAR, FACTS, RealToken},
+    invented::invention,
     pools::{self, DemoPool},
     random::{Random, round},
 };
@@ -68,7 +68,7 @@ pub(super) const LARGEST: usize = 40;
 impl DemoMarket {
     pub(super) fn new(options: &DemoOptions) -> Self {
         let mut random = Random::new(options.seed, "tokens");
-        let mut facts = facts::TOKENS.iter();
+        let mut facts = FACTS.tokens.iter();
         let mut inventions = 0;
         let mut asset_indices: HashMap<String, usize> = HashMap::new();
         let mut tokens = Vec::with_capacity(options.tokens as usize);
@@ -118,7 +118,7 @@ impl DemoMarket {
 
     /// Last price of an asset; 1 USD if no token has it.
     pub(super) fn asset_price(asset: &str) -> f64 {
-        facts::TOKENS.iter().find(|token| token.asset == asset).map_or(1.0, |token| token.price)
+        FACTS.tokens.iter().find(|token| token.asset == asset).map_or(1.0, |token| token.price)
     }
 
     /// The day `ago` days before the last.
@@ -129,18 +129,18 @@ impl DemoMarket {
     /// Returns the real token `symbol` on `chain`, if the market has it.
     pub(super) fn find(&self, symbol: &str, chain: &str) -> Option<&DemoToken> {
         // The real tokens come first, with at most one invented between any two.
-        self.tokens.iter().take(2 * facts::TOKENS.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
+        self.tokens.iter().take(2 * FACTS.tokens.len()).find(|token| token.real && token.symbol == symbol && token.chains.contains(&chain))
     }
 }
 
-fn real_token(index: usize, fact: &facts::RealToken) -> DemoToken {
+fn real_token(index: usize, fact: &RealToken) -> DemoToken {
     DemoToken {
         index,
         asset_index: 0,
         address: Address::parse(fact.address).unwrap_or_default(),
         symbol: fact.symbol.to_owned(),
         name: fact.name.to_owned(),
-        chains: fact.chains.to_vec(),
+        chains: fact.chains.clone(),
         decimals: fact.decimals,
         price: fact.price,
         supply: fact.supply,
@@ -150,11 +150,8 @@ fn real_token(index: usize, fact: &facts::RealToken) -> DemoToken {
     }
 }
 
-fn invented_token(index: usize, invention: usize, random: &mut Random) -> DemoToken {
-    let (symbol, name, chain, decimals, price, cap) = match INVENTIONS.get(invention) {
-        Some((symbol, name, chain, decimals, price, cap)) => ((*symbol).to_owned(), (*name).to_owned(), *chain, *decimals, *price, *cap),
-        None => invented::invent(invention - INVENTIONS.len(), random),
-    };
+fn invented_token(index: usize, i: usize, random: &mut Random) -> DemoToken {
+    let (symbol, name, chain, decimals, price, cap) = invention(i, random);
     DemoToken {
         index,
         asset_index: 0,
@@ -173,5 +170,5 @@ fn invented_token(index: usize, invention: usize, random: &mut Random) -> DemoTo
 
 /// Chains of the demo, by short name.
 pub(super) fn chains() -> impl Iterator<Item = &'static str> {
-    GAS.iter().map(|gas| gas.chain)
+    FACTS.gas.iter().map(|gas| gas.chain)
 }

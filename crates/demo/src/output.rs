@@ -92,7 +92,7 @@ impl<'a> DemoTable<'a> {
     pub(super) fn create(
         folder: &Path,
         name: &'static str,
-        columns: &'static [&'static str],
+        columns: &'static str,
         form: ExportFormat,
         total: u64,
         progress: &'a mut DemoProgress<'a>,
@@ -100,11 +100,11 @@ impl<'a> DemoTable<'a> {
         let file_name = format!("{name}.{}", form.ending());
         let (target, temporary) = (folder.join(&file_name), folder.join(format!(".{file_name}.part")));
         let table = schema::table(name).ok_or_else(|| format!("no table `{name}` in the schema"))?;
-        let buffer = |name: &&'static str| {
+        let buffer = |name: &'static str| {
             let kind = table.column(name).map_or(Kind::Text, |column| column.kind);
             ColumnBuffer { name, dtype: dtype(kind, form), cells: Vec::new() }
         };
-        let columns: Vec<ColumnBuffer> = columns.iter().map(buffer).collect();
+        let columns: Vec<ColumnBuffer> = columns.split(' ').map(buffer).collect();
         let file = File::create(&temporary).map_err(|error| failed(&temporary, &error))?;
         let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
         let sink = form.over(file, &names).map_err(|error| failed(&temporary, &error))?;

@@ -11,10 +11,10 @@ use super::{
 };
 use model::address::Address;
 
-pub(super) const KOL_COLUMNS: &[&str] = &["token_address", "kol_address", "handle", "followers", "engagement_rate"];
-pub(super) const HOLDER_COLUMNS: &[&str] = &["token_address", "holder_address", "balance"];
-pub(super) const COUNT_COLUMNS: &[&str] = &["token_address", "date", "holders", "whale_balance"];
-pub(super) const LABEL_COLUMNS: &[&str] = &["address", "label", "name", "chain"];
+pub(super) const KOL_COLUMNS: &str = "token_address kol_address handle followers engagement_rate";
+pub(super) const HOLDER_COLUMNS: &str = "token_address holder_address balance";
+pub(super) const COUNT_COLUMNS: &str = "token_address date holders whale_balance";
+pub(super) const LABEL_COLUMNS: &str = "address label name chain";
 
 /// Number of ordinary holders per token, beside opinion leaders, pools and services.
 const HOLDERS: usize = 76;

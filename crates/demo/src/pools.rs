@@ -1,16 +1,16 @@
 //! The exchanges (real) and their pools (invented).
 
 use super::{
-    facts::{DEXES, Dex},
+    facts::{Dex, FACTS},
     market::{DemoMarket, DemoToken},
     output::{DemoTable, row},
     random::{Random, round},
 };
 use model::address::Address;
 
-pub(super) const DEX_COLUMNS: &[&str] = &["dex_id", "name", "chain", "version", "router", "factory", "total_value_locked"];
-pub(super) const FEE_COLUMNS: &[&str] = &["dex_id", "chain", "tier", "fee"];
-pub(super) const POOL_COLUMNS: &[&str] = &["address", "dex_id", "chain", "token0", "token1", "pair", "liquidity", "volume24h"];
+pub(super) const DEX_COLUMNS: &str = "dex_id name chain version router factory total_value_locked";
+pub(super) const FEE_COLUMNS: &str = "dex_id chain tier fee";
+pub(super) const POOL_COLUMNS: &str = "address dex_id chain token0 token1 pair liquidity volume24h";
 
 #[derive(Debug)]
 pub(super) struct DemoPool {
@@ -41,7 +41,7 @@ pub(super) fn all(market: &DemoMarket) -> Vec<DemoPool> {
         };
         for chain in &token.chains {
             let quotes: Vec<&DemoToken> = quotes(chain).take(2).collect();
-            for dex in DEXES.iter().filter(|dex| dex.chain == *chain) {
+            for dex in FACTS.dexes.iter().filter(|dex| dex.chain == *chain) {
                 for (i, quote) in quotes.iter().enumerate() {
                     if random.unit() < if i == 0 { 0.75 } else { 0.4 } {
                         pools.push(pool(dex, chain, token, quote, &mut random));
@@ -87,7 +87,7 @@ pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<
 pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     let pools = market.pools();
     let mut random = Random::new(market.options.seed, "dexes");
-    for dex in DEXES {
+    for dex in &FACTS.dexes {
         let listed: f64 = pools.iter().filter(|pool| pool.dex == dex.id && pool.chain == dex.chain).map(|pool| pool.liquidity).sum();
         let value = round(listed * random.between(1.1, 1.9), 6);
         let router = Some(dex.router).filter(|router| !router.is_empty());
@@ -98,8 +98,8 @@ pub(super) fn write_dexes(market: &DemoMarket, table: &mut DemoTable) -> Result<
 }
 
 pub(super) fn write_fee_tiers(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    for dex in DEXES {
-        for ppm in dex.fees_ppm {
+    for dex in &FACTS.dexes {
+        for ppm in &dex.fees_ppm {
             let tier = format!("{}%", f64::from(*ppm) / 1e4);
             row!(table, dex.id, dex.chain, &tier, f64::from(*ppm) / 1e6)?;
         }

@@ -9,8 +9,7 @@ use super::{
 };
 use model::time::{DAY_MS, Time};
 
-pub(super) const COLUMNS: &[&str] =
-    &["post_id", "token_address", "title", "link", "published_at", "impressions", "engagement", "smart_engagement"];
+pub(super) const COLUMNS: &str = "post_id token_address title link published_at impressions engagement smart_engagement";
 /// Posts per token, and additional ones per leading token.
 const POSTS: usize = 47;
 const POSTS_MORE: usize = 40;

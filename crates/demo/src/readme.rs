@@ -6,7 +6,7 @@ use super::{
     DemoFile, DemoOptions, Format,
     contracts::contract,
     evidence::with_story,
-    facts::SOURCES,
+    facts::FACTS,
     market::{DemoMarket, LARGEST},
     path::Path,
     stories,
@@ -86,7 +86,7 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
          the contracts of real tokens here are not those at their addresses, and nobody made these transfers."
     );
     text += "\n## What is real, and from where\n\n| fact | source |\n|---|---|\n";
-    for (fact, source) in SOURCES {
+    for (fact, source) in &FACTS.sources {
         let _ = writeln!(text, "| {fact} | {source} |");
     }
     text

@@ -8,24 +8,9 @@ use super::{
     stories,
 };
 
-pub(super) const COLUMNS: &[&str] = &[
-    "token_address",
-    "symbol",
-    "name",
-    "chain",
-    "decimals",
-    "price",
-    "market_cap",
-    "total_supply",
-    "holders",
-    "followers",
-    "smart_followers",
-    "impressions",
-    "smart_reach",
-    "post_engagement",
-    "smart_engagement",
-    "listed",
-];
+pub(super) const COLUMNS: &str = "\
+    token_address symbol name chain decimals price market_cap total_supply holders followers smart_followers impressions smart_reach \
+    post_engagement smart_engagement listed";
 
 pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     market.tokens.iter().try_for_each(|token| write_token(market, token, table))

@@ -14,8 +14,7 @@ use model::{
     time::{DAY_MS, Time},
 };
 
-pub(super) const COLUMNS: &[&str] =
-    &["token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "log_index", "status"];
+pub(super) const COLUMNS: &str = "token_address timestamp block_number transaction_hash from_address to_address value log_index status";
 /// Wallets per token that send and receive it.
 const WALLETS: usize = 400;
 /// Approximate number for a token with a story, for progress only.

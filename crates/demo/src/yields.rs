@@ -2,36 +2,16 @@
 //! most lending of volatile assets paid next to nothing and that of dollars three to six percent.
 
 use super::{
-    facts::{DEXES, Dex, GAS},
+    facts::{Dex, FACTS},
     market::{DemoMarket, DemoToken},
     output::{DemoTable, row},
     random::{Random, round},
 };
 
-pub(super) const YIELD_COLUMNS: &[&str] = &[
-    "pool",
-    "protocol",
-    "chain",
-    "symbol",
-    "tokens",
-    "tvl",
-    "apy_base",
-    "apy_reward",
-    "apy",
-    "category",
-    "total_supply_usd",
-    "total_borrow_usd",
-    "sigma",
-    "mu",
-    "count",
-    "outlier",
-    "stablecoin",
-    "il_risk",
-    "exposure",
-    "apy_mean_30d",
-    "pool_meta",
-];
-pub(super) const GAS_COLUMNS: &[&str] = &["chain", "usd_per_100k_gas", "gas_price_gwei", "native_price_usd"];
+pub(super) const YIELD_COLUMNS: &str = "\
+    pool protocol chain symbol tokens tvl apy_base apy_reward apy category total_supply_usd total_borrow_usd sigma mu count outlier \
+    stablecoin il_risk exposure apy_mean_30d pool_meta";
+pub(super) const GAS_COLUMNS: &str = "chain usd_per_100k_gas gas_price_gwei native_price_usd";
 
 /// A protocol with its category, chains and accepted tokens.
 struct Protocol {
@@ -89,7 +69,7 @@ pub(super) fn write(market: &DemoMarket, table: &mut DemoTable) -> Result<(), St
             }
         }
     }
-    for dex in DEXES.iter().filter(|dex| dex.version != "v4") {
+    for dex in FACTS.dexes.iter().filter(|dex| dex.version != "v4") {
         for pair in [["WETH", "USDC"], ["WBTC", "WETH"], ["USDC", "USDT"], ["WBNB", "USDT"], ["UNI", "WETH"], ["ARB", "WETH"]] {
             if let [Some(first), Some(second)] = pair.map(|symbol| market.find(symbol, dex.chain)) {
                 double(dex, first, second, &mut random, table)?;
@@ -233,7 +213,7 @@ impl YieldPool<'_> {
 }
 
 pub(super) fn write_gas(_: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
-    for gas in GAS {
+    for gas in &FACTS.gas {
         let native = DemoMarket::asset_price(gas.asset);
         row!(table, gas.chain, round(gas.gwei * 1e-9 * native * 1e5, 4), gas.gwei, native)?;
     }

@@ -23,7 +23,7 @@ const OWNER_SLOT: u8 = 3;
 const BESIDE_OWNER: u8 = 160;
 /// Storage slots of flags, one byte each when packed into the owner's slot.
 const FLAGS: [u8; 4] = [4, 6, 11, 12];
-/// Length of the copy code that `assembler::deploy` puts between constructor and runtime code.
+/// Length of the copy code between constructor and runtime code of the invented contracts.
 const COPY: usize = 14;
 /// Selectors with a fixed meaning: the ERC-20 standard's and those of ownership.
 const KNOWN: [u32; 13] = [
