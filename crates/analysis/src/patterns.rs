@@ -314,7 +314,7 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
 
 /// All detected patterns in response order.
 fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPattern> {
-    let mut finds = overlap::choose(textbook::all(series, explain), series.len());
+    let mut finds = overlap::better(textbook::all(series, explain), series.len());
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
     taken.sort_unstable();
     finds.extend(market::finds(series, model, &taken, explain));

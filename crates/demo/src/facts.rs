@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-pub(super) struct Facts {
+pub(super) struct MarketFacts {
     /// Facts and their sources, for the dataset's README.
     #[serde(borrow)]
     pub(super) sources: Vec<(&'static str, &'static str)>,
@@ -58,7 +58,7 @@ pub(super) struct Gas {
     pub(super) asset: &'static str,
 }
 
-pub(super) static FACTS: LazyLock<Facts> =
+pub(super) static FACTS: LazyLock<MarketFacts> =
     LazyLock::new(|| serde_json::from_str(include_str!("facts.json")).expect("the tests read the facts"));
 
 #[cfg(test)]

@@ -113,8 +113,9 @@ mod tests {
         frames::CandleVec,
         numeric::Line,
         patterns::{
-            find::{BoundaryLine, PatternTurns, Pivot},
+            find::BoundaryLine,
             name::PatternName,
+            zigzag::{Pivot, Turns},
         },
     };
 
@@ -139,7 +140,7 @@ mod tests {
     fn find(up: bool, breakout: Option<u32>) -> FoundPattern {
         FoundPattern {
             name: if up { PatternName::DoubleBottom } else { PatternName::DoubleTop },
-            turns: PatternTurns::of(&[Pivot::default()]),
+            turns: Turns::of(&[Pivot::default()]),
             start: 0,
             breakout,
             up,

@@ -140,7 +140,7 @@ fn names(answer: &PatternsAnswer) -> Vec<P> {
 /// Patterns by the textbook rules. The full response, like chartists, is less strict: a near miss may still get the name.
 fn textbook_names(candles: &CandleVec) -> Vec<P> {
     let series = CandleSeries::of(&candles.as_candles(), 20).expect("candles that move");
-    overlap::choose(textbook::all(&series, false), series.len()).iter().map(|find| find.name).collect()
+    overlap::better(textbook::all(&series, false), series.len()).iter().map(|find| find.name).collect()
 }
 
 #[test]

@@ -1,52 +1,17 @@
 //! Common result of the textbook and the market search: a pattern with its turns, boundary lines and target.
 
-use super::{
-    Reason,
-    name::PatternName,
-    zigzag::{self, Extreme},
-};
+use super::{Reason, name::PatternName, zigzag::Turns};
 use crate::numeric::Line;
-
-/// A turning point.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Pivot {
-    /// Index among the valid candles.
-    pub(super) at: u32,
-    /// Index in the timeframe: the x coordinate of every line.
-    pub(super) slot: u32,
-    pub(super) price: f64,
-    pub(super) high: bool,
-    /// Whether the leg to the next pivot is absent at the next finer scale, so that patterns across it have not been examined yet.
-    pub(super) fresh: bool,
-}
-
-impl Extreme for Pivot {
-    fn at(&self) -> u32 {
-        self.at
-    }
-
-    fn price(&self) -> f64 {
-        self.price
-    }
-
-    fn mirrored(self) -> Self {
-        Self { price: -self.price, high: !self.high, ..self }
-    }
-}
-
-impl Pivot {
-    /// Number of bars from `origin`.
-    pub(super) fn x(self, origin: u32) -> f64 {
-        f64::from(self.slot) - f64::from(origin)
-    }
-}
-
-pub(super) type PatternTurns = zigzag::Turns<Pivot>;
 
 /// Fraction of the way from one price to another that is covered, below 1; 0 without a way.
 pub(super) fn covered(from: f64, to: f64, now: f64) -> f64 {
     let way = to - from;
     if way == 0.0 { 0.0 } else { ((now - from) / way).clamp(0.0, 0.999) }
+}
+
+/// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=3.
+pub(super) fn tolerance_used(value: f64, limit: f64, ease: f64) -> f64 {
+    ((ease - value) / (ease - limit)).clamp(0.0, 3.0)
 }
 
 /// A pattern's line, by the effect of a close beyond it.
@@ -70,7 +35,7 @@ impl BoundaryLine {
 #[derive(Debug, Clone)]
 pub(super) struct FoundPattern {
     pub(super) name: PatternName,
-    pub(super) turns: PatternTurns,
+    pub(super) turns: Turns,
     /// Index among the valid candles.
     pub(super) start: u32,
     /// Index of the first close beyond the boundary, among the valid candles.

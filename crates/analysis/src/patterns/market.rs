@@ -11,7 +11,6 @@ mod lines;
 mod measure_table;
 mod measures;
 mod model;
-mod overlap;
 mod pivots;
 mod reversal;
 mod search;
@@ -23,16 +22,15 @@ pub use self::{
     context::{CONTEXT_MEASURES, overlap},
     measures::{ALL as MEASURES, is_quick},
     model::{AdditiveModel, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
-    overlap::SelectionParams,
 };
+pub use super::overlap::SelectionParams;
 use super::{
     Reason,
-    find::{BoundaryLine, FoundPattern, Pivot as Turn, covered},
-    name,
-    name::PatternName,
-    series,
-    series::CandleSeries,
-    zigzag,
+    find::{self, BoundaryLine, FoundPattern, covered},
+    name::{self, PatternName},
+    overlap,
+    series::{self, CandleSeries},
+    zigzag::{self, Pivot},
 };
 use crate::numeric::{Line, finite, sigmoid};
 use ::model::candles::Candles;
@@ -146,7 +144,7 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
     let contenders: Vec<overlap::Contender> = likely.iter().map(contender).collect();
     let pattern = |k: usize| {
         let one = &likely[k];
-        let mut find = find(series, &found.kept[one.place], contenders[k].probability);
+        let mut find = pattern_of(series, &found.kept[one.place], contenders[k].probability);
         if explain {
             let candidate = &found.kept[one.place];
             find.why = why(model, one, &measures::all(series.oriented(candidate.flipped), candidate));
@@ -157,7 +155,7 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
 }
 
 /// Converts a candidate to a pattern: upright, with lines over the slots of the timeframe.
-fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) -> FoundPattern {
+fn pattern_of(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) -> FoundPattern {
     let upright = if candidate.flipped { candidate.mirrored() } else { *candidate };
     let (first, end) = (upright.turns.first().at, upright.end);
     let slot = |at: u32| series.slot[at as usize];
@@ -165,9 +163,9 @@ fn find(series: &CandleSeries, candidate: &PatternCandidate, confidence: f64) ->
         let x = f64::from(end - first);
         Line::through((0.0, line.at(0.0)), (f64::from(slot(end) - slot(first)), line.at(x)))
     };
-    let turn = |pivot: &pivots::MarketPivot| {
+    let turn = |pivot: &Pivot| {
         let extreme = if pivot.high { series.upright.high[pivot.at as usize] } else { series.upright.low[pivot.at as usize] };
-        Turn { at: pivot.at, slot: slot(pivot.at), price: extreme, high: pivot.high, fresh: false }
+        Pivot { slot: slot(pivot.at), price: extreme, ..*pivot }
     };
     let edge = |breaks: bool, of: Line| if breaks { BoundaryLine::Breaks(line(of)) } else { BoundaryLine::Voids(line(of)) };
     let both = candidate.kind.breaks_both_ways();

@@ -1,28 +1,143 @@
-//! Overlap resolution of textbook patterns (the better one is kept), and the sort order of all patterns.
+//! Selection among patterns that overlap: of textbook ones the better of two; of the others the non-overlapping set of the largest total
+//! weight (weighted interval scheduling). And the order of all of them.
 
-use super::find::FoundPattern;
+use super::{find::FoundPattern, market::overlap};
 
-/// Minimum overlap, as a fraction of the shorter one, at which two patterns conflict.
-const OVERLAP_MOST: f64 = 0.4;
-/// Bucket width in candles of the index of kept patterns.
-const BUCKET: u32 = 256;
+/// A candidate for selection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Contender {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) probability: f64,
+}
 
-/// Returns the patterns to keep. `count` is the number of valid candles.
-pub(super) fn choose(mut finds: Vec<FoundPattern>, count: usize) -> Vec<FoundPattern> {
+/// Parameters of the selection.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SelectionParams {
+    /// Minimum probability; less likely contenders weigh nothing.
+    pub min_probability: f64,
+    /// Exponent of the length in a contender's weight.
+    pub length_exponent: f64,
+    /// Fraction of its length by which each may overlap a neighbour.
+    pub neighbour_overlap: f64,
+    /// Probability from which a further contender is added…
+    pub extra_min_probability: f64,
+    /// …if its overlap (intersection over union) with every selected one is at most this.
+    pub extra_max_overlap: f64,
+    /// Minimum probability of a contender close to a textbook pattern…
+    pub textbook_min_probability: f64,
+    /// …that is, within this many candles.
+    pub textbook_distance: u32,
+}
+
+impl Default for SelectionParams {
+    fn default() -> Self {
+        Self {
+            min_probability: 0.22,
+            length_exponent: 0.3,
+            neighbour_overlap: 0.13,
+            extra_min_probability: 0.4,
+            extra_max_overlap: 0.3,
+            textbook_min_probability: 0.55,
+            textbook_distance: 80,
+        }
+    }
+}
+
+/// A contender shortened by the overlap that its neighbours may have.
+struct Interval {
+    end: f64,
+    start: f64,
+    weight: f64,
+    place: usize,
+}
+
+/// Indices of the selected contenders. `textbook` are the ranges of textbook patterns, ordered by start.
+pub(super) fn choose(contenders: &[Contender], textbook: &[(u32, u32)], params: &SelectionParams) -> Vec<usize> {
+    let mut intervals = intervals(contenders, textbook, params);
+    intervals.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.start.total_cmp(&b.start)).then(a.place.cmp(&b.place)));
+    // best[k]: the largest total weight among the first k.
+    let mut best = vec![0.0; intervals.len() + 1];
+    let mut before = vec![0; intervals.len()];
+    for (k, interval) in intervals.iter().enumerate() {
+        before[k] = intervals[..k].partition_point(|other| other.end <= interval.start);
+        best[k + 1] = f64::max(best[k], best[before[k]] + interval.weight);
+    }
+    let mut kept = Vec::new();
+    let mut k = intervals.len();
+    while k > 0 {
+        if best[k] > best[k - 1] {
+            kept.push(intervals[k - 1].place);
+            k = before[k - 1];
+        } else {
+            k -= 1;
+        }
+    }
+    add_extra(contenders, &intervals, &mut kept, params);
+    kept
+}
+
+/// The contenders that are likely enough, and not too close to a textbook pattern.
+fn intervals(contenders: &[Contender], textbook: &[(u32, u32)], params: &SelectionParams) -> Vec<Interval> {
+    let longest = textbook.iter().map(|(start, end)| end - start).max().unwrap_or(0);
+    let near = params.textbook_distance;
+    let allowed = |contender: &Contender| {
+        // Skips those that start too early to be close.
+        let first = textbook.partition_point(|(start, _)| start + longest + near < contender.start);
+        textbook[first..].iter().take_while(|(start, _)| *start <= contender.end + near).all(|(start, end)| {
+            if contender.start > end + near {
+                return true;
+            }
+            let conflict = share_of_shorter((contender.start, contender.end), (*start, *end), 0.3);
+            contender.probability >= params.textbook_min_probability && !conflict
+        })
+    };
+    let interval = |(place, contender): (usize, &Contender)| {
+        let length = f64::from(contender.end - contender.start + 1);
+        let cut = params.neighbour_overlap * length;
+        let weight = (contender.probability - params.min_probability) * (length / 30.0).powf(params.length_exponent);
+        Interval { end: f64::from(contender.end + 1) - cut, start: f64::from(contender.start) + cut, weight, place }
+    };
+    let likely = |(_, contender): &(usize, &Contender)| contender.probability > params.min_probability && allowed(contender);
+    contenders.iter().enumerate().filter(likely).map(interval).collect()
+}
+
+/// Adds likely contenders that partly overlap the selected ones: a flag within a channel is drawn with it.
+fn add_extra(contenders: &[Contender], intervals: &[Interval], kept: &mut Vec<usize>, params: &SelectionParams) {
+    let likely = |place: &usize| contenders[*place].probability >= params.extra_min_probability;
+    let mut extra: Vec<usize> = intervals.iter().map(|interval| interval.place).filter(likely).collect();
+    extra.sort_by(|a, b| contenders[*b].probability.total_cmp(&contenders[*a].probability).then(a.cmp(b)));
+    let span = |place: usize| (contenders[place].start, contenders[place].end);
+    let mut held = Spans::new(contenders.iter().map(|contender| contender.end).max().unwrap_or(0));
+    for place in kept.iter() {
+        held.add(span(*place));
+    }
+    kept.extend(
+        extra.into_iter().filter(|place| held.add_if(span(*place), |held| overlap(held, span(*place)) <= params.extra_max_overlap)),
+    );
+}
+
+/// Overlap of two textbook patterns, as a fraction of the shorter one, at which only the better one stays.
+const CONFLICT: f64 = 0.4;
+
+/// The textbook patterns to keep. `count` is the number of valid candles.
+pub(super) fn better(mut finds: Vec<FoundPattern>, count: usize) -> Vec<FoundPattern> {
     let rank = |find: &FoundPattern| find.confidence + 0.07 * find.turns.as_slice().len() as f64;
     let place = |find: &FoundPattern| (find.end(count), find.start, find.name);
     finds.sort_by(|a, b| rank(b).total_cmp(&rank(a)).then_with(|| place(a).cmp(&place(b))));
-    let mut buckets: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count / BUCKET as usize + 1];
+    let mut held = Spans::new(count as u32);
     finds.retain(|find| {
-        let (start, end) = (find.start, find.end(count));
-        let span = (start / BUCKET) as usize..=(end / BUCKET) as usize;
-        if buckets[span.clone()].iter().flatten().any(|kept| too_close(*kept, (start, end))) {
-            return false;
-        }
-        buckets[span].iter_mut().for_each(|bucket| bucket.push((start, end)));
-        true
+        let span = (find.start, find.end(count));
+        held.add_if(span, |held| !share_of_shorter(held, span, CONFLICT))
     });
     finds
+}
+
+/// Whether two spans share at least this fraction of the shorter one.
+fn share_of_shorter(a: (u32, u32), b: (u32, u32), fraction: f64) -> bool {
+    let shared = (a.1.min(b.1) + 1).saturating_sub(a.0.max(b.0));
+    let shorter = (a.1 - a.0).min(b.1 - b.0) + 1;
+    f64::from(shared) >= fraction * f64::from(shorter)
 }
 
 /// Sorts by end, latest first, then by descending confidence.
@@ -33,8 +148,31 @@ pub(super) fn order(finds: &mut [FoundPattern], count: usize) {
     });
 }
 
-fn too_close(a: (u32, u32), b: (u32, u32)) -> bool {
-    let shared = (a.1.min(b.1) + 1).saturating_sub(a.0.max(b.0));
-    let shorter = (a.1 - a.0).min(b.1 - b.0) + 1;
-    f64::from(shared) >= OVERLAP_MOST * f64::from(shorter)
+/// Spans of candles, indexed by place.
+struct Spans(Vec<Vec<(u32, u32)>>);
+
+impl Spans {
+    /// Width of a bucket in candles.
+    const BUCKET: u32 = 256;
+
+    fn new(last: u32) -> Self {
+        Self(vec![Vec::new(); (last / Self::BUCKET) as usize + 1])
+    }
+
+    fn near(&mut self, span: (u32, u32)) -> &mut [Vec<(u32, u32)>] {
+        &mut self.0[(span.0 / Self::BUCKET) as usize..=(span.1 / Self::BUCKET) as usize]
+    }
+
+    fn add(&mut self, span: (u32, u32)) {
+        self.near(span).iter_mut().for_each(|bucket| bucket.push(span));
+    }
+
+    /// Adds the span if every one near it allows that.
+    fn add_if(&mut self, span: (u32, u32), allows: impl Fn((u32, u32)) -> bool) -> bool {
+        let free = self.near(span).iter().flatten().all(|held| allows(*held));
+        if free {
+            self.add(span);
+        }
+        free
+    }
 }

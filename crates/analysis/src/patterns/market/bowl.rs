@@ -1,11 +1,13 @@
 //! Candidate search for cups with a handle and rounding bottoms. Their mirrored forms are found in the upside-down prices.
 
 use super::{
-    candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd, tolerance_used},
+    candidate::{CandidateKind, OWN, PatternCandidate, PatternEnd},
+    find::tolerance_used,
     measure_table::bowl,
-    pivots::{MarketPivot, PivotScale},
+    pivots::PivotScale,
     search::Candidates,
     series::LogPrices,
+    zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
 
@@ -15,7 +17,7 @@ const PARTS: usize = 12;
 const TURNS: usize = 12;
 
 /// All bowls at one pivot scale.
-pub(super) fn search(prices: &LogPrices, pivots: &[MarketPivot], scale: &PivotScale, found: &mut Candidates<'_>) {
+pub(super) fn search(prices: &LogPrices, pivots: &[Pivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     if scale.theta < 1.4 {
         return;
     }
@@ -24,7 +26,7 @@ pub(super) fn search(prices: &LogPrices, pivots: &[MarketPivot], scale: &PivotSc
         if !rim.high {
             continue;
         }
-        let mut low = None::<MarketPivot>;
+        let mut low = None::<Pivot>;
         let mut passed = false;
         for next in &pivots[start + 1..pivots.len().min(start + 1 + TURNS)] {
             if !next.high {
@@ -51,14 +53,14 @@ pub(super) fn search(prices: &LogPrices, pivots: &[MarketPivot], scale: &PivotSc
 }
 
 /// A bowl that has risen again without a turn, up to the last candle.
-fn live(prices: &LogPrices, rim: MarketPivot, low: MarketPivot, found: &mut Candidates<'_>) {
+fn live(prices: &LogPrices, rim: Pivot, low: Pivot, found: &mut Candidates<'_>) {
     let last = prices.len() - 1;
     if last - rim.at as usize > 115 || (low.at as usize) + 2 >= last {
         return;
     }
     if prices.close[last] > low.price + 0.6 * (rim.price - low.price) {
         let price = prices.high[last];
-        propose(prices, rim, low, MarketPivot { at: last as u32, price, high: true }, found);
+        propose(prices, rim, low, Pivot::new(last, price, true), found);
     }
 }
 
@@ -105,7 +107,7 @@ fn fit_parabola(prices: &LogPrices, a: usize, b: usize) -> ParabolaFit {
     ParabolaFit { bend, r2, near_low, lowest_at }
 }
 
-fn propose(prices: &LogPrices, rim: MarketPivot, low: MarketPivot, right: MarketPivot, found: &mut Candidates<'_>) {
+fn propose(prices: &LogPrices, rim: Pivot, low: Pivot, right: Pivot, found: &mut Candidates<'_>) {
     let (a, c) = (rim.at as usize, right.at as usize);
     let length = c - a;
     let height = f64::midpoint(rim.price, right.price) - low.price;
@@ -145,9 +147,9 @@ fn propose(prices: &LogPrices, rim: MarketPivot, low: MarketPivot, right: Market
 /// A bowl: the decline from the left rim to the low, and the rise to the right rim.
 struct Bowl<'a> {
     prices: &'a LogPrices,
-    rim: MarketPivot,
-    low: MarketPivot,
-    right: MarketPivot,
+    rim: Pivot,
+    low: Pivot,
+    right: Pivot,
     height: f64,
     /// Right rim minus left rim, in heights.
     apart: f64,
@@ -178,11 +180,11 @@ impl Bowl<'_> {
         Some(own)
     }
 
-    fn candidate(&self, kind: CandidateKind, turns: &[MarketPivot], end: PatternEnd, level: f64, own: [f64; OWN]) -> PatternCandidate {
+    fn candidate(&self, kind: CandidateKind, turns: &[Pivot], end: PatternEnd, level: f64, own: [f64; OWN]) -> PatternCandidate {
         PatternCandidate {
             kind,
             flipped: false,
-            turns: MarketTurns::of(turns),
+            turns: Turns::of(turns),
             start: self.rim.at,
             end: end.at as u32,
             broken: end.broken,
@@ -197,7 +199,7 @@ impl Bowl<'_> {
     fn rounding(&self, end: PatternEnd, level: f64, found: &mut Candidates<'_>) {
         let Some(mut own) = self.measures(end.at) else { return };
         own[bowl::OVER_LEFT_RIM] = f64::from(u8::from(end.broken && level >= self.rim.price));
-        let end_turn = MarketPivot { at: end.at as u32, price: self.prices.high[end.at], high: true };
+        let end_turn = Pivot::new(end.at, self.prices.high[end.at], true);
         found.push(&self.candidate(CandidateKind::Rounding, &[self.rim, self.low, end_turn], end, level, own));
     }
 
@@ -236,7 +238,7 @@ impl Bowl<'_> {
                 own[bowl::EARLY_BREAKOUT] = k as f64;
                 own[bowl::TOLERANCE_USED] =
                     own[bowl::TOLERANCE_USED].max(tolerance_used(depth, 0.55, 0.4)).max(tolerance_used(depth, 0.08, 0.12));
-                let turns = [self.rim, self.low, self.right, MarketPivot { at: handle as u32, price: prices.low[handle], high: false }];
+                let turns = [self.rim, self.low, self.right, Pivot::new(handle, prices.low[handle], false)];
                 found.push(&self.candidate(CandidateKind::Cup, &turns, PatternEnd { at, broken }, *level, own));
             }
         }

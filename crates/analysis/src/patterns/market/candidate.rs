@@ -1,6 +1,6 @@
 //! Candidate of a search: a range of candles that may be a pattern, with its turns, lines and the measures of its family.
 
-use super::{Claim, name::PatternName as P, pivots::MarketPivot, zigzag};
+use super::{Claim, name::PatternName as P, zigzag::Turns};
 use crate::numeric::Line;
 
 /// Number of kind-specific measures.
@@ -24,68 +24,51 @@ pub enum CandidateKind {
     Pennant,
 }
 
+use CandidateKind as K;
+
+/// Each kind, its name in the file of coefficients, the pattern name of its rising form, and whether a close beyond either line confirms it.
+const KINDS: [(K, &str, P, bool); 13] = [
+    (K::Double, "double", P::DoubleBottom, false),
+    (K::HeadAndShoulders, "head_and_shoulders", P::InverseHeadAndShoulders, false),
+    (K::Triple, "triple", P::TripleBottom, false),
+    (K::Rounding, "rounding", P::RoundingBottom, false),
+    (K::Cup, "cup", P::CupAndHandle, false),
+    (K::Rectangle, "rectangle", P::Rectangle, true),
+    (K::Channel, "channel", P::AscendingChannel, true),
+    (K::Wedge, "wedge", P::RisingWedge, true),
+    (K::LevelTriangle, "level_triangle", P::AscendingTriangle, true),
+    (K::SymmetricalTriangle, "symmetrical_triangle", P::SymmetricalTriangle, true),
+    (K::Broadening, "broadening", P::BroadeningTop, true),
+    (K::Flag, "flag", P::BullFlag, false),
+    (K::Pennant, "pennant", P::BullPennant, false),
+];
+
 impl CandidateKind {
-    pub const ALL: [Self; 13] = [
-        Self::Double,
-        Self::HeadAndShoulders,
-        Self::Triple,
-        Self::Rounding,
-        Self::Cup,
-        Self::Rectangle,
-        Self::Channel,
-        Self::Wedge,
-        Self::LevelTriangle,
-        Self::SymmetricalTriangle,
-        Self::Broadening,
-        Self::Flag,
-        Self::Pennant,
-    ];
+    pub const ALL: [Self; KINDS.len()] = {
+        let mut all = [K::Double; KINDS.len()];
+        let mut k = 0;
+        while k < all.len() {
+            all[k] = KINDS[k].0;
+            k += 1;
+        }
+        all
+    };
 
     /// Name in the file of coefficients.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Double => "double",
-            Self::HeadAndShoulders => "head_and_shoulders",
-            Self::Triple => "triple",
-            Self::Rounding => "rounding",
-            Self::Cup => "cup",
-            Self::Rectangle => "rectangle",
-            Self::Channel => "channel",
-            Self::Wedge => "wedge",
-            Self::LevelTriangle => "level_triangle",
-            Self::SymmetricalTriangle => "symmetrical_triangle",
-            Self::Broadening => "broadening",
-            Self::Flag => "flag",
-            Self::Pennant => "pennant",
-        }
-    }
-
-    /// Whether a close beyond either line confirms it.
-    pub(super) fn breaks_both_ways(self) -> bool {
-        matches!(self, Self::Rectangle | Self::Channel | Self::Wedge | Self::LevelTriangle | Self::SymmetricalTriangle | Self::Broadening)
+        KINDS[self as usize].1
     }
 
     /// Pattern name of its rising form.
     fn rising(self) -> P {
-        match self {
-            Self::Double => P::DoubleBottom,
-            Self::HeadAndShoulders => P::InverseHeadAndShoulders,
-            Self::Triple => P::TripleBottom,
-            Self::Rounding => P::RoundingBottom,
-            Self::Cup => P::CupAndHandle,
-            Self::Rectangle => P::Rectangle,
-            Self::Channel => P::AscendingChannel,
-            Self::Wedge => P::RisingWedge,
-            Self::LevelTriangle => P::AscendingTriangle,
-            Self::SymmetricalTriangle => P::SymmetricalTriangle,
-            Self::Broadening => P::BroadeningTop,
-            Self::Flag => P::BullFlag,
-            Self::Pennant => P::BullPennant,
-        }
+        KINDS[self as usize].2
+    }
+
+    /// Whether a close beyond either line confirms it.
+    pub(super) fn breaks_both_ways(self) -> bool {
+        KINDS[self as usize].3
     }
 }
-
-pub(super) type MarketTurns = zigzag::Turns<MarketPivot>;
 
 /// Last candle of a pattern: its breakout, or the latest candle while it forms.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +83,7 @@ pub(super) struct PatternCandidate {
     pub(super) kind: CandidateKind,
     /// Whether it was found in the upside-down prices.
     pub(super) flipped: bool,
-    pub(super) turns: MarketTurns,
+    pub(super) turns: Turns,
     /// Index among the valid candles.
     pub(super) start: u32,
     /// Breakout candle; while it forms, the last candle.
@@ -161,9 +144,4 @@ impl PatternCandidate {
             ..*self
         }
     }
-}
-
-/// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=3.
-pub(super) fn tolerance_used(value: f64, limit: f64, ease: f64) -> f64 {
-    ((ease - value) / (ease - limit)).clamp(0.0, 3.0)
 }

@@ -1,11 +1,11 @@
 //! Candidate search for bull flags and pennants: a consolidation after a steep rise. Bear flags are found in the upside-down prices.
 
 use super::{
-    candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd},
+    candidate::{CandidateKind, OWN, PatternCandidate, PatternEnd},
     measure_table::flag,
-    pivots::MarketPivot,
     search::Candidates,
     series::LogPrices,
+    zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
 
@@ -149,13 +149,13 @@ fn propose(prices: &LogPrices, feet: &[usize], flag: &Consolidation, found: &mut
         own[flag::OVER_POLE] = f64::from(u8::from(flag.over));
         own[flag::CANDLES] = length;
         own[flag::CONVERGENCE] = (upper.slope - lower.slope) * length / f64::midpoint(w0, w1).max(f64::MIN_POSITIVE);
-        let pivot = |at: usize, high: bool| MarketPivot { at: at as u32, price: if high { prices.high[at] } else { prices.low[at] }, high };
+        let pivot = |at: usize, high: bool| Pivot::new(at, if high { prices.high[at] } else { prices.low[at] }, high);
         // Line offsets are counted from the foot.
         let shifted = |line: Line| Line { slope: line.slope, intercept: line.at(-lasts) };
         let shape = PatternCandidate {
             kind: CandidateKind::Flag,
             flipped: false,
-            turns: MarketTurns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
+            turns: Turns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
             start: *foot as u32,
             end: end.at as u32,
             broken: end.broken,

@@ -2,13 +2,14 @@
 //! of turns; their slopes give the kind.
 
 use super::{
-    candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd, tolerance_used},
+    candidate::{CandidateKind, OWN, PatternCandidate, PatternEnd},
+    find::tolerance_used,
     measure_table::lines,
-    pivots::{MarketPivot, PivotScale},
+    pivots::PivotScale,
     search::{CandidateSpan, Candidates},
     series::LogPrices,
     side::{Fitted, PivotSide},
-    zigzag::TURNS_MOST,
+    zigzag::{Pivot, TURNS_MOST, Turns},
 };
 
 /// Maximum mean swing, relative to that of a random walk of the same length.
@@ -45,13 +46,13 @@ pub(super) fn search(prices: &LogPrices, scale: &PivotScale, found: &mut Candida
 }
 
 /// Vertical distance of the middle of three turns from the straight line between the others.
-fn swing(three: &[MarketPivot]) -> f64 {
+fn swing(three: &[Pivot]) -> f64 {
     let share = three[1].x(three[0].at) / three[2].x(three[0].at);
     (three[1].price - three[0].price - share * (three[2].price - three[0].price)).abs()
 }
 
 /// Proposes the patterns that two lines through a run form; its turns swing by `height` on average.
-fn propose(prices: &LogPrices, run: &[MarketPivot], sides: &[PivotSide; 2], height: f64, found: &mut Candidates<'_>) {
+fn propose(prices: &LogPrices, run: &[Pivot], sides: &[PivotSide; 2], height: f64, found: &mut Candidates<'_>) {
     let Some(channel) = Channel::fit(prices, run, sides, height) else { return };
     let kinds = kinds(channel.up, channel.down, channel.narrowing);
     if kinds.iter().all(Option::is_none) {
@@ -73,7 +74,7 @@ fn propose(prices: &LogPrices, run: &[MarketPivot], sides: &[PivotSide; 2], heig
         let shape = PatternCandidate {
             kind,
             flipped: false,
-            turns: MarketTurns::of(run),
+            turns: Turns::of(run),
             start: first.at,
             end: end.at as u32,
             broken: end.broken,
@@ -104,7 +105,7 @@ struct Channel {
 
 impl Channel {
     /// Returns `None` if the lines are too close, too far apart or touched too rarely.
-    fn fit(prices: &LogPrices, run: &[MarketPivot], sides: &[PivotSide; 2], height: f64) -> Option<Self> {
+    fn fit(prices: &LogPrices, run: &[Pivot], sides: &[PivotSide; 2], height: f64) -> Option<Self> {
         let (first, last) = (run[0], run[run.len() - 1]);
         let length = last.x(first.at);
         let range = prices.range[last.at as usize];
@@ -127,7 +128,7 @@ impl Channel {
 
     /// The end of the pattern, and whether a breakout there is (or is expected to be) upward. Returns `None` if the price stayed inside
     /// for too long.
-    fn end(&self, prices: &LogPrices, run: &[MarketPivot]) -> Option<(PatternEnd, bool)> {
+    fn end(&self, prices: &LogPrices, run: &[Pivot]) -> Option<(PatternEnd, bool)> {
         let (upper, lower) = (self.upper.line, self.lower.line);
         let last = run[run.len() - 1];
         let latest = prices.len() - 1;

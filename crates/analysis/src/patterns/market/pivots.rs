@@ -3,7 +3,7 @@
 
 use super::{
     series::LogPrices,
-    zigzag::{Extreme, ZigzagBuilder},
+    zigzag::{Pivot, ZigzagBuilder},
 };
 
 /// Reversal thresholds over highs and lows, in local mean true ranges.
@@ -11,39 +11,9 @@ const WICKS: [f64; 5] = [0.8, 1.2, 1.8, 2.7, 4.0];
 /// Reversal thresholds over candle bodies.
 const BODIES: [f64; 3] = [0.8, 1.3, 2.2];
 
-/// A turning point.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct MarketPivot {
-    /// Index among the valid candles.
-    pub(super) at: u32,
-    pub(super) price: f64,
-    pub(super) high: bool,
-}
-
-impl Extreme for MarketPivot {
-    fn at(&self) -> u32 {
-        self.at
-    }
-
-    fn price(&self) -> f64 {
-        self.price
-    }
-
-    fn mirrored(self) -> Self {
-        Self { price: -self.price, high: !self.high, ..self }
-    }
-}
-
-impl MarketPivot {
-    /// Number of candles from index `origin`.
-    pub(super) fn x(self, origin: u32) -> f64 {
-        f64::from(self.at) - f64::from(origin)
-    }
-}
-
 /// Turning points at one scale.
 pub(super) struct PivotScale {
-    pub(super) pivots: Vec<MarketPivot>,
+    pub(super) pivots: Vec<Pivot>,
     /// For each turn, the minimum number of turns of a run from it that spans a leg absent at the next finer scale; shorter runs have been
     /// examined there.
     fresh: Vec<u32>,
@@ -76,7 +46,7 @@ pub(super) fn scales(prices: &LogPrices) -> Vec<PivotScale> {
     scales
 }
 
-fn fresh(pivots: &[MarketPivot], finer: Option<&PivotScale>) -> Vec<u32> {
+fn fresh(pivots: &[Pivot], finer: Option<&PivotScale>) -> Vec<u32> {
     let Some(finer) = finer else { return vec![2; pivots.len()] };
     let mut k = 0;
     let mut fresh = Vec::with_capacity(pivots.len());
@@ -94,12 +64,11 @@ fn fresh(pivots: &[MarketPivot], finer: Option<&PivotScale>) -> Vec<u32> {
     fresh
 }
 
-fn zigzag(prices: &LogPrices, theta: f64, ends: impl Fn(usize) -> (f64, f64)) -> Vec<MarketPivot> {
+fn zigzag(prices: &LogPrices, theta: f64, ends: impl Fn(usize) -> (f64, f64)) -> Vec<Pivot> {
     let mut zigzag = ZigzagBuilder::new(prices.len() / 8);
     for i in 0..prices.len() {
         let (high, low) = ends(i);
-        let at = i as u32;
-        zigzag.push(MarketPivot { at, price: high, high: true }, MarketPivot { at, price: low, high: false }, theta * prices.range[i]);
+        zigzag.push(Pivot::new(i, high, true), Pivot::new(i, low, false), theta * prices.range[i]);
     }
     zigzag.finish()
 }

@@ -1,11 +1,13 @@
 //! Candidate search for double and triple bottoms and inverse heads and shoulders. Tops are found in the upside-down prices.
 
 use super::{
-    candidate::{CandidateKind, MarketTurns, OWN, PatternCandidate, PatternEnd, tolerance_used},
+    candidate::{CandidateKind, OWN, PatternCandidate, PatternEnd},
+    find::tolerance_used,
     measure_table::{double, head_and_shoulders, triple},
-    pivots::{MarketPivot, PivotScale},
+    pivots::PivotScale,
     search::Candidates,
     series::LogPrices,
+    zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
 
@@ -18,7 +20,7 @@ const FALL_LEAST: f64 = -0.3;
 const UNEVEN_MOST: f64 = 0.3;
 
 /// All bottoms at one scale.
-pub(super) fn search(prices: &LogPrices, pivots: &[MarketPivot], scale: &PivotScale, found: &mut Candidates<'_>) {
+pub(super) fn search(prices: &LogPrices, pivots: &[Pivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     for start in 0..pivots.len().saturating_sub(2) {
         if pivots[start].high {
             continue;
@@ -67,7 +69,7 @@ fn fall(prices: &LogPrices, start: usize, level: f64) -> f64 {
 /// Builds a bottom's candidate between its breakout line and its lowest price.
 fn bottom(
     kind: CandidateKind,
-    turns: MarketTurns,
+    turns: Turns,
     end: PatternEnd,
     (upper, lowest): (Line, f64),
     height: f64,
@@ -88,7 +90,7 @@ fn bottom(
     }
 }
 
-fn double(prices: &LogPrices, run: &[MarketPivot], scale: &PivotScale, found: &mut Candidates<'_>) {
+fn double(prices: &LogPrices, run: &[Pivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[run.len() - 1]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -109,7 +111,7 @@ fn double(prices: &LogPrices, run: &[MarketPivot], scale: &PivotScale, found: &m
     }
     let floor = lowest - 0.1 * height;
     let patience = (1.6 * gap as f64) as usize + 3;
-    let turns = MarketTurns::of(&[first, peak, last]);
+    let turns = Turns::of(&[first, peak, last]);
     let first_half = peak.x(first.at) / gap as f64;
     let uneven = (first_half - 0.5).abs();
     let fall = fall(prices, a, peak.price) / height;
@@ -140,7 +142,7 @@ fn double(prices: &LogPrices, run: &[MarketPivot], scale: &PivotScale, found: &m
     }
 }
 
-fn head_and_shoulders(prices: &LogPrices, run: &[MarketPivot], found: &mut Candidates<'_>) {
+fn head_and_shoulders(prices: &LogPrices, run: &[Pivot], found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -193,11 +195,11 @@ fn head_and_shoulders(prices: &LogPrices, run: &[MarketPivot], found: &mut Candi
             .max(tolerance_used(own[head_and_shoulders::SMALLER_SHOULDER], 0.28, 0.4))
             .max(tolerance_used(own[head_and_shoulders::LARGER_SHOULDER], 0.92, 0.8));
         own[head_and_shoulders::TREND_BEFORE] = fall;
-        found.push(&bottom(CandidateKind::HeadAndShoulders, MarketTurns::of(run), end, (line, head), height, own));
+        found.push(&bottom(CandidateKind::HeadAndShoulders, Turns::of(run), end, (line, head), height, own));
     }
 }
 
-fn triple(prices: &LogPrices, run: &[MarketPivot], found: &mut Candidates<'_>) {
+fn triple(prices: &LogPrices, run: &[Pivot], found: &mut Candidates<'_>) {
     let (first, last) = (run[0], run[4]);
     let (a, c) = (first.at as usize, last.at as usize);
     let gap = c - a;
@@ -225,5 +227,5 @@ fn triple(prices: &LogPrices, run: &[MarketPivot], found: &mut Candidates<'_>) {
     own[triple::WICK_BEYOND] = (prices.top(c, end.at) - peak) / height;
     own[triple::TOLERANCE_USED] = (own[triple::LEVEL_DIFFERENCE] / 0.2).max(own[triple::BETWEEN_DIFFERENCE] / 0.25);
     own[triple::TREND_BEFORE] = fall;
-    found.push(&bottom(CandidateKind::Triple, MarketTurns::of(run), end, (Line::level(peak), lowest), height, own));
+    found.push(&bottom(CandidateKind::Triple, Turns::of(run), end, (Line::level(peak), lowest), height, own));
 }

@@ -5,10 +5,10 @@ use super::{
     candidate::{CandidateKind, OWN, PatternCandidate},
     flag, lines, measures,
     model::{AdditiveModel, SIEVE_MIN_LOGIT},
-    pivots::{self, MarketPivot, PivotScale},
+    pivots::{self, PivotScale},
     reversal,
     series::{CandleSeries, LogPrices},
-    zigzag::Extreme as _,
+    zigzag::Pivot,
 };
 
 /// Collector of the families' candidates.
@@ -123,7 +123,7 @@ pub(super) fn all<'a>(series: &'a CandleSeries, sieve: Option<&'a [AdditiveModel
 /// Searches the families whose mirrored forms have names of their own.
 fn search_oriented(prices: &LogPrices, scales: &[PivotScale], found: &mut Candidates<'_>) {
     let mut tops = Vec::new();
-    let mut turned: Vec<MarketPivot> = Vec::new();
+    let mut turned: Vec<Pivot> = Vec::new();
     for scale in scales {
         turned.clear();
         turned.extend(scale.pivots.iter().map(|pivot| if found.flipped { pivot.mirrored() } else { *pivot }));

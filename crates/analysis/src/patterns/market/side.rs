@@ -1,7 +1,7 @@
 //! Line fit along one side of a run of turns. A run grows turn by turn and existing lines do not change, so each turn adds the lines that
 //! end in it and its residuals from the existing lines.
 
-use super::{pivots::MarketPivot, zigzag::TURNS_MOST};
+use super::zigzag::{Pivot, TURNS_MOST};
 use crate::numeric::Line;
 
 /// Maximum number of turns on one side: turns alternate, so half of all.
@@ -75,7 +75,7 @@ impl PivotSide {
     }
 
     /// Adds the next turn of a run that begins at index `origin`.
-    pub(super) fn push(&mut self, pivot: MarketPivot, origin: u32) {
+    pub(super) fn push(&mut self, pivot: Pivot, origin: u32) {
         let n = self.count;
         if n == 0 {
             self.base = pivot.price;

@@ -2,9 +2,10 @@
 
 use super::{
     View,
-    find::{BoundaryLine, PatternTurns, Pivot},
+    find::{BoundaryLine, tolerance_used},
     name::PatternName as P,
-    shape::{PatternShape, ShapeScores, tolerance_used},
+    shape::{PatternShape, ShapeScores},
+    zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
 
@@ -179,7 +180,7 @@ impl Bowl<'_> {
         let even = 1.0 - 2.0 * (middle - 0.5).abs();
         Some(PatternShape {
             name: P::CupAndHandle,
-            turns: PatternTurns::of(&[self.rim, self.low, self.pivot(right, true), handle]),
+            turns: Turns::of(&[self.rim, self.low, self.pivot(right, true), handle]),
             start: self.rim.at,
             upper: BoundaryLine::Breaks(Line::level(level)),
             lower: BoundaryLine::Voids(Line::level(level - 0.55 * height)),
@@ -236,7 +237,7 @@ impl Bowl<'_> {
         let last = self.pivot(right, true);
         Some(PatternShape {
             name: P::RoundingBottom,
-            turns: PatternTurns::of(&[self.rim, self.low, last]),
+            turns: Turns::of(&[self.rim, self.low, last]),
             start: self.rim.at,
             upper: BoundaryLine::Breaks(Line::level(level)),
             lower: BoundaryLine::Voids(Line::level(self.low.price)),

@@ -2,11 +2,12 @@
 
 use super::{
     View, confidence,
-    find::{BoundaryLine, PatternTurns, Pivot},
+    find::{BoundaryLine, tolerance_used},
     name::PatternName as P,
     pair::{self, LinePair},
     pivots::Fresh,
-    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, smallest_swing, tolerance_used},
+    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, smallest_swing},
+    zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
 
@@ -20,16 +21,9 @@ const POLE_LEAST: f64 = 2.2;
 const CLOSES_LEAST: f64 = 0.7;
 /// Minimum width, in median true ranges.
 const WIDTH_LEAST: f64 = 1.0;
-const RESIDUAL_MOST: f64 = 0.10;
-const BEYOND_MOST: f64 = 0.06;
-const STEP_LEAST: f64 = 0.18;
-const LEG_MOST: f64 = 3.2;
 const TILT_MOST: f64 = 0.25;
 const MISMATCH: f64 = 0.45;
 const CLARITY_LEAST: f64 = 0.25;
-
-/// A close less than this many widths beyond a line does not count as beyond, since the line was fitted through noisy turns.
-const SLACK: f64 = 0.02;
 
 /// All rising flags and pennants at one pivot scale of a view.
 pub(super) fn search(view: View<'_>, pivots: &[Pivot], found: &mut Vec<PatternShape>) {
@@ -109,17 +103,10 @@ fn name_by_ratio(ratio: f64) -> Option<(P, f64)> {
     }
 }
 
-/// Whether some leg is too small or too long beside the others.
-fn has_odd_leg(turns: &[Pivot], width: f64, length: f64) -> bool {
-    let mean = length / (turns.len() - 1) as f64;
-    let is_odd = |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() < STEP_LEAST * width || leg[1].x(leg[0].slot) > LEG_MOST * mean;
-    turns.windows(2).any(is_odd)
-}
-
 fn is_any_close_outside(view: View<'_>, turns: &[Pivot], pair: &LinePair) -> bool {
     let (first, last) = (turns[0], turns[turns.len() - 1]);
     let (a, b) = (first.at as usize, last.at as usize);
-    let slack = BEYOND_MOST * pair.width;
+    let slack = pair::BEYOND_MOST * pair.width;
     let outside = |(close, slot): (&f64, &u32)| {
         let x = f64::from(slot - first.slot);
         *close > pair.upper.at(x) + slack || *close < pair.lower.at(x) - slack
@@ -138,12 +125,12 @@ fn shape(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Pat
     }
     let pair = LinePair::through(turns)?;
     let width = pair.width;
-    if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
+    if width < WIDTH_LEAST * view.range || pair.residual > pair::RESIDUAL_MOST * width {
         return None;
     }
     let (name, ratio_tolerance) = name_by_ratio(pair.ratio())?;
     let tilt = f64::midpoint(pair.climb(pair.upper), pair.climb(pair.lower));
-    if tilt > TILT_MOST || has_odd_leg(turns, width, length) || is_any_close_outside(view, turns, &pair) {
+    if tilt > TILT_MOST || pair::has_odd_leg(turns, width) || is_any_close_outside(view, turns, &pair) {
         return None;
     }
     let clarity = explained(off_the_legs(view, turns), scatter(&view.close[first.at as usize..=last.at as usize]));
@@ -151,20 +138,20 @@ fn shape(view: View<'_>, turns: &[Pivot], pole: &Pole, live: bool) -> Option<Pat
     if clarity - MISMATCH * residual < CLARITY_LEAST {
         return None;
     }
-    let worst_use = ratio_tolerance.max(residual / RESIDUAL_MOST).max(tolerance_used(tilt, TILT_MOST, 0.05)).max(tolerance_used(
+    let worst_use = ratio_tolerance.max(residual / pair::RESIDUAL_MOST).max(tolerance_used(tilt, TILT_MOST, 0.05)).max(tolerance_used(
         pole.height / depth,
         POLE_LEAST,
         2.6,
     ));
     Some(PatternShape {
         name,
-        turns: PatternTurns::of(turns),
+        turns: Turns::of(turns),
         start: pole.at,
         upper: BoundaryLine::Breaks(pair.upper),
         lower: BoundaryLine::Voids(Line::level(lowest)),
         height: pole.height,
         patience: length,
-        slack: SLACK * width,
+        slack: pair::SLACK * width,
         live,
         usually_up: true,
         scores: ShapeScores { clarity, fit: 1.0 - worst_use, even: evenness(turns), prior: (pole.height / depth / 4.0).min(1.0) },

@@ -8,6 +8,7 @@ use super::{
 };
 
 /// The first close beyond a line.
+#[derive(Clone, Copy)]
 struct Broken {
     at: usize,
     up: bool,
@@ -33,59 +34,39 @@ pub(super) fn follow(view: View<'_>, shape: &PatternShape, upside_down: bool) ->
         broken = Some(Broken { at, up: over });
         break;
     }
-    let find = match broken {
-        Some(broken) => confirmed(view, shape, &broken),
-        None => forming(view, shape),
-    };
+    let find = found(view, shape, broken);
     Some(if upside_down { find.mirrored() } else { find })
 }
 
-fn confirmed(view: View<'_>, shape: &PatternShape, broken: &Broken) -> FoundPattern {
-    let edge = if broken.up { shape.upper } else { shape.lower };
-    let level = edge.line().at(f64::from(view.slot[broken.at] - shape.turns.first().slot));
-    let confidence = confidence_of(shape, view.range);
-    find(view, shape, Some(broken.at as u32), broken.up, level, 100.0, confidence)
-}
-
-fn forming(view: View<'_>, shape: &PatternShape) -> FoundPattern {
-    let end = view.len() - 1;
-    let x = f64::from(view.slot[end] - shape.turns.first().slot);
-    let last = shape.turns.last();
-    let both = matches!((shape.upper, shape.lower), (BoundaryLine::Breaks(_), BoundaryLine::Breaks(_)));
-    let side = |up: bool| if up { shape.upper } else { shape.lower }.line().at(x);
-    let (up, next) = if both {
-        (shape.usually_up, !last.high)
+fn found(view: View<'_>, shape: &PatternShape, broken: Option<Broken>) -> FoundPattern {
+    let PatternShape { name, turns, start, upper, lower, height, .. } = *shape;
+    let end = broken.map_or(view.len() - 1, |broken| broken.at);
+    let level = |up: bool| if up { upper } else { lower }.line().at(f64::from(view.slot[end] - turns.first().slot));
+    let breaks = |edge: BoundaryLine| matches!(edge, BoundaryLine::Breaks(_));
+    // While it forms: where it usually breaks out, and the line that comes next.
+    let (usually, next) =
+        if breaks(upper) && breaks(lower) { (shape.usually_up, !turns.last().high) } else { (breaks(upper), breaks(upper)) };
+    let up = broken.map_or(usually, |broken| broken.up);
+    let completion = if broken.is_some() {
+        100.0
     } else {
-        (matches!(shape.upper, BoundaryLine::Breaks(_)), matches!(shape.upper, BoundaryLine::Breaks(_)))
+        let (last, anchors) = (turns.last().price, turns.as_slice().len() as f64);
+        let done = if shape.live { anchors - 1.0 } else { anchors };
+        100.0 * (done + covered(last, level(next), view.close[end])) / (anchors + 1.0)
     };
-    let share = covered(last.price, side(next), view.close[end]);
-    let anchors = shape.turns.as_slice().len() as f64;
-    let done = if shape.live { anchors - 1.0 } else { anchors };
-    let completion = 100.0 * (done + share) / (anchors + 1.0);
-    find(view, shape, None, up, side(up), completion, 0.9 * confidence_of(shape, view.range))
-}
-
-fn find(
-    view: View<'_>,
-    shape: &PatternShape,
-    breakout: Option<u32>,
-    up: bool,
-    level: f64,
-    completion: f64,
-    confidence: f64,
-) -> FoundPattern {
+    let confidence = if broken.is_some() { 1.0 } else { 0.9 } * confidence_of(shape, view.range);
     FoundPattern {
-        name: shape.name,
-        turns: shape.turns,
-        start: shape.start,
-        breakout,
+        name,
+        turns,
+        start,
+        breakout: broken.map(|broken| broken.at as u32),
         up,
-        level,
-        height: shape.height,
+        level: level(up),
+        height,
         completion,
         confidence,
-        upper: shape.upper,
-        lower: shape.lower,
+        upper,
+        lower,
         why: if view.explain { confidence::why(shape, view.range, confidence) } else { Vec::new() },
     }
 }

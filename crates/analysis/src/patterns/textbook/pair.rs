@@ -3,10 +3,11 @@
 
 use super::{
     View, confidence,
-    find::{BoundaryLine, PatternTurns, Pivot},
+    find::{BoundaryLine, tolerance_used},
     name::PatternName as P,
     pivots::Fresh,
-    shape::{PatternShape, ShapeScores, evenness, off_the_legs, tolerance_used},
+    shape::{PatternShape, ShapeScores, evenness, off_the_legs},
+    zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
 
@@ -18,16 +19,16 @@ const PARALLEL_LEAST: usize = 6;
 /// Minimum mean width, in median true ranges.
 const WIDTH_LEAST: f64 = 3.0;
 /// A close less than this many widths beyond a line does not count as beyond, since the line was fitted through noisy turns.
-const SLACK: f64 = 0.02;
+pub(super) const SLACK: f64 = 0.02;
 
 /// The following limits are in mean widths. Minimum step between neighbouring turns:
 const STEP_LEAST: f64 = 0.18;
 /// Maximum root-mean-square residual of the turns from their line:
-const RESIDUAL_MOST: f64 = 0.10;
+pub(super) const RESIDUAL_MOST: f64 = 0.10;
 /// and of a single turn: a mean alone lets the turn before a rectangle bend its line into a triangle's.
 const FARTHEST_MOST: f64 = 0.09;
 /// Maximum excess of a close beyond a line, between first and last turn:
-const BEYOND_MOST: f64 = 0.06;
+pub(super) const BEYOND_MOST: f64 = 0.06;
 /// and of a wick: a spike right through a line leaves it no boundary.
 const WICK_MOST: f64 = 0.25;
 /// Maximum distance by which the turn after the last of a broadening pattern may miss its line (between lines that do not widen, missing it
@@ -154,7 +155,7 @@ fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &
 
 /// A run of turns, with cheap checks that reject patterns early.
 pub(super) struct Run {
-    pub(super) turns: PatternTurns,
+    pub(super) turns: Turns,
     fresh: bool,
     smallest: f64,
     longest: f64,
@@ -163,7 +164,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(first: Pivot, fresh: bool) -> Self {
-        Self { turns: PatternTurns::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
+        Self { turns: Turns::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
     }
 
     pub(super) fn push(&mut self, pivot: Pivot, fresh: bool) {
@@ -203,10 +204,7 @@ fn shape(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
         return None;
     }
     let (name, worst_use) = classify(&pair, turns)?;
-    let legs = (turns.len() - 1) as f64;
-    let apart =
-        |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() >= STEP_LEAST * width && leg[1].x(leg[0].slot) <= LEG_MOST * pair.length / legs;
-    if !turns.windows(2).all(apart) {
+    if has_odd_leg(turns, width) {
         return None;
     }
     let widens = matches!(name, P::BroadeningTop | P::BroadeningBottom);
@@ -236,7 +234,7 @@ fn shape(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
     };
     Some(PatternShape {
         name,
-        turns: PatternTurns::of(turns),
+        turns: Turns::of(turns),
         start: turns[0].at,
         upper: BoundaryLine::Breaks(pair.upper),
         lower: BoundaryLine::Breaks(pair.lower),
@@ -252,6 +250,13 @@ fn shape(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
             prior: (prior.abs() / width).min(1.0),
         },
     })
+}
+
+/// Whether some leg is too small or too long beside the others.
+pub(super) fn has_odd_leg(turns: &[Pivot], width: f64) -> bool {
+    let mean = turns[turns.len() - 1].x(turns[0].slot) / (turns.len() - 1) as f64;
+    let is_odd = |leg: &[Pivot]| (leg[1].price - leg[0].price).abs() < STEP_LEAST * width || leg[1].x(leg[0].slot) > LEG_MOST * mean;
+    turns.windows(2).any(is_odd)
 }
 
 /// Whether the latest close is beyond the line of the earlier turns on the live turn's side: then that is a breakout, not a turn.

@@ -1,7 +1,10 @@
 //! Turning points at every scale: a zigzag over the candles, then coarser ones over its turns, with reversal thresholds in median true
 //! ranges.
 
-use super::{View, find::Pivot, zigzag::ZigzagBuilder};
+use super::{
+    View,
+    zigzag::{Pivot, ZigzagBuilder},
+};
 
 /// Threshold of the finest zigzag, in median true ranges.
 pub(super) const FINEST: f64 = 0.55;

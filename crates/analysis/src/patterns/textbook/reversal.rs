@@ -2,9 +2,10 @@
 
 use super::{
     View,
-    find::{BoundaryLine, PatternTurns, Pivot},
+    find::{BoundaryLine, tolerance_used},
     name::PatternName as P,
-    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter, tolerance_used},
+    shape::{PatternShape, ShapeScores, evenness, explained, off_the_legs, scatter},
+    zigzag::{Pivot, Turns},
 };
 use crate::numeric::Line;
 
@@ -95,7 +96,7 @@ impl Top<'_> {
         let highest = turns.iter().map(|turn| turn.price).fold(f64::MIN, f64::max);
         Some(PatternShape {
             name: self.name,
-            turns: PatternTurns::of(turns),
+            turns: Turns::of(turns),
             start: first.at,
             upper: BoundaryLine::Voids(Line::level(highest)),
             lower: BoundaryLine::Breaks(boundary),

@@ -2,8 +2,9 @@
 
 use super::{
     View,
-    find::{BoundaryLine, PatternTurns, Pivot},
+    find::BoundaryLine,
     name::PatternName,
+    zigzag::{Pivot, Turns},
 };
 
 /// A pattern by its turns, before its outcome is determined.
@@ -11,7 +12,7 @@ use super::{
 pub(super) struct PatternShape {
     /// Its name in the view in which it was found.
     pub(super) name: PatternName,
-    pub(super) turns: PatternTurns,
+    pub(super) turns: Turns,
     /// Index of its start among the valid candles: the first turn or the foot of the pole.
     pub(super) start: u32,
     /// Log-price lines over bars from the slot of the first turn.
@@ -41,11 +42,6 @@ pub(super) struct ShapeScores {
     pub(super) even: f64,
     /// The move before it, in its heights.
     pub(super) prior: f64,
-}
-
-/// Fraction of a tolerance used up: 0 at `ease`, 1 at `limit`, whichever of the two is larger; clamped to 0..=1.
-pub(super) fn tolerance_used(value: f64, limit: f64, ease: f64) -> f64 {
-    ((ease - value) / (ease - limit)).clamp(0.0, 1.0)
 }
 
 /// Height of the smallest leg.
