@@ -15,7 +15,7 @@ use self::{
     pane::{Clicked, Pane, PaneEntry},
 };
 use crate::views::prelude::*;
-use analysis::security::{AnomalyCode, CheckState, Evidence, SecurityInference};
+use analysis::security::{AnomalyCode, CheckState, Evidence};
 use query::question::security::SecurityQuestion;
 
 /// From this width holders and scams are drawn beside the checks.

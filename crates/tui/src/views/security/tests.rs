@@ -6,7 +6,7 @@ use super::*;
 use crate::views::fixture::{Stage, address, market};
 use analysis::security::{
     Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics, HolderShare,
-    LeftOut, Missing, Part, SimilarScam, Taxes,
+    LeftOut, Missing, Part, SecurityInference, SimilarScam, Taxes,
     check_log::{CheckLog, NeededInput},
     checks::checks,
 };
