@@ -68,12 +68,10 @@ impl App {
 
     /// Reports that the terminal is too small, in as many words as fit.
     fn ask_for_room(&self, buffer: &mut Buffer, area: Rect) {
-        let wanted = format!("make it {WIDTH_MIN}×{HEIGHT_MIN}");
-        let whole = format!("{}×{} is too small: {wanted}", area.width, area.height);
-        let says = if text::width(&whole) <= usize::from(area.width) { &whole } else { &wanted };
-        // Without room for that, only the size.
-        let says = if text::width(says) <= usize::from(area.width) { says } else { says.trim_start_matches("make it ") };
-        put(buffer, area, 0, area.height / 2, says, self.setup.look.theme.style(Role::Warning));
+        let size = format!("{WIDTH_MIN}×{HEIGHT_MIN}");
+        let whole = format!("{}×{} is too small: make it {size}", area.width, area.height);
+        let says = text::fitting([whole, format!("make it {size}"), size], area.width.into());
+        put(buffer, area, 0, area.height / 2, &says, self.setup.look.theme.style(Role::Warning));
     }
 
     fn draw_header(&self, buffer: &mut Buffer, row: Rect) {

@@ -121,13 +121,13 @@ pub struct List<L: Fields> {
     filter: Filter,
     filter_text: String,
     /// Rows left out by the filter because of missing values.
-    left_out: RowsLeftOut,
+    pub left_out: RowsLeftOut,
     /// The custom columns of the data, beyond the table of fields.
     own: Vec<Field<L>>,
     /// The generation of the custom columns.
     own_generation: Option<u64>,
-    /// The columns that are empty in all of the data.
-    empty_columns: Vec<&'static str>,
+    /// The columns that are empty in all of the data; they are not drawn.
+    pub empty_columns: Vec<&'static str>,
     /// Minimum widths of figure columns, so that no figure is cut.
     min_widths: Vec<(&'static str, u16)>,
     layout: ColumnLayout,
@@ -324,16 +324,6 @@ impl<L: Fields> List<L> {
         Self::field(key).is_none()
     }
 
-    /// Sets the columns that are empty in all of the data; they are not drawn.
-    pub fn set_empty_columns(&mut self, keys: Vec<&'static str>) {
-        self.empty_columns = keys;
-    }
-
-    /// Whether the column is drawn, given enough room.
-    pub fn is_drawn(&self, key: &str) -> bool {
-        self.is_shown(key) && !self.empty_columns.contains(&key)
-    }
-
     /// Sets the custom columns of a generation and, the first time, restores the saved session. False where they are already known.
     pub fn set_own(&mut self, generation: u64, own: impl FnOnce() -> Vec<Field<L>>) -> bool {
         if self.own_generation == Some(generation) {
@@ -389,10 +379,6 @@ impl<L: Fields> List<L> {
     /// The title over the list, with the filter: `requests / status>400`.
     pub fn titled(&self, title: &str) -> String {
         if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
-    }
-
-    pub fn left_out(&self) -> &RowsLeftOut {
-        &self.left_out
     }
 
     /// Sets the number of rows that were filtered and sorted elsewhere.

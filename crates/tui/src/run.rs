@@ -65,7 +65,9 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
             let Ok(event) = events.receiver.try_recv() else { break };
             handle(event, events, app, saver);
         }
-        std::mem::take(&mut app.starred).into_iter().for_each(|token| saver.star(token));
+        for token in std::mem::take(&mut app.starred) {
+            saver.star(token);
+        }
         saver.run(app);
         if let Some(code) = app.exit {
             return Ok(code);

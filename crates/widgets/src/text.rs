@@ -132,6 +132,18 @@ fn before_number(text: &str, end: usize) -> &str {
     text[..start].strip_suffix('(').map_or(&text[..start], str::trim_end)
 }
 
+/// The first of the texts that fits in `cells`, else the last.
+pub fn fitting(texts: impl IntoIterator<Item = String>, cells: usize) -> String {
+    let mut shortest = String::new();
+    for text in texts {
+        if width(&text) <= cells {
+            return text;
+        }
+        shortest = text;
+    }
+    shortest
+}
+
 /// The cleaned text in exactly `cells`, truncated or padded with spaces.
 pub fn fit(text: &str, cells: usize, align: Align) -> String {
     let short = truncate(text, cells);

@@ -26,14 +26,8 @@ use query::deck::DeckEvent;
 use store::export::{self, ExportError, writers::ExportFormat};
 use widgets::theme::{Palette, Theme};
 
-/// The copied text in the footer's toast.
-#[derive(Clone, Copy)]
-enum Copied<'a> {
-    /// Short: shown with its name.
-    Value(&'a str),
-    /// Shown by name only.
-    Whole(&'a str),
-}
+/// Most characters of a copied text in the footer's toast.
+const COPIED_SHOWN: usize = 40;
 
 impl App {
     pub(crate) fn carry_out(&mut self, effect: Effect) {
@@ -47,7 +41,9 @@ impl App {
                 self.go(view);
                 self.opened_from = Some(from).filter(|from| *from != view);
             }
-            Effect::Copy(text, what) => self.copy(&text, Copied::Value(what)),
+            Effect::Copy(text, what) => {
+                self.copy(&text, &format!("{what} {}", text.chars().take(COPIED_SHOWN).collect::<String>()));
+            }
             Effect::OpenLink(link) => self.open_link(&link),
             Effect::Star(token) => {
                 let starred = self.watchlist.insert(token);
@@ -127,15 +123,11 @@ impl App {
     }
 
     /// Through the terminal (OSC 52), which also works over ssh.
-    fn copy(&mut self, text: &str, what: Copied<'_>) {
+    fn copy(&mut self, text: &str, what: &str) {
         let mut sequence = String::new();
         if CopyToClipboard::to_clipboard_from(text).write_ansi(&mut sequence).is_ok() {
             self.after_frame.extend_from_slice(sequence.as_bytes());
-            let said = match what {
-                Copied::Value(what) => format!("copied {what} {}", text.chars().take(40).collect::<String>()),
-                Copied::Whole(what) => format!("copied {what}"),
-            };
-            self.say(said, false);
+            self.say(format!("copied {what}"), false);
         }
     }
 
@@ -146,7 +138,7 @@ impl App {
             serde_json::to_string(&export.columns.into_iter().zip(export.selected?).collect::<serde_json::Map<_, _>>()).ok()
         });
         match row {
-            Some(json) => self.copy(&json, Copied::Whole("the row as JSON")),
+            Some(json) => self.copy(&json, "the row as JSON"),
             None => self.say("no row to copy in this view", false),
         }
     }
@@ -163,7 +155,7 @@ impl App {
             || "the curl line".to_owned(),
             |(page, pages)| format!("the curl line: page {} of {}", format::count(page), format::count(pages)),
         );
-        self.copy(&curl(&base, &request), Copied::Whole(&what));
+        self.copy(&curl(&base, &request), &what);
     }
 
     pub(super) fn reload(&mut self) {
@@ -236,13 +228,13 @@ impl App {
         }
         let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
         let spawned = Process::new(opener).arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        match spawned {
-            Ok(mut child) => {
-                // A thread reaps the child process; where none can be started, the system does.
-                thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
-                self.say(format!("opening {link}"), false);
-            }
-            Err(_) => self.copy(link, Copied::Value("link (nothing here opens it):")),
+        if let Ok(mut child) = spawned {
+            // A thread reaps the child process; where none can be started, the system does.
+            thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
+            self.say(format!("opening {link}"), false);
+        } else {
+            let shown: String = link.chars().take(COPIED_SHOWN).collect();
+            self.copy(link, &format!("link (nothing here opens it): {shown}"));
         }
     }
 }

@@ -152,7 +152,7 @@ fn state_text(alert: &Alert, room: usize) -> (String, Role) {
     let Some(at) = alert.last_fired_at else { return (holds, Role::Dim) };
     let fired = format!("fired {}", times(alert.fired));
     let says = [format!("{holds} · {fired}, last {}", at.minute_text()), format!("{holds} · {fired}"), fired];
-    (says.iter().find(|says| text::width(says) <= room).unwrap_or(&says[2]).clone(), Role::Dim)
+    (text::fitting(says, room), Role::Dim)
 }
 
 fn times(count: u64) -> String {

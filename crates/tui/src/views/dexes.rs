@@ -193,7 +193,7 @@ impl DexesView {
             (1, _) => "1 DEX".to_owned(),
             (count, _) => format!("{count} DEXes"),
         };
-        let note = with_left_out(note, self.dexes.left_out(), usize::from(area.width / 2));
+        let note = with_left_out(note, &self.dexes.left_out, usize::from(area.width / 2));
         let asked = self.list.answer().is_none() && self.list.problem.is_none();
         let rule = Panel { note: &note, focused: !self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);

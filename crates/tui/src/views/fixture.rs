@@ -10,23 +10,21 @@ use std::{
     time::Duration,
 };
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use crossterm::event::KeyModifiers;
 
 pub(super) use self::{
     files::{LINK, UNI, dataset},
     market::{address, market, table},
 };
 use crate::{
-    keymap::Action,
     task::Wake,
-    view::{ApiDesk, ApiState, Context, Effect, NoApi, RequestLine, View, take_filter_off},
+    view::{ApiDesk, ApiState, NoApi, RequestLine, take_filter_off},
+    views::prelude::*,
 };
 use analysis::market::{Market, TokenSummary};
-use model::{address::Address, time::Time};
 use query::{
     deck::{Deck, DeckOptions, load::LoadState},
     jobs::Jobs,
-    question::snapshot::Snapshot,
 };
 use store::Dataset;
 use widgets::{picture, table::AlertMark, theme::Theme};
@@ -38,6 +36,11 @@ pub(super) const SIZES: &[(u16, u16)] = &[(80, 20), (140, 38), (220, 56)];
 /// A token without any figures.
 pub(super) fn token() -> TokenSummary {
     Market::new(&market()).tokens.remove(9)
+}
+
+/// The mouse at a place of the screen: its left button pressed, dragged or released.
+pub(super) fn mouse_at(kind: fn(MouseButton) -> MouseEventKind, column: u16, row: u16) -> MouseEvent {
+    MouseEvent { kind: kind(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE }
 }
 
 /// A view on the synthetic market, drawn once.

@@ -53,7 +53,7 @@ pub(super) fn draw_list_line<L: Fields>(
     } else {
         format!("{} of {}", format::count(shown), format::count(total))
     };
-    let counts = format!("{} ", with_left_out(counts, list.left_out(), usize::from(area.width / 2)));
+    let counts = format!("{} ", with_left_out(counts, &list.left_out, usize::from(area.width / 2)));
     put_right(buffer, Rect { height: 1.min(area.height), ..area }, 0, &counts, theme.dim());
     let room = Rect { width: area.width.saturating_sub(text::width(&counts) as u16 + 2), ..area };
     let mut x = 1 + put(buffer, room, 1, 0, "/ ", if filter.is_empty() { theme.dim() } else { theme.accent() });

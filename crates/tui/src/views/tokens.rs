@@ -27,6 +27,7 @@ const BESIDE_WIDTH: u16 = 110;
 const BELOW_HEIGHT: u16 = 36;
 
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub struct TokensView {
     /// Row indices are those of the market's tokens.
     list: List<TokenFields>,
@@ -61,7 +62,7 @@ impl View for TokensView {
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {
-            self.list.set_empty_columns(list::empty_columns(&snapshot.market.tokens));
+            self.list.empty_columns = list::empty_columns(&snapshot.market.tokens);
             self.stale = true;
         }
         self.compare.refresh(context);
@@ -299,7 +300,9 @@ impl TokensView {
     /// The figures that `fields` must name for the visible columns.
     fn fields(&self) -> Vec<&'static str> {
         let columns = self.list.columns();
-        let shown = |field: &str| columns.iter().any(|(key, ..)| *key == field && self.list.is_drawn(key));
+        let shown = |field: &str| {
+            columns.iter().any(|(key, ..)| *key == field && self.list.is_shown(key) && !self.list.empty_columns.contains(key))
+        };
         let own = columns.iter().any(|(key, _, shown)| *shown && List::<TokenFields>::is_own(key));
         FIELDS.iter().copied().filter(|field| shown(field) || (*field == "own" && own)).collect()
     }

@@ -378,9 +378,9 @@ impl YieldView {
         let (shown, style) = if self.line.is_empty() { ("wallet", theme.dim()) } else { (self.line.as_str(), theme.text()) };
         let left = usize::from(area.width).saturating_sub(text::width(shown) + AROUND);
         // The minimum APY is dropped first: the wallet's line shows it too.
-        let shorter = [self.settings_text(), format!("{} risk{}", self.risk.word(), self.limits()), format!("{} risk", self.risk.word())];
-        let settings = shorter.iter().find(|settings| text::width(settings) <= left).unwrap_or(&shorter[2]);
-        let settings = format!("{} ", text::truncate(settings, usize::from(area.width) / 2));
+        let risk = self.risk.word();
+        let settings = text::fitting([self.settings_text(), format!("{risk} risk{}", self.limits()), format!("{risk} risk")], left);
+        let settings = format!("{} ", text::truncate(&settings, usize::from(area.width) / 2));
         put_right(buffer, Rect { height: 1, ..area }, 0, &settings, theme.accent());
         let room = Rect { width: area.width.saturating_sub(text::width(&settings) as u16 + 2), height: 1, ..area };
         let x = 1 + put(buffer, room, 1, 0, "/ ", if self.line.is_empty() { theme.dim() } else { theme.accent() });

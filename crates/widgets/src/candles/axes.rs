@@ -102,8 +102,7 @@ pub(super) fn price_text(price: Option<f64>) -> String {
 
 /// The label of a figure, shortened until it fits the axis.
 pub(super) fn fitting(value: f64, usual: String) -> String {
-    let shorter = [usual, format::human(Some(value)), format!("{value:.2e}")];
-    shorter.into_iter().find(|text| text::width(text) <= LABEL).unwrap_or_else(|| format!("{value:.0e}"))
+    text::fitting([usual, format::human(Some(value)), format!("{value:.2e}"), format!("{value:.0e}")], LABEL)
 }
 
 fn put_axis(layout: &ChartLayout, buf: &mut Buffer, y: u16, glyph: &str, style: Style) {

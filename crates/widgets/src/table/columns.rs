@@ -52,30 +52,12 @@ impl TableColumn {
         Self { key, title, unit: "", min: width, ideal: width, priority, align: ColumnAlign::Right, grows: false, matched: false }
     }
 
-    #[must_use]
-    pub const fn unit(mut self, unit: &'static str) -> Self {
-        self.unit = unit;
-        self
-    }
-
-    #[must_use]
-    pub const fn grows(mut self) -> Self {
-        self.grows = true;
-        self
-    }
-
     /// Widens the column, or narrows it by a negative number.
     #[must_use]
     pub fn widened(mut self, cells: i16) -> Self {
         if cells != 0 {
             (self.min, self.ideal) = (self.min.saturating_add_signed(cells).max(3), self.ideal.saturating_add_signed(cells).max(3));
         }
-        self
-    }
-
-    #[must_use]
-    pub const fn decimal(mut self) -> Self {
-        self.align = ColumnAlign::Decimal;
         self
     }
 }

@@ -7,9 +7,9 @@ use crate::picture;
 
 const COLUMNS: &[TableColumn] = &[
     TableColumn::text("symbol", "symbol", 6, 8, 255),
-    TableColumn::text("name", "name", 8, 16, 90).grows(),
+    TableColumn { grows: true, ..TableColumn::text("name", "name", 8, 16, 90) },
     TableColumn::text("chain", "chain", 4, 6, 20),
-    TableColumn::figure("price", "price", 9, 80).unit("USD").decimal(),
+    TableColumn { unit: "USD", align: ColumnAlign::Decimal, ..TableColumn::figure("price", "price", 9, 80) },
     TableColumn::figure("price_change_24h", "24h", 9, 70),
 ];
 

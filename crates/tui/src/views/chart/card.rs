@@ -230,7 +230,7 @@ pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
     let short = format!("{TARGET}{} · stop {}", away(detail.distance_to_target), away(detail.distance_to_stop));
     if detail.status.is_over() {
         let lines = [format!("{head} {state} · {TARGET}{}", format::price(Some(detail.target_price))), format!("{head} {state}"), head];
-        return lines.iter().find(|line| text::width(line) <= cells).or(lines.last()).cloned().unwrap_or_default();
+        return text::fitting(lines, cells);
     }
     let ratio = detail.reward_risk.map_or_else(String::new, |ratio| format!(" · {ratio:.2}:1"));
     let lines = [
@@ -240,5 +240,5 @@ pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
         format!("{head} · {short}"),
         head,
     ];
-    lines.iter().find(|line| text::width(line) <= cells).or(lines.last()).cloned().unwrap_or_default()
+    text::fitting(lines, cells)
 }

@@ -365,8 +365,8 @@ pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (S
     } else {
         let (word, sure) = (answer.trend.word(), answer.confidence);
         let named = if answer.trend == Trend::Sideways { "trend sideways" } else { word };
-        let wordings = [format!("{named}, confidence {sure:.2}, {candles}"), format!("{word} {sure:.2}, {candles}")];
-        let says = wordings.into_iter().find(|says| text::width(says) <= cells).unwrap_or_else(|| format!("{word} {sure:.2}"));
-        (says, role)
+        let wordings =
+            [format!("{named}, confidence {sure:.2}, {candles}"), format!("{word} {sure:.2}, {candles}"), format!("{word} {sure:.2}")];
+        (text::fitting(wordings, cells), role)
     }
 }

@@ -1,9 +1,7 @@
 //! The Chart view on synthetic candles: patterns drawn, listed and stepped through; invalid candles tolerated.
 
-use crossterm::event::KeyModifiers;
-
 use super::*;
-use crate::views::fixture::{Stage, address, table};
+use crate::views::fixture::{Stage, address, mouse_at, table};
 use analysis::patterns::{Family, PatternName};
 use model::time::DAY_MS;
 use store::Dataset;
@@ -144,8 +142,7 @@ fn a_click_on_the_list_chooses_and_zooms() {
     let (stage, mut view) = (shapes(), ChartView::default());
     let text = stage.text(&mut view, 140, 38);
     let row = text.lines().position(|line| line.contains("PATTERN")).expect("the list's header") as u16 + 2;
-    let click = MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column: 100, row, modifiers: KeyModifiers::NONE };
-    assert_eq!(view.mouse(click, &stage.context()), Effect::Redraw);
+    assert_eq!(view.mouse(mouse_at(MouseEventKind::Down, 100, row), &stage.context()), Effect::Redraw);
     stage.draw(&mut view, 140, 38);
     assert!(view.patterns.zoomed() && view.patterns.chosen() == view.patterns.drawn().nth(1));
     assert_eq!(view.sought, None);
@@ -153,8 +150,8 @@ fn a_click_on_the_list_chooses_and_zooms() {
     let chosen = view.patterns.chosen().cloned();
     let header = text.lines().nth(usize::from(row) - 2).expect("the list's header");
     let column = header[..header.find("CONF").expect("a column")].chars().count() as u16;
-    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
-        view.mouse(MouseEvent { kind, column, row: row - 2, modifiers: KeyModifiers::NONE }, &stage.context());
+    for kind in [MouseEventKind::Down, MouseEventKind::Up] {
+        view.mouse(mouse_at(kind, column, row - 2), &stage.context());
     }
     let confidences: Vec<f64> = view.patterns.drawn().map(|pattern| pattern.confidence).collect();
     assert!(confidences.len() > 1 && confidences.is_sorted_by(|a, b| a >= b), "{confidences:?}");

@@ -49,9 +49,7 @@ impl Title<'_> {
             (false, Name::Timeless, three, " "),
             (false, Name::Wordless, three, " "),
         ];
-        let all = wordings.map(|(count, name, figures, gap)| self.worded(count, name, figures, gap));
-        let fitting = all.iter().find(|title| text::width(title) <= cells);
-        fitting.or(all.last()).cloned().unwrap_or_default()
+        text::fitting(wordings.map(|(count, name, figures, gap)| self.worded(count, name, figures, gap)), cells)
     }
 
     fn worded(&self, count: bool, name: Name, figures: Figures, gap: &str) -> String {

@@ -1,10 +1,9 @@
 //! The display and the actions of the Data view.
 
-use crossterm::event::KeyModifiers;
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::*;
-use crate::views::fixture::{self, SIZES, Stage};
+use crate::views::fixture::{self, SIZES, Stage, mouse_at};
 
 fn view(stage: &Stage) -> DataView {
     let mut view = DataView::default();
@@ -166,10 +165,9 @@ fn the_mouse_selects_opens_and_sorts() {
     let stage = Stage::loaded();
     let mut view = view(&stage);
     stage.draw_now(&mut view, 140, 38);
-    let of = |kind, column, row| MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE };
-    let click = |column, row| of(MouseEventKind::Down(MouseButton::Left), column, row);
-    let drag = |column, row| of(MouseEventKind::Drag(MouseButton::Left), column, row);
-    let release = |column, row| of(MouseEventKind::Up(MouseButton::Left), column, row);
+    let click = |column, row| mouse_at(MouseEventKind::Down, column, row);
+    let drag = |column, row| mouse_at(MouseEventKind::Drag, column, row);
+    let release = |column, row| mouse_at(MouseEventKind::Up, column, row);
     let before: Vec<usize> = view.list.places().collect();
     stage.look(|context| {
         view.mouse(click(36, 2), context);

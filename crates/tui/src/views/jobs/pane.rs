@@ -42,7 +42,7 @@ impl JobsView {
             (shown, total) if shown == total => many(total, "job", "jobs"),
             (shown, total) => format!("{} of {}", format::count(shown), many(total, "job", "jobs")),
         };
-        note = with_left_out(note, self.list.left_out(), usize::from(area.width / 2));
+        note = with_left_out(note, &self.list.left_out, usize::from(area.width / 2));
         for (n, word) in [(running, "running"), (queued, "queued")] {
             if n > 0 {
                 note = format!("{note} · {n} {word}");

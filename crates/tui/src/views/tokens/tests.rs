@@ -1,9 +1,7 @@
 //! The Tokens view on the synthetic market.
 
-use crossterm::event::KeyModifiers;
-
 use super::*;
-use crate::views::fixture::{Stage, address, market};
+use crate::views::fixture::{Stage, address, market, mouse_at};
 use analysis::trendlines::Trend;
 use query::question::{
     fields::{self, FigureValue},
@@ -19,7 +17,7 @@ fn stage() -> (Stage, TokensView) {
 }
 
 fn click(column: u16, row: u16) -> MouseEvent {
-    MouseEvent { kind: MouseEventKind::Down(MouseButton::Left), column, row, modifiers: KeyModifiers::NONE }
+    mouse_at(MouseEventKind::Down, column, row)
 }
 
 #[test]
@@ -87,11 +85,11 @@ fn a_filter_tells_how_many_tokens_have_no_value() {
     }
     // A figure still to be computed is not missing; tokens without a trend have none.
     view.set_filter("trend:uptrend", &stage.context()).expect("a filter that reads");
-    assert_eq!(view.list.left_out().rows(), 0);
+    assert_eq!(view.list.left_out.rows(), 0);
     assert!(stage.text_now(&mut view, 120, 20).contains("computed 0 of 10, Esc stops"));
     settled(&stage, &mut view, 20, |view| view.figures.all.is_empty());
     let text = stage.text(&mut view, 120, 20);
-    assert!(view.list.left_out().rows() > 0 && text.contains(" no trend"), "{text}");
+    assert!(view.list.left_out.rows() > 0 && text.contains(" no trend"), "{text}");
     stage.look(|context| view.figures.refresh(context.snapshot.expect("a snapshot"), &[], [vec![], vec![]], context));
     view.figures.known.clear();
     assert!(stage.text_now(&mut view, 120, 20).contains("10 not computed"), "what was stopped is told");
@@ -129,9 +127,8 @@ fn the_mouse_selects_rows_sorts_by_headers_and_stars() {
     let context = stage.context();
     assert!(matches!(view.mouse(click(5, 4), &context), Effect::Select(_)));
     assert!(matches!(view.mouse(click(0, 4), &context), Effect::Star(_)));
-    let header = |kind, column| MouseEvent { kind, ..click(column, 1) };
-    let (down, drag, up) =
-        (MouseEventKind::Down(MouseButton::Left), MouseEventKind::Drag(MouseButton::Left), MouseEventKind::Up(MouseButton::Left));
+    let header = |kind: fn(MouseButton) -> MouseEventKind, column| mouse_at(kind, column, 1);
+    let (down, drag, up) = (MouseEventKind::Down, MouseEventKind::Drag, MouseEventKind::Up);
     // A header sorts when the button is released.
     view.mouse(header(down, 3), &context);
     assert_eq!(view.list.sorting.save(), json!(null));
@@ -290,7 +287,7 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     let context = stage.context();
     assert_eq!(view.mouse(click(50, 10), &context), Effect::Redraw);
     let middle = legend(&stage.text(&mut view, 140, 38));
-    assert_eq!(view.mouse(MouseEvent { kind: MouseEventKind::Drag(MouseButton::Left), ..click(20, 10) }, &context), Effect::Redraw);
+    assert_eq!(view.mouse(mouse_at(MouseEventKind::Drag, 20, 10), &context), Effect::Redraw);
     let dragged = legend(&stage.text(&mut view, 140, 38));
     assert!(middle != legend(&shown) && dragged < middle, "{middle:?} {dragged:?}");
     assert_eq!(view.mouse(click(138, 36), &context), Effect::Nothing, "beside the lines");
