@@ -121,7 +121,7 @@ fn coerced<'a, C: Borrow<RawCell<'a>>>(
     notation: Notation,
 ) -> Coerced {
     let (mut issues, mut odd) = (Vec::new(), Vec::new());
-    let cells = Cells { name: PlSmallStr::from_static(ours.name), cells, height, issues: &mut issues };
+    let cells = Cells { name: PlSmallStr::from_static(ours.name), rows: cells, height, issues: &mut issues };
     let (split, format) = (rule.split.as_deref(), rule.format.as_deref());
     let column = match ours.kind {
         Kind::Text => cells.texts(cell::text),
@@ -256,14 +256,14 @@ fn issue(row: usize, cell: &RawCell<'_>, odd: Option<&'static str>) -> Issue {
 /// The cells of a column under its canonical name. Bad ones become null and are added to `issues`.
 struct Cells<'i, I> {
     name: PlSmallStr,
-    cells: I,
+    rows: I,
     height: usize,
     issues: &'i mut Vec<Issue>,
 }
 
 impl<'a, C: Borrow<RawCell<'a>>, I: Iterator<Item = C>> Cells<'_, I> {
     fn each<T>(self, mut read: impl FnMut(&RawCell<'a>) -> Read<T>, mut put: impl FnMut(Option<T>)) {
-        for (row, cell) in self.cells.enumerate() {
+        for (row, cell) in self.rows.enumerate() {
             let cell = cell.borrow();
             if let Ok(value) = read(cell) {
                 put(value);

@@ -29,8 +29,14 @@ pub(super) fn empty_column(field: &ArrowField) -> PolarsResult<Column> {
 fn is_supported(dtype: &ArrowDataType) -> bool {
     use ArrowDataType as Type;
     match dtype {
-        Type::Int8 | Type::Int16 | Type::UInt8 | Type::UInt16 | Type::UInt128 | Type::Float16 => false,
-        Type::FixedSizeList(..) | Type::Dictionary(..) => false,
+        Type::Int8
+        | Type::Int16
+        | Type::UInt8
+        | Type::UInt16
+        | Type::UInt128
+        | Type::Float16
+        | Type::FixedSizeList(..)
+        | Type::Dictionary(..) => false,
         Type::List(inner) | Type::LargeList(inner) | Type::Map(inner, _) => is_supported(&inner.dtype),
         Type::Struct(members) => members.iter().all(|member| is_supported(&member.dtype)),
         Type::Extension(extension) => is_supported(&extension.inner),
@@ -119,14 +125,14 @@ mod tests {
     use polars_arrow::array::Utf8ViewArray;
 
     use super::*;
-    use crate::coerce::cell::cells;
+    use crate::coerce::cell::{RawCell, cells};
 
     /// The cells of the array as a column, and their number where it has no rows.
     fn shown(array: &dyn Array) -> String {
         let field = ArrowField::new("x".into(), array.dtype().clone(), true);
         let read = column(&field, vec![array.to_boxed()]).expect("a type that is read").rechunk();
         assert_eq!(empty_column(&field).expect("a column without rows").dtype(), read.dtype());
-        cells(&read).iter().map(|cell| cell.shown()).collect::<Vec<_>>().join(" ")
+        cells(&read).iter().map(RawCell::shown).collect::<Vec<_>>().join(" ")
     }
 
     fn lists<O: Offset>(values: Box<dyn Array>, offsets: Vec<O>, of: fn(Box<ArrowField>) -> ArrowDataType) -> Box<dyn Array> {
