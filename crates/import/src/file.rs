@@ -6,7 +6,7 @@ use polars::prelude::DataFrame;
 
 use super::{
     Run, candles,
-    format::{self, FileToImport, Format, ImportPlan, Take},
+    format::{self, FileToImport, FormatRow, ImportPlan, Take},
     names::Names,
     pair, quality,
     refusal::{COLUMN, Refusal, WRITE_TOKENS},
@@ -32,7 +32,7 @@ const SHOWN: usize = 5;
 
 impl Run<'_> {
     /// Reads the rows of one file into their tables; its notes and findings go to `report`.
-    pub(super) fn file(&mut self, sniffed: &Sniffed, format: &'static Format, report: &mut FileReport) -> Result<(), NotTaken> {
+    pub(super) fn file(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
         let plan = self.plan(sniffed, format, report)?;
         let source = self.sources;
         // Marked as refused until it has been read completely.
@@ -84,7 +84,7 @@ impl Run<'_> {
     }
 
     /// Plans how to read the file, with the options applied.
-    fn plan(&mut self, sniffed: &Sniffed, format: &'static Format, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
+    fn plan(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let hints = TokenHints::of(self.options, &chain);
         let file = FileToImport { sniffed, format, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };

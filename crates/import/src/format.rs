@@ -22,7 +22,7 @@ mod yields;
 
 use std::collections::HashMap;
 
-pub use self::description::{FORMATS, Format, formats_table};
+pub use self::description::{FORMATS, FormatRow, formats_table};
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
@@ -82,7 +82,7 @@ readers! {
 /// A file to import, with its context.
 pub(super) struct FileToImport<'a> {
     pub sniffed: &'a Sniffed,
-    pub format: &'static Format,
+    pub format: &'static FormatRow,
     pub tokens: &'a KnownTokens,
     pub hints: TokenHints<'a>,
     pub options: &'a ImportOptions,
@@ -120,7 +120,7 @@ pub(super) struct Take {
     pub worked_out: Vec<String>,
 }
 
-impl Format {
+impl FormatRow {
     /// How to import a file of this format.
     pub(super) fn plan(&self, file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let Some(reader) = self.reader() else { return described::open(file) };

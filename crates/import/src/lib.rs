@@ -41,7 +41,7 @@ use self::{
     staging::StagingFolder, table::ExistingTable, take::NotTaken, tokens::KnownTokens,
 };
 pub use self::{
-    format::{FORMATS, Format, formats_table},
+    format::{FORMATS, FormatRow, formats_table},
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
     refusal::PLACEHOLDERS,
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
@@ -213,8 +213,8 @@ impl Run<'_> {
                 self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
                 continue;
             }
-            match Format::of(&sniffed) {
-                _ if self.options.table.is_some() => known.push((path, sniffed, Format::own())),
+            match FormatRow::of(&sniffed) {
+                _ if self.options.table.is_some() => known.push((path, sniffed, FormatRow::own())),
                 None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed), Some(&sniffed)),
                 Some(format) => known.push((path, sniffed, format)),
             }

@@ -26,7 +26,7 @@ use ratatui::layout::Rect;
 use serde_json::{Map, Value};
 
 use crate::{
-    chrome::Hit,
+    chrome::ChromeHit,
     event::Event,
     keymap::{Action, Keymap, VIEWS, ViewId},
     overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
@@ -84,7 +84,7 @@ pub struct App {
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
     /// The tabs and key hints of the last frame, for the mouse.
-    pub(super) hits: Vec<(Rect, Hit)>,
+    pub(super) hits: Vec<(Rect, ChromeHit)>,
     pub(super) chosen_theme: Option<String>,
     /// Named screens, by view.
     pub(super) screens: BTreeMap<&'static str, Map<String, Value>>,

@@ -24,7 +24,7 @@ const PROBLEM_LINES: usize = 3;
 
 /// What a press of the mouse around the view stands for.
 #[derive(Debug, Clone, Copy)]
-pub enum Hit {
+pub enum ChromeHit {
     Tab(ViewId),
     Hint(Action),
     /// A key in the filter's line, so many times.
@@ -171,7 +171,7 @@ impl App {
             let start = x;
             x += put(buffer, row, x, 0, &view.key.to_string(), if active { theme.accent() } else { theme.dim() });
             x += 1 + put(buffer, row, x + 1, 0, title, if active { theme.strong() } else { theme.dim() });
-            self.hits.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, Hit::Tab(view.id)));
+            self.hits.push((Rect { x: row.x + start, y: row.y, width: x - start, height: 1 }, ChromeHit::Tab(view.id)));
             x += gap;
         }
     }
@@ -222,7 +222,7 @@ impl App {
             }
             x += put(buffer, row, x, 0, before, theme.dim());
             let width = put(buffer, row, x, 0, &says, theme.dim());
-            self.hits.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, Hit::FilterKey(key, times)));
+            self.hits.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, ChromeHit::FilterKey(key, times)));
             x += width;
         }
     }
@@ -243,7 +243,7 @@ impl App {
         let mut x = 1;
         for (action, key, label) in self.hints(usize::from(room.saturating_sub(x))) {
             let width = (text::width(&key) + 1 + text::width(label)) as u16;
-            self.hits.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, Hit::Hint(action)));
+            self.hits.push((Rect { x: row.x + x, y: row.y, width, height: 1 }, ChromeHit::Hint(action)));
             x += put(buffer, row, x, 0, &key, theme.accent());
             x += 1 + put(buffer, row, x + 1, 0, label, theme.dim()) + 3;
         }

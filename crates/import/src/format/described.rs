@@ -10,7 +10,7 @@ use super::{
         tokens::TokenMatch,
     },
     FileToImport, ImportPlan, Refusal, Take,
-    description::{ChainFrom, Format, TokenFrom},
+    description::{ChainFrom, FormatRow, TokenFrom},
     mapped, tokens,
 };
 use model::schema;
@@ -118,7 +118,7 @@ struct Made {
 }
 
 impl Made {
-    fn of(format: &Format, sheet: &Sheet) -> Self {
+    fn of(format: &FormatRow, sheet: &Sheet) -> Self {
         let there = |names: &Vec<String>| names.iter().filter(|name| sheet.names.contains(name)).cloned().collect::<Vec<_>>();
         let first_of: Vec<_> =
             format.first_of.iter().map(|(name, names)| (name.clone(), there(names))).filter(|(_, names)| !names.is_empty()).collect();
@@ -127,12 +127,12 @@ impl Made {
         Self { first_of, names }
     }
 
-    fn sources(&self, format: &Format) -> Vec<String> {
+    fn sources(&self, format: &FormatRow) -> Vec<String> {
         self.first_of.iter().flat_map(|(_, names)| names).chain(&format.bracketed).cloned().collect()
     }
 
     /// The rows with these columns, and marks on those in which `filled` has a value.
-    fn over(self, rows: Box<dyn RowSource>, format: &'static Format, filled: Option<&'static String>) -> Box<dyn RowSource> {
+    fn over(self, rows: Box<dyn RowSource>, format: &'static FormatRow, filled: Option<&'static String>) -> Box<dyn RowSource> {
         let mut added = self.names;
         added.extend(filled.map(|_| KEPT.to_owned()));
         if added.is_empty() {

@@ -22,13 +22,13 @@ use model::toml_reader::{TomlDocument, TomlError};
 use store::manifest::{TableManifest, read_tables};
 
 /// The formats, in the order they are tried.
-pub static FORMATS: LazyLock<Vec<Format>> =
+pub static FORMATS: LazyLock<Vec<FormatRow>> =
     LazyLock::new(|| parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them"));
 
 /// A file format; `formats.toml` says what each key means.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Format {
+pub struct FormatRow {
     /// Short id.
     #[serde(skip)]
     pub word: String,
@@ -152,11 +152,11 @@ impl Signs {
 }
 
 /// Reads descriptions. Errors name the line.
-fn parse(text: &str) -> Result<Vec<Format>, String> {
-    let mut read: HashMap<String, Format> = toml::from_str(text).map_err(|error| error.to_string())?;
+fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
+    let mut read: HashMap<String, FormatRow> = toml::from_str(text).map_err(|error| error.to_string())?;
     let document = TomlDocument::parse(text).map_err(|error| error.to_string())?;
-    let one = |entry: model::toml_reader::TomlEntry<'_>| -> Result<Format, TomlError> {
-        let mut format = Format { word: entry.key.to_owned(), ..read.remove(entry.key).unwrap_or_default() };
+    let one = |entry: model::toml_reader::TomlEntry<'_>| -> Result<FormatRow, TomlError> {
+        let mut format = FormatRow { word: entry.key.to_owned(), ..read.remove(entry.key).unwrap_or_default() };
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
         }
@@ -179,7 +179,7 @@ fn parse(text: &str) -> Result<Vec<Format>, String> {
     document.entries().into_iter().map(one).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
-impl Format {
+impl FormatRow {
     /// The first format that recognises the file.
     pub(crate) fn of(sniffed: &Sniffed) -> Option<&'static Self> {
         let header = sniffed.header();
@@ -216,7 +216,7 @@ impl Format {
 
 /// The formats as a Markdown table.
 pub fn formats_table() -> String {
-    let row = |format: &Format| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
+    let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
     format!("| format | known by | goes to |\n|---|---|---|\n{}", FORMATS.iter().map(row).collect::<String>())
 }
 

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 
 use super::App;
 use crate::{
-    chrome::Hit,
+    chrome::ChromeHit,
     overlay::{Overlay, OverlayOutcome, help::Help},
     view::Effect,
 };
@@ -28,9 +28,9 @@ impl App {
         }
         if mouse.kind == MouseEventKind::Down(MouseButton::Left) {
             match self.hits.iter().find(|(place, _)| place.contains((mouse.column, mouse.row).into())).map(|(_, hit)| *hit) {
-                Some(Hit::Tab(view)) => return self.go(view),
-                Some(Hit::Hint(action)) => return self.act(action),
-                Some(Hit::FilterKey(key, times)) => {
+                Some(ChromeHit::Tab(view)) => return self.go(view),
+                Some(ChromeHit::Hint(action)) => return self.act(action),
+                Some(ChromeHit::FilterKey(key, times)) => {
                     (0..times).for_each(|_| self.filter_key(&KeyEvent::new(key, KeyModifiers::NONE)));
                     self.dirty = true;
                     return;
