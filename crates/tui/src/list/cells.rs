@@ -5,6 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Fields, List, ListRow, Value};
 use crate::view::Context;
+use model::time::{DAY_MS, HOUR_MS};
 use query::question::filter::FieldValue;
 use widgets::table::{Hit, TableWidget};
 
@@ -101,7 +102,9 @@ fn term(name: &str, value: &FieldValue<'_>, like: bool) -> Option<String> {
         FieldValue::Number(number) => format!("{name}{ordered}{number}"),
         FieldValue::Time(time) => format!("{name}{ordered}{time}"),
         FieldValue::Day(day) => format!("{name}{ordered}{day}"),
-        FieldValue::Duration(length) => format!("{name}{ordered}{}d", length / model::time::DAY_MS),
+        // An age of less than a day would be `0d`, which no row is under.
+        FieldValue::Duration(length) if *length < DAY_MS => format!("{name}{ordered}{}h", length / HOUR_MS),
+        FieldValue::Duration(length) => format!("{name}{ordered}{}d", length / DAY_MS),
         FieldValue::Flag(flag) => format!("{name}:{}", if *flag == like { "yes" } else { "no" }),
         FieldValue::List(members) => format!("{name}{named}{}", quoted(members.first()?)?),
         FieldValue::Text(text) => format!("{name}{}{}", if like { "=" } else { "!=" }, quoted(text)?),
@@ -117,7 +120,7 @@ fn quoted(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::time::{DAY_MS, Time};
+    use model::time::Time;
 
     #[test]
     fn a_cell_makes_a_condition_that_can_be_read() {
@@ -126,6 +129,7 @@ mod tests {
             (FieldValue::Number(1_500_000.25), "x>=1500000.25", "x<1500000.25"),
             (FieldValue::Number(2.14e-7), "x>=0.000000214", "x<0.000000214"),
             (FieldValue::Duration(90 * DAY_MS + 5), "x>=90d", "x<90d"),
+            (FieldValue::Duration(5 * HOUR_MS + 7), "x>=5h", "x<5h"),
             (FieldValue::Flag(true), "x:yes", "x:no"),
             (FieldValue::Time(Time(0)), "x>=1970-01-01T00:00:00Z", "x<1970-01-01T00:00:00Z"),
             (texts, "x:base", "x!=base"),
