@@ -6,6 +6,7 @@ use std::{
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 /// The folder's name.
@@ -29,9 +30,11 @@ impl StagingFolder {
         Self::at(into.join(FOLDER), made.then(|| into.to_owned()))
     }
 
-    /// Creates it outside the dataset, for an import that does not write there.
+    /// Creates one of its own outside the dataset, for an import that does not write there: previews do not wait for each other.
     pub(super) fn temporary() -> Result<Self, String> {
-        Self::at(std::env::temp_dir().join(format!("tokendeck-import-{}", std::process::id())), None)
+        static PREVIEWS: AtomicU64 = AtomicU64::new(0);
+        let preview = PREVIEWS.fetch_add(1, Ordering::Relaxed);
+        Self::at(std::env::temp_dir().join(format!("tokendeck-import-{}-{preview}", std::process::id())), None)
     }
 
     fn at(folder: PathBuf, made: Option<PathBuf>) -> Result<Self, String> {
@@ -105,5 +108,11 @@ mod tests {
         fs::write(into.join("tokens.csv"), "mine").unwrap();
         drop(next);
         assert_eq!(fs::read_dir(&into).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_previews_at_once_have_a_folder_each() {
+        let (first, second) = (StagingFolder::temporary().unwrap(), StagingFolder::temporary().unwrap());
+        assert_ne!(first.folder, second.folder);
     }
 }
