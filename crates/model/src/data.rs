@@ -1,13 +1,14 @@
 //! What an analysis may ask of a dataset. Every answer is of one generation and never changes; where the rows are kept is the storage's
 //! affair.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use super::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
     cell_value::CellValue,
     chain::Chain,
+    chain_state::ChainState,
     holding::Holding,
     rows::{
         ContractRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
@@ -81,6 +82,8 @@ pub trait Data: fmt::Debug + Sync {
     /// Every yield pool, by id.
     fn yields(&self) -> &[YieldRow];
     fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
+    /// The chain as far as it was fetched for the token; `None` where the dataset names no node of its chain.
+    fn chain_state_of(&self, token: &Address) -> Option<Arc<dyn ChainState>>;
 }
 
 /// The rows of a table, grouped by address.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{address::Address, holding::IndividualHolders};
+use super::{address::Address, chain_state::MissingState, holding::IndividualHolders};
 
 /// Rows of a table that stays at its source, which an answer needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub enum FetchKey {
     Page { table: &'static str, token: Address, from: u64, count: u64, rows_after: u64 },
     /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
     Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
+    /// Accounts and storage on the chain, for the execution of a token's contract.
+    State { token: Address, missing: Arc<MissingState> },
 }
 
 impl FetchKey {
@@ -23,6 +25,7 @@ impl FetchKey {
         match self {
             Self::Chart(_) => "candles",
             Self::Balances { .. } => "holders",
+            Self::State { .. } => "contracts",
             Self::Rows { table, .. } | Self::Page { table, .. } => table,
         }
     }
@@ -30,7 +33,11 @@ impl FetchKey {
     /// The token the rows are of.
     pub fn token(&self) -> Address {
         match self {
-            Self::Chart(token) | Self::Rows { token, .. } | Self::Page { token, .. } | Self::Balances { token, .. } => *token,
+            Self::Chart(token)
+            | Self::Rows { token, .. }
+            | Self::Page { token, .. }
+            | Self::Balances { token, .. }
+            | Self::State { token, .. } => *token,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod address;
 pub mod candles;
 pub mod cell_value;
 pub mod chain;
+pub mod chain_state;
 pub mod data;
 pub mod error;
 pub mod fetch_key;

@@ -1,11 +1,14 @@
 //! A dataset as the analyses see it.
 
+use std::sync::Arc;
+
 use crate::{Dataset, RowsOf};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval},
     cell_value::CellValue,
     chain::Chain,
+    chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
     holding::Holding,
     rows::{
@@ -70,6 +73,10 @@ impl Data for Dataset {
 
     fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_> {
         Box::new(Dataset::pools_of(self, token))
+    }
+
+    fn chain_state_of(&self, _: &Address) -> Option<Arc<dyn ChainState>> {
+        None
     }
 }
 

@@ -226,6 +226,8 @@ impl Fetch for OnDemand {
             FetchKey::Balances { individual, .. } => self
                 .sum(&Aggregation::Balances(Arc::clone(individual)), &request, holders::read_balances)
                 .map(|balances| Fetched::Balances(Arc::new(balances))),
+            // A node's affair, which never comes here.
+            FetchKey::State { .. } => Err(FetchError::Unavailable("it answers queries, and holds no state of a chain".to_owned())),
         };
         self.wire.settle();
         fetched

@@ -1,0 +1,51 @@
+//! The state of a chain at one block, as far as it was fetched for a token. How it is fetched and kept is the storage's affair; what runs
+//! over it is the analysis' affair.
+
+use std::{collections::BTreeSet, fmt, sync::Arc};
+
+use super::address::Address;
+
+/// A word of the chain: a slot's number or its value, a balance, a hash.
+pub type Word = [u8; 32];
+
+/// The block that a state was read at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockHead {
+    pub number: u64,
+    /// Seconds since 1970.
+    pub timestamp: u64,
+    pub hash: Word,
+}
+
+/// An account at that block. One without code is a person or nobody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainAccount {
+    /// In the smallest unit of the chain's coin.
+    pub balance: Word,
+    pub code: Arc<[u8]>,
+}
+
+/// What is known of a chain for one token, all at one block. Never changes: what is fetched later is in a new one.
+pub trait ChainState: fmt::Debug + Send + Sync {
+    /// `None` before the first fetch.
+    fn block(&self) -> Option<BlockHead>;
+    /// `None` if it was not fetched.
+    fn account(&self, address: &Address) -> Option<ChainAccount>;
+    /// `None` if it was not fetched.
+    fn slot(&self, address: &Address, slot: &Word) -> Option<Word>;
+    /// Round trips to the node that it took.
+    fn requests(&self) -> u32;
+}
+
+/// Accounts and slots that an answer about a token needs and that were not fetched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct MissingState {
+    pub accounts: BTreeSet<Address>,
+    pub slots: BTreeSet<(Address, Word)>,
+}
+
+impl MissingState {
+    pub fn is_empty(&self) -> bool {
+        self.accounts.is_empty() && self.slots.is_empty()
+    }
+}
