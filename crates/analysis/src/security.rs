@@ -16,6 +16,7 @@ pub mod pool_story;
 pub mod resemblance;
 pub mod score;
 pub mod similarity;
+pub mod simulation;
 pub mod transactions;
 
 use schemars::JsonSchema;
@@ -24,6 +25,7 @@ use serde::Serialize;
 pub use self::{
     checks::{Check, CheckState},
     codes::{AnomalyCode, Group, Part},
+    simulation::Simulation,
 };
 use model::{address::Address, time::Time};
 
@@ -44,6 +46,9 @@ pub struct SecurityInference {
     /// Details behind the figures. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// Trades over the state of the chain. Only with `explain`, and where the dataset names a node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<Simulation>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

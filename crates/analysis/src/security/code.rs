@@ -9,6 +9,7 @@ mod effects;
 mod findings;
 mod functions;
 mod funding;
+pub mod live;
 mod machine;
 mod powers;
 mod proofs;
@@ -29,7 +30,7 @@ use self::{
     machine::Machine,
     trial::Scene,
 };
-use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Taxes};
+use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Simulation, Taxes};
 use model::{address::Address, untrusted::caught};
 
 /// A storage slot and its value.
@@ -112,6 +113,8 @@ pub struct CodeReport {
     pub taxes: Option<Taxes>,
     /// Whether a sale on the chain goes as in the trial.
     pub sale: SaleState,
+    /// Trades over the state of the chain, where it is known.
+    pub simulation: Option<Simulation>,
     /// Executed calls behind each passed check.
     pub proofs: Vec<(AnomalyCode, Vec<Evidence>)>,
 }
@@ -138,9 +141,7 @@ impl CodeReport {
 /// Executes the contract and derives its anomalies.
 pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> bool) -> CodeReport {
     let mut report = CodeReport::default();
-    if !input.has_source {
-        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset"));
-    }
+    unverified(input, &mut report);
     if input.runtime.is_empty() {
         report.unfinished.push("there is no runtime code to execute".into());
         return report;
@@ -168,6 +169,12 @@ pub fn inspect(input: &CodeInput<'_>, budget: &Budget, cancelled: &dyn Fn() -> b
         unfinished: [report.unfinished, part.unfinished].concat(),
         selectors: report.selectors,
         ..part
+    }
+}
+
+fn unverified(input: &CodeInput<'_>, report: &mut CodeReport) {
+    if !input.has_source {
+        report.anomalies.push(Anomaly::new(AnomalyCode::Unverified, 1.0, "its source is not in the dataset"));
     }
 }
 
@@ -215,6 +222,12 @@ fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled:
     let mut machine = Machine::new(budget, cancelled);
     let mut report = CodeReport::default();
     trade(&mut machine, input, shape, &mut report);
+    finish(&machine, &mut report);
+    report
+}
+
+/// Adds what the execution took, and what it left undone.
+fn finish(machine: &Machine<'_>, report: &mut CodeReport) {
     report.calls = machine.calls;
     report.gas = machine.gas;
     report.work = machine.work;
@@ -225,7 +238,6 @@ fn execute(input: &CodeInput<'_>, shape: &CodeShape, budget: &Budget, cancelled:
     if machine.cut > 0 {
         report.unfinished.push(format!("{} calls were cut off for their length", machine.cut));
     }
-    report
 }
 
 /// Deploys the token, funds the accounts, buys and sells; then tries the token's powers.
@@ -301,13 +313,14 @@ fn try_powers(
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }
-    if deployment.deployed_by == DeployedBy::Snapshot {
-        let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: traded.whole, input };
+    if deployment.deployed_by.is_real() {
+        let all_slots = traded.whole && deployment.deployed_by == DeployedBy::Snapshot;
+        let asked = snapshot::SnapshotInput { functions: &shape.functions, holder, whole: traded.whole, all_slots, input };
         let more = snapshot::beside(machine, deployment, &before, &effects, &asked);
         findings::add_new(&mut report.anomalies, more);
     }
-    // A sale that nothing opens is not checked, whatever it depends on.
-    if matches!(traded.opening, Opening::Blocked | Opening::StorageWrite) {
+    // On a chain the trades with the real pool have shown it; and a sale that nothing opens is not checked, whatever it depends on.
+    if deployment.deployed_by == DeployedBy::Chain || matches!(traded.opening, Opening::Blocked | Opening::StorageWrite) {
         return;
     }
     let asked = dependence::Asked {

@@ -1,11 +1,16 @@
 //! Security inference of one token: runs the checks of its three parts and the comparisons, and assembles the response. Every step is
 //! implemented in another file.
 
+use std::sync::Arc;
+
 use super::{
     AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference,
     check_log::{CheckLog, NeededInput},
     checks,
-    code::{self, Budget, CodeInput, CodeReport, Slot},
+    code::{
+        self, Budget, CodeInput, CodeReport, Slot,
+        live::{self, Exchanges, LiveInput},
+    },
     corpus::{Corpus, contract_code},
     facts::Facts,
     holders::{self, HolderFindings},
@@ -15,8 +20,14 @@ use super::{
     similarity::bytes,
     transactions::{self, Transactions},
 };
-use model::data::Data;
-use model::{address::Address, error::Result, token::Token};
+use model::{
+    address::Address,
+    data::Data,
+    error::{Problem, Result},
+    fetch_key::FetchKey,
+    rows::ContractRow,
+    token::Token,
+};
 
 /// Receiver of progress reports, which may cancel the inference.
 pub trait ProgressSink {
@@ -33,29 +44,40 @@ const HOLDERS_ASKED: usize = 5;
 
 /// Whether the token has any data for a security inference.
 pub fn has_data(dataset: &dyn Data, token: &Address) -> bool {
-    dataset.contracts().count(token) > 0 || dataset.transfers().count(token) > 0 || dataset.holders_listed(token) > 0
+    dataset.chain_state_of(token).is_some()
+        || dataset.contracts().count(token) > 0
+        || dataset.transfers().count(token) > 0
+        || dataset.holders_listed(token) > 0
 }
 
-/// Runs the security inference. `traits_of` executes a known scam's code as `traits` does, and may cache the result.
+/// Runs the security inference. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: besides a
+/// cancellation, what of the chain's state is needed and was not fetched.
 pub fn infer(
     dataset: &dyn Data,
     token: &Token,
-    corpus: &Corpus,
+    (corpus, exchanges): (&Corpus, &Exchanges),
     explain: bool,
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     watch: &dyn ProgressSink,
 ) -> Result<SecurityInference> {
     let facts = Facts::new(dataset, token);
+    // First, as most of its state may have to be fetched.
+    let live = live_report(&facts, exchanges, &|| watch.cancelled())?;
     // Each transfer row is a step; execution and comparison are one step each.
     let total = dataset.transfers().count(&facts.address) as u64 + 2;
     let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
     let mut log = CheckLog::default();
-    let code = contract_code(dataset, &facts.address);
-    let report = match &code {
-        Some(code) => execute(&facts, code, &|| watch.cancelled()),
-        None => CodeReport::default(),
+    let (code, report) = match live {
+        Some((code, report)) => (Some(code), report),
+        None => match contract_code(dataset, &facts.address) {
+            Some(code) => {
+                let report = execute(&facts, &code, &|| watch.cancelled());
+                (Some(code), report)
+            }
+            None => (None, CodeReport::default()),
+        },
     };
     watch.step(total - 1, total)?;
     let own = traits_from(&report);
@@ -112,6 +134,7 @@ impl Findings<'_> {
             },
             similar_scams: resembles.similar,
             recommendation,
+            simulation: report.simulation.filter(|_| explain),
             checks: explain.then_some(checks),
             explanation: explain.then(|| Explanation {
                 uncapped_score: verdict.uncapped,
@@ -136,13 +159,48 @@ impl Findings<'_> {
     }
 }
 
+/// The code on the chain and what executing it over the chain's state shows; `None` where the dataset names no node, or nothing is there.
+fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Result<Option<(Vec<u8>, CodeReport)>> {
+    let Some(state) = facts.dataset.chain_state_of(&facts.address) else { return Ok(None) };
+    let live = LiveInput { state: Arc::clone(&state), exchanges, chain: state.chain().as_str(), token: facts.address };
+    let row = facts.contract.as_ref();
+    let input = CodeInput {
+        owner: facts.owner.filter(|owner| *owner != NOBODY).or(facts.creator),
+        listed: facts.listed(),
+        decimals: decimals(facts),
+        has_source: row.is_some_and(has_source),
+        supply_known: facts.total_supply().is_some(),
+        ..CodeInput::default()
+    };
+    match live::inspect(&input, &live, &Budget::default(), cancelled) {
+        Ok(report) => {
+            let code = state.account(&facts.address).map(|account| account.code.to_vec()).filter(|code| !code.is_empty());
+            Ok(code.map(|code| (code, report)))
+        }
+        Err(missing) => {
+            let key = FetchKey::State { token: facts.address, missing: Arc::new(missing) };
+            let detail = format!("The state of `{}` on its chain is not here: it is fetched from the node of the dataset.", facts.address);
+            Err(Problem::missing_rows(vec![key], detail))
+        }
+    }
+}
+
+const NOBODY: Address = Address([0; 20]);
+
+fn decimals(facts: &Facts<'_>) -> Option<u8> {
+    facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36)
+}
+
+fn has_source(row: &ContractRow) -> bool {
+    row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)
+}
+
 fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> CodeReport {
     let row = facts.contract.as_ref();
     let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
     let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
     let storage = row.and_then(|row| row.storage.as_deref()).map(storage_slots).transpose();
-    let nobody = Address([0; 20]);
-    let owner = facts.owner.filter(|owner| *owner != nobody).or(facts.creator);
+    let owner = facts.owner.filter(|owner| *owner != NOBODY).or(facts.creator);
     let shared = |owner: Address| {
         let labels = facts.dataset.labels_of(&owner);
         facts.dataset.contracts().count(&owner) > 0
@@ -168,8 +226,8 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         supply_known: facts.total_supply().is_some(),
         owner_is_contract: facts.owner.is_some_and(shared),
         listed: facts.listed(),
-        decimals: facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36),
-        has_source: row.is_some_and(|row| row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)),
+        decimals: decimals(facts),
+        has_source: row.is_some_and(has_source),
     };
     let mut report = code::inspect(&input, &Budget::default(), cancelled);
     if let Err(why) = storage {

@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256, keccak256};
 
 use super::{
     signatures,
-    world::{HOLDER, NEWCOMER, OTHER, PAIR},
+    world::{HOLDER, NEWCOMER, OTHER, OWNER, PAIR, STRANGER},
 };
 
 pub(super) type Selector = [u8; 4];
@@ -67,14 +67,14 @@ pub(super) struct Filling {
     pub(super) yes: bool,
     /// The token's decimals, for formatting amounts.
     pub(super) decimals: Option<u8>,
-    /// The token's address, displayed as `token`; zero for none.
-    pub(super) token: Address,
+    /// Roles of addresses, for display.
+    pub(super) names: RoleNames,
 }
 
 impl Filling {
     /// Addresses and one number.
     pub(super) fn plain(addresses: Vec<Address>, number: U256) -> Self {
-        Self { addresses, numbers: vec![number], yes: true, decimals: None, token: Address::ZERO }
+        Self { addresses, numbers: vec![number], yes: true, decimals: None, names: RoleNames::default() }
     }
 }
 
@@ -125,7 +125,7 @@ impl State<'_> {
             }
             DynSolType::Address => {
                 let address = pick(&self.filling.addresses, &mut self.address).unwrap_or(Address::ZERO);
-                self.words.push(name(address, self.filling.token));
+                self.words.push(self.filling.names.of(address));
                 word(word_of(address))
             }
             DynSolType::Uint(bits) | DynSolType::Int(bits) => {
@@ -182,19 +182,31 @@ fn dynamic(of: &DynSolType) -> bool {
     }
 }
 
-/// Role of an address in the trial, or its full text; `token` is the address of the token.
-pub(super) fn name(address: Address, token: Address) -> String {
-    let known = [
-        (PAIR, "pair"),
-        (super::world::OWNER, "owner"),
-        (super::world::STRANGER, "stranger"),
-        (HOLDER, "holder"),
-        (OTHER, "other holder"),
-        (NEWCOMER, "newcomer"),
-        (Address::ZERO, "zero address"),
-        (token, "token"),
-    ];
-    known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
+/// The addresses of a scene that are displayed by their role. Zero for none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct RoleNames {
+    pub(super) token: Address,
+    pub(super) pair: Address,
+    pub(super) owner: Address,
+}
+
+impl RoleNames {
+    /// Role of an address in the trial, or its full text.
+    pub(super) fn of(&self, address: Address) -> String {
+        let known = [
+            (Address::ZERO, "zero address"),
+            (PAIR, "pair"),
+            (self.pair, "pair"),
+            (OWNER, "owner"),
+            (self.owner, "owner"),
+            (STRANGER, "stranger"),
+            (HOLDER, "holder"),
+            (OTHER, "other holder"),
+            (NEWCOMER, "newcomer"),
+            (self.token, "token"),
+        ];
+        known.iter().find(|(of, _)| *of == address).map_or_else(|| format!("{address:#x}"), |(_, name)| (*name).to_string())
+    }
 }
 
 /// Formats a number: in full if short, else with `digits` significant digits and a power of ten.

@@ -112,7 +112,7 @@ impl Trade {
         if !legs[..2].iter().all(|leg| leg.ok) {
             return None;
         }
-        let [holder, pair] = [HOLDER, PAIR].map(abi::word_of);
+        let [holder, pair] = [HOLDER, scene.pair].map(abi::word_of);
         let router = abi::word_of(ROUTER);
         let views = [
             (abi::BALANCE_OF, vec![holder]),
@@ -147,6 +147,7 @@ impl Trade {
                 DeployedBy::Code => true,
                 // In an incomplete storage, what is there is known.
                 DeployedBy::Snapshot => machine.world().slot(*at, *slot).is_zero(),
+                DeployedBy::Chain => false,
             };
             let key = (*at, *slot);
             asked.writers.contains_key(&key) || by_constructor && !self.writes.contains(&key) && !self.own_entry(key, asked)

@@ -6,7 +6,7 @@ use revm::primitives::{Address, U256};
 
 use super::{
     CodeInput,
-    abi::{self, Filling},
+    abi::{self, Filling, RoleNames},
     functions::Function,
     machine::{Machine, Trace},
     world::{OWNER, PAIR, RUNTIME_ADDRESS, small},
@@ -20,14 +20,22 @@ pub enum DeployedBy {
     Code,
     /// Runtime code with the storage snapshot of the dataset.
     Snapshot,
+    /// The state of the chain at one block.
+    Chain,
 }
 
 impl DeployedBy {
+    /// Whether it is the state on a chain, as far as it is known.
+    pub(super) fn is_real(self) -> bool {
+        matches!(self, Self::Snapshot | Self::Chain)
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Self::Constructor => "constructor",
             Self::Code => "runtime code",
             Self::Snapshot => "snapshot",
+            Self::Chain => "chain",
         }
     }
 }
@@ -48,7 +56,7 @@ pub(super) struct Deployment {
 }
 
 impl Deployment {
-    fn new(token: Address, deployed_by: DeployedBy, deploys: Option<bool>) -> Self {
+    pub(super) fn new(token: Address, deployed_by: DeployedBy, deploys: Option<bool>) -> Self {
         Self { token, owner: OWNER, deployed_by, deploys, privileged: Vec::new(), roles: Vec::new(), owner_known: false }
     }
 }
@@ -194,7 +202,7 @@ fn arguments(types: &[String], addresses: &[Address], number: u128, yes: bool, l
     // A uint8 is taken to be the decimals.
     let figure = |of: &DynSolType| U256::from(if *of == DynSolType::Uint(8) { 18 } else { number });
     let numbers = types.iter().filter(|of| matches!(of, DynSolType::Uint(_) | DynSolType::Int(_))).map(figure).chain([U256::from(number)]);
-    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, decimals: None, token: Address::ZERO };
+    let filling = Filling { addresses: addresses.to_vec(), numbers: numbers.collect(), yes, decimals: None, names: RoleNames::default() };
     abi::encode_lists(&types, &filling, lists).0
 }
 
@@ -284,11 +292,11 @@ impl Assumption<'_, '_> {
         let ours = match deployment.deployed_by {
             DeployedBy::Code => true,
             DeployedBy::Constructor => invented(address),
-            DeployedBy::Snapshot => false,
+            DeployedBy::Snapshot | DeployedBy::Chain => false,
         };
         let stored = ours && slot.is_some_and(|slot| holds(self.machine.world().slot(deployment.token, slot), other));
         let is_new = deployment.privileged.len() < PRIVILEGED_MAX && !deployment.privileged.contains(&address);
-        if !stored && is_new && self.machine.world().mocked(address) {
+        if !stored && is_new && self.machine.world().is_real(address) {
             deployment.privileged.push(address);
         }
     }

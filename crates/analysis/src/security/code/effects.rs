@@ -11,11 +11,9 @@ use super::{
     funding::{answered_by_mock, balance},
     machine::{EvmOutcome, Machine},
     trial::{Leg, Scene, Trial, ratio, transfer_in, trial},
-    world::{HOLDER, MockAnswer, NEWCOMER, OTHER, PAIR, STRANGER, small},
+    world::{GATE, HOLDER, MockAnswer, NEWCOMER, OTHER, STRANGER},
 };
 
-/// Mock contract passed to functions that set a contract which the token consults.
-pub(super) const GATE: Address = small(0x00FA_1A00);
 /// Minimum drop of the received share that counts as a tax increase; `LOSS_MIN`: minimum loss of a balance that counts.
 const TAX_STEP: f64 = 0.2;
 const LOSS_MIN: f64 = 0.001;
@@ -111,7 +109,7 @@ impl BalanceSheet {
         let supply = machine.simulate(NEWCOMER, scene.token, abi::call(abi::TOTAL_SUPPLY, &[]));
         let mut reads = supply.reads.clone();
         let mut own = Vec::new();
-        let people = [HOLDER, OTHER, PAIR, scene.owner, STRANGER, NEWCOMER, scene.token, Address::ZERO];
+        let people = [HOLDER, OTHER, scene.pair, scene.owner, STRANGER, NEWCOMER, scene.token, Address::ZERO];
         // If transfers succeed only with generous mock answers, balances come from another contract.
         let (mut of, mut from_mock) = (Vec::new(), machine.world().answer == MockAnswer::HugeBalance);
         for who in people {
@@ -142,7 +140,7 @@ impl BalanceSheet {
 
 /// An account and an amount, for display.
 fn holds(before: &Baseline<'_>, who: Address, value: U256) -> String {
-    format!("{} {}", abi::name(who, before.scene.token), abi::amount(value, before.scene.funding.decimals))
+    format!("{} {}", before.scene.name(who), abi::amount(value, before.scene.funding.decimals))
 }
 
 /// State before the call, shared by all calls.
@@ -254,7 +252,7 @@ pub(super) fn compare(
     // An account with nothing left cannot sell, and a stranger's calls matter only for what they take.
     let poorer = |who| balances.get(who) < before.balances.get(who).min(scene.funding.amount * U256::from(4));
     let stands = After { moved, holder: balances.get(HOLDER), supply: balances.supply, trades: None };
-    if poorer(HOLDER) || poorer(PAIR) {
+    if poorer(HOLDER) || poorer(scene.pair) {
         return stands;
     }
     let after = trial(machine, scene, false, None);
@@ -332,7 +330,7 @@ impl Movement<'_> {
         givers
             .map(|who| {
                 let (had, has) = self.balance(who);
-                let effect = self.on_amount(Power::Dispense, ratio(had - has, had), &abi::name(who, scene.token), (had, has));
+                let effect = self.on_amount(Power::Dispense, ratio(had - has, had), &scene.name(who), (had, has));
                 FunctionEffect { taken: (!self.gained()).then_some((who, had - has)), ..effect }
             })
             .collect()
@@ -344,7 +342,7 @@ impl Movement<'_> {
             let (had, has) = self.balance(who);
             if self.lost(who) { ratio(had - has, had) } else { 0.0 }
         };
-        let losses = [HOLDER, OTHER, PAIR].map(|who| (who, loss(who)));
+        let losses = [HOLDER, OTHER, self.before.scene.pair].map(|who| (who, loss(who)));
         // Rescaling (rebase): all balances changed by the same factor.
         let (low, high) = losses.iter().fold((1.0_f64, 0.0_f64), |(low, high), (_, loss)| (low.min(*loss), high.max(*loss)));
         if high < LOSS_MIN || (high < 0.999 && high - low < 1e-6) {
@@ -352,7 +350,7 @@ impl Movement<'_> {
         }
         let (who, size) = losses.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
         let (had, has) = self.balance(who);
-        let effect = self.on_amount(Power::Drain, size, &abi::name(who, self.before.scene.token), (had, has));
+        let effect = self.on_amount(Power::Drain, size, &self.before.scene.name(who), (had, has));
         let gained = self.gained();
         let supply_fell = self.before.balances.supply.unwrap_or_default().checked_sub(self.after.supply.unwrap_or_default());
         Some(FunctionEffect { burnt: !gained && supply_fell == Some(had - has), taken: (!gained).then_some((who, had - has)), ..effect })
@@ -360,7 +358,7 @@ impl Movement<'_> {
 
     /// Detects a gain without a corresponding loss.
     fn minted(&self, machine: &mut Machine<'_>, drained: bool) -> Option<FunctionEffect> {
-        let (token, funding) = (self.before.scene.token, self.before.scene.funding);
+        let Scene { token, pair, funding, .. } = *self.before.scene;
         let least = (funding.supply / U256::from(1_000_000)).max(U256::ONE);
         let rose = |(then, now): (U256, U256)| now > then && now - then >= least;
         let gain = |who: Address| {
@@ -371,7 +369,7 @@ impl Movement<'_> {
         if rose(self.balance(HOLDER)) && rose(self.balance(OTHER)) {
             return None;
         }
-        let gainers = self.after.of.iter().map(|(who, _)| *who).filter(|who| *who != PAIR && rose(self.balance(*who)));
+        let gainers = self.after.of.iter().map(|(who, _)| *who).filter(|who| *who != pair && rose(self.balance(*who)));
         let winner = gainers.max_by_key(|who| gain(*who));
         let transfers: Vec<_> =
             self.outcome.logs.iter().filter_map(|log| transfer_in(log, token)).filter(|(_, _, value)| !value.is_zero()).collect();
@@ -389,7 +387,7 @@ impl Movement<'_> {
             return None;
         }
         let sender = transfers.iter().map(|(from, _, _)| *from).find(|from| !from.is_zero());
-        let effect = self.on_amount(power, ratio(gain, funding.supply).min(1.0), &abi::name(who, token), self.balance(who));
+        let effect = self.on_amount(power, ratio(gain, funding.supply).min(1.0), &self.before.scene.name(who), self.balance(who));
         Some(FunctionEffect {
             unbacked: !visible,
             gain,

@@ -113,6 +113,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
         DeployedBy::Constructor => (1.0, "as its constructor leaves it"),
         DeployedBy::Snapshot if funding.supply_named && traded.whole => (1.0, "in the storage of the dataset"),
         DeployedBy::Snapshot => (ZERO_STORAGE, "in the storage of the dataset, which is incomplete"),
+        DeployedBy::Chain => (1.0, "in the state of the chain"),
     };
     let until = if *opening == Opening::Owner { "until the owner calls something" } else { "whatever the owner calls and after waiting" };
     let whose = if first.buy.ok { "who bought" } else { "of" };
@@ -149,7 +150,7 @@ pub(super) fn taxes(traded: &Traded<'_>) -> Taxes {
     Taxes { buy: tax(trial.buy), sell: tax(trial.sell), transfer: tax(trial.send) }
 }
 
-fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
+pub(super) fn lied(traded: &Traded<'_>) -> Option<Anomaly> {
     let trial = traded.trial;
     let legs = [("buy", trial.buy), ("sell", trial.sell), ("transfer", trial.send)];
     // Balances that we dealt and nobody can move are scaled or wrapped; then a missing Transfer proves nothing.
@@ -190,7 +191,7 @@ pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHold
     }
     let shown = seen("sell", "holder", "fails", "goes through after the owner's call");
     let text = "nobody sells until the owner calls something";
-    let strength = if traded.deployed_by == DeployedBy::Snapshot { 1.0 } else { WITHHELD };
+    let strength = if traded.deployed_by.is_real() { 1.0 } else { WITHHELD };
     Some(Anomaly::new(AnomalyCode::Pausable, strength, text).evidence(shown).held_by(holder))
 }
 

@@ -7,6 +7,7 @@ use super::{
     abi,
     deployment::{DeployedBy, Deployment},
     machine::{EvmOutcome, Machine},
+    trial::Scene,
     world::{HOLDER, MockAnswer, OTHER, OWNER, PAIR},
 };
 
@@ -36,6 +37,57 @@ pub(super) struct Funding {
     pub(super) supply_named: bool,
     /// Whether all required balances came by transfers, so that none is inferred.
     pub(super) by_transfers: bool,
+}
+
+impl Funding {
+    /// Amounts that follow from the supply, before anything is dealt; `pool`: the tokens in the pool, if there is one.
+    pub(super) fn of(supply: U256, pool: Option<U256>, decimals: Option<u8>) -> Self {
+        let amount = (supply / U256::from(10_000)).min(pool.map_or(U256::MAX, |pool| pool / U256::from(1_000)));
+        Self { supply, amount: amount.max(U256::ONE), decimals, supply_named: !supply.is_zero(), by_transfers: true }
+    }
+}
+
+/// Balance of a holder over the state of a chain, in trades.
+const TRADES_HELD: u64 = 20;
+
+/// Deals balances to the holders over the state of a chain: out of the pool, else from the owner, else by writing them. Returns `None` if all
+/// fail.
+pub(super) fn fund_on_chain(machine: &mut Machine<'_>, scene: &Scene, supply: U256, told: Option<u8>) -> Option<Funding> {
+    let token = scene.token;
+    let decimals = machine.ask(token, DECIMALS, &[]).and_then(|word| u8::try_from(word).ok()).filter(|decimals| *decimals <= 36).or(told);
+    let pool = balance(machine, token, scene.pair).filter(|held| !held.is_zero());
+    let mut funding = Funding::of(supply, pool, decimals);
+    let want = funding.amount.saturating_mul(U256::from(TRADES_HELD));
+    let enough = |held: Option<U256>| held.is_some_and(|held| held >= funding.amount * U256::from(4));
+    for who in [HOLDER, OTHER] {
+        let came = [scene.pair, scene.owner].into_iter().any(|from| {
+            let mark = machine.mark();
+            machine.next_block();
+            machine.call(from, token, abi::call(abi::TRANSFER, &[abi::word_of(who), want]));
+            scene.sync(machine);
+            let came = enough(balance(machine, token, who));
+            if !came {
+                machine.rollback(mark);
+            }
+            came
+        });
+        if !came {
+            funding.by_transfers = false;
+            if !write_balance(machine, token, who, want) {
+                return None;
+            }
+        }
+    }
+    // Without a pool somebody has to sell to the holders.
+    if pool.is_none() && !write_balance(machine, token, scene.pair, want) {
+        return None;
+    }
+    Some(funding)
+}
+
+/// Writes the slots that the balance is read from. Returns whether it is then as wanted; if not, nothing is changed.
+pub(super) fn write_balance(machine: &mut Machine<'_>, token: Address, who: Address, want: U256) -> bool {
+    search(machine, token, &abi::call(abi::BALANCE_OF, &[abi::word_of(who)]), want)
 }
 
 /// Deals balances to pair, holders and owner. Returns `None` if that fails either way, or if balances come from another contract.

@@ -15,6 +15,8 @@ use revm::{
     primitives::{Address, Bytes, Log, TxKind, U256, hardfork::SpecId},
 };
 
+use model::chain_state::BlockHead;
+
 use super::{
     Budget,
     abi::{self, Selector},
@@ -30,6 +32,8 @@ const GENESIS: (u64, u64) = (20_000_000, 1_720_000_000);
 const DEPLOY_GAS: u64 = 16_000_000;
 /// Work of one signature recovery (ECRECOVER), which takes some thousand times longer than its gas suggests.
 const RECOVERY_WORK: u64 = 20_000;
+/// Gas limit of a call over the state of a chain.
+const CHAIN_GAS: u64 = 12_000_000;
 const CALL_WORK: u64 = 60;
 const TRACE_MAX: usize = 4_000;
 
@@ -88,17 +92,30 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
+    /// A machine over a fresh world.
     pub(super) fn new(budget: &Budget, cancelled: &'a dyn Fn() -> bool) -> Self {
-        let mut chain: Chain = Context::new(World::new(), SpecId::CANCUN);
-        chain.block.number = U256::from(GENESIS.0);
-        chain.block.timestamp = U256::from(GENESIS.1);
+        Self::over(World::new(), [SpecId::CANCUN, SpecId::HOMESTEAD], GENESIS, budget, cancelled)
+    }
+
+    /// A machine over the state of a chain at this block.
+    pub(super) fn of_chain(budget: &Budget, cancelled: &'a dyn Fn() -> bool, world: World, head: BlockHead) -> Self {
+        // A trade through a router takes more than a call of the token.
+        let gas_per_call = budget.gas_per_call.max(CHAIN_GAS);
+        let budget = Budget { gas_per_call, ..*budget };
+        Self::over(world, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled)
+    }
+
+    fn over(world: World, specs: [SpecId; 2], (number, time): (u64, u64), budget: &Budget, cancelled: &'a dyn Fn() -> bool) -> Self {
+        let mut chain: Chain = Context::new(world, specs[0]);
+        chain.block.number = U256::from(number);
+        chain.block.timestamp = U256::from(time);
         chain.block.gas_limit = u64::MAX;
         chain.cfg.disable_eip3607 = true;
         chain.cfg.disable_nonce_check = true;
         chain.cfg.limit_contract_code_size = Some(usize::MAX);
         chain.cfg.tx_gas_limit_cap = Some(u64::MAX);
         let mut evm = chain.build_mainnet_with_inspector(CallObserver::default());
-        evm.precompiles = EthPrecompiles::new(SpecId::HOMESTEAD);
+        evm.precompiles = EthPrecompiles::new(specs[1]);
         Self { evm, budget: *budget, cancelled, pay: U256::ZERO, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
     }
 

@@ -9,15 +9,13 @@ use revm::primitives::{Address, U256};
 use super::{
     abi::{self, Filling, Selector},
     dependence::{SlotWriter, SlotWriters},
-    effects::{
-        After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, GATE, Power, compare, false_transfer, renounced, stopped,
-    },
+    effects::{After, BalanceSheet, Baseline, Caller, FunctionCall, FunctionEffect, Power, compare, false_transfer, renounced, stopped},
     functions::Function,
     funding::balance,
     machine::{EvmOutcome, Machine},
     trial::Scene,
     trial::trial,
-    world::{HOLDER, MockAnswer, NEWCOMER, PAIR, STRANGER},
+    world::{GATE, HOLDER, MockAnswer, NEWCOMER, STRANGER},
 };
 
 /// Number of argument sets each function is tried with.
@@ -31,15 +29,15 @@ pub(super) fn argument_sets(scene: &Scene, balances: &BalanceSheet, caller: Addr
         numbers: numbers.to_vec(),
         yes,
         decimals: scene.funding.decimals,
-        token: scene.token,
+        names: scene.names(),
     };
     let small = |value: u64| U256::from(value);
-    let pair = balances.get(PAIR);
+    let pair = balances.get(scene.pair);
     [
         set(&[HOLDER, caller, NEWCOMER], &[amount, amount], true),
         set(&[caller, HOLDER], &[amount], true),
         set(&[HOLDER, caller], &[U256::ZERO], false),
-        set(&[PAIR, caller], &[pair / small(2)], true),
+        set(&[scene.pair, caller], &[pair / small(2)], true),
         set(&[caller], &[small(99), small(99)], true),
         set(&[HOLDER], &[U256::ONE], true),
         set(&[HOLDER], &[U256::MAX], false),

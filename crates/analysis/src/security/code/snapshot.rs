@@ -22,6 +22,8 @@ pub(super) struct SnapshotInput<'a> {
     pub(super) holder: PowerHolder,
     /// Whether the snapshot is not known to be incomplete.
     pub(super) whole: bool,
+    /// Whether all slots are known, so that a role that stands nowhere is nobody's.
+    pub(super) all_slots: bool,
     pub(super) input: &'a CodeInput<'a>,
 }
 
@@ -80,7 +82,7 @@ pub(super) fn beside(
     if !effects.is_empty() {
         let (holder, why) = if !gone && granted(machine, before, asked.functions, &roles) {
             (asked.holder, "")
-        } else if asked.whole && !given(asked.input) {
+        } else if asked.all_slots && !given(asked.input) {
             (PowerHolder::Nobody, NO_ROLE)
         } else {
             (asked.holder, ROLE_UNKNOWN)
@@ -125,10 +127,10 @@ fn effects_if_assumed(
     slots: AssumedSlots,
 ) -> (Vec<FunctionEffect>, Vec<U256>) {
     let mark = machine.mark();
-    let mut heir = Deployment { deployed_by: DeployedBy::Snapshot, privileged: Vec::new(), roles: Vec::new(), ..*deployment };
+    let mut heir = Deployment { privileged: Vec::new(), roles: Vec::new(), ..*deployment };
     let mut effects = Vec::new();
     if deployment::assume_ownership(machine, &mut heir, functions, slots) {
-        let scene = Scene::new(&heir, was.scene.funding);
+        let scene = Scene { owner: heir.owner, ..was.scene.clone() };
         let now = baseline(machine, &scene, false);
         effects = powers::powers(machine, &now, functions, &[]).effects;
         effects.retain(|effect| effect.call.caller == Caller::Owner);

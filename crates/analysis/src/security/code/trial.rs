@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use revm::primitives::{Address, Log, U256, b256};
 
 use super::{
-    abi,
+    abi::{self, RoleNames},
     deployment::{Deployment, holds},
     funding::{Funding, balance},
     machine::{Checkpoint, EvmOutcome, Machine},
@@ -74,6 +74,8 @@ impl Trial {
 const ALLOWANCE: U256 = U256::from_limbs([2, 0, 0, 0]);
 /// Weight in `depth` of a call to another contract: it happens only after the caller's own conditions are met.
 const ASKED: usize = 4;
+/// `sync()` of a V2 pool.
+const SYNC: abi::Selector = [0xFF, 0xF6, 0xCA, 0xE9];
 /// Minimum `score` if any leg succeeds.
 pub(super) const ONE_LEG: usize = 1_000;
 /// Weighted count if every leg succeeds.
@@ -84,12 +86,35 @@ const ALL_THROUGH: usize = 11;
 pub(super) struct Scene {
     pub(super) token: Address,
     pub(super) owner: Address,
+    /// The pool that buyers get the tokens from.
+    pub(super) pair: Address,
+    /// Who moves the tokens of a seller to the pool.
+    pub(super) router: Address,
+    /// Whether the pair is a real V2 pool, which keeps reserves.
+    pub(super) v2: bool,
     pub(super) funding: Funding,
 }
 
 impl Scene {
+    /// A scene of a fresh world, in which one mock contract is pair and router.
     pub(super) fn new(deployment: &Deployment, funding: Funding) -> Self {
-        Self { token: deployment.token, owner: deployment.owner, funding }
+        Self { token: deployment.token, owner: deployment.owner, pair: PAIR, router: PAIR, v2: false, funding }
+    }
+
+    /// Brings the reserves of a real pool in line with its balances: a plain transfer out of it leaves them apart, which no trade does.
+    pub(super) fn sync(&self, machine: &mut Machine<'_>) {
+        if self.v2 {
+            machine.call(NEWCOMER, self.pair, abi::call(SYNC, &[]));
+        }
+    }
+
+    pub(super) fn names(&self) -> RoleNames {
+        RoleNames { token: self.token, pair: self.pair, owner: self.owner }
+    }
+
+    /// Role of an address, or its full text.
+    pub(super) fn name(&self, address: Address) -> String {
+        self.names().of(address)
     }
 }
 
@@ -124,19 +149,19 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
     machine.next_block();
     if wide {
         let inner = machine.mark();
-        trial.cold_sell = Some(leg(machine, scene, Route::Via(PAIR), (OTHER, PAIR), &mut note));
+        trial.cold_sell = Some(leg(machine, scene, Route::Via(scene.router), (OTHER, scene.pair), &mut note));
         machine.rollback(inner);
     }
-    trial.buy = leg(machine, scene, Route::Direct, (PAIR, HOLDER), &mut note);
+    trial.buy = leg(machine, scene, Route::Direct, (scene.pair, HOLDER), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    trial.sell = leg(machine, scene, Route::Via(PAIR), (HOLDER, PAIR), &mut note);
+    trial.sell = leg(machine, scene, Route::Via(scene.router), (HOLDER, scene.pair), &mut note);
     machine.wait(BETWEEN.0, BETWEEN.1);
     if wide || !trial.buy.ok {
-        trial.other_buy = Some(leg(machine, scene, Route::Direct, (PAIR, OTHER), &mut note));
+        trial.other_buy = Some(leg(machine, scene, Route::Direct, (scene.pair, OTHER), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     if wide || !trial.sell.ok {
-        trial.other_sell = Some(leg(machine, scene, Route::Via(PAIR), (OTHER, PAIR), &mut note));
+        trial.other_sell = Some(leg(machine, scene, Route::Via(scene.router), (OTHER, scene.pair), &mut note));
         machine.wait(BETWEEN.0, BETWEEN.1);
     }
     trial.send = leg(machine, scene, Route::Direct, (HOLDER, NEWCOMER), &mut note);
@@ -144,7 +169,7 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
         trial.other_send = Some(leg(machine, scene, Route::Direct, (OTHER, NEWCOMER), &mut note));
     }
     if wide && !trial.sell.ok && trial.send.ok {
-        trial.straight = Some(leg(machine, scene, Route::Direct, (HOLDER, PAIR), &mut note));
+        trial.straight = Some(leg(machine, scene, Route::Direct, (HOLDER, scene.pair), &mut note));
     }
     trial.called = called;
     trial.depth = depth;
@@ -156,11 +181,11 @@ pub(super) fn trial(machine: &mut Machine<'_>, scene: &Scene, wide: bool, mut sl
 pub(super) fn round_trip(machine: &mut Machine<'_>, scene: &Scene, note: &mut impl FnMut(&EvmOutcome)) -> [Leg; 3] {
     let mark = machine.mark();
     machine.next_block();
-    let buy = leg(machine, scene, Route::Direct, (PAIR, HOLDER), note);
+    let buy = leg(machine, scene, Route::Direct, (scene.pair, HOLDER), note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    let sell = leg(machine, scene, Route::Via(PAIR), (HOLDER, PAIR), note);
+    let sell = leg(machine, scene, Route::Via(scene.router), (HOLDER, scene.pair), note);
     machine.wait(BETWEEN.0, BETWEEN.1);
-    let apart = leg(machine, scene, Route::Via(ROUTER), (HOLDER, PAIR), note);
+    let apart = leg(machine, scene, Route::Via(ROUTER), (HOLDER, scene.pair), note);
     machine.rollback(mark);
     [buy, sell, apart]
 }
@@ -190,6 +215,7 @@ fn leg(machine: &mut Machine<'_>, scene: &Scene, route: Route, (from, to): (Addr
         return Leg::default();
     }
     let after = [from, to].map(|who| balance(machine, token, who));
+    scene.sync(machine);
     let ([Some(from_before), Some(to_before)], [Some(from_after), Some(to_after)]) = (before, after) else { return Leg::default() };
     let (left, arrived) = (from_before.saturating_sub(from_after), to_after.saturating_sub(to_before));
     let logged =
@@ -295,6 +321,11 @@ pub(super) fn open(machine: &mut Machine<'_>, scene: &Scene, calls: &[Vec<u8>]) 
             return (now, Opening::Owner);
         }
         machine.rollback(mark);
+    }
+    // On a chain the other contracts are known, and no slot has another value than it has.
+    if machine.world().is_of_chain() {
+        machine.rollback(start);
+        return (first, Opening::Blocked);
     }
     for answer in MockAnswer::ALL {
         let mark = machine.mark();

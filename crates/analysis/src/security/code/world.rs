@@ -1,9 +1,10 @@
-//! World state for the execution: accounts and storage in memory, with an undo log, and a mock contract that answers for every unknown
-//! address. Execution is in `machine`.
+//! World state for the execution: accounts and storage in memory, with an undo log. Unknown addresses are answered by a mock contract, or,
+//! over the state of a chain, are noted as missing. Execution is in `machine`.
 
 use std::{
     collections::{HashMap, HashSet},
     convert::Infallible,
+    sync::Arc,
 };
 
 use revm::{
@@ -11,6 +12,11 @@ use revm::{
     bytecode::Bytecode,
     primitives::{Address, B256, Bytes, KECCAK_EMPTY, StorageKey, StorageValue, U256, keccak256},
     state::AccountInfo,
+};
+
+use model::{
+    address::Address as ModelAddress,
+    chain_state::{ChainState, MissingState},
 };
 
 /// Small address that the mock returns: it serves as factory, router, wrapped coin and pair.
@@ -28,6 +34,10 @@ pub(super) const NEWCOMER: Address = person(0x55);
 pub(super) const RUNTIME_ADDRESS: Address = person(0x77);
 
 const PEOPLE: [Address; 6] = [OWNER, STRANGER, HOLDER, OTHER, NEWCOMER, ROUTER];
+/// A mock contract even over the state of a chain: it is passed to functions that set a contract which the token consults.
+pub(super) const GATE: Address = small(0x00FA_1A00);
+/// Maximum number of accounts and of slots noted as missing in one run.
+const MISSING_MAX: usize = 4_096;
 const PURSE: U256 = U256::from_limbs([0, 1 << 40, 0, 0]);
 
 pub(super) const fn small(number: u32) -> Address {
@@ -86,6 +96,10 @@ pub(super) struct World {
     pub(super) answer: MockAnswer,
     /// Slots read by the running call, each once.
     pub(super) reads: Vec<(Address, U256)>,
+    /// The chain behind it; `None` for a fresh world.
+    chain: Option<Arc<dyn ChainState>>,
+    /// What was read and is not known of that chain: it counted as zero.
+    missing: MissingState,
 }
 
 impl World {
@@ -102,7 +116,27 @@ impl World {
             }),
             answer: MockAnswer::Pair,
             reads: Vec::new(),
+            chain: None,
+            missing: MissingState::default(),
         }
+    }
+
+    /// A world that begins as the chain is.
+    pub(super) fn of_chain(chain: Arc<dyn ChainState>) -> Self {
+        let mut world = Self { chain: Some(chain), ..Self::new() };
+        // Whoever makes the block, so that it is not asked for.
+        world.accounts.entry(Address::ZERO).or_default();
+        world
+    }
+
+    /// Whether it is that of a chain.
+    pub(super) fn is_of_chain(&self) -> bool {
+        self.chain.is_some()
+    }
+
+    /// What the calls so far read and is not known; empty in a fresh world.
+    pub(super) fn missing(&mut self) -> &mut MissingState {
+        &mut self.missing
     }
 
     /// Position in the undo log, for `rollback`.
@@ -123,8 +157,47 @@ impl World {
         }
     }
 
-    pub(super) fn slot(&self, address: Address, slot: U256) -> U256 {
-        self.storage.get(&(address, slot)).copied().unwrap_or_default()
+    pub(super) fn slot(&mut self, address: Address, slot: U256) -> U256 {
+        match self.storage.get(&(address, slot)) {
+            Some(value) => *value,
+            None => self.chain_slot(address, slot),
+        }
+    }
+
+    fn chain_slot(&mut self, address: Address, slot: U256) -> U256 {
+        // What was created here, and our people, have no storage on the chain.
+        let Some(chain) = self.chain.as_ref().filter(|_| !self.blank.contains(&address) && !self.made_up(address)) else {
+            return U256::ZERO;
+        };
+        let key = (ModelAddress(address.into_array()), slot.to_be_bytes());
+        if let Some(value) = chain.slot(&key.0, &key.1) {
+            return U256::from_be_bytes(value);
+        }
+        if self.missing.slots.len() < MISSING_MAX {
+            self.missing.slots.insert(key);
+        }
+        U256::ZERO
+    }
+
+    fn made_up(&self, address: Address) -> bool {
+        PEOPLE.contains(&address) || address == GATE || precompiled(address, true)
+    }
+
+    /// The account on the chain; `None` if there is none, or if it is not known, which is noted.
+    fn chain_account(&mut self, address: Address) -> Option<AccountInfo> {
+        let key = ModelAddress(address.into_array());
+        let Some(known) = self.chain.as_ref()?.account(&key) else {
+            if self.missing.accounts.len() < MISSING_MAX {
+                self.missing.accounts.insert(key);
+            }
+            return None;
+        };
+        let balance = U256::from_be_bytes(known.balance);
+        let code = Bytes::copy_from_slice(&known.code);
+        let code = Bytecode::new_raw_checked(code.clone()).unwrap_or_else(|_| Bytecode::new_legacy(code));
+        let info = AccountInfo { balance, nonce: 1, code_hash: code.hash_slow(), code: Some(code), ..AccountInfo::default() };
+        self.accounts.insert(address, info.clone());
+        Some(info)
     }
 
     pub(super) fn set_slot(&mut self, address: Address, slot: U256, value: U256) {
@@ -143,11 +216,27 @@ impl World {
         }
     }
 
-    /// Makes the address an account without code and with ample coin.
+    /// Makes the address an account with ample coin; without code, unless the chain has some there.
     pub(super) fn person(&mut self, address: Address) {
-        if !self.accounts.contains_key(&address) {
+        if self.is_of_chain() {
+            let info = self.account(address).unwrap_or_default();
+            self.set_account(address, AccountInfo { balance: PURSE, nonce: 1, ..info });
+        } else if !self.accounts.contains_key(&address) {
             self.set_account(address, AccountInfo { balance: PURSE, nonce: 1, ..AccountInfo::default() });
         }
+    }
+
+    /// The account as it is now; `None` for none.
+    fn account(&mut self, address: Address) -> Option<AccountInfo> {
+        match self.accounts.get(&address) {
+            Some(info) => Some(info.clone()),
+            None => self.chain_account(address),
+        }
+    }
+
+    /// The code at the address.
+    pub(super) fn code(&mut self, address: Address) -> Bytes {
+        self.account(address).and_then(|info| info.code).map_or_else(Bytes::new, |code| code.original_bytes())
     }
 
     /// Sets the code of an address without running a constructor.
@@ -162,7 +251,15 @@ impl World {
 
     /// Whether the mock answers at this address.
     pub(super) fn mocked(&self, address: Address) -> bool {
-        !self.accounts.contains_key(&address) && !self.blank.contains(&address) && !precompiled(address)
+        if self.is_of_chain() {
+            return address == GATE;
+        }
+        !self.accounts.contains_key(&address) && !self.blank.contains(&address) && !precompiled(address, false)
+    }
+
+    /// Whether the address is none of those made up here: it is in the code, in the storage or on the chain.
+    pub(super) fn is_real(&self, address: Address) -> bool {
+        if self.is_of_chain() { !address.is_zero() && !self.made_up(address) } else { self.mocked(address) }
     }
 }
 
@@ -173,8 +270,11 @@ impl Database for World {
         if let Some(info) = self.accounts.get(&address) {
             return Ok(Some(info.clone()));
         }
-        if self.blank.contains(&address) || precompiled(address) {
+        if self.blank.contains(&address) || precompiled(address, self.is_of_chain()) {
             return Ok(None);
+        }
+        if self.is_of_chain() && address != GATE {
+            return Ok(self.chain_account(address));
         }
         let (hash, code) = &self.mocks[self.answer as usize];
         Ok(Some(AccountInfo { balance: PURSE, nonce: 1, code_hash: *hash, code: Some(code.clone()), ..AccountInfo::default() }))
@@ -196,9 +296,11 @@ impl Database for World {
     }
 }
 
-/// Addresses 1 to 4: the precompiled contracts available. Further ones would only be a way to burn time.
-fn precompiled(address: Address) -> bool {
-    address[..19].iter().all(|byte| *byte == 0) && (1..=4).contains(&address[19])
+/// Addresses 1 to 4: the precompiled contracts available in a fresh world, where further ones would only be a way to burn time. A chain has
+/// them all.
+fn precompiled(address: Address, of_chain: bool) -> bool {
+    let last = if of_chain { 0x11 } else { 4 };
+    address[..19].iter().all(|byte| *byte == 0) && (1..=last).contains(&address[19])
 }
 
 /// Bytecode that returns 1 to transfer, approve and transferFrom, and the answer three times to anything else.

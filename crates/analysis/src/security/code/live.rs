@@ -1,0 +1,224 @@
+//! Execution over the state of the chain: the real pool is traded with, and then the real owner's powers are tried, all in memory. What the
+//! state lacks is returned, so that it can be fetched and the contract executed again.
+
+mod exchanges;
+mod pools;
+mod trades;
+mod verdict;
+
+use std::sync::Arc;
+
+use revm::primitives::{Address, U256};
+
+pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin};
+use self::{exchanges::PoolPlace, pools::Pool};
+use super::{
+    Budget, CodeInput, CodeReport, ImplementationContract, abi,
+    deployment::{self, AssumedSlots, DeployedBy, Deployment},
+    findings,
+    functions::{self, CodeShape},
+    funding,
+    machine::Machine,
+    trial::{self, Opening, Scene},
+    try_powers,
+    world::{HOLDER, OTHER, PAIR, ROUTER, World},
+};
+use crate::security::simulation::Simulation;
+use model::{
+    chain_state::{ChainState, MissingState},
+    time::{SECOND_MS, Time},
+    untrusted::caught,
+};
+
+/// Round trips after which powers are judged by what is known.
+const ROUNDS_MAX: u32 = 10;
+/// Maximum number of contracts whose functions are taken for the token's own.
+const IMPLEMENTATIONS_MAX: usize = 32;
+
+/// The chain that a token is executed on.
+#[derive(Debug, Clone)]
+pub struct LiveInput<'a> {
+    pub state: Arc<dyn ChainState>,
+    pub exchanges: &'a Exchanges,
+    /// The chain's short name, as the table of exchanges has it.
+    pub chain: &'a str,
+    pub token: model::address::Address,
+}
+
+/// Executes the token over the state of its chain. Errors: what of the state is needed and not known.
+pub fn inspect(
+    input: &CodeInput<'_>,
+    live: &LiveInput<'_>,
+    budget: &Budget,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<CodeReport, MissingState> {
+    let token = Address::new(live.token.0);
+    let places = live.exchanges.places(live.chain, token);
+    let Some(head) = live.state.block().filter(|_| live.state.account(&live.token).is_some()) else {
+        return Err(pools::first_need(token, &places));
+    };
+    // As for code alone: a panic in the interpreter loses this contract's result only.
+    let ran = caught(|| {
+        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), head);
+        Run { input, live, token, places: &places }.execute(&mut machine)
+    });
+    ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))
+}
+
+struct Run<'a> {
+    input: &'a CodeInput<'a>,
+    live: &'a LiveInput<'a>,
+    token: Address,
+    places: &'a [PoolPlace<'a>],
+}
+
+impl Run<'_> {
+    fn execute(&self, machine: &mut Machine<'_>) -> Result<CodeReport, MissingState> {
+        let pool = pools::deepest(machine, self.places);
+        let code = machine.world().code(self.token);
+        let implementations = self.implementations(machine);
+        complete(machine)?;
+        let mut shape = functions::shape(&code);
+        let input = CodeInput { runtime: &code, implementations: &implementations, creation: None, storage: None, ..*self.input };
+        let mut report = CodeReport::default();
+        super::unverified(&input, &mut report);
+        if code.is_empty() {
+            report.unfinished.push(format!("there is no contract at this address on {}", self.live.chain));
+            return Ok(report);
+        }
+        let unknown = super::proxy(&mut shape, &input, &mut report);
+        report.selectors = shape.functions.iter().map(|function| function.selector).collect();
+        if unknown {
+            return Ok(report);
+        }
+        self.trade(machine, &input, &shape, pool.as_ref(), &mut report)?;
+        super::finish(machine, &mut report);
+        Ok(report)
+    }
+
+    /// Contracts that the token hands its calls to, found by calling it.
+    fn implementations(&self, machine: &mut Machine<'_>) -> Vec<ImplementationContract> {
+        let holder = abi::word_of(HOLDER);
+        let calls = [
+            abi::call(abi::TOTAL_SUPPLY, &[]),
+            abi::call(abi::BALANCE_OF, &[holder]),
+            abi::call(abi::TRANSFER, &[holder, U256::ZERO]),
+            abi::call(abi::APPROVE, &[holder, U256::ZERO]),
+        ];
+        let mut found: Vec<ImplementationContract> = Vec::new();
+        for data in calls {
+            for address in machine.simulate(OTHER, self.token, data).delegated {
+                let known = found.iter().any(|contract| contract.address.0 == address.0.0);
+                let code = machine.world().code(address);
+                if !known && address != self.token && !code.is_empty() && found.len() < IMPLEMENTATIONS_MAX {
+                    let address = model::address::Address(address.into_array());
+                    found.push(ImplementationContract { address, code: code.to_vec(), storage: Vec::new() });
+                }
+            }
+        }
+        found
+    }
+
+    fn trade(
+        &self,
+        machine: &mut Machine<'_>,
+        input: &CodeInput<'_>,
+        shape: &CodeShape,
+        pool: Option<&Pool>,
+        report: &mut CodeReport,
+    ) -> Result<(), MissingState> {
+        let mut deployment = Deployment::new(self.token, DeployedBy::Chain, None);
+        report.deployed_by = Some(DeployedBy::Chain);
+        if !shape.token() {
+            report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
+            return Ok(());
+        }
+        let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(self.token, *selector, &[]));
+        let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
+        let known = named.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
+        if let Some(owner) = known {
+            deployment.owner = owner;
+            deployment.owner_known = true;
+        }
+        machine.world().person(deployment.owner);
+        let owner_is_contract = known.is_some_and(|owner| !machine.world().code(owner).is_empty());
+        let input = CodeInput { owner_is_contract, owner: known.map(|owner| model::address::Address(owner.into_array())), ..*input };
+        deployment::assume_ownership(machine, &mut deployment, &shape.functions, AssumedSlots::None);
+        let (pair, router) = pool.map_or((PAIR, ROUTER), |pool| (pool.address, pool.router));
+        let supply = machine.ask(self.token, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
+        let blank = funding::Funding::of(supply, None, input.decimals);
+        let scene = Scene { token: self.token, owner: deployment.owner, pair, router, v2: pool.is_some_and(Pool::is_v2), funding: blank };
+        let trades = pool.map(|pool| trades::simulate(machine, &scene, pool)).unwrap_or_default();
+        report.simulation = self.live.state.block().map(|head| Simulation {
+            block: head.number,
+            timestamp: Time(i64::try_from(head.timestamp).unwrap_or(i64::MAX).saturating_mul(SECOND_MS)),
+            pool: pool.map(|pool| model::address::Address(pool.address.into_array())),
+            dex: pool.map(|pool| pool.dex.clone()),
+            trades: trades.clone(),
+            requests: self.live.state.requests(),
+        });
+        verdict::judge(&trades, self.live, pool, report);
+        complete(machine)?;
+        let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
+            report.unfinished.push("no balance could be dealt, so the owner's powers were not tried".into());
+            return complete(machine);
+        };
+        let scene = Scene { funding, ..scene };
+        self.powers(machine, &input, shape, &deployment, &scene, report)
+    }
+
+    fn powers(
+        &self,
+        machine: &mut Machine<'_>,
+        input: &CodeInput<'_>,
+        shape: &CodeShape,
+        deployment: &Deployment,
+        scene: &Scene,
+        report: &mut CodeReport,
+    ) -> Result<(), MissingState> {
+        let first = trial::trial(machine, scene, true, None);
+        complete(machine)?;
+        let (trial, opening) = if first.open() {
+            (first.clone(), Opening::Open)
+        } else {
+            let calls = super::owner_calls(machine, scene, shape);
+            trial::open(machine, scene, &calls)
+        };
+        let traded = findings::Traded {
+            trial: &trial,
+            first: &first,
+            opening,
+            deployed_by: DeployedBy::Chain,
+            funding: &scene.funding,
+            whole: true,
+        };
+        report.opening = Some(opening);
+        report.conclusive = trial.score() >= trial::ONE_LEG;
+        if !report.conclusive {
+            report.unfinished.push("no transfer went through, so the owner's powers do not show".into());
+        }
+        report.anomalies.extend(findings::lied(&traded));
+        let of_trades = std::mem::take(&mut report.proofs);
+        let sale = std::mem::take(&mut report.sale);
+        try_powers(machine, input, shape, deployment, scene, &traded, report);
+        report.sale = sale;
+        report.proofs.retain(|(code, _)| of_trades.iter().all(|(of, _)| of != code));
+        report.proofs.extend(of_trades);
+        let still = machine.world().missing();
+        if still.is_empty() {
+            return Ok(());
+        }
+        if self.live.state.requests() < ROUNDS_MAX {
+            return Err(std::mem::take(still));
+        }
+        let left = still.slots.len() + still.accounts.len();
+        report.unfinished.push(format!("{left} slots and accounts that calls of the owner read were not fetched"));
+        Ok(())
+    }
+}
+
+/// Errors: what the calls so far read and is not known.
+fn complete(machine: &mut Machine<'_>) -> Result<(), MissingState> {
+    let missing = machine.world().missing();
+    if missing.is_empty() { Ok(()) } else { Err(std::mem::take(missing)) }
+}

@@ -1,0 +1,151 @@
+//! The deepest pool of a token on its chain, and what of the state is certain to be needed: all of it is asked for at once. Trading is in
+//! `trades`.
+
+use revm::primitives::{Address, U256};
+
+use super::{
+    super::{
+        abi::{self, Selector},
+        machine::Machine,
+        world::NEWCOMER,
+    },
+    exchanges::{PoolKind, PoolPlace},
+};
+use model::{
+    address::Address as ModelAddress,
+    chain_state::{MissingState, Word},
+};
+
+/// `getReserves()`.
+const GET_RESERVES: Selector = [0x09, 0x02, 0xF1, 0xAC];
+/// Slots of a V2 pool: supply, the two tokens, reserves, cumulative prices, the last product, the lock.
+const POOL_SLOTS_V2: &[u64] = &[0, 6, 7, 8, 9, 10, 11, 12];
+/// Slots of a V3 pool: price, growth of fees, protocol fees, liquidity.
+const POOL_SLOTS_V3: &[u64] = &[0, 1, 2, 3, 4];
+/// Number of a contract's first slots that are asked for at once: variables stand there, and reading one more costs little.
+const FIRST_SLOTS: u64 = 40;
+/// Slots that name the code behind a proxy (EIP-1967 implementation, beacon and admin; EIP-1822; the older `org.zeppelinos.proxy`).
+const PROXY_SLOTS: [&str; 5] = [
+    "360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc",
+    "a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50",
+    "b53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103",
+    "c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7",
+    "7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3",
+];
+
+/// A pool that stands.
+#[derive(Debug, Clone)]
+pub(super) struct Pool {
+    pub(super) address: Address,
+    /// Name of its exchange.
+    pub(super) dex: String,
+    pub(super) kind: PoolKind,
+    pub(super) router: Address,
+    pub(super) deadline: bool,
+    pub(super) quote: Address,
+    /// Slot of the quote coin's mapping of balances.
+    pub(super) balance_slot: U256,
+    /// In millionths.
+    pub(super) fee: u32,
+    /// Quote coins in it.
+    pub(super) depth: U256,
+    /// Whether somebody has traded with it: then somebody may hold what they bought.
+    pub(super) traded: bool,
+}
+
+impl Pool {
+    pub(super) fn is_v2(&self) -> bool {
+        self.kind == PoolKind::V2
+    }
+}
+
+fn word(value: U256) -> Word {
+    value.to_be_bytes()
+}
+
+fn of_model(address: Address) -> ModelAddress {
+    ModelAddress(address.into_array())
+}
+
+/// What every run needs, so that the first round trip brings it.
+pub(super) fn first_need(token: Address, places: &[PoolPlace<'_>]) -> MissingState {
+    let mut need = MissingState::default();
+    need.accounts.insert(of_model(token));
+    let mut slot = |address: Address, slot: U256| _ = need.slots.insert((of_model(address), word(slot)));
+    for number in 0..FIRST_SLOTS {
+        slot(token, U256::from(number));
+    }
+    for text in PROXY_SLOTS {
+        if let Ok(number) = U256::from_str_radix(text, 16) {
+            slot(token, number);
+        }
+    }
+    for place in places {
+        let slots = if place.exchange.kind == PoolKind::V2 { POOL_SLOTS_V2 } else { POOL_SLOTS_V3 };
+        for number in slots {
+            slot(place.address, U256::from(*number));
+        }
+        slot(place.quote.address, balance_slot_of(place.address, U256::from(place.quote.balance_slot)));
+    }
+    for place in places {
+        need.accounts.extend([place.address, place.exchange.factory, place.exchange.router, place.quote.address].map(of_model));
+    }
+    need
+}
+
+pub(super) fn balance_slot_of(holder: Address, base: U256) -> U256 {
+    abi::mapped(abi::word_of(holder), base)
+}
+
+/// The deepest pool; `None` if the token has none.
+pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Option<Pool> {
+    let mut best: Option<(f64, Pool)> = None;
+    for place in places {
+        if machine.world().code(place.address).is_empty() {
+            continue;
+        }
+        let base = U256::from(place.quote.balance_slot);
+        let depth = machine.world().slot(place.quote.address, balance_slot_of(place.address, base));
+        let worth = f64::from(depth) / 10_f64.powi(place.quote.decimals.into()) * place.quote.worth;
+        if depth.is_zero() || best.as_ref().is_some_and(|(known, _)| *known >= worth) {
+            continue;
+        }
+        let traded = has_traded(machine, place);
+        let pool = Pool {
+            address: place.address,
+            dex: place.exchange.name.clone(),
+            kind: place.exchange.kind,
+            router: place.exchange.router,
+            deadline: place.exchange.deadline,
+            quote: place.quote.address,
+            balance_slot: base,
+            fee: place.fee,
+            depth,
+            traded,
+        };
+        best = Some((worth, pool));
+    }
+    best.map(|(_, pool)| pool)
+}
+
+/// Whether fees have come in. In a V2 pool the product of the reserves then exceeds the square of the supply, which is that product's root
+/// when liquidity is added.
+fn has_traded(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> bool {
+    match place.exchange.kind {
+        PoolKind::V2 => {
+            let Some([first, second]) = reserves(machine, place.address) else { return false };
+            let supply = machine.ask(place.address, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
+            let square = supply.saturating_mul(supply);
+            // The root is rounded down.
+            first.saturating_mul(second).saturating_sub(square) > square / U256::from(1_000_000_000)
+        }
+        PoolKind::V3 => (1..=2).any(|slot| !machine.world().slot(place.address, U256::from(slot)).is_zero()),
+    }
+}
+
+/// Reserves of a V2 pool, in the order of its tokens' addresses.
+pub(super) fn reserves(machine: &mut Machine<'_>, pool: Address) -> Option<[U256; 2]> {
+    let outcome = machine.simulate(NEWCOMER, pool, abi::call(GET_RESERVES, &[]));
+    (outcome.ok && outcome.output.len() >= 64)
+        .then(|| [U256::from_be_slice(&outcome.output[..32]), U256::from_be_slice(&outcome.output[32..64])])
+}

@@ -1,0 +1,99 @@
+//! What the simulated trades mean: anomalies, taxes, the evidence of what went well, and whether a sale is known to go through.
+
+use super::{
+    super::{CodeReport, SaleState},
+    LiveInput,
+    pools::Pool,
+};
+use crate::security::{
+    Anomaly, AnomalyCode, Evidence, Taxes,
+    simulation::{SimulatedTrade, SimulatedTrades},
+};
+
+/// A smaller tax is a rounding error.
+const TAX_MIN: f64 = 0.005;
+const TAX_FATAL: f64 = 0.5;
+/// Strength of a sale that fails only later, or only for one who was sent the tokens.
+const SOME_SALES: f64 = 0.6;
+
+/// Adds what the trades show to the report.
+pub(super) fn judge(trades: &SimulatedTrades, live: &LiveInput<'_>, pool: Option<&Pool>, report: &mut CodeReport) {
+    let block = live.state.block().map_or(0, |head| head.number);
+    let Some(pool) = pool else {
+        report.sale = SaleState::Depends(format!("no pool of it was found at the exchanges known on {}", live.chain));
+        return;
+    };
+    let at = format!("in its pool at {} at block {block}", pool.dex);
+    let tax = |trade: &Option<SimulatedTrade>| trade.as_ref().and_then(|trade| trade.tax).map(|tax| if tax < TAX_MIN { 0.0 } else { tax });
+    report.taxes = Some(Taxes { buy: tax(&trades.buy), sell: tax(&trades.sell), transfer: tax(&trades.transfer) });
+    report.traded = trades.sell.is_some();
+    report.anomalies.extend(blocked(trades, &at));
+    report.anomalies.extend(unbuyable(trades, &at));
+    report.anomalies.extend(taxed(trades, &at));
+    report.sale = match (&trades.sell, &trades.buy) {
+        (Some(_), _) => SaleState::Stands,
+        (None, Some(SimulatedTrade { reason: Some(why), .. })) => SaleState::Depends(format!("nobody can buy it {at} ({why})")),
+        (None, _) => SaleState::Unknown,
+    };
+    report.proofs = [AnomalyCode::SellBlocked, AnomalyCode::SellTax].map(|code| (code, evidence(trades))).into();
+}
+
+fn why(trade: &SimulatedTrade) -> &str {
+    trade.reason.as_deref().unwrap_or("it fails")
+}
+
+fn blocked(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
+    let refused = |trade: &Option<SimulatedTrade>| trade.as_ref().filter(|trade| !trade.ok).map(|trade| why(trade).to_owned());
+    let who = if trades.of_earlier_buyer { "one who bought earlier" } else { "one who has just bought" };
+    let (strength, text) = if let Some(why) = refused(&trades.sell) {
+        (1.0, format!("{who} cannot sell {at}: {why}"))
+    } else if let Some(why) = refused(&trades.sell_after_day) {
+        (SOME_SALES, format!("{who} can sell at once and not a day later {at}: {why}"))
+    } else if let Some(why) = refused(&trades.sell_received) {
+        (SOME_SALES, format!("one who was sent tokens cannot sell them {at}: {why}"))
+    } else if let Some(why) = refused(&trades.sell_rest) {
+        (SOME_SALES, format!("{who} can sell half, and not the rest in the next block {at}: {why}"))
+    } else {
+        return None;
+    };
+    let anomaly = Anomaly::new(AnomalyCode::SellBlocked, strength, text).fatal(strength >= 1.0);
+    Some(evidence(trades).into_iter().fold(anomaly, Anomaly::evidence))
+}
+
+fn unbuyable(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
+    let refused = trades.buy.as_ref().filter(|buy| !buy.ok).and_then(|buy| buy.reason.as_ref());
+    let why = trades.buy_reason.as_ref().or(refused)?;
+    let shown = Evidence { what: "buy".into(), caller: Some("buyer".into()), after: Some(why.clone()), ..Evidence::default() };
+    Some(Anomaly::new(AnomalyCode::BuyBlockable, 1.0, format!("nobody can buy it {at}: {why}")).evidence(shown))
+}
+
+fn taxed(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
+    let tax = trades.sell.as_ref().filter(|sell| sell.ok)?.tax.filter(|tax| *tax >= TAX_MIN)?;
+    let anomaly = Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale does not arrive {at}", tax * 100.0));
+    let anomaly = anomaly.fatal(tax > TAX_FATAL).figure("tax", tax);
+    Some(evidence(trades).into_iter().fold(anomaly, Anomaly::evidence))
+}
+
+/// Each trade with what became of it.
+fn evidence(trades: &SimulatedTrades) -> Vec<Evidence> {
+    let rows = [
+        ("buy", "buyer", &trades.buy),
+        ("sell half", "buyer", &trades.sell),
+        ("sell the rest", "buyer", &trades.sell_rest),
+        ("sell half a day later", "buyer", &trades.sell_after_day),
+        ("transfer", "buyer", &trades.transfer),
+        ("sell what was sent", "receiver", &trades.sell_received),
+    ];
+    rows.into_iter()
+        .filter_map(|(what, caller, trade)| {
+            let trade = trade.as_ref()?;
+            let after = match trade.tax {
+                _ if !trade.ok => why(trade).to_owned(),
+                Some(tax) => format!("received {:.1} %", (1.0 - tax) * 100.0),
+                None => "goes through".to_owned(),
+            };
+            let (before, caller) = (Some("sent 100 %".to_owned()), Some(caller.to_owned()));
+            Some(Evidence { what: what.into(), caller, before, after: Some(after), ..Evidence::default() })
+        })
+        .collect()
+}
