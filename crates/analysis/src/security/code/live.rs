@@ -77,7 +77,10 @@ impl Run<'_> {
         let pool = pools::deepest(machine, self.places);
         let code = machine.world().code(self.token);
         let implementations = self.implementations(machine);
-        complete(machine)?;
+        // Slots may be missing still: our people's balances are zero anyway. Code must be known.
+        if !machine.world().missing().accounts.is_empty() {
+            complete(machine)?;
+        }
         let mut shape = functions::shape(&code);
         let input = CodeInput { runtime: &code, implementations: &implementations, creation: None, storage: None, ..*self.input };
         let mut report = CodeReport::default();
@@ -89,7 +92,7 @@ impl Run<'_> {
         let unknown = super::proxy(&mut shape, &input, &mut report);
         report.selectors = shape.functions.iter().map(|function| function.selector).collect();
         if unknown {
-            return Ok(report);
+            return complete(machine).map(|()| report);
         }
         self.trade(machine, &input, &shape, pool.as_ref(), &mut report)?;
         super::finish(machine, &mut report);
@@ -131,7 +134,7 @@ impl Run<'_> {
         report.deployed_by = Some(DeployedBy::Chain);
         if !shape.token() {
             report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
-            return Ok(());
+            return complete(machine);
         }
         let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(self.token, *selector, &[]));
         let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
@@ -158,7 +161,6 @@ impl Run<'_> {
             requests: self.live.state.requests(),
         });
         verdict::judge(&trades, self.live, pool, report);
-        complete(machine)?;
         let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
             report.unfinished.push("no balance could be dealt, so the owner's powers were not tried".into());
             return complete(machine);
