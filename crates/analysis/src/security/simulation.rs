@@ -50,6 +50,22 @@ pub struct SimulatedTrades {
     pub of_earlier_buyer: bool,
 }
 
+impl SimulatedTrades {
+    /// The trades that were tried, in order: what, by whom, and how it went.
+    pub fn tried(&self) -> impl Iterator<Item = (&'static str, &'static str, &SimulatedTrade)> {
+        let (sell, by) = if self.buy.is_some() { ("sell half", "buyer") } else { ("sell half, bought earlier", "earlier buyer") };
+        let rows = [
+            ("buy", "buyer", &self.buy),
+            (sell, by, &self.sell),
+            ("sell the rest", by, &self.sell_rest),
+            ("sell half a day later", by, &self.sell_after_day),
+            ("transfer to somebody else", by, &self.transfer),
+            ("sell what was sent", "receiver", &self.sell_received),
+        ];
+        rows.into_iter().filter_map(|(what, by, trade)| Some((what, by, trade.as_ref()?)))
+    }
+}
+
 /// One simulated trade.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -65,6 +81,16 @@ pub struct SimulatedTrade {
 }
 
 impl SimulatedTrade {
+    /// `received 97.0 %`, or why it failed.
+    pub fn outcome(&self) -> String {
+        match (&self.reason, self.tax) {
+            (Some(reason), _) => reason.clone(),
+            (None, Some(tax)) => format!("received {:.1} %", (1.0 - tax) * 100.0),
+            (None, None) if self.ok => "goes through".to_owned(),
+            (None, None) => "fails".to_owned(),
+        }
+    }
+
     pub(super) fn refused(reason: String) -> Self {
         Self { reason: Some(reason), ..Self::default() }
     }

@@ -36,7 +36,9 @@ pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     let mut sections = vec![head(token), verdict(token)];
     sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain)));
     sections.extend(extras.card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref())));
-    sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"]), holders(token)].map(either));
+    sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"])].map(either));
+    sections.extend(simulated(&token["security"]["simulation"]));
+    sections.push(either(holders(token)));
     sections.extend(posts(&token["token"]));
     sections.push(either(dexes(&token["dexes"])));
     sections
@@ -186,6 +188,37 @@ fn check(check: &Value) -> Vec<StyledText> {
     let meaning = AnomalyCode::ALL.iter().find(|known| known.word() == code).map_or("", |known| known.meaning());
     let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
     vec![StyledText::new(check_mark(state), mark), StyledText::new(code, text), StyledText::new(detail, text)]
+}
+
+/// Trades over the state of the chain, where the dataset names a node.
+fn simulated(simulation: &Value) -> Option<Section> {
+    let block = simulation["block"].as_u64()?;
+    let (dex, time) = (word_or(&simulation["dex"], "no known pool"), word(&simulation["timestamp"]));
+    let note = format!("{dex} · block {} · {time}", format::count(block));
+    let mut section = Section::part("traded in memory on the chain's state", note);
+    let trades = [
+        ("buy", "buy"),
+        ("sell", "sell half"),
+        ("sellRest", "sell the rest"),
+        ("sellAfterDay", "sell half a day later"),
+        ("transfer", "transfer to somebody else"),
+        ("sellReceived", "sell what was sent"),
+    ];
+    let row = |(key, name): (&str, &str)| {
+        let trade = simulation[key].as_object()?;
+        let ok = trade["ok"].as_bool()?;
+        let (mark, tone) = if ok { (CheckState::Passed, Tone::Plain) } else { (CheckState::Found, Tone::Bad) };
+        let percent = |key: &str| trade.get(key).and_then(Value::as_f64).map_or_else(|| MISSING.to_owned(), |share| format::share(Some(share)));
+        let reason = trade.get("reason").and_then(Value::as_str).unwrap_or_default();
+        let cells = [check_mark(mark), name, &percent("tax"), &percent("ofQuote"), reason].map(|cell| StyledText::new(cell, tone));
+        Some(cells.into())
+    };
+    let rows = trades.into_iter().filter_map(row).collect();
+    section.table(&["", "trade", "tax", "of quote", "reason"], rows, "no pool of it is known, so nothing was traded");
+    if let Some(reason) = simulation["buyReason"].as_str() {
+        section.say(format!("Nobody can buy: {reason}"), Tone::Bad);
+    }
+    Some(section)
 }
 
 fn holders(token: &Value) -> PartSection {

@@ -7,6 +7,7 @@ mod pane;
 mod proof;
 mod right_pane;
 mod score;
+mod simulated;
 
 use std::collections::HashSet;
 
@@ -113,13 +114,14 @@ impl View for SecurityView {
                 gaps::missing(answer, &look(right.width)),
                 gaps::execution(answer, &look(right.width)),
             ];
-            self.left.set(checklist::lines(answer, &look(left.width)));
+            self.left.set([simulated::lines(answer, &look(left.width)), checklist::lines(answer, &look(left.width))].concat());
             self.right.set(others.concat());
             self.left.draw(buffer, left, !self.in_right, context);
             self.right.draw(buffer, right, self.in_right, context);
         } else {
             let look = look(area.width);
             let all = [
+                simulated::lines(answer, &look),
                 checklist::lines(answer, &look),
                 right_pane::scams(answer, &look),
                 right_pane::holders(answer, &look),

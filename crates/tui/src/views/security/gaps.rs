@@ -30,6 +30,7 @@ pub(super) fn standing(word: &str) -> &str {
         "constructor" => "deployed by constructor",
         "runtime code" => "run without its constructor",
         "snapshot" => "run on the dataset's storage",
+        "chain" => "run on the state of the chain",
         other => other,
     }
 }

@@ -6,9 +6,10 @@ use super::*;
 use crate::views::fixture::{Stage, address, market};
 use analysis::security::{
     Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics, HolderShare,
-    LeftOut, Missing, Part, SecurityInference, SimilarScam, Taxes,
+    LeftOut, Missing, Part, SecurityInference, SimilarScam, Simulation, Taxes,
     check_log::{CheckLog, NeededInput},
     checks::checks,
+    simulation::{SimulatedTrade, SimulatedTrades},
 };
 use query::deck::cached::CachedAnswer;
 
@@ -127,8 +128,32 @@ fn trap() -> SecurityInference {
         recommendation:
             "AVOID: sells fail after opening; the owner can raise the tax to 99 %; 97 % of the liquidity was pulled; no funding data".into(),
         explanation: Some(trap_explained()),
+        simulation: None,
     };
     listed(answer, [None; 3])
+}
+
+/// Trades over the state of a chain: one that can be bought and not sold later.
+fn simulation() -> Simulation {
+    let through = |tax, share| Some(SimulatedTrade { ok: true, tax: Some(tax), of_quote: share, reason: None });
+    let refused = |reason: &str| Some(SimulatedTrade { reason: Some(reason.into()), ..SimulatedTrade::default() });
+    Simulation {
+        block: 21_345_678,
+        timestamp: Time(1_783_000_000_000),
+        pool: Some(address(9)),
+        dex: Some("uniswap-v2".into()),
+        trades: SimulatedTrades {
+            buy: through(0.0, Some(0.997)),
+            sell: through(0.03, Some(0.967)),
+            sell_rest: refused("execution reverted: the amount is above the limit that applies to a sale of a holder within a single block"),
+            transfer: through(0.0, None),
+            sell_after_day: refused("execution reverted: paused"),
+            sell_received: refused("execution reverted"),
+            largest_share: Some(0.05),
+            ..SimulatedTrades::default()
+        },
+        requests: 5,
+    }
 }
 
 fn trap_explained() -> Explanation {
@@ -197,6 +222,7 @@ fn unknown() -> SecurityInference {
             holders: None,
             execution: None,
         }),
+        simulation: None,
     };
     listed(answer, [Some(NeededInput::Code), Some(NeededInput::Transfers), None])
 }
@@ -216,6 +242,8 @@ fn screens_look_as_they_did() {
     insta::assert_snapshot!("security-evidence", stage.screens_now(&mut view));
     let (stage, mut view) = shown(unknown());
     insta::assert_snapshot!("security-unknown", stage.screens_now(&mut view));
+    let (stage, mut view) = shown(SecurityInference { simulation: Some(simulation()), ..trap() });
+    insta::assert_snapshot!("security-simulated", stage.screens_now(&mut view));
 }
 
 #[test]
@@ -238,7 +266,7 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
 
 #[test]
 fn any_size_can_be_drawn_opened_or_not() {
-    for answer in [trap(), unknown()] {
+    for answer in [trap(), unknown(), SecurityInference { simulation: Some(simulation()), ..unknown() }] {
         let (stage, mut view) = shown(answer);
         for _ in 0..2 {
             stage.draw_in_odd_sizes(&mut view);

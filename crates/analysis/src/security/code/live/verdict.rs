@@ -76,24 +76,12 @@ fn taxed(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
 
 /// Each trade with what became of it.
 fn evidence(trades: &SimulatedTrades) -> Vec<Evidence> {
-    let rows = [
-        ("buy", "buyer", &trades.buy),
-        ("sell half", "buyer", &trades.sell),
-        ("sell the rest", "buyer", &trades.sell_rest),
-        ("sell half a day later", "buyer", &trades.sell_after_day),
-        ("transfer", "buyer", &trades.transfer),
-        ("sell what was sent", "receiver", &trades.sell_received),
-    ];
-    rows.into_iter()
-        .filter_map(|(what, caller, trade)| {
-            let trade = trade.as_ref()?;
-            let after = match trade.tax {
-                _ if !trade.ok => why(trade).to_owned(),
-                Some(tax) => format!("received {:.1} %", (1.0 - tax) * 100.0),
-                None => "goes through".to_owned(),
-            };
-            let (before, caller) = (Some("sent 100 %".to_owned()), Some(caller.to_owned()));
-            Some(Evidence { what: what.into(), caller, before, after: Some(after), ..Evidence::default() })
-        })
-        .collect()
+    let row = |(what, by, trade): (&str, &str, &SimulatedTrade)| Evidence {
+        what: what.to_owned(),
+        caller: Some(by.to_owned()),
+        before: Some("sent 100 %".to_owned()),
+        after: Some(trade.outcome()),
+        ..Evidence::default()
+    };
+    trades.tried().map(row).collect()
 }
