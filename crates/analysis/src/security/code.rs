@@ -24,6 +24,7 @@ use std::collections::HashSet;
 
 pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
 use self::{
+    abi::Filling,
     deployment::Deployment,
     effects::{BalanceSheet, Baseline},
     functions::{CodeShape, Function},
@@ -280,7 +281,12 @@ fn trade(machine: &mut Machine<'_>, input: &CodeInput<'_>, shape: &CodeShape, re
 fn owner_calls(machine: &mut Machine<'_>, scene: &Scene, shape: &CodeShape) -> Vec<Vec<u8>> {
     let balances = BalanceSheet::read(machine, scene, None);
     let functions = shape.functions.iter().filter(|function| !function.standard());
-    let data = |function: &Function| powers::argument_sets(scene, &balances, scene.owner).map(|filling| function.call(&filling).0);
+    let mut sets = powers::argument_sets(scene, &balances, scene.owner).to_vec();
+    if machine.world().is_of_chain() {
+        // The real pool may be on a list that it can be taken off again.
+        sets.push(Filling { addresses: vec![scene.pair, scene.owner], yes: false, ..sets[0].clone() });
+    }
+    let data = |function: &Function| sets.iter().map(|filling| function.call(filling).0).collect::<Vec<_>>();
     let mut calls: Vec<Vec<u8>> = functions.flat_map(data).collect();
     calls.dedup();
     calls

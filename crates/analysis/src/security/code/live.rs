@@ -3,6 +3,8 @@
 
 mod exchanges;
 mod pools;
+#[cfg(test)]
+mod tests;
 mod trades;
 mod verdict;
 
@@ -195,6 +197,9 @@ impl Run<'_> {
             whole: true,
         };
         report.opening = Some(opening);
+        if opening == Opening::Owner {
+            verdict::note_owner_opens(report);
+        }
         report.conclusive = trial.score() >= trial::ONE_LEG;
         if !report.conclusive {
             report.unfinished.push("no transfer went through, so the owner's powers do not show".into());

@@ -60,6 +60,13 @@ fn blocked(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
     Some(evidence(trades).into_iter().fold(anomaly, Anomaly::evidence))
 }
 
+/// Says in a blocked sale's sentence that the owner can end it.
+pub(super) fn note_owner_opens(report: &mut CodeReport) {
+    for anomaly in report.anomalies.iter_mut().filter(|anomaly| anomaly.code == AnomalyCode::SellBlocked) {
+        anomaly.sentence.push_str("; a call of the owner would let sales through");
+    }
+}
+
 fn unbuyable(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
     let refused = trades.buy.as_ref().filter(|buy| !buy.ok).and_then(|buy| buy.reason.as_ref());
     let why = trades.buy_reason.as_ref().or(refused)?;
