@@ -10,6 +10,7 @@ mod sources;
 use std::{
     net::IpAddr,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use toml::de::DeValue;
@@ -21,13 +22,21 @@ pub use self::{
     shown::{GivenSetting, VARIABLES},
     sources::{SOURCE_SETTINGS, SourceRow},
 };
-use query::{deck::DeckOptions, question::snapshot::AnswerSettings};
+use query::{
+    deck::DeckOptions,
+    question::{
+        exchanges::{self, Exchanges},
+        snapshot::AnswerSettings,
+    },
+};
 use store::cache::CacheOptions;
 use wire;
 use wire::{Consent, Source};
 
 /// The file's name, in the working directory and in the user's configuration directory.
 pub const FILE: &str = "config.toml";
+/// A file beside it with exchanges of the user's own.
+pub const EXCHANGES_FILE: &str = "exchanges.toml";
 /// Environment variable with the path of the file, used where `--config` is not given.
 pub const VARIABLE: &str = "TOKENDECK_CONFIG";
 /// Default rate limit of a server reachable from other machines, in requests per second and API key: far above the needs of a person
@@ -72,6 +81,8 @@ macro_rules! settings {
             pub said_of_sources: Vec<(String, GivenSetting)>,
             /// The user's key bindings: action = key or keys. Validated by the key table.
             pub keys: toml::Table,
+            /// Where tokens are traded: the program's table, with the user's own rows.
+            pub exchanges: Arc<Exchanges>,
         }
 
         $(#[doc = $says]
@@ -98,6 +109,7 @@ macro_rules! settings {
                     sources: given.sources.clone(),
                     said_of_sources: given.said_of_sources.clone(),
                     keys: given.keys.clone(),
+                    exchanges: exchanges::built_in(),
                 }
             }
         }
@@ -178,7 +190,8 @@ impl Config {
     fn load(file: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(file)
             .map_err(|error| format!("the configuration `{}` cannot be read: {}", file.display(), plain_reason(&error)))?;
-        Self::parse(Some(file), &text)
+        let exchanges = own_exchanges(&file.with_file_name(EXCHANGES_FILE))?;
+        Ok(Self { exchanges, ..Self::parse(Some(file), &text)? })
     }
 
     /// Parses `text`, the content of `file`; paths in it are relative to the folder of the file. The error is one line with the place, the
@@ -200,6 +213,7 @@ impl Config {
                 whale_usd: self.analysis.whale_usd,
                 medium_usd: self.analysis.medium_usd,
                 whale_change_percent: self.analysis.whale_change_percent,
+                exchanges: Arc::clone(&self.exchanges),
             },
             workers: if self.deck.workers == 0 { usual.workers } else { self.deck.workers as usize },
             queue: self.deck.queue as usize,
@@ -227,6 +241,17 @@ impl Config {
             rows_min: self.cache.rows.into(),
             ..CacheOptions::default()
         }
+    }
+}
+
+/// The table of exchanges with the rows of the user's file, if there is one.
+fn own_exchanges(file: &Path) -> Result<Arc<Exchanges>, String> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => {
+            exchanges::with_own(&text).map_err(|reason| format!("{}: {reason}; its rows are those of docs/security.md", file.display()))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(exchanges::built_in()),
+        Err(error) => Err(format!("`{}` cannot be read: {}", file.display(), plain_reason(&error))),
     }
 }
 

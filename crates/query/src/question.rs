@@ -17,6 +17,7 @@ pub mod batch;
 pub mod candles;
 pub mod compare;
 pub mod dexes;
+pub mod exchanges;
 pub mod fields;
 pub mod growth;
 pub mod holders;

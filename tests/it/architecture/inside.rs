@@ -31,7 +31,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/query/src", "question deck jobs document"),
     (
         "crates/query/src/question",
-        "filter order parameter progress missing parallel paging json caches snapshot balance_keys tabular request list timeframes candles \
+        "filter order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes candles \
          track_record patterns trendline indicators posts holders dexes security token yields growth compare fields+search tables batch",
     ),
     ("crates/query/src/deck", "cached pending fetch single_flight load watch"),

@@ -22,7 +22,6 @@ mod world;
 
 use std::collections::HashSet;
 
-pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
 use self::{
     abi::Filling,
     deployment::Deployment,
@@ -31,6 +30,7 @@ use self::{
     machine::Machine,
     trial::Scene,
 };
+pub use self::{dependence::SaleState, deployment::DeployedBy, trial::Opening};
 use super::{Anomaly, AnomalyCode, Evidence, Execution, PowerHolder, Simulation, Taxes};
 use model::{address::Address, untrusted::caught};
 

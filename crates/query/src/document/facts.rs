@@ -208,7 +208,8 @@ fn simulated(simulation: &Value) -> Option<Section> {
         let trade = simulation[key].as_object()?;
         let ok = trade["ok"].as_bool()?;
         let (mark, tone) = if ok { (CheckState::Passed, Tone::Plain) } else { (CheckState::Found, Tone::Bad) };
-        let percent = |key: &str| trade.get(key).and_then(Value::as_f64).map_or_else(|| MISSING.to_owned(), |share| format::share(Some(share)));
+        let percent =
+            |key: &str| trade.get(key).and_then(Value::as_f64).map_or_else(|| MISSING.to_owned(), |share| format::share(Some(share)));
         let reason = trade.get("reason").and_then(Value::as_str).unwrap_or_default();
         let cells = [check_mark(mark), name, &percent("tax"), &percent("ofQuote"), reason].map(|cell| StyledText::new(cell, tone));
         Some(cells.into())

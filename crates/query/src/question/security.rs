@@ -1,8 +1,6 @@
 //! The question behind GET /{contractAddress}/security/inference. Its caches (the contract corpus, traits of scams, summaries) are in
 //! `caches::security`.
 
-use std::sync::LazyLock;
-
 use super::{
     Question,
     caches::security::SecuritySummary,
@@ -13,7 +11,7 @@ use super::{
     request::request,
     snapshot::Snapshot,
 };
-use analysis::security::{SecurityInference, code::live::Exchanges, facts::scam_report, infer};
+use analysis::security::{SecurityInference, facts::scam_report, infer};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
@@ -54,19 +52,12 @@ impl Question for SecurityQuestion {
         let corpus = snapshot.security.corpus(dataset, progress)?;
         let traits_of =
             |address: &Address, code: &[u8]| snapshot.security.traits(address, progress, || infer::traits(code, &|| progress.cancelled()));
-        let answer = infer::infer(dataset, token, (corpus, exchanges()?), self.explain, &traits_of, &watch)?;
+        let answer = infer::infer(dataset, token, (corpus, &snapshot.settings.exchanges), self.explain, &traits_of, &watch)?;
         // A cancelled answer is incomplete and must not be cached.
         progress.step(1, 1)?;
         snapshot.security.insert(self.contract_address, SecuritySummary::of(&answer));
         Ok(answer)
     }
-}
-
-/// The table of exchanges.
-fn exchanges() -> Result<&'static Exchanges> {
-    static TABLE: LazyLock<std::result::Result<Exchanges, String>> =
-        LazyLock::new(|| toml::from_str(include_str!("../../exchanges.toml")).map_err(|error| error.to_string()));
-    TABLE.as_ref().map_err(|error| Problem::new(Code::Defect, format!("The table of exchanges cannot be read: {error}.")))
 }
 
 impl SecurityQuestion {

@@ -1,10 +1,14 @@
 //! The snapshot that questions read: one dataset generation, data derived from it once, and the settings that influence answers.
 
-use serde::Deserialize;
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 
-use super::caches::{RowOrderCache, SecurityCache, TrackRecordCache};
-use analysis::{market::Market, yields::pools::Pools};
+use super::{
+    caches::{RowOrderCache, SecurityCache, TrackRecordCache},
+    exchanges,
+};
+use analysis::{market::Market, security::code::live::Exchanges, yields::pools::Pools};
 use model::error::{Code, Problem, Result};
 use store::{Dataset, Table};
 
@@ -29,8 +33,7 @@ pub struct Snapshot {
 }
 
 /// The settings that influence answers.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AnswerSettings {
     /// USD of a token from which a smart follower (the wallet of a key opinion leader) counts as a whale.
     pub whale_usd: f64,
@@ -38,11 +41,13 @@ pub struct AnswerSettings {
     pub medium_usd: f64,
     /// Percent by which the whales' balance must change to count as accumulating or distributing.
     pub whale_change_percent: f64,
+    /// Where tokens are traded, for trades over the state of a chain.
+    pub exchanges: Arc<Exchanges>,
 }
 
 impl Default for AnswerSettings {
     fn default() -> Self {
-        Self { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0 }
+        Self { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0, exchanges: exchanges::built_in() }
     }
 }
 

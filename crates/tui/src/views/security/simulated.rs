@@ -38,7 +38,10 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     }
     let notes = [
         simulation.trades.buy_reason.as_ref().map(|reason| (format!("nobody can buy: {reason}"), Role::Down)),
-        simulation.trades.largest_share.map(|share| (format!("up to {} of the pool went through at once", format::share(Some(share))), Role::Dim)),
+        simulation
+            .trades
+            .largest_share
+            .map(|share| (format!("up to {} of the pool went through at once", format::share(Some(share))), Role::Dim)),
     ];
     for (note, role) in notes.into_iter().flatten() {
         lines.extend(PaneLine::wrapped(None, LEFT, &note, look.width, REASON_LINES, role));

@@ -145,7 +145,9 @@ fn simulation() -> Simulation {
         trades: SimulatedTrades {
             buy: through(0.0, Some(0.997)),
             sell: through(0.03, Some(0.967)),
-            sell_rest: refused("execution reverted: the amount is above the limit that applies to a sale of a holder within a single block"),
+            sell_rest: refused(
+                "execution reverted: the amount is above the limit that applies to a sale of a holder within a single block",
+            ),
             transfer: through(0.0, None),
             sell_after_day: refused("execution reverted: paused"),
             sell_received: refused("execution reverted"),

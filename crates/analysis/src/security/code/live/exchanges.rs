@@ -85,6 +85,11 @@ impl Exchanges {
 }
 
 impl Exchange {
+    /// Address of the pool of two coins, as text.
+    pub fn pool_of(&self, one: &Address, other: &Address, fee: u32) -> String {
+        self.pool(*one, *other, fee).to_string()
+    }
+
     /// Address of the pool of two coins: CREATE2 with the sorted pair as salt
     /// (<https://docs.uniswap.org/contracts/v2/guides/smart-contract-integration/getting-pair-addresses>).
     fn pool(&self, one: Address, other: Address, fee: u32) -> Address {
