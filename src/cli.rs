@@ -11,6 +11,7 @@ mod dashboard;
 pub mod defect;
 mod demo;
 mod desk;
+mod dispute;
 mod flatten;
 mod get;
 mod import;
@@ -80,6 +81,8 @@ enum Command {
     Jobs(jobs::JobsArgs),
     /// List, add or remove alerts: conditions on tokens that are checked whenever the data change
     Alert(alert::AlertArgs),
+    /// Object to a security finding: it stays visible with the reason, and no longer counts
+    Dispute(dispute::DisputeArgs),
     /// Print every setting in force and where it comes from
     Config(config::ConfigArgs),
     /// Show, make and revoke API keys
@@ -151,6 +154,7 @@ pub fn run(arguments: CommandLine) -> Outcome {
         Some(Command::Cache(args)) => cache::run(&args),
         Some(Command::Jobs(args)) => jobs::run(&args),
         Some(Command::Alert(args)) => alert::run(&args),
+        Some(Command::Dispute(args)) => dispute::run(&args),
         Some(Command::Config(args)) => config::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Shot(args)) => shot::run(&args),

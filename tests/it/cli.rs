@@ -80,6 +80,9 @@ fn wrong_usage_is_exit_code_2_and_says_what_was_wrong() {
         (&["report", "uni", "--out", "a.md"], "expected"),
         (&["alert", "add"], "<CONDITION>"),
         (&["alert", "add", "price>2", "--token", "0x1"], "expected"),
+        (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MNT", "--why", "x"], "did you mean `OWNER_MINT`?"),
+        (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MINT"], "--why <TEXT>"),
+        (&["dispute", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984", "OWNER_MINT", "--why", "x", "--until", "soon"], "as in 2027-01-31"),
         (&["shot", "tokens"], "--out <FILE>"),
         (&["shot", "tokens", "--out", "a.png"], "expected a file that ends in .svg, .txt or .ansi"),
         (&["shot", "tokens", "--out", "a.svg", "--size", "10x10"], "expected columns x rows, as in 140x42, from 60x16 to 400x200"),
@@ -308,4 +311,40 @@ fn shot_writes_a_view_as_svg_text_and_ansi() {
     assert!(code == 1 && err.contains(nobody), "{err}");
     let (code, _, err) = desk.run(&["shot", "chart", "--theme", "own.toml", "--out", "b.svg", "--data", DEMO]);
     assert_eq!((code, err.as_str()), (2, "tokendeck: the theme `own.toml` cannot be read: no such file or directory\n"));
+}
+
+#[test]
+fn a_disputed_finding_stays_visible_and_no_longer_counts() {
+    const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+    let desk = Desk::new();
+    desk.write("d/tokens.csv", &format!("token_address,symbol,name,chain,total_supply\n{TOKEN},A,A,eth,1000\n"));
+    let holders: Vec<String> = (0..60).map(|i| format!("{TOKEN},0x{i:040x},{}", if i == 7 { 900 } else { 1 })).collect();
+    desk.write("d/holders.csv", &format!("token_address,holder_address,balance\n{}\n", holders.join("\n")));
+    let dispute = |rest: &[&str]| {
+        let (code, out, err) = desk.run(&[&["dispute", TOKEN, "top10_concentration", "--data", "d"], rest].concat());
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    // Score, and text and objection of the finding.
+    let judged = || {
+        let (code, out, err) = desk.run(&["get", &format!("/{TOKEN}/security/inference?explain=true"), "--data", "d"]);
+        assert_eq!(code, 0, "{err}");
+        let answer: Value = serde_json::from_str(&out).unwrap();
+        let all = answer["anomalyDetection"]["holderDistribution"]["evidence"].as_array().unwrap();
+        let one = all.iter().find(|one| one["code"] == "TOP10_CONCENTRATION").unwrap().clone();
+        let check = answer["checks"].as_array().unwrap().iter().find(|check| check["code"] == "TOP10_CONCENTRATION").unwrap().clone();
+        assert_eq!(check["state"], "found");
+        (answer["explanation"]["uncappedScore"].as_i64().unwrap(), check["evidence"].as_str().unwrap().to_owned(), one["disputed"].clone())
+    };
+    let (before, _, objection) = judged();
+    assert_eq!(objection, Value::Null);
+    assert!(dispute(&["--why", "a custodian, of many", "--until", "2040-01-31"]).contains("is disputed until 2040-01-31"));
+    let (after, text, objection) = judged();
+    assert!(after > before, "{after} after {before}");
+    assert!(text.contains("(disputed: a custodian, of many)"), "{text}");
+    assert_eq!(objection["until"], "2040-01-31T00:00:00Z");
+    dispute(&["--why", "another reason"]);
+    assert_eq!(fs::read_to_string(desk.path().join("d/disputes.csv")).unwrap().lines().count(), 2);
+    dispute(&["--withdraw"]);
+    assert_eq!(judged().0, before);
 }

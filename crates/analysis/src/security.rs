@@ -6,6 +6,7 @@ pub mod checks;
 pub mod code;
 pub mod codes;
 pub mod corpus;
+mod disputes;
 pub mod facts;
 pub mod holders;
 pub mod implementations;
@@ -94,9 +95,20 @@ pub struct Anomaly {
     pub fatal: bool,
     /// The finding, with its figure and source. Without the leading code and the final full stop.
     pub sentence: String,
+    /// A person's objection: the finding then counts for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disputed: Option<Objection>,
     /// Measured figures.
     pub figures: Vec<Figure>,
     pub evidence: Vec<Evidence>,
+}
+
+/// Why a person objects to a finding, as the table `disputes` has it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Objection {
+    pub why: String,
+    /// When it ends; null for never.
+    pub until: Option<Time>,
 }
 
 /// A named measurement, such as `share` 0.93.
@@ -340,9 +352,16 @@ impl Anomaly {
             strength,
             fatal: code.fatal(),
             sentence: sentence.into(),
+            disputed: None,
             figures: Vec::new(),
             evidence: Vec::new(),
         }
+    }
+
+    /// Takes it out of the score; it stays visible, with the reason.
+    pub fn dispute(&mut self, objection: Objection) {
+        self.fatal = false;
+        self.disputed = Some(objection);
     }
 
     #[must_use]
@@ -377,13 +396,21 @@ impl Anomaly {
         self
     }
 
-    /// Weight times strength: its deduction from its part.
+    /// Weight times strength: its deduction from its part. Zero if it is disputed.
     pub fn weighed(&self) -> f64 {
-        self.weight * self.strength
+        if self.disputed.is_some() { 0.0 } else { self.weight * self.strength }
+    }
+
+    /// The sentence, with the objection to it.
+    pub fn told(&self) -> String {
+        match &self.disputed {
+            Some(objection) => format!("{} (disputed: {})", self.sentence, objection.why),
+            None => self.sentence.clone(),
+        }
     }
 
     /// Text in the response.
     pub fn text(&self) -> String {
-        format!("{}: {}", self.code.word(), self.sentence)
+        format!("{}: {}", self.code.word(), self.told())
     }
 }

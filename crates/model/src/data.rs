@@ -11,8 +11,8 @@ use super::{
     chain_state::ChainState,
     holding::Holding,
     rows::{
-        ContractRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
-        PostFigures, ScamRow, TransferRow, YieldRow,
+        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow,
+        Post, PostFigures, ScamRow, TransferRow, YieldRow,
     },
     time::Time,
     token::Token,
@@ -77,6 +77,8 @@ pub trait Data: fmt::Debug + Sync {
     fn created_at(&self, contract: &Address) -> Option<Time>;
     /// Locks of the token (or of a pool's liquidity tokens), by locker.
     fn locks_of(&self, token: &Address) -> &[LockRow];
+    /// Findings about the token that a person objects to.
+    fn disputes_of(&self, token: &Address) -> &[DisputeRow];
     /// Funding transfers to the address, first payment first.
     fn funders_of(&self, address: &Address) -> &[FundingRow];
     /// Every yield pool, by id.

@@ -202,6 +202,13 @@ rows! {
         amount: Option<f64>,
         unlocks_at: Option<Time>,
     }
+    /// A finding that a person objects to.
+    DisputeRow {
+        token_address: Address,
+        code: String,
+        why: Option<String>,
+        until: Option<Time>,
+    }
     FundingRow {
         from_address: Address,
         to_address: Address,

@@ -372,6 +372,18 @@ pub const TABLES: &[TableSchema] = &[
         },
     },
     TableSchema {
+        name: "disputes",
+        meaning: "security findings that a person objects to",
+        key: &["token_address", "code"],
+        order: &["token_address", "code"],
+        columns: columns! {
+            "token_address" Address Cell "the token";
+            "code" Text Cell "the finding's code, as OWNER_MINT";
+            "why" Text Column "the reason";
+            "until" Time Optional "when the objection ends";
+        },
+    },
+    TableSchema {
         name: "funding",
         meaning: "who paid for whose first transaction",
         key: &[],

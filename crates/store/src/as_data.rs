@@ -12,8 +12,8 @@ use model::{
     data::{AddressRows, Data, PostRows},
     holding::Holding,
     rows::{
-        ContractRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
-        PostFigures, ScamRow, TransferRow, YieldRow,
+        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow,
+        Post, PostFigures, ScamRow, TransferRow, YieldRow,
     },
     time::Time,
     token::Token,
@@ -50,6 +50,7 @@ impl Data for Dataset {
         fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)];
         fn created_at(&self, contract: &Address) -> Option<Time>;
         fn locks_of(&self, token: &Address) -> &[LockRow];
+        fn disputes_of(&self, token: &Address) -> &[DisputeRow];
         fn funders_of(&self, address: &Address) -> &[FundingRow];
         fn yields(&self) -> &[YieldRow];
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;

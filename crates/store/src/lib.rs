@@ -46,7 +46,7 @@ use model::{
     cell_value::CellValue,
     names,
     rows::{
-        ContractRow, CreationRow, DexRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
+        ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
         PoolEventRow, PoolRow, Post, ScamRow, TransferRow, YieldRow,
     },
     schema::TABLES,
@@ -93,6 +93,7 @@ pub struct Dataset {
     created: HashMap<Address, Time>,
     scams: RowsByAddress<ScamRow>,
     locks: ByToken<LockRow>,
+    disputes: ByToken<DisputeRow>,
     /// Funding transfers by recipient.
     funding: ByToken<FundingRow>,
     yields: Vec<YieldRow>,
@@ -130,6 +131,7 @@ impl Dataset {
         dataset.holder_counts = dataset.by_token("holder_counts", |row: &HolderCountRow| row.token_address);
         dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
         dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
+        dataset.disputes = dataset.by_token("disputes", |row: &DisputeRow| row.token_address);
         dataset.funding = dataset.by_token("funding", |row: &FundingRow| row.to_address);
         dataset.dexes = dataset.rows("dexes");
         dataset.fee_tiers = dataset.rows("fee_tiers");
@@ -297,6 +299,11 @@ impl Dataset {
     /// Locks of the token (or of a pool's liquidity tokens), by locker.
     pub fn locks_of(&self, token: &Address) -> &[LockRow] {
         self.locks.slice(token)
+    }
+
+    /// Findings about the token that a person objects to.
+    pub fn disputes_of(&self, token: &Address) -> &[DisputeRow] {
+        self.disputes.slice(token)
     }
 
     /// Funding transfers to the address, first payment first.

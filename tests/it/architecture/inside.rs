@@ -14,7 +14,7 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "address chain time schema names holding fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
+        "address chain chain_state time schema names holding fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
          findings progress data format",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse"),
@@ -54,7 +54,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "src/cli",
         "outcome meter table appearance program key log memory live desk defect flatten dashboard serve mcp shot report get check \
-         demo import cache config schema alert jobs completions",
+         demo import cache config schema alert dispute jobs completions",
     ),
 ];
 

@@ -87,8 +87,9 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, log: &CheckLog) -> Check 
         let proof = if state == CheckState::Passed { log.proof(code) } else { Vec::new() };
         Check { code, group, state, weight, evidence, missing, proof }
     };
-    let sentence = |anomaly: &Anomaly| Some(anomaly.sentence.clone());
+    let sentence = |anomaly: &Anomaly| Some(anomaly.told());
     match anomaly {
+        Some(anomaly) if anomaly.disputed.is_some() => line(CheckState::Found, sentence(anomaly), None),
         Some(anomaly) if anomaly.weighed() > 0.0 => line(CheckState::Found, sentence(anomaly), None),
         Some(anomaly) if code.is_power() => line(CheckState::Unheld, sentence(anomaly), None),
         // An anomaly of strength 0 explains itself.

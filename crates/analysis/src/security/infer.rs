@@ -12,6 +12,7 @@ use super::{
         live::{self, Exchanges, LiveInput},
     },
     corpus::{Corpus, contract_code},
+    disputes,
     facts::Facts,
     holders::{self, HolderFindings},
     implementations,
@@ -108,11 +109,13 @@ struct Findings<'a> {
 impl Findings<'_> {
     fn inference(self, explain: bool) -> SecurityInference {
         let known = self.known_inputs();
-        let Self { report, resembles, log, transactions, holders, .. } = self;
+        let Self { facts, report, resembles, log, transactions, holders, .. } = self;
         let mut codes = report.anomalies.clone();
         codes.extend(resembles.anomalies);
         let mut parts = [codes, transactions.anomalies, holders.anomalies];
+        let newest = facts.as_of(transactions.last).max(report.simulation.as_ref().map(|simulation| simulation.timestamp));
         for part in &mut parts {
+            disputes::mark(part, facts.dataset.disputes_of(&facts.address), newest);
             score::order(part);
         }
         let [codes, moves, held] = &parts;

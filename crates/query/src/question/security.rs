@@ -11,10 +11,11 @@ use super::{
     request::request,
     snapshot::Snapshot,
 };
-use analysis::security::{SecurityInference, facts::scam_report, infer};
+use analysis::security::{AnomalyCode, SecurityInference, facts::scam_report, infer};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    spelling::nearest,
 };
 
 request! {
@@ -58,6 +59,16 @@ impl Question for SecurityQuestion {
         snapshot.security.insert(self.contract_address, SecuritySummary::of(&answer));
         Ok(answer)
     }
+}
+
+/// The code of a finding as a person writes it. Errors: there is none of that name.
+pub fn finding_code(text: &str) -> std::result::Result<String, String> {
+    let words = || AnomalyCode::ALL.iter().map(|code| code.word());
+    let upper = text.trim().to_ascii_uppercase();
+    words().find(|word| *word == upper).map(str::to_owned).ok_or_else(|| {
+        let near = nearest(&upper, words()).map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+        format!("no finding has the code `{text}`{near}")
+    })
 }
 
 impl SecurityQuestion {

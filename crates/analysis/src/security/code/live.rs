@@ -13,7 +13,7 @@ use std::sync::Arc;
 use revm::primitives::{Address, U256};
 
 pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin};
-use self::{exchanges::PoolPlace, pools::Pool};
+use self::{exchanges::PoolPlace, pools::LivePool};
 use super::{
     Budget, CodeInput, CodeReport, ImplementationContract, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
@@ -129,7 +129,7 @@ impl Run<'_> {
         machine: &mut Machine<'_>,
         input: &CodeInput<'_>,
         shape: &CodeShape,
-        pool: Option<&Pool>,
+        pool: Option<&LivePool>,
         report: &mut CodeReport,
     ) -> Result<(), MissingState> {
         let mut deployment = Deployment::new(self.token, DeployedBy::Chain, None);
@@ -152,7 +152,8 @@ impl Run<'_> {
         let (pair, router) = pool.map_or((PAIR, ROUTER), |pool| (pool.address, pool.router));
         let supply = machine.ask(self.token, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
         let blank = funding::Funding::of(supply, None, input.decimals);
-        let scene = Scene { token: self.token, owner: deployment.owner, pair, router, v2: pool.is_some_and(Pool::is_v2), funding: blank };
+        let scene =
+            Scene { token: self.token, owner: deployment.owner, pair, router, v2: pool.is_some_and(LivePool::is_v2), funding: blank };
         let trades = pool.map(|pool| trades::simulate(machine, &scene, pool)).unwrap_or_default();
         report.simulation = self.live.state.block().map(|head| Simulation {
             block: head.number,

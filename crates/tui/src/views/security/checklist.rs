@@ -80,6 +80,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
     let open = look.open.contains(&entry);
     let found = anomaly.filter(|_| check.state == CheckState::Found);
     let (sign, word, says) = match (check.state, found) {
+        (CheckState::Found, Some(anomaly)) if anomaly.disputed.is_some() => (Role::Dim, Role::Dim, Role::Dim),
         (CheckState::Found, Some(anomaly)) if anomaly.fatal => (Role::Down, Role::Down, Role::Text),
         (CheckState::Found, Some(anomaly)) if anomaly.weighed() < NOTABLE => (Role::Warning, Role::Text, Role::Text),
         (CheckState::Found, _) => (Role::Warning, Role::Warning, Role::Text),
@@ -88,6 +89,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
     };
     let weight = format::fixed(check.weight, 2);
     let figure = match found {
+        Some(anomaly) if anomaly.disputed.is_some() => "disputed".to_owned(),
         Some(anomaly) if anomaly.fatal => format!("fatal {weight}"),
         Some(anomaly) => format!("{} of {weight}", format::fixed(anomaly.weighed(), 2)),
         None => weight,

@@ -35,7 +35,7 @@ const PROXY_SLOTS: [&str; 5] = [
 
 /// A pool that stands.
 #[derive(Debug, Clone)]
-pub(super) struct Pool {
+pub(super) struct LivePool {
     pub(super) address: Address,
     /// Name of its exchange.
     pub(super) dex: String,
@@ -53,7 +53,7 @@ pub(super) struct Pool {
     pub(super) traded: bool,
 }
 
-impl Pool {
+impl LivePool {
     pub(super) fn is_v2(&self) -> bool {
         self.kind == PoolKind::V2
     }
@@ -98,8 +98,8 @@ pub(super) fn balance_slot_of(holder: Address, base: U256) -> U256 {
 }
 
 /// The deepest pool; `None` if the token has none.
-pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Option<Pool> {
-    let mut best: Option<(f64, Pool)> = None;
+pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Option<LivePool> {
+    let mut best: Option<(f64, LivePool)> = None;
     for place in places {
         if machine.world().code(place.address).is_empty() {
             continue;
@@ -111,7 +111,7 @@ pub(super) fn deepest(machine: &mut Machine<'_>, places: &[PoolPlace<'_>]) -> Op
             continue;
         }
         let traded = has_traded(machine, place);
-        let pool = Pool {
+        let pool = LivePool {
             address: place.address,
             dex: place.exchange.name.clone(),
             kind: place.exchange.kind,

@@ -12,7 +12,7 @@ use super::{
         world::{HOLDER, OTHER},
     },
     exchanges::PoolKind,
-    pools::{Pool, balance_slot_of, reserves},
+    pools::{LivePool, balance_slot_of, reserves},
 };
 use crate::security::simulation::{SimulatedTrade, SimulatedTrades};
 
@@ -35,7 +35,7 @@ const BLOCKS: u64 = 3;
 const DAY: (u64, u64) = (7_200, 86_400);
 
 /// Runs all trades and takes them back.
-pub(super) fn simulate(machine: &mut Machine<'_>, scene: &Scene, pool: &Pool) -> SimulatedTrades {
+pub(super) fn simulate(machine: &mut Machine<'_>, scene: &Scene, pool: &LivePool) -> SimulatedTrades {
     let mut trader = Trader { machine, scene, pool };
     let mark = trader.machine.mark();
     let trades = trader.trade();
@@ -46,7 +46,7 @@ pub(super) fn simulate(machine: &mut Machine<'_>, scene: &Scene, pool: &Pool) ->
 struct Trader<'a, 'm> {
     machine: &'a mut Machine<'m>,
     scene: &'a Scene,
-    pool: &'a Pool,
+    pool: &'a LivePool,
 }
 
 impl Trader<'_, '_> {
@@ -112,7 +112,7 @@ impl Trader<'_, '_> {
     }
 
     fn buy(&mut self, who: Address, millionths: u64) -> SimulatedTrade {
-        let Pool { quote, router, balance_slot, .. } = *self.pool;
+        let LivePool { quote, router, balance_slot, .. } = *self.pool;
         let spend = (self.pool.depth / U256::from(MILLION)).saturating_mul(U256::from(millionths)).max(U256::ONE);
         self.machine.world().set_slot(quote, balance_slot_of(who, balance_slot), spend);
         self.machine.call(who, quote, abi::call(abi::APPROVE, &[abi::word_of(router), U256::MAX]));
@@ -132,7 +132,7 @@ impl Trader<'_, '_> {
 
     /// Sells a part of what they have: one `of_parts`.
     fn sell(&mut self, who: Address, of_parts: u64) -> SimulatedTrade {
-        let Pool { quote, router, .. } = *self.pool;
+        let LivePool { quote, router, .. } = *self.pool;
         let token = self.scene.token;
         let amount = balance(self.machine, token, who).unwrap_or_default() / U256::from(of_parts);
         if amount.is_zero() {

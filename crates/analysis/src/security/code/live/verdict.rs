@@ -3,7 +3,7 @@
 use super::{
     super::{CodeReport, SaleState},
     LiveInput,
-    pools::Pool,
+    pools::LivePool,
 };
 use crate::security::{
     Anomaly, AnomalyCode, Evidence, Taxes,
@@ -17,7 +17,7 @@ const TAX_FATAL: f64 = 0.5;
 const SOME_SALES: f64 = 0.6;
 
 /// Adds what the trades show to the report.
-pub(super) fn judge(trades: &SimulatedTrades, live: &LiveInput<'_>, pool: Option<&Pool>, report: &mut CodeReport) {
+pub(super) fn judge(trades: &SimulatedTrades, live: &LiveInput<'_>, pool: Option<&LivePool>, report: &mut CodeReport) {
     let block = live.state.block().map_or(0, |head| head.number);
     let Some(pool) = pool else {
         report.sale = SaleState::Depends(format!("no pool of it was found at the exchanges known on {}", live.chain));

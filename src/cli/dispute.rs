@@ -1,0 +1,104 @@
+//! `tokendeck dispute`: a person's objection to a security finding, written into the dataset's own table `disputes`. What it does to a score is
+//! decided in the analysis.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::{
+    LocationArgs,
+    outcome::{Failure, Outcome, print},
+    program::configuration,
+    shot::token,
+};
+use model::address::Address;
+use query::question::security::finding_code;
+use store::private_files::write_atomic;
+
+const FILE: &str = "disputes.csv";
+const HEADER: [&str; 4] = ["token_address", "code", "why", "until"];
+
+#[derive(Debug, Args)]
+pub(super) struct DisputeArgs {
+    /// The token's address
+    #[arg(value_parser = token)]
+    token: Address,
+    /// The finding's code, as in OWNER_MINT
+    #[arg(value_parser = finding_code)]
+    code: String,
+    /// The reason, which is shown beside the finding
+    #[arg(long, value_name = "TEXT", required_unless_present = "withdraw")]
+    why: Option<String>,
+    /// The day it ends, as in 2027-01-31; without it, it stays
+    #[arg(long, value_name = "DATE", value_parser = day)]
+    until: Option<String>,
+    /// Take the objection back
+    #[arg(long, conflicts_with_all = ["why", "until"])]
+    withdraw: bool,
+    #[command(flatten)]
+    location: LocationArgs,
+}
+
+fn day(text: &str) -> Result<String, String> {
+    text.parse::<chrono::NaiveDate>().map(|day| day.to_string()).map_err(|_| "expected a day, as in 2027-01-31".to_owned())
+}
+
+pub(super) fn run(args: &DisputeArgs) -> Outcome {
+    let mut config = configuration(args.location.config.as_deref())?;
+    args.location.apply_overrides(&mut config);
+    let folder = &config.datasets.dir;
+    let (token, code) = (args.token.to_string(), &args.code);
+    let rows = read(folder).map_err(Failure::Bad)?;
+    let others: Vec<_> = rows.iter().filter(|row| !(row[0].eq_ignore_ascii_case(&token) && row[1].eq_ignore_ascii_case(code))).collect();
+    let had = others.len() < rows.len();
+    let own = args.why.as_ref().map(|why| [token.clone(), code.clone(), why.trim().to_owned(), args.until.clone().unwrap_or_default()]);
+    if own.is_none() && !had {
+        return Err(Failure::Bad(format!("no objection to `{code}` of `{token}` is in `{}`", folder.join(FILE).display())));
+    }
+    let text = written(others.into_iter().chain(&own)).map_err(Failure::Bad)?;
+    write_atomic(&folder.join(FILE), &text).map_err(Failure::Bad)?;
+    let until = args.until.as_ref().map_or_else(String::new, |until| format!(" until {until}"));
+    print(match own {
+        Some(_) => format!("{code} of {token} is disputed{until}: it stays visible and no longer counts\n"),
+        None => format!("{code} of {token} counts again\n"),
+    })
+}
+
+/// The rows of the dataset's file; none where there is no file. Errors: the table is kept elsewhere, or the file is not as this command
+/// writes it.
+fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
+    if !folder.is_dir() {
+        return Err(format!("there is no dataset at `{}`: name its folder with --data", folder.display()));
+    }
+    let path = folder.join(FILE);
+    let odd = |reason: String| format!("`{}` cannot be changed here: {reason}; write the row into the table yourself", path.display());
+    for kind in ["parquet", "ndjson", "jsonl", "json", "arrow", "feather"] {
+        let other = folder.join("disputes").with_extension(kind);
+        if other.exists() {
+            return Err(odd(format!("the dataset keeps its disputes in `{}`", other.display())));
+        }
+    }
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let mut reader = csv::Reader::from_path(&path).map_err(|error| odd(error.to_string()))?;
+    let header: Vec<String> = reader.headers().map_err(|error| odd(error.to_string()))?.iter().map(str::to_owned).collect();
+    if header != HEADER {
+        return Err(odd(format!("expected the columns {}", HEADER.join(", "))));
+    }
+    let row = |record: csv::Result<csv::StringRecord>| {
+        let record = record.map_err(|error| odd(error.to_string()))?;
+        Ok(std::array::from_fn(|i| record.get(i).unwrap_or_default().to_owned()))
+    };
+    reader.records().map(row).collect()
+}
+
+fn written<'a>(rows: impl Iterator<Item = &'a [String; 4]>) -> Result<Vec<u8>, String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let write = || -> csv::Result<()> {
+        writer.write_record(HEADER)?;
+        rows.into_iter().try_for_each(|row| writer.write_record(row))
+    };
+    write().map_err(|error| error.to_string())?;
+    writer.into_inner().map_err(|error| error.to_string())
+}
