@@ -75,8 +75,8 @@ impl Data for Dataset {
         Box::new(Dataset::pools_of(self, token))
     }
 
-    fn chain_state_of(&self, _: &Address) -> Option<Arc<dyn ChainState>> {
-        None
+    fn chain_state_of(&self, token: &Address) -> Option<Arc<dyn ChainState>> {
+        self.chain_states_of(token).map(|states| states.of(token) as Arc<dyn ChainState>)
     }
 }
 
