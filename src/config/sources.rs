@@ -4,6 +4,7 @@ use toml::de::DeValue;
 
 use super::GivenSetting;
 use model::{
+    chain::Chain,
     spelling::meant,
     toml_reader::{TomlEntry, TomlError, integer},
 };
@@ -59,13 +60,19 @@ fn kind(value: &DeValue<'_>) -> Option<SourceKind> {
     SourceKind::WORDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
 }
 
+/// The short name of a chain.
+fn chain(value: &DeValue<'_>) -> Option<String> {
+    let written = integer(value).map(|id| id.to_string()).or_else(|| text(value))?;
+    Chain::parse(&written).map(|chain| chain.to_string())
+}
+
 fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<T> {
     integer(value).filter(|number| (least..=most).contains(number)).and_then(|number| T::try_from(number).ok())
 }
 
 /// All settings of a source.
 pub const SOURCE_SETTINGS: &[SourceRow] = &[
-    row!(kind, |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\" or \"clickhouse\"", "What it speaks."),
+    row!(kind, |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\" or \"node\"", "What it speaks."),
     row!(
         buckets,
         |value| names(value)?,
@@ -88,14 +95,28 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         |value| text(value)?,
         "\"https://files.example.org/data\"",
         "a URL",
-        "Of https: the prefix of its URLs; of clickhouse: its HTTP interface."
+        "Of https: the prefix of its URLs; of clickhouse: its HTTP interface; of node: its JSON-RPC."
+    ),
+    row!(
+        url_env,
+        |value| text(value)?,
+        "\"NODE_URL\"",
+        "the name of an environment variable",
+        "Of node: the variable with its URL, where a key stands in the path."
+    ),
+    row!(
+        chain,
+        |value| chain(value)?,
+        "\"eth\"",
+        "the name or id of a chain",
+        "Of node: the chain it is of; of several nodes of a chain the next is asked when one fails, in the order of this file."
     ),
     row!(
         token_env,
         |value| text(value)?,
         "\"FILES_TOKEN\"",
         "the name of an environment variable",
-        "Of https: the variable with the token that is sent."
+        "Of https and node: the variable with the token that is sent."
     ),
     row!(anonymous, |value| value.as_bool()?, "true", "true or false", "Whether it is asked without keys."),
     row!(insecure, |value| value.as_bool()?, "true", "true or false", "Whether http:// is used to other machines too."),
@@ -120,7 +141,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         |value| whole(value, 1, 86_400)?,
         "60",
         "a whole number from 1 to 86400",
-        "Of clickhouse: how long an answer may take to come, and may be worked on there."
+        "Of clickhouse and node: how long an answer may take to come, and may be worked on there; else 60, of a node 20."
     ),
     row!(
         scan_rows_max,

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use super::{address::Address, chain::Chain};
+use super::address::Address;
 
 /// A word of the chain: a slot's number or its value, a balance, a hash.
 pub type Word = [u8; 32];
@@ -27,7 +27,6 @@ pub struct ChainAccount {
 
 /// What is known of a chain for one token, all at one block. Never changes: what is fetched later is in a new one.
 pub trait ChainState: fmt::Debug + Send + Sync {
-    fn chain(&self) -> &Chain;
     /// `None` before the first fetch.
     fn block(&self) -> Option<BlockHead>;
     /// `None` if it was not fetched.

@@ -84,8 +84,8 @@ pub trait Data: fmt::Debug + Sync {
     /// Every yield pool, by id.
     fn yields(&self) -> &[YieldRow];
     fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
-    /// The chain as far as it was fetched for the token; `None` where the dataset names no node of its chain.
-    fn chain_state_of(&self, token: &Address) -> Option<Arc<dyn ChainState>>;
+    /// The chain and its state as far as it was fetched for the token; `None` where the dataset names no node of its chain.
+    fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
 }
 
 /// The rows of a table, grouped by address.

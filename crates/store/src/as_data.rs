@@ -76,8 +76,9 @@ impl Data for Dataset {
         Box::new(Dataset::pools_of(self, token))
     }
 
-    fn chain_state_of(&self, _: &Address) -> Option<Arc<dyn ChainState>> {
-        None
+    fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)> {
+        let states = self.chain_states_of(token)?;
+        Some((states.chain()?.clone(), states.of(token)))
     }
 }
 

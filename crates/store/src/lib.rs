@@ -7,6 +7,7 @@ mod by_token;
 pub mod cache;
 pub mod candle_table;
 pub mod cell;
+pub mod chain;
 pub mod coerce;
 pub mod decode;
 pub mod export;
@@ -32,7 +33,7 @@ pub mod wall_clock;
 pub mod watch;
 pub mod yields;
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use polars::prelude::{Column, DataFrame};
 
@@ -40,7 +41,7 @@ pub use self::{
     by_token::RowsOf,
     table::{RemoteOrigin, SourcePosition, Table, TableFile},
 };
-use crate::{by_token::ByToken, candle_table::CandleTable, frame_rows::FromFrame, rows_by_address::RowsByAddress};
+use crate::{by_token::ByToken, candle_table::CandleTable, chain::ChainStates, frame_rows::FromFrame, rows_by_address::RowsByAddress};
 use model::{
     address::Address,
     cell_value::CellValue,
@@ -98,6 +99,8 @@ pub struct Dataset {
     funding: ByToken<FundingRow>,
     yields: Vec<YieldRow>,
     gas: Vec<GasRow>,
+    /// What a node says of the tokens of its chain.
+    chain_states: Option<Arc<ChainStates>>,
 }
 
 impl Dataset {
@@ -309,6 +312,16 @@ impl Dataset {
     /// Funding transfers to the address, first payment first.
     pub fn funders_of(&self, address: &Address) -> &[FundingRow] {
         self.funding.slice(address)
+    }
+
+    /// What a node says of the chain, if it is that of the token.
+    pub fn chain_states_of(&self, token: &Address) -> Option<&Arc<ChainStates>> {
+        self.chain_states.as_ref().filter(|states| self.token(token).is_some_and(|token| states.is_of(&token.chains)))
+    }
+
+    /// What a node says of the chain that `dataset.toml` names for the contracts.
+    pub fn chain_states(&self) -> Option<&Arc<ChainStates>> {
+        self.chain_states.as_ref()
     }
 
     pub fn table(&self, name: &str) -> Option<&Table> {

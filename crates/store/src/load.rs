@@ -41,6 +41,7 @@ use self::task::TableLoad;
 use crate::{
     Dataset, SourcePosition, Table,
     cache::{CacheOptions, trim_heap},
+    chain::{self, ChainStates},
     manifest::{self, Manifest},
 };
 use model::{
@@ -164,7 +165,13 @@ pub fn load_as(
         tokens: HashSet::new(),
         snapshot: None,
     };
-    let tokens = load_tokens(&context, &shown.to_string())?;
+    let states = wire.and_then(|wire| chain_states(&real, &manifest, wire));
+    let mut tokens = load_tokens(&context, &shown.to_string())?;
+    if let Some(states) = &states {
+        chain::fill(states, &mut tokens, &|| progress.step(TABLES[0].name, 0, 0).is_err());
+        // Without this the load would go on with what was told to stop.
+        progress.step(TABLES[0].name, 0, 0)?;
+    }
     context.decimals = decimals(&tokens.frame);
     context.tokens = addresses(&tokens.frame);
     let mut loaded = vec![tokens];
@@ -179,14 +186,20 @@ pub fn load_as(
         loaded.extend(side_by_side(&context, &schemas)?);
         if let (Some(early), true) = (early, loaded.len() < TABLES.len()) {
             let importing = later.iter().map(|schema| schema.name).collect();
-            early(Dataset { importing, ..dataset(folder, &text, &manifest, loaded.clone()) });
+            early(Dataset { importing, chain_states: states.clone(), ..dataset(folder, &text, &manifest, loaded.clone()) });
         }
     }
     if let Some(wire) = wire {
         wire.settle();
     }
     loaded.sort_by_key(|table| TABLES.iter().position(|schema| schema.name == table.schema.name));
-    Ok(dataset(folder, &text, &manifest, loaded))
+    Ok(Dataset { chain_states: states, ..dataset(folder, &text, &manifest, loaded) })
+}
+
+/// What a node says of the chain, where `dataset.toml` names one for the contracts.
+fn chain_states(folder: &Path, manifest: &Manifest, wire: &Arc<Wire>) -> Option<Arc<ChainStates>> {
+    let source = manifest.tables.get("contracts")?.node.as_deref()?;
+    Some(Arc::new(ChainStates::new(wire, folder, source)))
 }
 
 /// Loads the table without which there is nothing to show.

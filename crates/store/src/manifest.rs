@@ -52,6 +52,10 @@ pub struct TableManifest {
     pub skip: usize,
     /// The rows come from an engine instead of files.
     pub engine: Option<EngineTable>,
+    /// Of contracts: the node that says code and state, beside the rows of files.
+    pub node: Option<String>,
+    /// Of tokens: a node says symbol and name where the files have no such columns.
+    pub named_by_node: bool,
 }
 
 /// A table or query of a source in config.toml.
@@ -128,6 +132,9 @@ impl Manifest {
                 _ => return Err(member.unknown("key", &names(KeyPlace::Dataset))),
             }
         }
+        if manifest.tables.get("contracts").is_some_and(|contracts| contracts.node.is_some()) {
+            manifest.tables.entry("tokens").or_default().named_by_node = true;
+        }
         Ok(manifest)
     }
 }
@@ -190,7 +197,8 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
             _ => return Err(member.unknown("key", &names(KeyPlace::Table))),
         }
     }
-    table.engine = engine::read(schema, &members)?;
+    table.node = engine::node(schema, &members)?;
+    table.engine = if table.node.is_some() { None } else { engine::read(schema, &members)? };
     let both = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some()));
     if let (Some(name), Some(columns)) = (both, columns) {
         return Err(columns.error(format!("`{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name)));

@@ -22,6 +22,8 @@ pub enum Fault {
     Busy,
     /// The server sends files whole, without range support.
     NoParts,
+    /// The node has no state of the block: it dropped it, or has not got it yet. Continues "`URL` …".
+    NoState(String),
     /// The engine failed with an error code that has no words of ours.
     UnknownCode(u32),
     /// The source is unreachable, or does not give the bytes. Continues "`URL` …".
@@ -41,7 +43,7 @@ impl fmt::Display for Fault {
             Self::Busy => f.write_str("is answered with 503: the server is busy"),
             Self::NoParts => f.write_str("is sent neither in parts nor whole"),
             Self::UnknownCode(code) => write!(f, "is not given: the server failed with code {code}"),
-            Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => f.write_str(reason),
+            Self::NoState(reason) | Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => f.write_str(reason),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The only place that opens outgoing connections: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub, and
-//! ClickHouse. Lists files, fetches byte ranges of them, runs queries. Using and storing the bytes belongs to the dataset.
+//! The only place that opens outgoing connections: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub,
+//! ClickHouse, and nodes of chains. Lists files, fetches byte ranges of them, runs queries, reads state. Using and storing the bytes belongs to the dataset.
 //!
 //! Nothing here runs before the first request: no thread, no certificate, no connection.
 
@@ -10,6 +10,7 @@ mod fetch;
 mod hub;
 mod keys;
 mod ledger;
+pub mod node;
 mod place;
 mod source;
 mod store;
@@ -102,6 +103,7 @@ pub struct Wire {
     runtime: OnceLock<Runtime>,
     stores: Mutex<HashMap<String, Arc<store::Store>>>,
     engines: Mutex<HashMap<String, Arc<clickhouse::Server>>>,
+    nodes: node::KnownNodes,
     places: Arc<Semaphore>,
     requests: AtomicU64,
     bytes: AtomicU64,
@@ -134,6 +136,7 @@ impl Wire {
             runtime: OnceLock::new(),
             stores: Mutex::default(),
             engines: Mutex::default(),
+            nodes: node::KnownNodes::default(),
             places: Arc::new(Semaphore::new(REQUESTS_MAX)),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::place::{Scheme, UrlPattern};
+use super::{
+    fault::Fault,
+    place::{Scheme, UrlPattern},
+};
 
 /// A source as configured in `[sources.NAME]` of `config.toml`. It contains no credentials, only where to find them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,8 +21,12 @@ pub struct Source {
     pub profile: String,
     /// Storage account of Azure.
     pub account: String,
-    /// For HTTPS: the prefix of its URLs; for ClickHouse: its HTTP interface.
+    /// For HTTPS: the prefix of its URLs; for ClickHouse: its HTTP interface; for a node: its JSON-RPC.
     pub url: String,
+    /// For a node: environment variable with the URL, where a key stands in its path.
+    pub url_env: String,
+    /// For a node: the chain it is of, by short name.
+    pub chain: String,
     /// Environment variable with a bearer token.
     pub token_env: String,
     /// Whether it is accessed without credentials.
@@ -32,7 +39,7 @@ pub struct Source {
     /// Environment variable, or file, with the user's password.
     pub password_env: String,
     pub password_file: String,
-    /// For ClickHouse: timeout of a response; 0 for the default.
+    /// For ClickHouse and nodes: timeout of a response; 0 for the default.
     pub timeout_seconds: u32,
     /// Maximum rows that a query may read there; 0 for the default.
     pub scan_rows_max: u64,
@@ -51,17 +58,26 @@ pub enum SourceKind {
     Azure,
     Https,
     ClickHouse,
+    /// A node of a chain, by JSON-RPC over HTTP.
+    Node,
 }
 
 impl SourceKind {
-    pub const WORDS: [(&'static str, Self); 5] =
-        [("s3", Self::S3), ("gcs", Self::Gcs), ("azure", Self::Azure), ("https", Self::Https), ("clickhouse", Self::ClickHouse)];
+    pub const WORDS: [(&'static str, Self); 6] = [
+        ("s3", Self::S3),
+        ("gcs", Self::Gcs),
+        ("azure", Self::Azure),
+        ("https", Self::Https),
+        ("clickhouse", Self::ClickHouse),
+        ("node", Self::Node),
+    ];
 }
 
 impl Source {
     /// Timeout of a response.
     pub fn timeout(&self) -> Duration {
-        Duration::from_secs(if self.timeout_seconds == 0 { 60 } else { self.timeout_seconds.into() })
+        let usual = if self.kind == SourceKind::Node { 20 } else { 60 };
+        Duration::from_secs(if self.timeout_seconds == 0 { usual } else { self.timeout_seconds.into() })
     }
 
     /// Maximum rows that a query may read.
@@ -104,15 +120,23 @@ impl Source {
                 "has no `buckets`: those its keys may be sent to"
             }
             SourceKind::Azure if self.account.is_empty() => "has no `account`: that of the storage",
+            SourceKind::Node if self.url.is_empty() && self.url_env.is_empty() => {
+                "has no `url`: that of a node's JSON-RPC, as http://127.0.0.1:8545; or the name of a variable with it, as `url_env`"
+            }
+            SourceKind::Node if !self.url.is_empty() && !self.url_env.is_empty() => "has `url` and `url_env`: keep one",
+            SourceKind::Node if self.chain.is_empty() => "has no `chain`: the one it is a node of, as \"eth\"",
             _ => "",
         };
         if !lacks.is_empty() {
             return Some(lacks.to_owned());
         }
-        let address = if matches!(self.kind, SourceKind::Https | SourceKind::ClickHouse) { &self.url } else { &self.endpoint };
-        if address.is_empty() {
-            return None;
-        }
+        let by_url = matches!(self.kind, SourceKind::Https | SourceKind::ClickHouse | SourceKind::Node);
+        let address = if by_url { &self.url } else { &self.endpoint };
+        if address.is_empty() { None } else { self.url_fault(address) }
+    }
+
+    /// Reason why its URL is not asked. Continues "`sources.NAME` …".
+    fn url_fault(&self, address: &str) -> Option<String> {
         match UrlPattern::parse(&format!("{}/x", address.trim_end_matches('/'))) {
             Ok(place) if place.scheme == Scheme::Https || self.insecure => None,
             Ok(place) if place.scheme == Scheme::Http && place.host().is_some_and(is_loopback) => None,
@@ -125,6 +149,30 @@ impl Source {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+/// URL and bearer token of a node, from the configuration or the environment.
+pub(super) fn node_address(source: &Source) -> Result<(String, Option<String>), Fault> {
+    let of = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let lacks = |what: &str, name: &str| Fault::Refused(format!("needs {what} in the variable `{name}`, which is not set"));
+    let url = match source.url_env.as_str() {
+        "" => source.url.clone(),
+        name => {
+            let url = of(name).ok_or_else(|| lacks("the URL", name))?;
+            if source.url_fault(&url).is_some() {
+                // The URL may have a key, so it is not shown.
+                return Err(Fault::Refused(format!(
+                    "needs a URL that begins with https:// in the variable `{name}`; http:// to this machine only, or with insecure = true"
+                )));
+            }
+            url
+        }
+    };
+    let token = match source.token_env.as_str() {
+        "" => None,
+        name => Some(of(name).ok_or_else(|| lacks("the token", name))?),
+    };
+    Ok((url, token))
+}
+
+pub(super) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -14,14 +14,14 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "address chain chain_state time schema names holding fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
+        "address chain time schema names holding chain_state fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
          findings progress data format",
     ),
-    ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse"),
+    ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node"),
     (
         "crates/store/src",
         "private_files decode field_hash wall_clock text_runs manifest coerce frame_rows repeats order source invariants cache \
-         balances+in_place+candle_table table by_token newest export grid cell rows_by_address origin yields file_names as_data load sample \
+         balances+in_place+candle_table table by_token newest export grid cell rows_by_address origin yields file_names chain as_data load sample \
          watch",
     ),
     (

@@ -164,8 +164,8 @@ impl Findings<'_> {
 
 /// The code on the chain and what executing it over the chain's state shows; `None` where the dataset names no node, or nothing is there.
 fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Result<Option<(Vec<u8>, CodeReport)>> {
-    let Some(state) = facts.dataset.chain_state_of(&facts.address) else { return Ok(None) };
-    let live = LiveInput { state: Arc::clone(&state), exchanges, chain: state.chain().as_str(), token: facts.address };
+    let Some((chain, state)) = facts.dataset.chain_state_of(&facts.address) else { return Ok(None) };
+    let live = LiveInput { state: Arc::clone(&state), exchanges, chain: chain.as_str(), token: facts.address };
     let row = facts.contract.as_ref();
     let input = CodeInput {
         owner: facts.owner.filter(|owner| *owner != NOBODY).or(facts.creator),

@@ -1,11 +1,22 @@
 //! Fetches the rows that a question misses, and asks it again: answering itself never waits for the network.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
 
 use polars::prelude::DataFrame;
 
 use crate::question::{Find, progress::Progress, snapshot::Snapshot};
 use model::{
+    address::Address,
+    chain_state::MissingState,
     error::{Code, Problem, Result},
     fetch_key::FetchKey,
     progress::{Cancelled, LoadProgress},
@@ -21,23 +32,89 @@ impl LoadProgress for Asker<'_> {
     }
 }
 
+/// Shows what is read of a chain, and cancels it once nobody waits for the answer any more.
+struct StateAsker<'a> {
+    progress: &'a Progress,
+    /// What was read, and what is being read with it.
+    round: (u64, u64),
+}
+
+impl LoadProgress for StateAsker<'_> {
+    fn step(&self, _: &str, _: u64, _: u64) -> std::result::Result<(), Cancelled> {
+        self.progress.step(self.round.0, self.round.1).map_err(|_| Cancelled)
+    }
+}
+
 /// Rounds after which an answer that still misses rows is given up: each names more only because of what the one before fetched.
 const ROUNDS_MAX: usize = 8;
+/// The same of the state of a chain, where an execution names more the further it gets.
+const STATE_ROUNDS_MAX: usize = 12;
+
+/// Tokens whose state is read at once: they wait for the network.
+const TOKENS_AT_ONCE: usize = 4;
 
 /// Tries until nothing is missing, fetching between. The rows stay here until the last try has ended.
 pub(super) fn complete<T>(snapshot: &Snapshot, progress: &Progress, attempt: impl Fn() -> Result<T>) -> Result<T> {
-    let mut held = Vec::new();
-    for _ in 1..ROUNDS_MAX {
-        match attempt() {
-            Err(problem) if problem.is_missing_rows() => {
-                for key in &problem.missing {
-                    held.extend(fetch(snapshot, key, progress)?);
-                }
-            }
+    let (mut held, mut rounds, mut state_rounds) = (Vec::new(), 1, 0);
+    loop {
+        let problem = match attempt() {
+            Err(problem) if problem.is_missing_rows() => problem,
             outcome => return outcome,
+        };
+        let (states, rows): (Vec<_>, Vec<_>) = problem.missing.iter().partition(|key| matches!(key, FetchKey::State { .. }));
+        rounds += usize::from(!rows.is_empty());
+        state_rounds += usize::from(!states.is_empty());
+        if rounds > ROUNDS_MAX || state_rounds > STATE_ROUNDS_MAX {
+            return Err(problem);
+        }
+        fetch_states(snapshot, together(states), state_rounds as u64, progress)?;
+        for key in rows {
+            held.extend(fetch(snapshot, key, progress)?);
         }
     }
-    attempt()
+}
+
+/// What is missing of the chain by token, each to be read at once.
+fn together(keys: Vec<&FetchKey>) -> BTreeMap<Address, MissingState> {
+    let mut all: BTreeMap<Address, MissingState> = BTreeMap::new();
+    for key in keys {
+        let FetchKey::State { token, missing } = key else { continue };
+        let of_token = all.entry(*token).or_default();
+        of_token.accounts.extend(&missing.accounts);
+        of_token.slots.extend(&missing.slots);
+    }
+    all
+}
+
+/// Reads the state of the chain for each token, of some at once. Errors: the first that fails.
+fn fetch_states(snapshot: &Snapshot, wanted: BTreeMap<Address, MissingState>, round: u64, progress: &Progress) -> Result<()> {
+    let (wanted, next) = (Vec::from_iter(wanted), AtomicUsize::new(0));
+    let some = || {
+        while let Some((token, missing)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+            fetch_state(snapshot, *token, missing, round, progress)?;
+        }
+        Ok(())
+    };
+    if wanted.len() < 2 {
+        return some();
+    }
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..wanted.len().min(TOKENS_AT_ONCE)).map(|_| scope.spawn(some)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+/// Reads the state of the chain for a token; nothing where no node says it.
+fn fetch_state(snapshot: &Snapshot, token: Address, missing: &MissingState, round: u64, progress: &Progress) -> Result<()> {
+    let Some(states) = snapshot.dataset.chain_states_of(&token) else { return Ok(()) };
+    let asker = StateAsker { progress, round: (round, STATE_ROUNDS_MAX as u64) };
+    states.fetch(&token, missing, &asker).map_err(|why| match why {
+        FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
+        FetchError::Unavailable(reason) => {
+            let says = format!("The state of `{token}` on its chain cannot be read from `{}`: {reason}.", states.source());
+            Problem::new(Code::SourceUnavailable, says)
+        }
+    })
 }
 
 /// Fetches rows that stay at their source; `None` where there are none.

@@ -123,6 +123,7 @@ impl Deck {
         // A defect in the loader, or in derived data, must not leave the deck waiting for it.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let dataset = self.read_dataset(&folder, growing)?;
+            self.renew_chain(&dataset, cause);
             if cause != LoadCause::Request {
                 self.check_reloaded(&dataset)?;
                 let now = FileStamps::of(&self.folder());
@@ -147,6 +148,15 @@ impl Deck {
             self.load_in_background();
         }
         outcome
+    }
+
+    /// Has the state of a chain read anew where the person asked for the data again; a start answers with what is kept.
+    fn renew_chain(&self, dataset: &Dataset, cause: LoadCause) {
+        let before = self.snapshot().ok().filter(|_| cause == LoadCause::Request);
+        let again = before.is_some_and(|before| before.dataset.folder == dataset.folder && before.dataset.importing.is_empty());
+        if let Some(states) = dataset.chain_states().filter(|_| again) {
+            states.forget_all();
+        }
     }
 
     /// Errors: a load is running already; a requested one follows it.

@@ -38,13 +38,14 @@ impl Question for SecurityQuestion {
         let token = known_token(snapshot, &self.contract_address)?;
         let _held = require_balances(snapshot, &self.contract_address)?;
         let dataset = &snapshot.dataset;
-        if !infer::has_data(dataset, &self.contract_address) {
+        if !infer::has_data(dataset, &self.contract_address) && dataset.chain_states_of(&self.contract_address).is_none() {
             let known =
                 scam_report(dataset, &self.contract_address).map_or_else(String::new, |report| format!(" The address is {}.", report.how));
             return Err(Problem::new(
                 Code::NoSecurityData,
                 format!(
-                    "Token `{}` has no rows in `contracts`, `transfers` or `holders`: add one of them to the dataset folder.{known}",
+                    "Token `{}` has no rows in `contracts`, `transfers` or `holders`: add one of them to the dataset folder, or \
+                     name a node of its chain in dataset.toml ([tables.contracts] source).{known}",
                     self.contract_address
                 ),
             ));

@@ -59,6 +59,11 @@ impl Snapshot {
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update(format!("{settings:?}"));
         hash.update(dataset.identity);
+        // The state of a chain is read while questions are answered: an answer of another run may be of another block.
+        if let Some(states) = dataset.chain_states() {
+            hash.update(states.begun.0.to_le_bytes());
+            hash.update(generation.to_le_bytes());
+        }
         Self {
             generation,
             market,

@@ -203,6 +203,9 @@ impl Bound<'_> {
 /// Columns that are derived where a table lacks them.
 const DERIVED: &[(&str, &str)] = &[("fee_tiers", "tier")];
 
+/// Columns of `tokens` that a node says where there is one.
+const BY_NODE: [&str; 2] = ["symbol", "name"];
+
 /// Returns the error for a required column that the file lacks; none where all are bound.
 pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_>], names: &[String]) -> Option<String> {
     // A misspelt name must not fall back to another column. Of several files each may have its own names.
@@ -216,7 +219,8 @@ pub fn missing(schema: &TableSchema, manifest: &TableManifest, bound: &[Bound<'_
         let near = meant(from, names.iter().map(String::as_str)).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Some(format!("has no column `{from}`, which dataset.toml names for `{name}`; it has {}{near}", listed(names)));
     }
-    let all: Vec<&Bound<'_>> = lacking(schema, bound).collect();
+    let by_node = |bound: &&Bound<'_>| manifest.named_by_node && BY_NODE.contains(&bound.column.name);
+    let all: Vec<&Bound<'_>> = lacking(schema, bound).filter(|bound| !by_node(bound)).collect();
     let (lacking, more) = all.split_first()?;
     let (table, name) = (schema.name, lacking.column.name);
     let free = names.iter().filter(|name| !bound.iter().any(|bound| bound.raw.as_ref() == Some(name)));

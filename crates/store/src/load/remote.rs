@@ -22,7 +22,7 @@ use super::{
     task::{TableLoad, TableLoadError},
 };
 use crate::{
-    Dataset, RemoteOrigin,
+    Dataset, RemoteOrigin, chain,
     manifest::{Manifest, TableManifest},
     private_files::replace,
     source::{
@@ -115,7 +115,7 @@ pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
         .values()
         // A source missing from the configuration cannot be queried.
         .filter(|table| table.engine.as_ref().is_none_or(|asked| wire.has_engine(&asked.source)))
-        .flat_map(origins)
+        .flat_map(|table| origins(table).chain(table.node.iter().flat_map(|node| chain::origins(wire, node))))
         .filter(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err())
         .collect();
     origins.sort();

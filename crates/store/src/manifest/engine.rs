@@ -1,4 +1,5 @@
-//! The keys of `dataset.toml` for a table on an engine: `source`, and `table` or `query`, `final`, `read`.
+//! The keys of `dataset.toml` for a table on an engine: `source`, and `table` or `query`, `final`, `read`; and for one that a node says:
+//! `source` alone.
 
 use super::{EngineTable, Relation};
 use model::{
@@ -11,6 +12,20 @@ const IN_PLACE: [&str; 2] = ["candles", "holders"];
 
 /// Keys of file tables, which `source` excludes.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
+
+/// Tables that a node says.
+const BY_NODE: [&str; 1] = ["contracts"];
+
+/// The node of a table that a node says: one whose `source` has no table and no query.
+pub(super) fn node(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<String>, TomlError> {
+    let of_engine = |member: &TomlEntry<'_>| ["table", "query", "final", "read"].contains(&member.key);
+    if !BY_NODE.contains(&schema.name) || members.iter().any(of_engine) {
+        return Ok(None);
+    }
+    let Some(source) = members.iter().find(|member| member.key == "source") else { return Ok(None) };
+    let name = source.text()?;
+    if name.is_empty() { Err(source.wrong("needs a name, as config.toml has it in [sources.NAME]")) } else { Ok(Some(name)) }
+}
 
 pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<EngineTable>, TomlError> {
     let find = |key: &str| members.iter().find(|member| member.key == key);

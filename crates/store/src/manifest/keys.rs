@@ -37,7 +37,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "tables" Dataset "[tables.candles]" "what follows is about this table";
     "path" Table "path = [\"daily.parquet\", \"klines/**/*.parquet\"]"
         "files, folders or patterns, relative to dataset.toml; folders named `key=value` are columns too";
-    "source" Table "source = \"warehouse\"" "the rows are queried: which `[sources.NAME]` of config.toml has them";
+    "source" Table "source = \"warehouse\"" "the rows are queried: which `[sources.NAME]` of config.toml has them; of contracts, and without a table: the node that says code and state";
     "table" Table "table = \"ethereum.token_transfers\"" "of a source: its table";
     "query" Table "query = \"SELECT pair AS pool, … FROM dex.sync\"" "of a source: any SELECT, in place of a table";
     "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and similar engines)";

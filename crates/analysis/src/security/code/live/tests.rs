@@ -11,7 +11,6 @@ use super::*;
 use crate::security::{AnomalyCode, code::SaleState};
 use model::{
     address::Address as ModelAddress,
-    chain::Chain,
     chain_state::{BlockHead, ChainAccount, Word},
 };
 
@@ -38,7 +37,6 @@ struct Recording {
 /// A recorded state that knows what it was asked for: everything, or only what was fetched.
 #[derive(Debug)]
 struct RecordedState {
-    chain: Chain,
     head: BlockHead,
     accounts: HashMap<ModelAddress, ChainAccount>,
     slots: HashMap<(ModelAddress, Word), Word>,
@@ -47,10 +45,6 @@ struct RecordedState {
 }
 
 impl ChainState for RecordedState {
-    fn chain(&self) -> &Chain {
-        &self.chain
-    }
-
     fn block(&self) -> Option<BlockHead> {
         (self.requests > 0).then_some(self.head)
     }
@@ -89,7 +83,6 @@ fn recorded(name: &str, sparse: bool) -> (ModelAddress, RecordedState) {
         slots.iter().map(move |(slot, value)| ((address, hex(slot)), hex(value)))
     });
     let state = RecordedState {
-        chain: Chain::known("eth").expect("a chain"),
         head: BlockHead { number: one.block, timestamp: one.timestamp, hash: [0; 32] },
         accounts: one.accounts.iter().map(account).collect(),
         slots: slots.collect(),

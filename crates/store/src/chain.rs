@@ -1,0 +1,294 @@
+//! What a node says of the tokens of its chain: their state at one block, read when an answer needs it and kept in the dataset's folder, so
+//! that the same answer comes again without the node. What is done with it belongs to the analyses.
+
+mod kept;
+mod read;
+mod token_state;
+mod tokens;
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+pub(crate) use self::tokens::fill;
+use self::{kept::StateFiles, token_state::TokenState};
+use crate::{in_place::FetchError, wall_clock::now};
+use model::{
+    address::Address,
+    chain::Chain,
+    chain_state::{ChainState, MissingState},
+    progress::LoadProgress,
+    time::Time,
+};
+use wire::{Fault, Wire, node::ChainNode};
+
+/// Capacity of what stays in memory; what is in use stays besides.
+const BYTES_MAX: u64 = 64 << 20;
+/// Accounts and slots that one fetch may read.
+const WANTED_MAX: usize = 20_000;
+/// Polling interval for cancellation while another thread reads the same token.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Origin for consent: the user agrees that the dataset asks the node of that name.
+fn origin(source: &str) -> String {
+    format!("node://{source}")
+}
+
+/// Origins of the nodes that are asked where the dataset names this one.
+pub(crate) fn origins(wire: &Wire, source: &str) -> Vec<String> {
+    wire.nodes_beside(source).iter().map(|name| origin(name)).collect()
+}
+
+/// The states of the tokens of one chain.
+#[derive(Debug)]
+pub struct ChainStates {
+    /// When the first answer could come of it: those of another run may be of another block.
+    pub begun: Time,
+    wire: Arc<Wire>,
+    /// The dataset's folder, for consent.
+    dataset: PathBuf,
+    /// Name of the node in config.toml.
+    source: String,
+    /// `None` where config.toml has no such node.
+    chain: Option<Chain>,
+    files: StateFiles,
+    held: Mutex<HeldStates>,
+    /// Tokens that are being read.
+    reading: Mutex<HashSet<Address>>,
+    /// Whether it was said that nothing can be kept.
+    unkept: AtomicBool,
+}
+
+/// The states in memory.
+#[derive(Debug, Default)]
+struct HeldStates {
+    states: HashMap<Address, (Arc<TokenState>, u64)>,
+    bytes: u64,
+    /// LRU clock: increases with every use.
+    now: u64,
+    /// Those of the block before, where they are not on disk.
+    previous: HashMap<Address, Arc<TokenState>>,
+    /// Tokens to be read anew, at the newest block.
+    aged: HashSet<Address>,
+    /// Whether all are to be read anew, but for those that were.
+    all_aged: bool,
+    renewed: HashSet<Address>,
+}
+
+impl HeldStates {
+    fn is_aged(&self, token: &Address) -> bool {
+        self.aged.contains(token) || self.all_aged && !self.renewed.contains(token)
+    }
+
+    fn get(&mut self, token: &Address) -> Option<Arc<TokenState>> {
+        self.now += 1;
+        let (state, used) = self.states.get_mut(token)?;
+        *used = self.now;
+        Some(Arc::clone(state))
+    }
+
+    fn put(&mut self, token: Address, state: &Arc<TokenState>) {
+        self.now += 1;
+        self.bytes += state.bytes();
+        if let Some((before, _)) = self.states.insert(token, (Arc::clone(state), self.now)) {
+            self.bytes -= before.bytes();
+        }
+        while self.bytes > BYTES_MAX && self.states.len() > 1 {
+            let oldest = self.states.iter().min_by_key(|(_, (_, used))| *used).map(|(token, _)| *token);
+            let Some((state, _)) = oldest.and_then(|oldest| self.states.remove(&oldest)) else { break };
+            self.bytes -= state.bytes();
+        }
+    }
+}
+
+impl ChainStates {
+    /// What the node of this name in config.toml says; nothing is asked yet.
+    pub fn new(wire: &Arc<Wire>, dataset: &Path, source: &str) -> Self {
+        let chain = wire.node_source(source).and_then(|node| Chain::parse(&node.chain));
+        Self {
+            begun: now(),
+            wire: Arc::clone(wire),
+            dataset: dataset.to_owned(),
+            source: source.to_owned(),
+            files: StateFiles::new(dataset, chain.as_ref().map_or("unknown", Chain::as_str)),
+            chain,
+            held: Mutex::default(),
+            reading: Mutex::default(),
+            unkept: AtomicBool::new(false),
+        }
+    }
+
+    /// Name of the node in config.toml.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The node's chain; `None` where config.toml has no such node.
+    pub fn chain(&self) -> Option<&Chain> {
+        self.chain.as_ref()
+    }
+
+    /// Origin of the node for consent, and its name in messages.
+    fn origin(&self) -> String {
+        origin(&self.source)
+    }
+
+    /// Whether a token on these chains is one of its chain. Without a known chain all are, so that each answer says what is wrong.
+    pub fn is_of(&self, chains: &[Chain]) -> bool {
+        self.chain.as_ref().is_none_or(|chain| chains.contains(chain))
+    }
+
+    /// What is known of the chain for the token; empty before the first fetch.
+    pub fn of(&self, token: &Address) -> Arc<dyn ChainState> {
+        self.state_of(token)
+    }
+
+    /// What was known before the token was read anew.
+    pub fn previous_of(&self, token: &Address) -> Option<Arc<dyn ChainState>> {
+        let held = self.held().previous.get(token).cloned();
+        let previous = held.or_else(|| self.files.read_previous(token).map(Arc::new))?;
+        Some(previous)
+    }
+
+    /// Has the token read anew, at the newest block, when it is asked for next.
+    pub fn forget(&self, token: &Address) {
+        self.held().aged.insert(*token);
+    }
+
+    /// Has every token read anew, at the newest block, when it is asked for next.
+    pub fn forget_all(&self) {
+        let mut held = self.held();
+        held.all_aged = true;
+        held.renewed.clear();
+    }
+
+    fn held(&self) -> MutexGuard<'_, HeldStates> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state_of(&self, token: &Address) -> Arc<TokenState> {
+        if self.held().is_aged(token) { Arc::default() } else { self.known(token).unwrap_or_default() }
+    }
+
+    /// What was read last, however old.
+    fn known(&self, token: &Address) -> Option<Arc<TokenState>> {
+        if let Some(state) = self.held().get(token) {
+            return Some(state);
+        }
+        let state = Arc::new(self.files.read(token)?);
+        self.held().put(*token, &state);
+        Some(state)
+    }
+
+    /// Reads what is missing, all of it at once, and keeps it. Where the node fails and the token was to be read anew, what was known of it
+    /// stays.
+    pub fn fetch(&self, token: &Address, missing: &MissingState, progress: &dyn LoadProgress) -> Result<(), FetchError> {
+        let _guard = self.guard(token, progress)?;
+        let before = self.state_of(token);
+        let lacks = before.lacks(missing);
+        if lacks.is_empty() && before.block.is_some() {
+            return Ok(());
+        }
+        let wanted = lacks.accounts.len() + lacks.slots.len();
+        if wanted > WANTED_MAX {
+            let reason = format!("an answer needs {wanted} accounts and slots at once, and at most {WANTED_MAX} are read");
+            return Err(FetchError::Unavailable(reason));
+        }
+        let read = self.node().and_then(|node| {
+            let stopped = || progress.step("contracts", 0, 0).is_err();
+            read::read(&node, &before, &lacks, &stopped)
+        });
+        match read {
+            Ok(state) => {
+                self.keep(*token, &Arc::new(state));
+                Ok(())
+            }
+            Err(Fault::Stopped) => Err(FetchError::Cancelled),
+            Err(fault) => {
+                let reason = format!("`{}` {fault}", self.origin());
+                if before.block.is_none() && self.known(token).is_some() {
+                    tracing::warn!("the chain is not read anew, and what was read before stays: {reason}");
+                    self.renew(token);
+                    return Ok(());
+                }
+                Err(FetchError::Unavailable(reason))
+            }
+        }
+    }
+
+    /// The nodes that may be asked.
+    fn node(&self) -> Result<ChainNode, Fault> {
+        let Some(chain) = &self.chain else { return self.wire.node(std::slice::from_ref(&self.source), None) };
+        let (mut names, mut refused) = (Vec::new(), None);
+        for name in self.wire.nodes_beside(&self.source) {
+            match self.wire.may_ask(&self.dataset, &origin(&name)) {
+                Ok(()) => names.push(name),
+                Err(fault) => drop(refused.get_or_insert(fault)),
+            }
+        }
+        if let (true, Some(fault)) = (names.is_empty(), refused) {
+            return Err(fault);
+        }
+        self.wire.node(&names, chain.id().or_else(|| chain.as_str().parse().ok()))
+    }
+
+    fn keep(&self, token: Address, state: &Arc<TokenState>) {
+        let before = self.known(&token).filter(|before| before.block != state.block);
+        let written = self.files.write(&token, state);
+        let mut held = self.held();
+        match (&written, before) {
+            (Err(_), Some(before)) => drop(held.previous.insert(token, before)),
+            (Ok(()), Some(_)) => drop(held.previous.remove(&token)),
+            (_, None) => {}
+        }
+        held.put(token, state);
+        drop(held);
+        self.renew(&token);
+        if let Err(reason) = written {
+            self.say_unkept(&reason);
+        }
+    }
+
+    /// Says once that nothing can be kept.
+    fn say_unkept(&self, reason: &str) {
+        if !self.unkept.swap(true, Ordering::Relaxed) {
+            let folder = self.files.folder().display();
+            tracing::warn!("what is read of the chain is not kept in `{folder}`, and is read again after a restart: {reason}");
+        }
+    }
+
+    fn renew(&self, token: &Address) {
+        let mut held = self.held();
+        held.aged.remove(token);
+        held.renewed.insert(*token);
+    }
+
+    /// Waits until nobody else reads the token.
+    fn guard(&self, token: &Address, progress: &dyn LoadProgress) -> Result<ReadGuard<'_>, FetchError> {
+        loop {
+            if self.reading.lock().unwrap_or_else(PoisonError::into_inner).insert(*token) {
+                return Ok(ReadGuard { reading: &self.reading, token: *token });
+            }
+            progress.step("contracts", 0, 0).map_err(|_| FetchError::Cancelled)?;
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+/// Exclusive right to read one token, released on drop.
+struct ReadGuard<'a> {
+    reading: &'a Mutex<HashSet<Address>>,
+    token: Address,
+}
+
+impl Drop for ReadGuard<'_> {
+    fn drop(&mut self) {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.token);
+    }
+}

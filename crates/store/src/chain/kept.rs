@@ -1,0 +1,213 @@
+//! The state of a token as a Parquet file in the dataset's folder: one row for a code, a balance or a slot, each with the block it was read
+//! at. Files are replaced whole, and a file that cannot be read counts as none.
+
+use std::{
+    fs,
+    io::Cursor,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, ParquetReader, ParquetWriter, PolarsResult, SerReader as _, Series,
+    TimeUnit, TimeZone,
+};
+
+use super::token_state::{TokenState, no_code};
+use crate::{decode::guarded, private_files::write_atomic};
+use model::{
+    address::Address,
+    chain_state::{BlockHead, ChainAccount, Word},
+};
+
+/// Maximum size of a file that is read.
+const FILE_MAX: u64 = 64 << 20;
+
+const CODE: &str = "code";
+const BALANCE: &str = "balance";
+const SLOT: &str = "slot";
+
+/// Where the states of a chain's tokens are kept: `live/state/CHAIN` in the dataset's folder.
+#[derive(Debug, Clone)]
+pub(super) struct StateFiles(PathBuf);
+
+impl StateFiles {
+    pub(super) fn new(dataset: &Path, chain: &str) -> Self {
+        // A chain outside the list is called what the person calls it.
+        let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+        Self(dataset.join("live").join("state").join(chain.chars().map(plain).collect::<String>()))
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    fn current(&self, token: &Address) -> PathBuf {
+        self.0.join(format!("{token}.parquet"))
+    }
+
+    fn previous(&self, token: &Address) -> PathBuf {
+        self.0.join(format!("{token}.previous.parquet"))
+    }
+
+    pub(super) fn read(&self, token: &Address) -> Option<TokenState> {
+        read(&self.current(token))
+    }
+
+    /// The state of the block before the one that is kept now.
+    pub(super) fn read_previous(&self, token: &Address) -> Option<TokenState> {
+        read(&self.previous(token))
+    }
+
+    /// Keeps the state; one of another block becomes the previous one.
+    pub(super) fn write(&self, token: &Address, state: &TokenState) -> Result<(), String> {
+        let current = self.current(token);
+        if let Some(before) = read(&current).filter(|before| before.block != state.block) {
+            write_atomic(&self.previous(token), &encoded(token, &before)?)?;
+        }
+        write_atomic(&current, &encoded(token, state)?)
+    }
+}
+
+fn read(path: &Path) -> Option<TokenState> {
+    let meta = fs::metadata(path).ok()?;
+    if !meta.is_file() || meta.len() > FILE_MAX {
+        return None;
+    }
+    let bytes = fs::read(path).ok()?;
+    let state = guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()).ok().and_then(|frame| decoded(&frame));
+    if state.is_none() {
+        tracing::warn!("`{}` is not a state of a token as this program keeps it, and is read from the node again", path.display());
+    }
+    state
+}
+
+/// One row of the file.
+struct StateRow<'a> {
+    kind: &'static str,
+    address: &'a Address,
+    slot: Option<&'a Word>,
+    value: String,
+}
+
+fn rows(state: &TokenState) -> impl Iterator<Item = StateRow<'_>> {
+    let row = |kind, address, slot, value: &[u8]| StateRow { kind, address, slot, value: const_hex::encode_prefixed(value) };
+    let accounts = state
+        .accounts
+        .iter()
+        .flat_map(move |(address, account)| [row(CODE, address, None, &account.code), row(BALANCE, address, None, &account.balance)]);
+    accounts.chain(state.slots.iter().map(move |((address, slot), value)| row(SLOT, address, Some(slot), value)))
+}
+
+fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
+    let encode = || {
+        let mut frame = frame(token, state)?;
+        let mut bytes = Vec::new();
+        ParquetWriter::new(&mut bytes).finish(&mut frame)?;
+        Ok(bytes)
+    };
+    guarded("Parquet", encode)
+}
+
+fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
+    let rows: Vec<StateRow<'_>> = rows(state).collect();
+    let (height, block) = (rows.len(), state.block.unwrap_or(BlockHead { number: 0, timestamp: 0, hash: [0; 32] }));
+    let texts = |name: &str, text: &str| Series::new(name.into(), vec![text; height]).into_column();
+    let numbers = |name: &str, number: i64| Series::new(name.into(), vec![number; height]);
+    let each = |name: &str, text: &dyn Fn(&StateRow<'_>) -> Option<String>| -> Column {
+        Series::new(name.into(), rows.iter().map(text).collect::<Vec<_>>()).into_column()
+    };
+    let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
+    let milliseconds = i64::try_from(block.timestamp).unwrap_or_default().saturating_mul(1_000);
+    let columns = vec![
+        texts("token_address", &token.to_string()),
+        numbers("block_number", i64::try_from(block.number).unwrap_or_default()).into_column(),
+        texts("block_hash", &const_hex::encode_prefixed(block.hash)),
+        numbers("timestamp", milliseconds).cast(&time)?.into_column(),
+        each("kind", &|row| Some(row.kind.to_owned())),
+        each("address", &|row| Some(row.address.to_string())),
+        each("slot", &|row| row.slot.map(const_hex::encode_prefixed)),
+        each("value", &|row| Some(row.value.clone())),
+        numbers("requests", state.requests.into()).into_column(),
+    ];
+    DataFrame::new(height, columns)
+}
+
+fn decoded(frame: &DataFrame) -> Option<TokenState> {
+    let text = |name: &str, row: usize| frame.column(name).ok()?.str().ok()?.get(row);
+    let number = |name: &str| frame.column(name).ok()?.i64().ok()?.get(0);
+    let time = frame.column("timestamp").ok()?.to_physical_repr().i64().ok()?.get(0)?;
+    let block = BlockHead {
+        number: number("block_number")?.try_into().ok()?,
+        timestamp: (time / 1_000).try_into().ok()?,
+        hash: word(text("block_hash", 0)?)?,
+    };
+    let requests = number("requests")?.try_into().ok()?;
+    let mut state = TokenState { block: Some(block), requests, ..TokenState::default() };
+    for row in 0..frame.height() {
+        let (address, value) = (Address::parse(text("address", row)?)?, text("value", row)?);
+        let none = || ChainAccount { balance: [0; 32], code: no_code() };
+        match text("kind", row)? {
+            CODE => {
+                let code: Arc<[u8]> = const_hex::decode(value).ok()?.into();
+                state.accounts.entry(address).or_insert_with(none).code = code;
+            }
+            BALANCE => state.accounts.entry(address).or_insert_with(none).balance = word(value)?,
+            SLOT => drop(state.slots.insert((address, word(text("slot", row)?)?), word(value)?)),
+            _ => return None,
+        }
+    }
+    Some(state)
+}
+
+fn word(text: &str) -> Option<Word> {
+    let mut word = [0; 32];
+    const_hex::decode_to_slice(text, &mut word).ok()?;
+    Some(word)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A state of two accounts and two slots at block `number`.
+    pub(in crate::chain) fn sample(number: u64) -> TokenState {
+        let account = |balance: u8, code: &[u8]| ChainAccount { balance: [balance; 32], code: code.into() };
+        TokenState {
+            block: Some(BlockHead { number, timestamp: 1_700_000_000 + number, hash: [number as u8; 32] }),
+            accounts: [(Address([1; 20]), account(1, &[0x60, 0x80])), (Address([2; 20]), account(0, &[]))].into(),
+            slots: [((Address([1; 20]), [5; 32]), [6; 32]), ((Address([1; 20]), [7; 32]), [0; 32])].into(),
+            requests: 3,
+        }
+    }
+
+    #[test]
+    fn a_state_is_kept_and_the_one_of_the_block_before_beside_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (files, token) = (StateFiles::new(folder.path(), "robin/../hood"), Address([9; 20]));
+        assert!(files.folder().ends_with("live/state/robin____hood"));
+        assert!(files.read(&token).is_none() && files.read_previous(&token).is_none());
+        files.write(&token, &sample(7)).expect("written");
+        let mut more = sample(7);
+        more.slots.insert((Address([2; 20]), [1; 32]), [2; 32]);
+        files.write(&token, &more).expect("written");
+        assert_eq!((files.read(&token), files.read_previous(&token)), (Some(more.clone()), None));
+        files.write(&token, &sample(8)).expect("written");
+        assert_eq!((files.read(&token), files.read_previous(&token)), (Some(sample(8)), Some(more)));
+    }
+
+    #[test]
+    fn a_file_of_something_else_counts_as_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (files, token) = (StateFiles::new(folder.path(), "eth"), Address([9; 20]));
+        files.write(&token, &sample(7)).expect("written");
+        let whole = fs::read(files.current(&token)).expect("the file");
+        let mut other = Series::new("kind".into(), ["code"]).into_column().into_frame();
+        let mut strange = Vec::new();
+        ParquetWriter::new(&mut strange).finish(&mut other).expect("Parquet");
+        for bytes in [&b"not Parquet"[..], &[], &whole[..whole.len() / 2], &strange] {
+            fs::write(files.current(&token), bytes).expect("written");
+            assert!(files.read(&token).is_none());
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Reads the state of a token from a node: all that is missing in one batch, pinned to one block. Keeping it belongs to `chain`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::token_state::TokenState;
+use model::chain_state::{BlockHead, ChainAccount, MissingState, Word};
+use wire::{
+    Fault,
+    node::{self, CallRefusal, ChainNode, NodeAnswers, NodeBlock, NodeCall},
+};
+
+/// Reads what is missing, at the block of `before`, else at the newest. Where that block is no longer the chain's, or the node no longer has
+/// its state, everything is read anew at the newest block, once.
+pub(super) fn read(node: &ChainNode, before: &TokenState, missing: &MissingState, stopped: &dyn Fn() -> bool) -> Result<TokenState, Fault> {
+    let mut requests = before.requests;
+    if let Some(block) = before.block {
+        match at(node, before, block, missing, &mut requests, stopped) {
+            Ok(Some(state)) => return Ok(state),
+            Ok(None) | Err(Fault::NoState(_)) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    let all = before.all_and(missing);
+    for again in [before.block.is_some(), true] {
+        let (NodeBlock { number, timestamp, hash }, trips) = node.newest(again, stopped)?;
+        requests += trips;
+        let block = BlockHead { number, timestamp, hash };
+        match at(node, &TokenState::default(), block, &all, &mut requests, stopped) {
+            Ok(Some(state)) => return Ok(state),
+            Ok(None) => {}
+            // The block may have been pinned a minute ago, and its state be gone.
+            Err(Fault::NoState(_)) if !again => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Err(Fault::Unavailable("took blocks back again and again while they were read: ask again once the chain is settled".to_owned()))
+}
+
+/// Reads what is missing at this block, in one batch; `None` where the block is not the chain's afterwards.
+fn at(
+    node: &ChainNode,
+    before: &TokenState,
+    block: BlockHead,
+    missing: &MissingState,
+    requests: &mut u32,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Option<TokenState>, Fault> {
+    let number = block.number;
+    let accounts = missing.accounts.iter().flat_map(|address| [NodeCall::code(&address.0, number), NodeCall::balance(&address.0, number)]);
+    let slots = missing.slots.iter().map(|(address, slot)| NodeCall::slot(&address.0, slot, number));
+    // The block comes last: a node answers a batch in order.
+    let NodeAnswers { mut answers, trips } = node.ask(accounts.chain(slots).chain([NodeCall::block(number)]).collect(), stopped)?;
+    *requests += trips;
+    let now = answers.pop().and_then(Result::ok).and_then(|block| NodeBlock::read(&block));
+    if now.is_none_or(|now| now.hash != block.hash) {
+        return Ok(None);
+    }
+    let mut state = TokenState { block: Some(block), requests: *requests, ..before.clone() };
+    let mut answers = answers.into_iter();
+    let mut next = || understood(answers.next());
+    for address in &missing.accounts {
+        let (code, balance) = (node::bytes(&next()?), node::word(&next()?));
+        let (Some(code), Some(balance)) = (code, balance) else { return Err(misunderstood()) };
+        state.accounts.insert(*address, ChainAccount { balance, code: Arc::from(code) });
+    }
+    for slot in &missing.slots {
+        let value: Word = node::word(&next()?).ok_or_else(misunderstood)?;
+        state.slots.insert(*slot, value);
+    }
+    Ok(Some(state))
+}
+
+fn understood(answer: Option<Result<Value, CallRefusal>>) -> Result<Value, Fault> {
+    match answer {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(CallRefusal { code, message, .. })) => {
+            Err(Fault::Unavailable(format!("refuses to say an account or a slot (code {code}): {message}")))
+        }
+        None => Err(misunderstood()),
+    }
+}
+
+fn misunderstood() -> Fault {
+    Fault::Unavailable("gives an account or a slot in a way that is not understood".to_owned())
+}

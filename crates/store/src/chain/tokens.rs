@@ -1,0 +1,268 @@
+//! What the chain says of tokens that the dataset has by address alone: symbol, name, decimals and total supply, asked once and kept as
+//! `live/state/CHAIN/tokens.parquet`. What it does not say stays missing, but for the symbol: that is the shortened address then.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+    io::Cursor,
+    path::{Path, PathBuf},
+};
+
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, ParquetReader, ParquetWriter, SerReader as _, Series, TimeUnit, TimeZone,
+};
+use serde_json::Value;
+
+use super::ChainStates;
+use crate::{Table, decode::guarded, frame_rows::FromFrame as _, private_files::write_atomic};
+use model::{
+    address::Address,
+    findings::{Finding, Severity},
+    rows::TokenRow,
+};
+use wire::{
+    Fault,
+    node::{self, CallRefusal, NodeBlock, NodeCall},
+};
+
+/// Tokens of which facts are asked at once.
+const TOKENS_AT_ONCE: usize = 250;
+/// Maximum size of the file that is read.
+const FILE_MAX: u64 = 64 << 20;
+/// Maximum characters of a symbol and a name.
+const SYMBOL_MAX: usize = 32;
+const NAME_MAX: usize = 100;
+/// Most decimals that a number of 256 bits has.
+const DECIMALS_MAX: u64 = 77;
+
+/// `symbol()`, `name()`, `decimals()`, `totalSupply()`.
+const ASKED: [[u8; 4]; 4] = [[0x95, 0xd8, 0x9b, 0x41], [0x06, 0xfd, 0xde, 0x03], [0x31, 0x3c, 0xe5, 0x67], [0x18, 0x16, 0x0d, 0xdd]];
+
+/// What a contract says of itself at a block.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct TokenFacts {
+    block_number: i64,
+    /// Milliseconds since 1970.
+    timestamp: i64,
+    symbol: Option<String>,
+    name: Option<String>,
+    decimals: Option<i64>,
+    /// Whole tokens.
+    total_supply: Option<f64>,
+}
+
+/// Fills in what the tokens table lacks of tokens that have neither symbol nor name.
+pub(crate) fn fill(states: &ChainStates, table: &mut Table, stopped: &dyn Fn() -> bool) {
+    let rows = TokenRow::rows(&table.frame);
+    let is_bare = |row: &TokenRow| row.symbol.is_none() && row.name.is_none();
+    let bare: HashSet<Address> = rows.iter().filter(|row| is_bare(row) && states.is_of(&row.chain)).map(|row| row.token_address).collect();
+    if bare.is_empty() {
+        return;
+    }
+    let file = file_in(states.files.folder());
+    let mut facts = read(&file).unwrap_or_default();
+    let lacking: Vec<Address> = bare.iter().filter(|token| !facts.contains_key(*token)).copied().collect();
+    if let Err(fault) = ask(states, lacking, &mut facts, &file, stopped) {
+        let count = bare.iter().filter(|token| !facts.contains_key(*token)).count();
+        let reason = format!("has {count} tokens by address alone, and the node that says their names `{}` {fault}", states.origin());
+        let file = table.sources.first().map_or("tokens", |source| &source.file);
+        table.findings.add(Finding::new(Severity::Warning, file, reason));
+    }
+    let of = |row: &TokenRow| bare.contains(&row.token_address).then(|| facts.get(&row.token_address).cloned().unwrap_or_default());
+    let found: Vec<Option<TokenFacts>> = rows.iter().map(of).collect();
+    let symbol = |row: &TokenRow, facts: &TokenFacts| facts.symbol.clone().or_else(|| Some(row.token_address.short()));
+    let each = || rows.iter().zip(&found);
+    let columns = [
+        Series::new("symbol".into(), each().map(|(row, f)| f.as_ref().map_or(row.symbol.clone(), |f| symbol(row, f))).collect::<Vec<_>>()),
+        Series::new("name".into(), each().map(|(row, f)| f.as_ref().map_or(row.name.clone(), |f| f.name.clone())).collect::<Vec<_>>()),
+        Series::new(
+            "decimals".into(),
+            each().map(|(row, f)| row.decimals.or_else(|| f.as_ref().and_then(|f| f.decimals))).collect::<Vec<_>>(),
+        ),
+        Series::new(
+            "total_supply".into(),
+            each().map(|(row, f)| row.total_supply.or_else(|| f.as_ref().and_then(|f| f.total_supply))).collect::<Vec<_>>(),
+        ),
+    ];
+    for column in columns {
+        // A column of the same name and length always fits.
+        let Some(at) = table.frame.get_column_index(column.name()) else { continue };
+        drop(table.frame.replace_column(at, column.into_column()));
+    }
+}
+
+/// Asks for the facts of these tokens, and keeps them as they come.
+fn ask(
+    states: &ChainStates,
+    mut tokens: Vec<Address>,
+    facts: &mut BTreeMap<Address, TokenFacts>,
+    file: &Path,
+    stopped: &dyn Fn() -> bool,
+) -> Result<(), Fault> {
+    if tokens.is_empty() {
+        return Ok(());
+    }
+    tokens.sort_unstable();
+    let node = states.node()?;
+    let (block, _) = node.newest(false, stopped)?;
+    for some in tokens.chunks(TOKENS_AT_ONCE) {
+        let calls = some.iter().flat_map(|token| ASKED.iter().map(move |asked| NodeCall::call(&token.0, asked, block.number)));
+        let answers = node.ask(calls.collect(), stopped)?.answers;
+        facts.extend(some.iter().zip(answers.chunks(ASKED.len())).map(|(token, answers)| (*token, understood(block, answers))));
+        let written = encoded(facts).and_then(|bytes| write_atomic(file, &bytes));
+        if let Err(reason) = written {
+            states.say_unkept(&reason);
+        }
+    }
+    Ok(())
+}
+
+fn understood(block: NodeBlock, answers: &[Result<Value, CallRefusal>]) -> TokenFacts {
+    let bytes = |place: usize| node::bytes(answers.get(place)?.as_ref().ok()?).filter(|bytes| !bytes.is_empty());
+    let decimals = bytes(2).and_then(|bytes| whole(&bytes)).filter(|decimals| *decimals <= DECIMALS_MAX);
+    TokenFacts {
+        block_number: i64::try_from(block.number).unwrap_or_default(),
+        timestamp: i64::try_from(block.timestamp).unwrap_or_default().saturating_mul(1_000),
+        symbol: bytes(0).and_then(|bytes| text(&bytes, SYMBOL_MAX)),
+        name: bytes(1).and_then(|bytes| text(&bytes, NAME_MAX)),
+        decimals: decimals.and_then(|decimals| i64::try_from(decimals).ok()),
+        total_supply: bytes(3).and_then(|bytes| supply(&bytes, decimals.unwrap_or_default())),
+    }
+}
+
+/// A number of the ABI that fits.
+fn whole(word: &[u8]) -> Option<u64> {
+    let (high, low) = word.get(..32)?.split_last_chunk::<8>()?;
+    high.iter().all(|byte| *byte == 0).then(|| u64::from_be_bytes(*low))
+}
+
+/// Whole tokens of an amount in smallest units.
+fn supply(word: &[u8], decimals: u64) -> Option<f64> {
+    let raw = ruint::Uint::<256, 4>::from_be_slice(word.get(..32)?).to_string();
+    format!("{raw}e-{decimals}").parse().ok()
+}
+
+/// A text of the ABI: a `string`, or a `bytes32` as old tokens have it. Signs that are not shown, or that turn the text around, go.
+fn text(bytes: &[u8], most: usize) -> Option<String> {
+    let string = || {
+        let start = usize::try_from(whole(bytes)?).ok()?;
+        let length = usize::try_from(whole(bytes.get(start..)?)?).ok()?;
+        bytes.get(start.checked_add(32)?..)?.get(..length)
+    };
+    let said = if bytes.len() == 32 { bytes } else { string()? };
+    let hidden = |letter: char| {
+        letter.is_control()
+            || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{ffff}')
+    };
+    let clean: String = String::from_utf8_lossy(said).chars().filter(|letter| !hidden(*letter)).take(most).collect();
+    let clean = clean.trim();
+    (!clean.is_empty()).then(|| clean.to_owned())
+}
+
+fn read(path: &Path) -> Option<BTreeMap<Address, TokenFacts>> {
+    let meta = fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= FILE_MAX)?;
+    let bytes = fs::read(path).ok().filter(|bytes| bytes.len() as u64 == meta.len())?;
+    let frame = guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()).ok()?;
+    let text = |name: &str, row: usize| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_owned());
+    let number = |name: &str, row: usize| frame.column(name).ok()?.to_physical_repr().i64().ok()?.get(row);
+    let facts = |row| {
+        let facts = TokenFacts {
+            block_number: number("block_number", row)?,
+            timestamp: number("timestamp", row)?,
+            symbol: text("symbol", row),
+            name: text("name", row),
+            decimals: number("decimals", row),
+            total_supply: frame.column("total_supply").ok()?.f64().ok()?.get(row),
+        };
+        Some((Address::parse(&text("token_address", row)?)?, facts))
+    };
+    (0..frame.height()).map(facts).collect()
+}
+
+fn encoded(facts: &BTreeMap<Address, TokenFacts>) -> Result<Vec<u8>, String> {
+    let texts = |name: &str, text: &dyn Fn(&Address, &TokenFacts) -> Option<String>| -> Column {
+        Series::new(name.into(), facts.iter().map(|(token, facts)| text(token, facts)).collect::<Vec<_>>()).into_column()
+    };
+    let numbers =
+        |name: &str, number: &dyn Fn(&TokenFacts) -> Option<i64>| Series::new(name.into(), facts.values().map(number).collect::<Vec<_>>());
+    let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
+    let encode = || {
+        let columns = vec![
+            texts("token_address", &|token, _| Some(token.to_string())),
+            numbers("block_number", &|facts| Some(facts.block_number)).into_column(),
+            numbers("timestamp", &|facts| Some(facts.timestamp)).cast(&time)?.into_column(),
+            texts("symbol", &|_, facts| facts.symbol.clone()),
+            texts("name", &|_, facts| facts.name.clone()),
+            numbers("decimals", &|facts| facts.decimals).into_column(),
+            Series::new("total_supply".into(), facts.values().map(|facts| facts.total_supply).collect::<Vec<_>>()).into_column(),
+        ];
+        let mut frame = DataFrame::new(facts.len(), columns)?;
+        let mut bytes = Vec::new();
+        ParquetWriter::new(&mut bytes).finish(&mut frame)?;
+        Ok(bytes)
+    };
+    guarded("Parquet", encode)
+}
+
+fn file_in(folder: &Path) -> PathBuf {
+    folder.join("tokens.parquet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn string(text: &[u8]) -> Vec<u8> {
+        let word = |number: usize| [&[0; 24][..], &(number as u64).to_be_bytes()].concat();
+        let mut padded = text.to_vec();
+        padded.resize(text.len().next_multiple_of(32), 0);
+        [word(32), word(text.len()), padded].concat()
+    }
+
+    #[test]
+    fn a_text_is_read_as_string_and_as_bytes32_and_cleaned() {
+        let mut maker = b"MKR".to_vec();
+        maker.resize(32, 0);
+        for (bytes, expected) in [
+            (string(b"UNI"), Some("UNI")),
+            (maker, Some("MKR")),
+            (string("\u{202e}TH\u{200b}E \u{7f}\n".as_bytes()), Some("THE")),
+            (string(b"\xff\xfe"), None),
+            (string(b""), None),
+            (vec![0; 32], None),
+            (vec![0xff; 64], None),
+            (vec![0xff; 31], None),
+            (string(b"UNI")[..70].to_vec(), Some("UNI")),
+            (string(b"UNI")[..66].to_vec(), None),
+        ] {
+            assert_eq!(text(&bytes, SYMBOL_MAX).as_deref(), expected, "{bytes:?}");
+        }
+        assert_eq!(text(&string(&[b'x'; 5_000]), NAME_MAX).map(|name| name.len()), Some(NAME_MAX));
+    }
+
+    #[test]
+    fn amounts_are_in_whole_tokens() {
+        let word = |number: u64| [&[0; 24][..], &number.to_be_bytes()].concat();
+        assert_eq!((supply(&word(1_500), 3), supply(&word(7), 0), supply(&[1], 0)), (Some(1.5), Some(7.0), None));
+        assert!(supply(&[0xff; 32], 18).is_some_and(|supply| (1.15e59..1.16e59).contains(&supply)));
+        assert_eq!((whole(&word(18)), whole(&[0xff; 32])), (Some(18), None));
+    }
+
+    #[test]
+    fn facts_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let facts = TokenFacts {
+            block_number: 7,
+            timestamp: 8_000,
+            symbol: Some("UNI".to_owned()),
+            name: None,
+            decimals: Some(18),
+            total_supply: Some(1e9),
+        };
+        let all = BTreeMap::from([(Address([1; 20]), facts), (Address([2; 20]), TokenFacts::default())]);
+        fs::write(file_in(folder.path()), encoded(&all).expect("Parquet")).expect("written");
+        assert_eq!(read(&file_in(folder.path())), Some(all));
+        fs::write(file_in(folder.path()), b"something else").expect("written");
+        assert_eq!(read(&file_in(folder.path())), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! What a node can be asked. A request can be made of these methods alone, so that nothing which changes a chain can be sent.
+
+use serde_json::{Value, json};
+
+macro_rules! methods {
+    ($($name:ident $word:literal;)*) => {
+        /// A method that only reads.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum ReadMethod { $($name),* }
+
+        /// Every method that can be sent.
+        pub const READ_METHODS: &[(ReadMethod, &str)] = &[$((ReadMethod::$name, $word)),*];
+
+        impl ReadMethod {
+            pub fn word(self) -> &'static str {
+                match self { $(Self::$name => $word),* }
+            }
+        }
+    };
+}
+
+methods! {
+    ChainId "eth_chainId";
+    BlockNumber "eth_blockNumber";
+    GetBlockByNumber "eth_getBlockByNumber";
+    GetCode "eth_getCode";
+    GetBalance "eth_getBalance";
+    GetStorageAt "eth_getStorageAt";
+    Call "eth_call";
+    GetLogs "eth_getLogs";
+    GetProof "eth_getProof";
+    CreateAccessList "eth_createAccessList";
+    SimulateV1 "eth_simulateV1";
+}
+
+/// One call of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeCall {
+    pub method: ReadMethod,
+    pub params: Vec<Value>,
+}
+
+impl NodeCall {
+    pub fn chain_id() -> Self {
+        Self { method: ReadMethod::ChainId, params: Vec::new() }
+    }
+
+    /// The newest block, without its transactions.
+    pub fn newest_block() -> Self {
+        Self { method: ReadMethod::GetBlockByNumber, params: vec![json!("latest"), json!(false)] }
+    }
+
+    /// A block, without its transactions.
+    pub fn block(number: u64) -> Self {
+        Self { method: ReadMethod::GetBlockByNumber, params: vec![quantity(number), json!(false)] }
+    }
+
+    pub fn code(address: &[u8; 20], block: u64) -> Self {
+        Self { method: ReadMethod::GetCode, params: vec![hex(address), quantity(block)] }
+    }
+
+    pub fn balance(address: &[u8; 20], block: u64) -> Self {
+        Self { method: ReadMethod::GetBalance, params: vec![hex(address), quantity(block)] }
+    }
+
+    pub fn slot(address: &[u8; 20], slot: &[u8; 32], block: u64) -> Self {
+        Self { method: ReadMethod::GetStorageAt, params: vec![hex(address), hex(slot), quantity(block)] }
+    }
+
+    /// A call of a contract, whose effects are dropped.
+    pub fn call(to: &[u8; 20], data: &[u8], block: u64) -> Self {
+        Self { method: ReadMethod::Call, params: vec![json!({"to": hex(to), "data": hex(data)}), quantity(block)] }
+    }
+
+    /// Bytes that its answer has, roughly.
+    pub(super) fn weight(&self) -> u64 {
+        match self.method {
+            ReadMethod::GetCode | ReadMethod::SimulateV1 => 20_000,
+            ReadMethod::GetLogs => 200_000,
+            ReadMethod::GetProof | ReadMethod::GetBlockByNumber => 4_000,
+            _ => 200,
+        }
+    }
+
+    /// The request with this id.
+    pub(super) fn request(&self, id: usize) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "method": self.method.word(), "params": self.params})
+    }
+}
+
+fn hex(bytes: &[u8]) -> Value {
+    Value::String(const_hex::encode_prefixed(bytes))
+}
+
+fn quantity(number: u64) -> Value {
+    Value::String(format!("{number:#x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_methods_that_read_can_be_sent() {
+        let words: Vec<&str> = READ_METHODS.iter().map(|(_, word)| *word).collect();
+        assert_eq!(
+            words,
+            [
+                "eth_chainId",
+                "eth_blockNumber",
+                "eth_getBlockByNumber",
+                "eth_getCode",
+                "eth_getBalance",
+                "eth_getStorageAt",
+                "eth_call",
+                "eth_getLogs",
+                "eth_getProof",
+                "eth_createAccessList",
+                "eth_simulateV1"
+            ]
+        );
+        assert!(READ_METHODS.iter().all(|(method, word)| method.word() == *word));
+        // The word of a request is that of its method: no text of a caller gets there.
+        let sent = NodeCall::slot(&[1; 20], &[2; 32], 17).request(3);
+        assert_eq!(
+            sent.to_string(),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":3,"method":"eth_getStorageAt","params":["0x{}","0x{}","0x11"]}}"#,
+                "01".repeat(20),
+                "02".repeat(32)
+            )
+        );
+    }
+}

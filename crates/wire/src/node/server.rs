@@ -1,0 +1,304 @@
+//! One node: batches over HTTP, split where it refuses their size, asked again where it is busy or leaves something out. What the answers
+//! mean belongs to the caller.
+
+use std::{
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicU32, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use reqwest::{
+    Client, Response, StatusCode, Url,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
+    redirect,
+};
+use serde_json::Value;
+
+use super::{
+    answer::{self, BatchAnswer, CallOutcome, CallRefusal},
+    method::NodeCall,
+};
+use crate::{
+    Fault, Wire, amount,
+    client::{Connector, TimeoutsAndRetries},
+    fault::UNTRUSTED,
+    locked,
+    source::{Source, is_loopback, node_address},
+};
+
+/// Maximum bytes of an answer.
+const ANSWER_MAX: u64 = 32 << 20;
+/// Calls of a batch, before the node says that it takes fewer.
+const BATCH_NEAR: usize = 1_000;
+const BATCH_FAR: usize = 100;
+/// Batches sent at once.
+const BATCHES_AT_ONCE: usize = 4;
+/// Round trips after which a batch is given up, however it progresses.
+const TRIPS_MAX: u32 = 64;
+/// Longest wait that a node may ask for.
+const WAIT_MAX: Duration = Duration::from_mins(1);
+/// How long a node that failed is asked last.
+const REST: Duration = Duration::from_secs(30);
+
+/// Why a batch has no answer.
+enum BatchFault {
+    /// It has more calls than the node takes.
+    TooLarge,
+    /// It may work later: after this long where the node says so, and the fault if it never does.
+    Later(Option<Duration>, Fault),
+    Final(Fault),
+}
+
+/// A node, with what was learnt of it.
+#[derive(Debug)]
+pub(super) struct NodeServer {
+    pub(super) source: Source,
+    client: Client,
+    url: Url,
+    /// The id of its chain, once it was asked.
+    chain_id: OnceLock<u64>,
+    /// Calls that it takes in a batch.
+    batch_max: AtomicUsize,
+    /// When it failed.
+    failed: Mutex<Option<Instant>>,
+}
+
+impl NodeServer {
+    pub(super) fn new(source: Source, timeouts: &TimeoutsAndRetries) -> Result<Self, Fault> {
+        let (url, token) = node_address(&source)?;
+        let url = Url::parse(&url).map_err(|_| Fault::Refused("has no `url` that can be asked".to_owned()))?;
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(token) = token {
+            let odd = |_| Fault::Refused(format!("needs a token that can be sent in the variable `{}`", source.token_env));
+            let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(odd)?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        let timeouts = TimeoutsAndRetries { read_timeout: source.timeout(), ..timeouts.clone() };
+        let connector = Connector { timeouts, named: true, plain: url.scheme() == "http", headers };
+        // A redirect must not send the key elsewhere.
+        let client = connector.builder().redirect(redirect::Policy::none()).timeout(source.timeout()).build();
+        let client = client.map_err(|_| Fault::Failed("cannot be asked".to_owned()))?;
+        let near = url.host_str().is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])));
+        let batch_max = AtomicUsize::new(if near { BATCH_NEAR } else { BATCH_FAR });
+        Ok(Self { source, client, url, chain_id: OnceLock::new(), batch_max, failed: Mutex::default() })
+    }
+
+    /// Whether it failed a short while ago.
+    pub(super) fn rests(&self) -> bool {
+        locked(&self.failed).is_some_and(|failed| failed.elapsed() < REST)
+    }
+
+    /// Answers all calls, in their order. The id of the chain is asked in the first batch: nothing of a node of another chain is used.
+    pub(super) async fn answer(
+        &self,
+        wire: &Wire,
+        calls: &[NodeCall],
+        chain_id: Option<u64>,
+        trips: &AtomicU32,
+    ) -> Result<Vec<Result<Value, CallRefusal>>, Fault> {
+        let asked = NodeCall::chain_id();
+        let first = (chain_id.is_some() && self.chain_id.get().is_none()).then_some(&asked);
+        let all: Vec<&NodeCall> = first.into_iter().chain(calls).collect();
+        let answers = self.complete(wire, &all, trips).await.and_then(|answers| self.of_chain(chain_id, answers, first.is_some()));
+        *locked(&self.failed) = answers.is_err().then(Instant::now);
+        answers
+    }
+
+    /// Takes the answer about the chain's id off the others. Errors: it is another chain.
+    fn of_chain(
+        &self,
+        expected: Option<u64>,
+        mut answers: Vec<Result<Value, CallRefusal>>,
+        asked: bool,
+    ) -> Result<Vec<Result<Value, CallRefusal>>, Fault> {
+        if asked {
+            let id = answers.remove(0).ok().and_then(|id| answer::number(&id));
+            let id = id.ok_or_else(|| self.misunderstood())?;
+            self.chain_id.get_or_init(|| id);
+        }
+        match (expected, self.chain_id.get()) {
+            (Some(expected), Some(id)) if expected != *id => Err(Fault::Refused(format!(
+                "is a node of the chain {id}, and [sources.{}] in config.toml says chain = \"{}\", which is {expected}: nothing of it is used",
+                self.source.name, self.source.chain
+            ))),
+            _ => Ok(answers),
+        }
+    }
+
+    fn misunderstood(&self) -> Fault {
+        Fault::Unavailable(format!(
+            "gives an answer that is not understood: is `url` in [sources.{}] of config.toml that of a node's JSON-RPC?",
+            self.source.name
+        ))
+    }
+
+    /// Sends batches until every call has an answer.
+    async fn complete(&self, wire: &Wire, calls: &[&NodeCall], trips: &AtomicU32) -> Result<Vec<Result<Value, CallRefusal>>, Fault> {
+        let mut answers: Vec<Option<Result<Value, CallRefusal>>> = vec![None; calls.len()];
+        let mut tries = 0;
+        for _ in 0..TRIPS_MAX {
+            let open: Vec<usize> = (0..calls.len()).filter(|call| answers[*call].is_none()).collect();
+            if open.is_empty() {
+                return Ok(answers.into_iter().flatten().collect());
+            }
+            let batches: Vec<&[usize]> = open.chunks(self.batch_max.load(Ordering::Relaxed).max(1)).take(BATCHES_AT_ONCE).collect();
+            trips.fetch_add(1, Ordering::Relaxed);
+            let outcomes = join_all(batches.iter().map(|batch| self.batch(wire, calls, batch))).await;
+            let (mut progress, mut wait, mut why) = (false, None, None);
+            for (batch, outcome) in batches.iter().zip(outcomes) {
+                match outcome {
+                    Ok(replies) => {
+                        for (id, outcome) in replies.into_iter().filter(|(id, _)| batch.contains(id)) {
+                            match outcome {
+                                CallOutcome::Value(value) => answers[id] = Some(Ok(value)),
+                                CallOutcome::Refused(refusal) => answers[id] = Some(Err(refusal)),
+                                CallOutcome::NoState(said) => return Err(self.no_state(&said)),
+                                CallOutcome::LeftOut => self.shrink(batch.len()),
+                                CallOutcome::Busy => (wait, why) = (Some(wait.unwrap_or_default()), Some(busy(429))),
+                            }
+                            progress |= answers[id].is_some();
+                        }
+                    }
+                    Err(BatchFault::TooLarge) if batch.len() > 1 => {
+                        self.shrink(batch.len());
+                        progress = true;
+                    }
+                    Err(BatchFault::TooLarge) => {
+                        return Err(Fault::Unavailable("refuses even a single call as too large".to_owned()));
+                    }
+                    Err(BatchFault::Later(after, fault)) => {
+                        wait = Some(wait.unwrap_or(Duration::ZERO).max(after.unwrap_or_default()));
+                        why = Some(fault);
+                    }
+                    Err(BatchFault::Final(fault)) => return Err(fault),
+                }
+            }
+            tries = if progress { 0 } else { tries + 1 };
+            if tries > wire.options.timeouts.retries {
+                return Err(why.unwrap_or_else(|| Fault::Unavailable("leaves calls of a batch without an answer".to_owned())));
+            }
+            if let Some(after) = wait.or_else(|| (!progress).then_some(Duration::ZERO)) {
+                let timeouts = &wire.options.timeouts;
+                let backoff = (timeouts.backoff * 2u32.pow(tries.min(6) as u32)).min(timeouts.backoff_max);
+                tokio::time::sleep(backoff.max(after)).await;
+            }
+        }
+        Err(Fault::Unavailable("leaves calls of a batch without an answer".to_owned()))
+    }
+
+    /// Takes fewer calls into the next batches.
+    fn shrink(&self, sent: usize) {
+        self.batch_max.fetch_min((sent / 2).max(1), Ordering::Relaxed);
+    }
+
+    fn no_state(&self, said: &str) -> Fault {
+        Fault::NoState(format!(
+            "has no state of that block ({said}): it dropped it, or has not got it yet; ask again, or name an archive node of `{}` in config.toml",
+            self.source.chain
+        ))
+    }
+
+    /// Sends one batch.
+    async fn batch(&self, wire: &Wire, calls: &[&NodeCall], ids: &[usize]) -> Result<Vec<(usize, CallOutcome)>, BatchFault> {
+        let requests: Vec<Value> = ids.iter().map(|id| calls[*id].request(*id)).collect();
+        // Some nodes take no batches at all.
+        let body = if let [single] = &requests[..] { single.to_string() } else { Value::Array(requests).to_string() };
+        let _asking = wire.ask(&self.source.name);
+        let sent = self.client.post(self.url.clone()).body(body).send().await;
+        let response = sent.map_err(|error| self.request_fault(&error))?;
+        if !response.status().is_success() {
+            return Err(self.status_fault(&response, ids.len()));
+        }
+        let bytes = self.body(wire, response).await?;
+        match answer::read(&bytes) {
+            BatchAnswer::Calls(replies) => Ok(replies),
+            BatchAnswer::Whole(CallOutcome::Busy) => Err(BatchFault::Later(None, busy(429))),
+            BatchAnswer::Whole(CallOutcome::NoState(said)) => Err(BatchFault::Final(self.no_state(&said))),
+            // A node says in many words that it takes no batches, or none so large.
+            BatchAnswer::Whole(_) if ids.len() > 1 => Err(BatchFault::TooLarge),
+            BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, .. })) => {
+                Err(BatchFault::Final(Fault::Unavailable(format!("refuses the call: {message}"))))
+            }
+            BatchAnswer::Whole(_) => Err(BatchFault::TooLarge),
+            BatchAnswer::Broken => Err(BatchFault::Later(None, cut_off())),
+            BatchAnswer::NotJson => Err(BatchFault::Final(self.misunderstood())),
+        }
+    }
+
+    async fn body(&self, wire: &Wire, mut response: Response) -> Result<Vec<u8>, BatchFault> {
+        let refused = || BatchFault::Final(Fault::Unavailable(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))));
+        if response.content_length().is_some_and(|length| length > ANSWER_MAX) {
+            return Err(refused());
+        }
+        let mut bytes = Vec::new();
+        while let Some(part) = response.chunk().await.map_err(|error| self.request_fault(&error))? {
+            wire.count(part.len() as u64);
+            bytes.extend_from_slice(&part);
+            if bytes.len() as u64 > ANSWER_MAX {
+                return Err(refused());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Fault for a response of that status.
+    fn status_fault(&self, response: &Response, calls: usize) -> BatchFault {
+        let (status, name) = (response.status(), &self.source.name);
+        let is_final = |words: String| BatchFault::Final(Fault::Unavailable(words));
+        match status.as_u16() {
+            413 => BatchFault::TooLarge,
+            400 | 422 if calls > 1 => BatchFault::TooLarge,
+            429 | 500.. => match retry_after(response.headers()) {
+                Some(after) if after > WAIT_MAX => {
+                    is_final(format!("is answered with {} and wants to be left alone for {} s", status.as_u16(), after.as_secs()))
+                }
+                after => BatchFault::Later(after, busy(status.as_u16())),
+            },
+            300..=399 => {
+                is_final(format!("is answered from another place: say the `url` that it leads to in [sources.{name}] of config.toml"))
+            }
+            401 | 403 => is_final(format!("is not given without a key: see `token_env` and `url_env` in [sources.{name}] of config.toml")),
+            _ => is_final(format!(
+                "is answered with {}: is `url` in [sources.{name}] of config.toml that of a node's JSON-RPC?",
+                status.as_u16()
+            )),
+        }
+    }
+
+    /// Fault for a request without a response.
+    fn request_fault(&self, error: &reqwest::Error) -> BatchFault {
+        let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |&error| error.source());
+        let name = &self.source.name;
+        BatchFault::Final(Fault::Unavailable(if chain().any(|error| error.to_string().contains("certificate")) {
+            UNTRUSTED.to_owned()
+        } else if error.is_timeout() {
+            format!("does not answer in time: see `timeout_seconds` in [sources.{name}] of config.toml")
+        } else if error.is_connect() {
+            format!("cannot be reached: nobody answers at the `url` of [sources.{name}] in config.toml")
+        } else {
+            return BatchFault::Later(None, cut_off());
+        }))
+    }
+}
+
+fn cut_off() -> Fault {
+    Fault::Unavailable("was cut off again and again".to_owned())
+}
+
+fn busy(status: u16) -> Fault {
+    Fault::Unavailable(if status == StatusCode::TOO_MANY_REQUESTS {
+        "is asked too often for what it allows, again and again: ask later, or name another node in config.toml".to_owned()
+    } else {
+        format!("is answered with {status} again and again: the node is busy or broken")
+    })
+}
+
+/// Seconds of `Retry-After`; a date there is not read, and the usual wait holds.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
