@@ -121,9 +121,9 @@ pub struct CodeReport {
 }
 
 impl CodeReport {
-    /// Whether tokens were traded, and yet it is not known whether a sale on the chain goes through.
+    /// Whether trading was tried, and yet it is not known whether a sale on the chain goes through.
     pub fn sale_unknown(&self) -> bool {
-        self.traded && self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
+        (self.traded || self.simulation.is_some()) && self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
     }
 
     pub fn execution(&self) -> Execution {
