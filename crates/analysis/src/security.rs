@@ -1,6 +1,7 @@
 //! Security inference: the anomalies, grouped in three parts, and the shape of the response. Each kind of detection has a file of its own;
 //! `score` turns anomalies into a score.
 
+pub mod changes;
 pub mod check_log;
 pub mod checks;
 pub mod code;
@@ -24,6 +25,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
+    changes::SecurityChanges,
     checks::{Check, CheckState},
     codes::{AnomalyCode, Group, Part},
     simulation::Simulation,
@@ -50,6 +52,12 @@ pub struct SecurityInference {
     /// Trades over the state of the chain. Only with `explain`, and where the dataset names a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulation: Option<Simulation>,
+    /// What differs from the scan before, where the state of the chain was read before. Only with `explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<SecurityChanges>,
+    /// Whether anything differs.
+    #[serde(skip)]
+    pub is_changed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -86,6 +86,8 @@ pub trait Data: fmt::Debug + Sync {
     fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
     /// The chain and its state as far as it was fetched for the token; `None` where the dataset names no node of its chain.
     fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
+    /// The same as it was before the token was last read anew; `None` if it was read once.
+    fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
 }
 
 /// The rows of a table, grouped by address.

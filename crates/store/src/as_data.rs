@@ -80,6 +80,11 @@ impl Data for Dataset {
         let states = self.chain_states_of(token)?;
         Some((states.chain()?.clone(), states.of(token)))
     }
+
+    fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)> {
+        let states = self.chain_states_of(token)?;
+        Some((states.chain()?.clone(), states.previous_of(token)?))
+    }
 }
 
 impl PostRows for RowsOf<'_, Post> {

@@ -114,6 +114,10 @@ pub struct CodeReport {
     pub taxes: Option<Taxes>,
     /// Whether a sale on the chain goes as in the trial.
     pub sale: SaleState,
+    /// The owner that the contract names, over the state of a chain.
+    pub owner: Option<Address>,
+    /// The contracts whose code decides what it does, each with the start of its code's hash, over the state of a chain.
+    pub contracts: Vec<(Address, String)>,
     /// Trades over the state of the chain, where it is known.
     pub simulation: Option<Simulation>,
     /// Executed calls behind each passed check.
@@ -123,7 +127,9 @@ pub struct CodeReport {
 impl CodeReport {
     /// Whether trading was tried, and yet it is not known whether a sale on the chain goes through.
     pub fn sale_unknown(&self) -> bool {
-        (self.traded || self.simulation.is_some()) && self.sale != SaleState::Stands && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
+        (self.traded || self.simulation.is_some())
+            && self.sale != SaleState::Stands
+            && self.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked)
     }
 
     pub fn execution(&self) -> Execution {

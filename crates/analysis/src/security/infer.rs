@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityInference,
+    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityChanges, SecurityInference, changes,
     check_log::{CheckLog, NeededInput},
     checks,
     code::{
@@ -23,6 +23,8 @@ use super::{
 };
 use model::{
     address::Address,
+    chain::Chain,
+    chain_state::{ChainState, MissingState},
     data::Data,
     error::{Problem, Result},
     fetch_key::FetchKey,
@@ -70,8 +72,12 @@ pub fn infer(
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
     let mut log = CheckLog::default();
+    let mut changed = None;
     let (code, report) = match live {
-        Some((code, report)) => (Some(code), report),
+        Some((code, report)) => {
+            changed = earlier_report(&facts, exchanges, &|| watch.cancelled()).and_then(|earlier| changes::between(&earlier, &report));
+            (Some(code), report)
+        }
         None => match contract_code(dataset, &facts.address) {
             Some(code) => {
                 let report = execute(&facts, &code, &|| watch.cancelled());
@@ -90,12 +96,13 @@ pub fn infer(
         checks::executed(&report, &mut log);
     }
     watch.step(total, total)?;
-    let findings = Findings { has_code: code.is_some(), facts, report, resembles, log, transactions, holders };
+    let findings = Findings { changed, has_code: code.is_some(), facts, report, resembles, log, transactions, holders };
     Ok(findings.inference(explain))
 }
 
 /// Results of all checks and comparisons of a token.
 struct Findings<'a> {
+    changed: Option<SecurityChanges>,
     has_code: bool,
     facts: Facts<'a>,
     report: CodeReport,
@@ -109,7 +116,7 @@ struct Findings<'a> {
 impl Findings<'_> {
     fn inference(self, explain: bool) -> SecurityInference {
         let known = self.known_inputs();
-        let Self { facts, report, resembles, log, transactions, holders, .. } = self;
+        let Self { changed, facts, report, resembles, log, transactions, holders, .. } = self;
         let mut codes = report.anomalies.clone();
         codes.extend(resembles.anomalies);
         let mut parts = [codes, transactions.anomalies, holders.anomalies];
@@ -137,6 +144,8 @@ impl Findings<'_> {
             },
             similar_scams: resembles.similar,
             recommendation,
+            is_changed: changed.as_ref().is_some_and(|changed| !changed.changes.is_empty()),
+            changed: changed.filter(|_| explain),
             simulation: report.simulation.filter(|_| explain),
             checks: explain.then_some(checks),
             explanation: explain.then(|| Explanation {
@@ -165,17 +174,7 @@ impl Findings<'_> {
 /// The code on the chain and what executing it over the chain's state shows; `None` where the dataset names no node, or nothing is there.
 fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Result<Option<(Vec<u8>, CodeReport)>> {
     let Some((chain, state)) = facts.dataset.chain_state_of(&facts.address) else { return Ok(None) };
-    let live = LiveInput { state: Arc::clone(&state), exchanges, chain: chain.as_str(), token: facts.address };
-    let row = facts.contract.as_ref();
-    let input = CodeInput {
-        owner: facts.owner.filter(|owner| *owner != NOBODY).or(facts.creator),
-        listed: facts.listed(),
-        decimals: decimals(facts),
-        has_source: row.is_some_and(has_source),
-        supply_known: facts.total_supply().is_some(),
-        ..CodeInput::default()
-    };
-    match live::inspect(&input, &live, &Budget::default(), cancelled) {
+    match inspect_on_chain(facts, exchanges, &chain, &state, cancelled) {
         Ok(report) => {
             let code = state.account(&facts.address).map(|account| account.code.to_vec()).filter(|code| !code.is_empty());
             Ok(code.map(|code| (code, report)))
@@ -186,6 +185,32 @@ fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() ->
             Err(Problem::missing_rows(vec![key], detail))
         }
     }
+}
+
+/// The report over the state that was read before; `None` without one, or if it is not whole enough to be executed again.
+fn earlier_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Option<CodeReport> {
+    let (chain, state) = facts.dataset.earlier_chain_state_of(&facts.address)?;
+    inspect_on_chain(facts, exchanges, &chain, &state, cancelled).ok()
+}
+
+fn inspect_on_chain(
+    facts: &Facts<'_>,
+    exchanges: &Exchanges,
+    chain: &Chain,
+    state: &Arc<dyn ChainState>,
+    cancelled: &dyn Fn() -> bool,
+) -> std::result::Result<CodeReport, MissingState> {
+    let live = LiveInput { state: Arc::clone(state), exchanges, chain: chain.as_str(), token: facts.address };
+    let row = facts.contract.as_ref();
+    let input = CodeInput {
+        owner: facts.owner.filter(|owner| *owner != NOBODY).or(facts.creator),
+        listed: facts.listed(),
+        decimals: decimals(facts),
+        has_source: row.is_some_and(has_source),
+        supply_known: facts.total_supply().is_some(),
+        ..CodeInput::default()
+    };
+    live::inspect(&input, &live, &Budget::default(), cancelled)
 }
 
 const NOBODY: Address = Address([0; 20]);

@@ -153,6 +153,9 @@ columns! {
         "recommendation": Text [], String,
             "Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark."
             = FigureSource::Security(|summary| FigureValue::Word(summary.recommendation));
+        "security_changed": Flag [], bool,
+            "Whether code, owner, taxes, trades or powers differ from the scan before, over the state of its chain; false where it was read \
+             once, null without security data." = FigureSource::Security(|summary| FigureValue::Flag(summary.changed));
         "rsi_14": Number ["rsi"], f64,
             "Relative strength index over 14 daily candles, 0–100, at the last candle, as in `/technical/{contractAddress}/indicators`; null \
              with fewer candles, or if they end long before the newest in the data." = FigureSource::Days(|days| Indicator::Rsi(14).last(days));

@@ -10,7 +10,7 @@ mod verdict;
 
 use std::sync::Arc;
 
-use revm::primitives::{Address, U256};
+use revm::primitives::{Address, U256, keccak256};
 
 pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin};
 use self::{exchanges::PoolPlace, pools::LivePool};
@@ -34,6 +34,8 @@ use model::{
 
 /// Round trips after which powers are judged by what is known.
 const ROUNDS_MAX: u32 = 10;
+/// Digits of a code's hash that are shown, with `0x`.
+const HASH_SHOWN: usize = 10;
 /// Maximum number of contracts whose functions are taken for the token's own.
 const IMPLEMENTATIONS_MAX: usize = 32;
 
@@ -85,7 +87,7 @@ impl Run<'_> {
         }
         let mut shape = functions::shape(&code);
         let input = CodeInput { runtime: &code, implementations: &implementations, creation: None, storage: None, ..*self.input };
-        let mut report = CodeReport::default();
+        let mut report = CodeReport { contracts: self.contracts(&code, &implementations), ..CodeReport::default() };
         super::unverified(&input, &mut report);
         if code.is_empty() {
             report.unfinished.push(format!("there is no contract at this address on {}", self.live.chain));
@@ -99,6 +101,12 @@ impl Run<'_> {
         self.trade(machine, &input, &shape, pool.as_ref(), &mut report)?;
         super::finish(machine, &mut report);
         Ok(report)
+    }
+
+    fn contracts(&self, code: &[u8], implementations: &[ImplementationContract]) -> Vec<(model::address::Address, String)> {
+        let hash = |code: &[u8]| format!("{:#x}", keccak256(code))[..HASH_SHOWN].to_owned();
+        let behind = implementations.iter().map(|contract| (contract.address, hash(&contract.code)));
+        std::iter::once((self.live.token, hash(code))).chain(behind).collect()
     }
 
     /// Contracts that the token hands its calls to, found by calling it.
@@ -145,6 +153,7 @@ impl Run<'_> {
             deployment.owner = owner;
             deployment.owner_known = true;
         }
+        report.owner = known.map(|owner| model::address::Address(owner.into_array()));
         machine.world().person(deployment.owner);
         let owner_is_contract = known.is_some_and(|owner| !machine.world().code(owner).is_empty());
         let input = CodeInput { owner_is_contract, owner: known.map(|owner| model::address::Address(owner.into_array())), ..*input };

@@ -30,11 +30,13 @@ pub struct SecuritySummary {
     pub score: i64,
     /// The first word of the recommendation.
     pub recommendation: &'static str,
+    /// Whether the scan of the chain differs from the one before.
+    pub changed: bool,
 }
 
 impl SecuritySummary {
     pub(in crate::question) fn of(answer: &SecurityInference) -> Self {
-        Self { score: answer.security_score, recommendation: word_of(&answer.recommendation) }
+        Self { score: answer.security_score, recommendation: word_of(&answer.recommendation), changed: answer.is_changed }
     }
 }
 

@@ -17,6 +17,7 @@ use model::time::{DAY_MS, Time};
 pub enum FigureValue {
     Number(f64),
     Integer(i64),
+    Flag(bool),
     Time(Time),
     Word(&'static str),
     /// A word that sorts by this rank: rising trends and buy advice are high.
@@ -43,6 +44,7 @@ impl FigureValue {
         match self {
             Self::Number(number) => Some(FieldValue::Number(*number)),
             Self::Integer(number) => Some(FieldValue::Number(*number as f64)),
+            Self::Flag(flag) => Some(FieldValue::Flag(*flag)),
             Self::Time(time) => Some(FieldValue::Time(*time)),
             Self::Word(_) | Self::Ranked(..) | Self::Pattern(..) => self.word().map(FieldValue::text),
             Self::Own(_) => None,
@@ -54,7 +56,7 @@ impl FigureValue {
         match self {
             Self::Ranked(_, rank) => Some(FieldValue::Number(*rank)),
             Self::Pattern(pattern, _) => Some(FieldValue::Number(pattern.confidence)),
-            Self::Number(_) | Self::Integer(_) | Self::Time(_) | Self::Word(_) | Self::Own(_) => self.field(),
+            Self::Number(_) | Self::Integer(_) | Self::Flag(_) | Self::Time(_) | Self::Word(_) | Self::Own(_) => self.field(),
         }
     }
 
@@ -62,7 +64,7 @@ impl FigureValue {
         match self {
             Self::Word(word) | Self::Ranked(word, _) => Some(word),
             Self::Pattern(pattern, _) => Some(pattern.name.word()),
-            Self::Number(_) | Self::Integer(_) | Self::Time(_) | Self::Own(_) => None,
+            Self::Number(_) | Self::Integer(_) | Self::Flag(_) | Self::Time(_) | Self::Own(_) => None,
         }
     }
 }
@@ -96,6 +98,7 @@ impl Serialize for FigureValue {
         match self {
             Self::Number(number) => number.serialize(serializer),
             Self::Integer(number) => number.serialize(serializer),
+            Self::Flag(flag) => flag.serialize(serializer),
             Self::Time(time) => time.serialize(serializer),
             Self::Word(word) | Self::Ranked(word, _) => word.serialize(serializer),
             Self::Pattern(pattern, _) => pattern.serialize(serializer),

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::{
-    Filter, FilterColumn, Operator, Term,
+    ColumnKind, Filter, FilterColumn, Operator, Term,
     columns::{self, column},
-    value,
+    value::{self, ConditionValue},
 };
 use model::spelling::meant;
 
@@ -105,6 +105,12 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
                 let instead = if word == "not" { ": write `!=`, as in `chain!=eth`" } else { "" };
                 let message = format!("conditions all hold; there is no `{word}`{instead}{}", quoting(&word, only_conditions));
                 return Err(FilterError { message, at: span.clone() });
+            }
+            // A column that is true or false is a condition by itself.
+            Piece::Word(word) if only_conditions && column(word, columns).is_some_and(|known| known.kind == ColumnKind::Flag) => {
+                let name = column(word, columns).map_or("", |known| known.name);
+                let wanted = ConditionValue::Flag(true);
+                terms.push(Term::Compare { column: name, operator: Operator::Has, wanted, text: (*word).to_owned() });
             }
             Piece::Word(_) | Piece::Quoted(_) if only_conditions => {
                 let word = &text[span.clone()];
@@ -222,6 +228,15 @@ mod tests {
         for (text, message, at) in cases {
             assert_eq!(conditions(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
         }
+        let starred = conditions("starred", COLUMNS).expect("a flag");
+        let same = |term: &Term, other: &Term| {
+            let of = |term: &Term| match term {
+                Term::Compare { column, operator, wanted, .. } => Some((*column, *operator, wanted.clone())),
+                Term::Word { .. } => None,
+            };
+            of(term) == of(other)
+        };
+        assert!(same(&starred.terms[0], &conditions("starred:yes", COLUMNS).expect("a flag").terms[0]));
         let text = "chain:base cap>=1m name:\"usd coin\" age<90d";
         assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS));
         assert_eq!(conditions(text, COLUMNS).map(|filter| filter.terms.len()), Ok(4));

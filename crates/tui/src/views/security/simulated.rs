@@ -46,7 +46,23 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     for (note, role) in notes.into_iter().flatten() {
         lines.extend(PaneLine::wrapped(None, LEFT, &note, look.width, REASON_LINES, role));
     }
+    lines.extend(changed(answer, look));
     lines.push(PaneLine::default());
+    lines
+}
+
+/// What differs from the scan before.
+fn changed(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
+    let Some(changed) = &answer.changed else { return Vec::new() };
+    let since = format!("since block {} · {}", format::count(changed.since_block), changed.since.minute_text());
+    if changed.changes.is_empty() {
+        return PaneLine::wrapped(None, LEFT, &format!("nothing changed {since}"), look.width, 1, Role::Dim).collect();
+    }
+    let mut lines: Vec<_> = PaneLine::wrapped(None, LEFT, &format!("changed {since}"), look.width, 1, Role::Warning).collect();
+    for change in &changed.changes {
+        let told = format!("{}: {} → {}", change.what, change.before, change.after);
+        lines.extend(PaneLine::wrapped(None, LEFT + 2, &told, look.width, REASON_LINES, Role::Warning));
+    }
     lines
 }
 

@@ -129,6 +129,8 @@ fn trap() -> SecurityInference {
             "AVOID: sells fail after opening; the owner can raise the tax to 99 %; 97 % of the liquidity was pulled; no funding data".into(),
         explanation: Some(trap_explained()),
         simulation: None,
+        changed: None,
+        is_changed: false,
     };
     listed(answer, [None; 3])
 }
@@ -225,6 +227,8 @@ fn unknown() -> SecurityInference {
             execution: None,
         }),
         simulation: None,
+        changed: None,
+        is_changed: false,
     };
     listed(answer, [Some(NeededInput::Code), Some(NeededInput::Transfers), None])
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 
 use super::*;
-use crate::security::{AnomalyCode, code::SaleState};
+use crate::security::{AnomalyCode, changes, code::SaleState};
 use model::{
     address::Address as ModelAddress,
     chain_state::{BlockHead, ChainAccount, Word},
@@ -157,6 +157,26 @@ fn what_is_missing_is_asked_for_in_few_rounds_and_the_answer_is_the_same() {
         assert_eq!(report.anomalies, expected.anomalies, "{name}");
         assert_eq!(report.simulation.map(|one| one.trades), expected.simulation.map(|one| one.trades), "{name}");
     }
+}
+
+#[test]
+fn what_the_owner_did_between_two_scans_is_named() {
+    let report = |name: &str| {
+        let (token, state) = recorded(name, false);
+        inspected(token, Arc::new(state)).expect("a whole state")
+    };
+    let (before, after) = (report("blacklist"), report("banned"));
+    let changed = changes::between(&before, &after).expect("two scans");
+    assert_eq!(changed.since_block, before.simulation.as_ref().map_or(0, |one| one.block));
+    let told: Vec<_> = changed.changes.iter().map(|change| (&*change.what, &*change.before, &*change.after)).collect();
+    let expected = [
+        ("buy", "goes through", "not tried"),
+        ("sale", "goes through", "fails"),
+        ("SELL_BLOCKED", "not found", "found"),
+        ("BUY_BLOCKABLE", "not found", "found"),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(changes::between(&after, &after).map(|changed| changed.changes), Some(Vec::new()));
 }
 
 #[test]
