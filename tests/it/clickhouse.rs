@@ -175,7 +175,7 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
         let wire = bench.wire();
         let there = bench.load(&wire, rows_min);
         same_candles(&here, &there);
-        assert_eq!(there.table("candles").unwrap().large.is_some(), rows_min == 1_000);
+        assert_eq!(there.table("candles").unwrap().large().is_some(), rows_min == 1_000);
         let fetched = wire.figures().bytes;
         let again = bench.load(&wire, rows_min);
         same_candles(&here, &again);

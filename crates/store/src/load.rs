@@ -165,8 +165,8 @@ pub fn load_as(
         snapshot: None,
     };
     let tokens = load_tokens(&context, &shown.to_string())?;
-    context.decimals = decimals(&tokens.frame);
-    context.tokens = addresses(&tokens.frame);
+    context.decimals = decimals(tokens.frame());
+    context.tokens = addresses(tokens.frame());
     let mut loaded = vec![tokens];
     if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
         let table = table::load(&context, schema)?;
