@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, HashSet},
     fmt,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, Weak},
     time::Duration,
 };
 
@@ -22,6 +22,7 @@ use model::{
     error::Problem,
     fetch_key::FetchKey,
     holding::{Balances, ListedBalances},
+    locks::Locked as _,
     progress::LoadProgress,
     rows::{FromColumns as _, HolderRow},
 };
@@ -202,7 +203,7 @@ impl InPlaceCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, CacheState> {
-        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cached.locked()
     }
 
     /// Returns the cached rows and marks them as used.
@@ -318,14 +319,14 @@ struct FetchGuard<'a> {
 
 impl<'a> FetchGuard<'a> {
     fn of(fetching: &'a Mutex<HashSet<FetchKey>>, key: &FetchKey) -> Option<Self> {
-        let is_free = fetching.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        let is_free = fetching.locked().insert(key.clone());
         is_free.then(|| Self { fetching, key: key.clone() })
     }
 }
 
 impl Drop for FetchGuard<'_> {
     fn drop(&mut self) {
-        self.fetching.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.fetching.locked().remove(&self.key);
     }
 }
 

@@ -14,8 +14,8 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "address chain time schema names holding fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
-         findings progress data format",
+        "address chain time schema locks names holding fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
+         findings progress chain_state data format",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse"),
     (
