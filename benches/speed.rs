@@ -264,7 +264,7 @@ fn large(c: &mut Criterion) {
     let cache = tempfile::tempdir().expect("a folder for the cache");
     let options = CacheOptions { folder: Some(cache.path().to_owned()), ..CacheOptions::default() };
     let dataset = load_with(folder, &options, &Silent).expect("the data load");
-    let table = dataset.table("candles").and_then(|table| table.large.clone()).expect("a large table");
+    let table = dataset.table("candles").and_then(|table| table.large().cloned()).expect("a large table");
     let tokens: Vec<Address> = table.tokens().collect();
     let mut group = c.benchmark_group(format!("large/{}", table.height()));
     group.sample_size(10);

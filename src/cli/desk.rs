@@ -3,7 +3,7 @@
 
 use std::{
     net::TcpListener,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use tokio::{runtime::Runtime, sync::oneshot};
 use crate::config::plain_reason;
 use api;
 use api::{Api, metrics::LATENCY_MICROS};
+use model::locks::Locked as _;
 use tui::{
     task::Wake,
     view::{ApiDesk, ApiState, RequestLine},
@@ -45,7 +46,7 @@ impl ApiControl {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.locked()
     }
 
     fn run(&self) -> Result<(String, Running), String> {

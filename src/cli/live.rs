@@ -4,7 +4,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
     thread,
@@ -15,6 +15,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::{appearance, outcome::Failure};
 use crate::config::{Config, KEYS_SECTION};
+use model::locks::Locked as _;
 use query::deck::Deck;
 use tui::{
     keymap::Keymap,
@@ -41,11 +42,11 @@ struct Inner {
 
 impl LiveSettings for Live {
     fn take(&self) -> Option<Result<NewSettings, String>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).changes.take()
+        self.inner.locked().changes.take()
     }
 
     fn listen(&self, wake: Wake) {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).wake = Some(wake);
+        self.inner.locked().wake = Some(wake);
     }
 }
 
@@ -75,7 +76,7 @@ impl Live {
     }
 
     fn publish(&self, changes: Result<NewSettings, String>) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.locked();
         inner.changes = Some(changes);
         if let Some(wake) = &inner.wake {
             wake();

@@ -12,6 +12,7 @@ use tracing::{Level, Metadata};
 use tracing_subscriber::{filter::Targets, fmt::MakeWriter, layer::SubscriberExt, util::SubscriberInitExt};
 
 use api::log::Sink;
+use model::locks::Locked as _;
 
 /// How long a line is buffered.
 const WAIT: Duration = Duration::from_millis(20);
@@ -69,7 +70,7 @@ impl Drop for Log {
 
 impl Shared {
     fn lock(&self) -> std::sync::MutexGuard<'_, LogBuffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buffer.locked()
     }
 
     fn add(&self, line: &[u8], urgent: bool) {
@@ -86,7 +87,7 @@ impl Shared {
     }
 
     fn flush(&self) {
-        let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.writing.locked();
         let lines = std::mem::take(&mut self.lock().lines);
         // A failure could be reported nowhere else.
         stderr().write_all(&lines).ok();

@@ -179,7 +179,7 @@ fn assert_same(plain: &Dataset, cached: &Dataset, when: &str) {
         let (plain, cached) = (repeats(a), repeats(b));
         let odd: Vec<_> = cached.iter().filter(|finding| !plain.contains(finding)).collect();
         assert!(odd.is_empty() && plain.is_empty() == cached.is_empty(), "{name} {when}: {odd:#?}, in memory {:#?}", plain.first());
-        let Some(large) = &b.large else {
+        let Some(large) = b.large() else {
             assert!(!TABLES.contains(&name) || !a.loaded(), "{name} is in memory {when}");
             continue;
         };
@@ -190,12 +190,12 @@ fn assert_same(plain: &Dataset, cached: &Dataset, when: &str) {
 
 fn assert_same_rows(plain: &Table, large: &LargeTable, when: &str) {
     let (name, frame) = (plain.schema.name, large.slice(0..large.height(), None));
-    assert_eq!(frame.dtypes(), plain.frame.dtypes(), "{name} {when}");
+    assert_eq!(frame.dtypes(), plain.frame().dtypes(), "{name} {when}");
     for column in plain.schema.columns {
-        let (x, y) = (plain.frame.column(column.name).unwrap(), frame.column(column.name).unwrap());
+        let (x, y) = (plain.frame().column(column.name).unwrap(), frame.column(column.name).unwrap());
         if !x.equals_missing(y) {
             let first = (0..x.len()).find(|row| x.get(*row).ok() != y.get(*row).ok()).unwrap_or_default().saturating_sub(1) as i64;
-            panic!("{name}.{} {when}: {:?}", column.name, (plain.frame.slice(first, 3), frame.slice(first, 3)));
+            panic!("{name}.{} {when}: {:?}", column.name, (plain.frame().slice(first, 3), frame.slice(first, 3)));
         }
     }
 }
@@ -358,10 +358,10 @@ fn replace(path: &Path, bytes: &[u8]) {
 fn mended(bench: &Bench, when: &str) {
     let dataset = bench.load();
     for table in &dataset.tables {
-        if let Some(large) = &table.large {
+        if let Some(large) = table.large() {
             let frame = large.slice(0..large.height(), None);
             if !large.is_damaged() {
-                assert!(frame.equals_missing(&bench.plain.table(table.schema.name).unwrap().frame), "{when}");
+                assert!(frame.equals_missing(bench.plain.table(table.schema.name).unwrap().frame()), "{when}");
             }
         }
     }
@@ -400,7 +400,7 @@ fn the_table_used_longest_ago_makes_room() {
     }
     let options = CacheOptions { size_max: sizes, ..options(bench.cache.path()) };
     let dataset = load_with(other.path(), &options, &Silent).unwrap();
-    assert!(dataset.table("candles").unwrap().large.is_some());
+    assert!(dataset.table("candles").unwrap().large().is_some());
     let left: Vec<String> = list(bench.cache.path()).into_iter().map(|entry| entry.table).collect();
     assert!(left.iter().filter(|table| *table == "candles").count() == 2 && left.contains(&"transfers".to_owned()), "{left:?}");
     assert!(left.len() <= TABLES.len(), "{left:?}");

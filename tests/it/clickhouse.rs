@@ -175,7 +175,7 @@ fn rows_of_an_engine_are_the_rows_of_a_file() {
         let wire = bench.wire();
         let there = bench.load(&wire, rows_min);
         same_candles(&here, &there);
-        assert_eq!(there.table("candles").unwrap().large.is_some(), rows_min == 1_000);
+        assert_eq!(there.table("candles").unwrap().large().is_some(), rows_min == 1_000);
         let fetched = wire.figures().bytes;
         let again = bench.load(&wire, rows_min);
         same_candles(&here, &again);
@@ -353,7 +353,8 @@ fn a_cancelled_load_kills_its_query() {
         let (start, progress) = (Instant::now(), CancelAt(0.into(), 3));
         let outcome = load_as(bench.path(), &bench.options(rows_min), Some(&wire), &progress, None, false);
         assert_eq!(outcome.map(drop), Err(LoadError::Cancelled));
-        assert!(start.elapsed() < Duration::from_millis(2_500), "{:?}", start.elapsed());
+        // The server would stay silent for ten minutes, and the source be given up after one.
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
         let asked = |query: &String| query.split("query_id=").nth(1).and_then(|rest| rest.split('&').next()).map(str::to_owned);
         let rows = bench.server.queries().iter().find(|query| query.contains("ArrowStream")).and_then(asked).unwrap();
         let killed = || bench.server.queries().iter().any(|query| query.contains(&format!("KILL QUERY WHERE query_id = '{rows}' ASYNC")));

@@ -130,8 +130,14 @@ pub(crate) fn ask(api: &Arc<Api>, path: &str) -> (u16, String) {
 /// Asserts that both have the same rows, in memory or cached.
 pub(crate) fn same_rows(a: &Table, b: &Table) {
     assert_eq!((a.height(), a.rows_bad), (b.height(), b.rows_bad), "{}: {:?} {:?}", a.schema.name, b.state, b.findings.kept());
-    assert!(a.frame.equals_missing(&b.frame) && a.others.equals_missing(&b.others), "{}: {:?}\n{:?}", a.schema.name, a.frame, b.frame);
-    if let (Some(a), Some(b)) = (&a.large, &b.large) {
+    assert!(
+        a.frame().equals_missing(b.frame()) && a.others.equals_missing(&b.others),
+        "{}: {:?}\n{:?}",
+        a.schema.name,
+        a.frame(),
+        b.frame()
+    );
+    if let (Some(a), Some(b)) = (a.large(), b.large()) {
         let all = |table: &LargeTable| table.slice(0..table.height(), None);
         assert!(all(a).equals_missing(&all(b)), "{}", a.schema().name);
     }

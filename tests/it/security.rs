@@ -123,7 +123,7 @@ fn large_tables_are_read_from_the_cache_to_the_same_answer() {
     security::write(cases, folder.path());
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 1, ..CacheOptions::default() };
     let large = load_with(folder.path(), &options, &Silent).expect("a dataset");
-    assert!(["transfers", "holders"].iter().all(|name| large.table(name).is_some_and(|table| table.large.is_some())));
+    assert!(["transfers", "holders"].iter().all(|name| large.table(name).is_some_and(|table| table.large().is_some())));
     let large = Snapshot::new(1, large, AnswerSettings::default());
     let small = Snapshot::new(1, load(folder.path(), &Silent).expect("a dataset"), AnswerSettings::default());
     for token in tokens {

@@ -7,7 +7,10 @@ use analysis::security::{AnomalyCode, Part};
 use demo::contracts::{Contract, Identity, contract, contracts};
 use model::{address::Address, error::Code};
 
-use crate::security_contracts::{ask, codes, deck_of, executed, wrong};
+use crate::{
+    security_contracts::{ask, codes, deck_of, executed, wrong},
+    wait::PATIENCE,
+};
 
 #[test]
 fn each_planted_fault_is_found_and_its_twin_is_not_accused() {
@@ -123,7 +126,7 @@ fn hostile_bytecode_is_answered_within_the_budget() {
     for (i, (what, _)) in cases.iter().enumerate() {
         let begun = Instant::now();
         let answer = ask(&deck, address(i));
-        assert!(begun.elapsed().as_secs() < 30, "{what}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < PATIENCE, "{what}: {:?}", begun.elapsed());
         match answer {
             Ok(answer) => {
                 let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());

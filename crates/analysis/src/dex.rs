@@ -30,8 +30,7 @@ pub struct DexSummary {
     /// EIP-155 id as decimal text; null for a chain without one.
     pub chain_id: Option<String>,
     /// USD traded in 24 hours in the token's pools on this DEX; null when none is known.
-    #[serde(rename = "volume24h")]
-    pub volume24h: Option<f64>,
+    pub volume_24h: Option<f64>,
     /// Number of the token's pools on this DEX.
     pub pool_count: i64,
     /// With `explain`: total USD liquidity of the token's pools on this DEX; left out when none is known.
@@ -83,7 +82,7 @@ pub struct Pool {
     pub liquidity: Option<f64>,
     /// USD traded in 24 hours.
     #[serde(rename = "volume24h")]
-    pub volume24h: Option<f64>,
+    pub volume_24h: Option<f64>,
 }
 
 /// The token's pools on one DEX and chain, most liquid first.
@@ -103,14 +102,14 @@ pub fn list(dataset: &dyn Data, token: &Address) -> DexList {
                 dex_id: dex_id(&venues, venue),
                 name: venue_name(dataset, venue),
                 chain_id: venue.chain.id().map(|id| id.to_string()),
-                volume24h: volume(venue),
+                volume_24h: volume(venue),
                 pool_count: venue.pools.len() as i64,
                 liquidity: liquidity(venue),
                 best_pool: BestPool { address: best.address, pair: pair(dataset, best), liquidity: best.liquidity },
             })
         })
         .collect();
-    dexes.sort_by(|a, b| descending(a.volume24h, b.volume24h).then_with(|| a.name.cmp(&b.name)).then_with(|| a.dex_id.cmp(&b.dex_id)));
+    dexes.sort_by(|a, b| descending(a.volume_24h, b.volume_24h).then_with(|| a.name.cmp(&b.name)).then_with(|| a.dex_id.cmp(&b.dex_id)));
     DexList { dexes, missing: None }
 }
 
@@ -137,7 +136,7 @@ pub fn detail(dataset: &dyn Data, token: &Address, id: &str) -> Option<DexDetail
         pools: venue
             .pools
             .iter()
-            .map(|pool| Pool { address: pool.address, pair: pair(dataset, pool), liquidity: pool.liquidity, volume24h: pool.volume24h })
+            .map(|pool| Pool { address: pool.address, pair: pair(dataset, pool), liquidity: pool.liquidity, volume_24h: pool.volume24h })
             .collect(),
     })
 }
@@ -255,7 +254,7 @@ mod tests {
             .dexes
             .into_iter()
             .map(|dex| {
-                let (figures, best) = ((dex.volume24h, dex.pool_count, dex.liquidity), dex.best_pool.address);
+                let (figures, best) = ((dex.volume_24h, dex.pool_count, dex.liquidity), dex.best_pool.address);
                 (dex.dex_id, dex.name, dex.chain_id.unwrap_or_default(), figures, best)
             })
             .collect();
@@ -337,7 +336,7 @@ mod tests {
             let dataset = sample::dataset(&[("tokens", tokens), ("pools", &pools)]);
             for token in ["0x1", "0x2", "0x3"] {
                 let listed = list(&dataset, &sample::address(token)).dexes;
-                let found: Vec<_> = listed.iter().map(|dex| (dex.pool_count, dex.best_pool.pair.as_str(), dex.volume24h)).collect();
+                let found: Vec<_> = listed.iter().map(|dex| (dex.pool_count, dex.best_pool.pair.as_str(), dex.volume_24h)).collect();
                 assert_eq!(found, [(1, "ONE/TWO/THREE", Some(7.0))], "{token} {header} {all:?}");
                 let detail = detail(&dataset, &sample::address(token), "curve").expect("listed");
                 assert_eq!(detail.pools.len(), 1, "{token} {header}");

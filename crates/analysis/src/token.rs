@@ -249,9 +249,9 @@ mod tests {
         let given = of(&[("tokens", &tokens("smart_engagement,smart_reach", "0,8")), ("posts", posts)]);
         assert_eq!((given.impressions, given.post_engagement, given.smart_engagement), (Some(i64::MAX), None, Some(0)));
         assert_eq!((given.smart_reach, given.smart_followers), (Some(8), None));
-        let alone = of(&[("tokens", &tokens("price", "1"))]);
-        assert_eq!((alone.impressions, alone.smart_engagement, alone.smart_reach), (None, None, None));
-        assert_eq!((alone.top_kols, alone.top_posts, alone.whale_accumulation_trend), (vec![], vec![], None));
+        let without = of(&[("tokens", &tokens("price", "1"))]);
+        assert_eq!((without.impressions, without.smart_engagement, without.smart_reach), (None, None, None));
+        assert_eq!((without.top_kols, without.top_posts, without.whale_accumulation_trend), (vec![], vec![], None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use bytes::Bytes;
@@ -15,6 +15,7 @@ use tokio::sync::{
 };
 
 use super::{Api, datasets::Stale, endpoint::Shape};
+use model::locks::Locked as _;
 use query::{
     deck::DeckEvent,
     jobs::{AlertCursor, FiredAlert, Job},
@@ -101,7 +102,7 @@ impl EventLog {
 
     /// Returns at most `limit` events after `id` and the id of the last one; a `MISSED` event comes first if earlier ones are gone.
     pub(super) fn after(&self, id: u64, limit: usize) -> (Vec<Bytes>, u64) {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = self.recent.locked();
         let newest = *self.newest.borrow();
         let (mut events, mut received) = (Vec::new(), id);
         if id < recent.complete_after || id > newest {
@@ -118,7 +119,7 @@ impl EventLog {
     }
 
     fn add(&self, kind: &str, data: &impl Serialize) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.locked();
         let id = now().0.unsigned_abs().max(*self.newest.borrow() + 1);
         recent.events.push_back((id, encoded(Some(id), kind, data)));
         if recent.events.len() > EVENTS_KEPT
@@ -168,7 +169,7 @@ async fn record_alerts(api: &Arc<Api>, cursor: &Arc<Mutex<AlertCursor>>) {
     let (api, cursor) = (Arc::clone(api), Arc::clone(cursor));
     let record = move || {
         let Some(jobs) = &api.jobs else { return };
-        let mut cursor = cursor.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cursor = cursor.locked();
         let recorded = jobs.deliver_fired(&mut cursor, |fired| {
             tracing::info!("alert: {}", fired.says());
             api.events.add(FIRED, &fired);

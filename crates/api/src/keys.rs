@@ -6,7 +6,7 @@ use std::{
     net::IpAddr,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError, RwLock,
+        Mutex, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant, SystemTime},
@@ -15,7 +15,10 @@ use std::{
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 
-use model::time::Time;
+use model::{
+    locks::{Locked as _, SharedLock as _},
+    time::Time,
+};
 use store::private_files::{exclusively, read_text, write_atomic};
 
 /// Environment variable with the only key; it takes precedence over all files.
@@ -142,7 +145,7 @@ impl Keys {
                     "`{ENVIRONMENT}` has {} characters and can be guessed: use {KEY_CHARS_WEAK} or more, as `tokendeck key new` makes them",
                     secret.len()
                 );
-                keys.held.write().unwrap_or_else(PoisonError::into_inner).warnings.push(warning);
+                keys.held.writing().warnings.push(warning);
             }
             return Ok(keys);
         }
@@ -275,16 +278,16 @@ impl Keys {
     }
 
     fn held(&self) -> std::sync::RwLockReadGuard<'_, LoadedKeys> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner)
+        self.held.reading()
     }
 
     fn hold(&self, held: LoadedKeys) {
-        *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
+        *self.held.writing() = held;
     }
 
     /// Forces the file to be read at the next check.
     fn forget(&self) {
-        self.held.write().unwrap_or_else(PoisonError::into_inner).stamp = None;
+        self.held.writing().stamp = None;
     }
 
     /// Compares with every key, even after a match.
@@ -312,7 +315,7 @@ impl Keys {
         if now.is_some() && now == self.held().stamp {
             return false;
         }
-        let _one = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = self.reading.locked();
         let held = read(path, &self.source).unwrap_or_else(|reason| LoadedKeys { warnings: vec![reason], ..LoadedKeys::default() });
         let warned = self.held().warnings == held.warnings;
         if !warned {

@@ -5,11 +5,14 @@ use std::{
     cell::Cell,
     collections::VecDeque,
     fmt,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Mutex, OnceLock},
     time::Duration,
 };
 
-use model::time::{SECOND_MS, Time};
+use model::{
+    locks::Locked as _,
+    time::{SECOND_MS, Time},
+};
 use store::wall_clock;
 
 /// Capacity of the ring buffer.
@@ -96,7 +99,7 @@ impl RequestLog {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Ring> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ring.locked()
     }
 
     /// Returns the latest requests, newest first, at most `count`.

@@ -3,11 +3,14 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::Instant,
 };
 
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    locks::Locked as _,
+};
 
 #[derive(Debug)]
 pub(super) struct Rate {
@@ -32,7 +35,7 @@ impl Rate {
     /// Takes one token from the key's bucket. Errors: the bucket is empty.
     pub(super) fn take(&self, key: &[u8], now: Instant) -> Result<()> {
         let most = f64::from(self.per_second);
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.locked();
         let bucket = buckets.entry(self.hasher.hash_one(key)).or_insert(Bucket { left: most, filled: now });
         bucket.left = (bucket.left + now.saturating_duration_since(bucket.filled).as_secs_f64() * most).min(most);
         bucket.filled = now;

@@ -10,9 +10,9 @@ use std::{
 use flate2::{Crc, read::DeflateDecoder};
 use zip::{CompressionMethod, ZipArchive};
 
-const MAX_MEMBERS: usize = 1_000;
+const MEMBERS_MAX: usize = 1_000;
 /// Maximum unpacked size of a member.
-const MAX_UNPACKED: u64 = 64 << 30;
+const UNPACKED_MAX: u64 = 64 << 30;
 /// Compression-bomb limit: a member may unpack to `FLOOR` bytes, or to `RATIO` times its packed size if that is more.
 const FLOOR: u64 = 256 << 20;
 const RATIO: u64 = 500;
@@ -41,8 +41,8 @@ pub(super) fn members(path: &Path) -> Result<Vec<Member>, String> {
     let damaged = |error: &dyn std::fmt::Display| format!("is a damaged zip archive: {error}");
     let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| damaged(&error))?;
-    if archive.len() > MAX_MEMBERS {
-        return Err(format!("holds {} files, more than {MAX_MEMBERS}: unpack it and name those to import", archive.len()));
+    if archive.len() > MEMBERS_MAX {
+        return Err(format!("holds {} files, more than {MEMBERS_MAX}: unpack it and name those to import", archive.len()));
     }
     let mut members = Vec::new();
     for i in 0..archive.len() {
@@ -75,7 +75,7 @@ impl Member {
         };
         let packed = open().map_err(|error| format!("cannot be read: {error}"))?;
         let inner: Box<dyn Read + Send> = if self.deflated { Box::new(DeflateDecoder::new(packed)) } else { Box::new(packed) };
-        let most = self.packed.saturating_mul(RATIO).clamp(FLOOR, MAX_UNPACKED);
+        let most = self.packed.saturating_mul(RATIO).clamp(FLOOR, UNPACKED_MAX);
         Ok(Box::new(Checked { inner, crc: Crc::new(), expected: self.crc, most }))
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn column_sources(
     (made, worked_out): (&str, &[String]),
 ) -> Vec<ColumnSource> {
     let bound = bind(schema, manifest, names).unwrap_or_default();
-    let guess = |bound: &store::load::bind::Bound<'_>| {
+    let source = |bound: &store::load::bind::Bound<'_>| {
         let from = bound.raw.as_ref().or(bound.units.as_ref());
         match (bound.constant, from) {
             (Some(""), _) | (None, None) => None,
@@ -100,14 +100,14 @@ pub(super) fn column_sources(
             }
         }
     };
-    bound.iter().filter_map(guess).collect()
+    bound.iter().filter_map(source).collect()
 }
 
 /// The first rows of a canonical frame, in the mapped columns.
 pub(super) fn first_rows(frame: &DataFrame, columns: &[ColumnSource], most: usize) -> Vec<Vec<String>> {
     let head = frame.head(Some(most));
     let texts: Vec<Vec<String>> =
-        columns.iter().map(|guess| head.column(guess.column).map_or_else(|_| vec![String::new(); head.height()], flat::texts)).collect();
+        columns.iter().map(|source| head.column(source.column).map_or_else(|_| vec![String::new(); head.height()], flat::texts)).collect();
     (0..head.height()).map(|row| texts.iter().map(|column| column[row].clone()).collect()).collect()
 }
 

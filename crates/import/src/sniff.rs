@@ -21,15 +21,15 @@ use store::source::{self, ColumnFilter, Layout, RowSource};
 /// Bytes of a text that are inspected.
 const LOOKED: usize = 512 << 10;
 /// JSON Lines up to this size are read whole, so that nested objects are flattened.
-const MAX_LINES: u64 = 256 << 20;
+const LINES_MAX: u64 = 256 << 20;
 /// Cell delimiters, the most common first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
 /// The path that stands for standard input.
 const PIPED: &str = "-";
 /// Maximum size of JSON, which must be read whole.
-const MAX_JSON: u64 = 256 << 20;
+const JSON_MAX: u64 = 256 << 20;
 /// Maximum size of a temporary copy.
-const MAX_COPIED: u64 = 64 << 30;
+const COPIED_MAX: u64 = 64 << 30;
 /// A byte that does not occur in text.
 const BINARY: u8 = 0;
 
@@ -170,8 +170,8 @@ fn sniff_member(path: &Path, member: archive::Member, told: &str, bytes: u64, co
 fn copied(from: impl Read) -> Result<TempPath, String> {
     let file = tempfile::Builder::new().prefix("tokendeck-").suffix(".part").tempfile();
     let mut file = file.map_err(|error| format!("cannot be unpacked to `{}`: {error}", std::env::temp_dir().display()))?;
-    let bytes = io::copy(&mut from.take(MAX_COPIED + 1), &mut file).map_err(|error| format!("is cut off or damaged: {error}"))?;
-    if bytes > MAX_COPIED { Err(format!("is larger than {} GiB", MAX_COPIED >> 30)) } else { Ok(file.into_temp_path()) }
+    let bytes = io::copy(&mut from.take(COPIED_MAX + 1), &mut file).map_err(|error| format!("is cut off or damaged: {error}"))?;
+    if bytes > COPIED_MAX { Err(format!("is larger than {} GiB", COPIED_MAX >> 30)) } else { Ok(file.into_temp_path()) }
 }
 
 fn is_binary(head: &[u8]) -> bool {
@@ -200,7 +200,7 @@ fn shape(place: FileLocation, name: String, bytes: u64, head: Vec<u8>, copied: O
     let mut sniffed = Sniffed { place, name, bytes, shape, sheet, head, copied };
     sniffed.sheet = match (&sniffed.shape, sniffed.sheet.take()) {
         (FileShape::Columns(_), _) => Some(Sheet::streamed(&sniffed, false)?),
-        (FileShape::JsonLines(_), _) if sniffed.bytes <= MAX_LINES => Some(Sheet::json(sheet::json_lines(&sniffed, MAX_LINES)?)),
+        (FileShape::JsonLines(_), _) if sniffed.bytes <= LINES_MAX => Some(Sheet::json(sheet::json_lines(&sniffed, LINES_MAX)?)),
         (FileShape::JsonLines(_), _) => Some(Sheet::streamed(&sniffed, true)?),
         (_, sheet) => sheet,
     };
@@ -225,7 +225,7 @@ fn text_shape(place: &FileLocation, head: &[u8]) -> Result<(FileShape, Option<Sh
         _ => {}
     }
     if matches!(start, Some(b'{' | b'[')) {
-        let text = source::whole_text(place.open()?, head, MAX_JSON)?;
+        let text = source::whole_text(place.open()?, head, JSON_MAX)?;
         let outline = Outline::of(&text)?;
         let sheet = Json::of(&text)?.map(Sheet::json);
         return Ok((FileShape::Json { text, outline }, sheet));

@@ -49,7 +49,7 @@ impl From<Cancelled> for NotTaken {
 }
 
 /// Receives rows with their row numbers in the source.
-type RowFilter<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
+type RowSink<'a> = dyn FnMut(DataFrame, &[u32]) -> Result<(), NotTaken> + 'a;
 
 /// Row counts of a source.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -79,16 +79,16 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads all rows; `keep` receives each canonical frame with its rows' numbers in the source.
+    /// Reads all rows; `sink` receives each canonical frame with its rows' numbers in the source.
     pub(super) fn run(
         &self,
         source: &mut dyn RowSource,
         findings: &mut Findings,
-        mut keep: impl FnMut(DataFrame, &[u32]) -> Result<(), NotTaken>,
+        mut sink: impl FnMut(DataFrame, &[u32]) -> Result<(), NotTaken>,
     ) -> Result<RowCounts, NotTaken> {
         let mut rows = FileRows::new(self.context, self.schema, self.manifest, self.name);
         std::mem::swap(&mut rows.findings, findings);
-        let outcome = self.read(source, &mut rows, &mut keep);
+        let outcome = self.read(source, &mut rows, &mut sink);
         let names = self.schema.columns.iter().map(|column| column.name);
         let found = rows.approximate();
         let approximate = names.filter(|name| found.contains(*name)).collect();
@@ -105,7 +105,7 @@ impl Reading<'_> {
         })
     }
 
-    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, keep: &mut RowFilter<'_>) -> Result<(), NotTaken> {
+    fn read(&self, source: &mut dyn RowSource, rows: &mut FileRows<'_>, sink: &mut RowSink<'_>) -> Result<(), NotTaken> {
         let mut intervals = HashMap::new();
         while let Some(batch) = source.next_batch()? {
             rows.add(batch, source.columns())?;
@@ -116,7 +116,7 @@ impl Reading<'_> {
                 }
                 fill::table(self.schema, &mut frame);
                 let rest = numbers.split_off(frame.height());
-                keep(frame, &numbers)?;
+                sink(frame, &numbers)?;
                 numbers = rest;
             }
             self.context.progress.step(self.name, source.bytes_read().min(self.bytes), self.bytes)?;

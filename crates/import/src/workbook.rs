@@ -11,7 +11,7 @@ use model::{time::Time, untrusted::caught};
 use store::coerce::notation::of_excel_day;
 
 /// Maximum number of cells in a workbook, which is read whole.
-const MAX_CELLS: usize = 40_000_000;
+const CELLS_MAX: usize = 40_000_000;
 
 /// A sheet's name and its rows of cells.
 pub(super) type NamedSheet = (String, Vec<Vec<String>>);
@@ -28,8 +28,8 @@ fn read(path: &Path) -> Result<Vec<NamedSheet>, String> {
     let currencies = currencies::of(path);
     for name in book.sheet_names() {
         let Ok(range) = book.worksheet_range(&name) else { continue };
-        if range.height() * range.width() > MAX_CELLS {
-            return Err(format!("has a sheet `{name}` of more than {MAX_CELLS} cells: save it as CSV"));
+        if range.height() * range.width() > CELLS_MAX {
+            return Err(format!("has a sheet `{name}` of more than {CELLS_MAX} cells: save it as CSV"));
         }
         let mut rows: Vec<Vec<String>> = range.rows().map(|row| row.iter().map(text).collect()).collect();
         let (top, left) = range.start().unwrap_or_default();

@@ -13,6 +13,7 @@ pub mod findings;
 pub mod format;
 pub mod holding;
 pub mod interval;
+pub mod locks;
 pub mod names;
 pub mod progress;
 pub mod rows;

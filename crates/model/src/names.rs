@@ -1,10 +1,9 @@
 //! Interns names of columns outside the schema as `&'static str`, like the schema's own. The interner is bounded; names from requests never
 //! get here.
 
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::HashSet, sync::Mutex};
+
+use crate::locks::Locked as _;
 
 /// Maximum number of interned names: 64 columns of as many datasets as one session is likely to open.
 const MAX: usize = 4_096;
@@ -15,7 +14,7 @@ static KEPT: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
 
 /// Returns the interned name; `None` if it is too long or the interner is full.
 pub fn intern(name: &str) -> Option<&'static str> {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = KEPT.locked();
     let kept = kept.get_or_insert_default();
     if let Some(known) = kept.get(name) {
         return Some(known);

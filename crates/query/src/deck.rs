@@ -34,7 +34,10 @@ use crate::question::{
     progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
 };
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    locks::{Locked as _, SharedLock as _},
+};
 use store::cache::{CacheOptions, trim_heap};
 use wire::Wire;
 
@@ -206,7 +209,7 @@ impl Deck {
 
     /// Returns the current generation. Errors: nothing is loaded yet.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        let current = self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let current = self.current.reading();
         current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
     }
 
@@ -328,7 +331,7 @@ impl Deck {
 
     /// Trims malloc's free memory, at most every `TRIM_INTERVAL`.
     fn trim(&self) {
-        let mut trimmed = self.trimmed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut trimmed = self.trimmed.locked();
         if trimmed.elapsed() >= TRIM_INTERVAL {
             *trimmed = Instant::now();
             drop(trimmed);
@@ -399,12 +402,12 @@ impl Deck {
 
     /// The answer settings of the next generation.
     pub fn answer_settings(&self) -> AnswerSettings {
-        self.settings.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.settings.reading().clone()
     }
 
     /// Sets the answer settings, effective from the next generation.
     pub fn set_answer_settings(&self, settings: AnswerSettings) {
-        *self.settings.write().unwrap_or_else(std::sync::PoisonError::into_inner) = settings;
+        *self.settings.writing() = settings;
     }
 
     pub fn options(&self) -> &DeckOptions {

@@ -13,15 +13,14 @@ const CHUNK_ROWS: usize = 4_096;
 
 /// Rows ordered by token: typed in memory with the row range of each token, or in the large table.
 #[derive(Debug)]
-pub(super) struct ByToken<T> {
-    rows: Vec<T>,
-    index: HashMap<Address, Range<usize>>,
-    large: Option<Arc<LargeTable>>,
+pub(super) enum ByToken<T> {
+    Memory { rows: Vec<T>, index: HashMap<Address, Range<usize>> },
+    Large(Arc<LargeTable>),
 }
 
 impl<T> Default for ByToken<T> {
     fn default() -> Self {
-        Self { rows: Vec::new(), index: HashMap::new(), large: None }
+        Self::Memory { rows: Vec::new(), index: HashMap::new() }
     }
 }
 
@@ -32,59 +31,72 @@ impl<T: FromFrame> ByToken<T> {
             index.insert(token(&own[0]), start..start + own.len());
             start += own.len();
         }
-        Self { rows, index, large: None }
-    }
-
-    pub(super) fn large(table: Arc<LargeTable>) -> Self {
-        Self { large: Some(table), ..Self::default() }
+        Self::Memory { rows, index }
     }
 
     pub(super) fn of(&self, token: &Address) -> RowsOf<'_, T> {
-        let large = self.large.as_deref().map(|table| (table, table.rows_of(token)));
-        RowsOf { memory: self.slice(token), large }
+        match self {
+            Self::Memory { .. } => RowsOf::Memory(self.slice(token)),
+            Self::Large(table) => RowsOf::Large(table, table.rows_of(token)),
+        }
     }
 
     /// Row range of the token.
     pub(super) fn rows_of(&self, token: &Address) -> Range<usize> {
-        let here = || self.index.get(token).cloned().unwrap_or_default();
-        self.large.as_ref().map_or_else(here, |table| table.rows_of(token))
+        match self {
+            Self::Memory { index, .. } => index.get(token).cloned().unwrap_or_default(),
+            Self::Large(table) => table.rows_of(token),
+        }
     }
 
     pub(super) fn all(&self) -> RowsOf<'_, T> {
-        RowsOf { memory: &self.rows, large: self.large.as_deref().map(|table| (table, 0..table.height())) }
+        match self {
+            Self::Memory { rows, .. } => RowsOf::Memory(rows),
+            Self::Large(table) => RowsOf::Large(table, 0..table.height()),
+        }
     }
 
     /// The token's rows in memory: all, of a table that is never large.
     pub(super) fn slice(&self, token: &Address) -> &[T] {
-        self.index.get(token).map_or(&[], |range| &self.rows[range.clone()])
+        match self {
+            Self::Memory { rows, index } => index.get(token).map_or(&[], |range| &rows[range.clone()]),
+            Self::Large(_) => &[],
+        }
     }
 }
 
-/// Consecutive rows of a table, those of one token or all: in memory, or of a large table. One of the two is empty.
+/// Consecutive rows of a table, those of one token or all.
 #[derive(Debug, Clone)]
-pub struct RowsOf<'a, T> {
-    pub(super) memory: &'a [T],
-    pub(super) large: Option<(&'a LargeTable, Range<usize>)>,
+pub enum RowsOf<'a, T> {
+    Memory(&'a [T]),
+    Large(&'a LargeTable, Range<usize>),
 }
 
 impl<'a, T> RowsOf<'a, T> {
-    /// Rows in memory.
-    pub fn over(memory: &'a [T]) -> Self {
-        Self { memory, large: None }
-    }
-
-    /// Rows of the large table, read in chunks.
-    fn chunks<R: FromFrame>(&self) -> impl Iterator<Item = R> + use<'a, T, R> {
-        self.large.clone().into_iter().flat_map(|(table, rows)| {
+    /// The rows in memory, each by `held`, or those of a large table, read in chunks.
+    fn each<R: FromFrame, O, H: Fn(&'a T) -> O, L: Fn(R) -> O>(
+        &self,
+        held: H,
+        large: L,
+    ) -> impl Iterator<Item = O> + use<'a, T, R, O, H, L> {
+        let (memory, in_cache) = match self {
+            Self::Memory(rows) => (*rows, None),
+            Self::Large(table, rows) => (&[][..], Some((*table, rows.clone()))),
+        };
+        let chunks = in_cache.into_iter().flat_map(|(table, rows)| {
             let end = rows.end;
             rows.step_by(CHUNK_ROWS).flat_map(move |start| read(table, start..(start + CHUNK_ROWS).min(end)))
-        })
+        });
+        memory.iter().map(held).chain(chunks.map(large))
     }
 }
 
 impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
     pub fn len(&self) -> usize {
-        self.large.as_ref().map_or(self.memory.len(), |(_, rows)| rows.len())
+        match self {
+            Self::Memory(rows) => rows.len(),
+            Self::Large(_, rows) => rows.len(),
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -94,10 +106,10 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
     /// Rows of the range, clamped to the length.
     pub fn part(&self, places: Range<usize>) -> Vec<T> {
         let places = places.start.min(self.len())..places.end.min(self.len());
-        match &self.large {
+        match self {
             _ if places.is_empty() => Vec::new(),
-            None => self.memory[places].to_vec(),
-            Some((table, rows)) => read(table, rows.start + places.start..rows.start + places.end),
+            Self::Memory(rows) => rows[places].to_vec(),
+            Self::Large(table, rows) => read(table, rows.start + places.start..rows.start + places.end),
         }
     }
 
@@ -107,7 +119,7 @@ impl<'a, T: FromFrame + Clone> RowsOf<'a, T> {
 
     /// Iterates over the rows, reading a large table in chunks.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'a, T>> + use<'a, T> {
-        self.memory.iter().map(Cow::Borrowed).chain(self.chunks().map(Cow::Owned))
+        self.each(Cow::Borrowed, Cow::Owned)
     }
 }
 
@@ -120,22 +132,24 @@ impl<'a> RowsOf<'a, Post> {
             engagement: post.engagement,
             smart_engagement: post.smart_engagement,
         };
-        self.memory.iter().map(figures).chain(self.chunks())
+        self.each(figures, |read| read)
     }
 
     /// The titles only.
     pub fn titles(&self) -> impl Iterator<Item = Option<String>> + use<'a> {
-        self.memory.iter().map(|post| post.title.clone()).chain(self.chunks::<PostTitle>().map(|post| post.title))
+        self.each(|post| post.title.clone(), |read: PostTitle| read.title)
     }
 }
 
 impl<'a> RowsOf<'a, HolderRow> {
     /// Holder and balance of each row; other columns are not read.
     pub fn balances(&self) -> impl Iterator<Item = (Address, Option<f64>)> + use<'a> {
-        let addresses = self.large.as_ref().and_then(|(table, rows)| table.addresses("holder_address", rows.clone()));
-        let balances = self.large.as_ref().and_then(|(table, rows)| table.floats("balance", rows.clone()));
+        let (memory, addresses, balances) = match self {
+            Self::Memory(rows) => (*rows, None, None),
+            Self::Large(table, rows) => (&[][..], table.addresses("holder_address", rows.clone()), table.floats("balance", rows.clone())),
+        };
         let large = addresses.unwrap_or_default().iter().zip(balances.unwrap_or_default());
-        let held = self.memory.iter().map(|row| (row.holder_address, row.balance));
+        let held = memory.iter().map(|row| (row.holder_address, row.balance));
         held.chain(large.map(|(address, balance)| (Address(*address), Some(*balance).filter(|balance| balance.is_finite()))))
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::Range, sync::Arc};
 
 use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
 
-use crate::{Table, cache::LargeTable, in_place::InPlaceCache, text_runs::pairs};
+use crate::{Storage, Table, cache::LargeTable, in_place::InPlaceCache, text_runs::pairs};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval, RECENT_DAYS},
@@ -48,12 +48,12 @@ impl Default for CandleTable {
 
 impl CandleTable {
     pub fn new(table: &Table) -> Self {
-        let here = match (&table.in_place, &table.large) {
-            (Some(in_place), _) => CandleRows::Held(Arc::clone(in_place.recent())),
-            (None, Some(large)) => CandleRows::Large(Arc::clone(large)),
-            (None, None) => CandleRows::Held(Arc::new(HeldCandles::new(&table.frame))),
+        let here = match &table.storage {
+            Storage::Memory(frame) => CandleRows::Held(Arc::new(HeldCandles::new(frame))),
+            Storage::Large(large) => CandleRows::Large(Arc::clone(large)),
+            Storage::InPlace(in_place) => CandleRows::Held(Arc::clone(in_place.recent())),
         };
-        Self { here, in_place: table.in_place.clone() }
+        Self { here, in_place: table.in_place().cloned() }
     }
 
     /// Returns the token's candles; empty if it has none, or if they stay at their source and were not fetched.

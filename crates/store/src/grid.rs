@@ -1,12 +1,16 @@
 //! Rows of any table, in memory or in the cache, for views that read them by cell or by range.
 
+mod sort;
+
 use std::{ops::Range, sync::Arc};
 
 use polars::prelude::{DataFrame, IdxCa, NamedFrom};
 
+pub use self::sort::SortedRows;
 use super::{
-    Table,
-    cache::{LargeTable, RowSelection},
+    Storage, Table,
+    cache::{Extent, LargeTable, RowSelection, RowSelectionWriter},
+    coerce,
     export::RowBatches,
 };
 
@@ -18,13 +22,19 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Grid of a table, including the columns outside the schema.
+    /// Grid of a table, including the columns outside the schema. Without rows where they stay at an engine.
     pub fn of(table: &Table) -> Self {
-        if let Some(large) = &table.large {
-            return Self::Large(Arc::clone(large));
+        match &table.storage {
+            Storage::Large(large) => Self::Large(Arc::clone(large)),
+            Storage::InPlace(_) => {
+                let columns = table.schema.columns.iter().map(|column| coerce::empty(column, 0)).collect();
+                Self::Memory(DataFrame::new(0, columns).unwrap_or_default())
+            }
+            Storage::Memory(frame) => {
+                let new: Vec<_> = table.others.columns().iter().filter(|column| frame.column(column.name()).is_err()).cloned().collect();
+                Self::Memory(if new.is_empty() { frame.clone() } else { frame.hstack(&new).unwrap_or_else(|_| frame.clone()) })
+            }
         }
-        let new: Vec<_> = table.others.columns().iter().filter(|column| table.frame.column(column.name()).is_err()).cloned().collect();
-        Self::Memory(if new.is_empty() { table.frame.clone() } else { table.frame.hstack(&new).unwrap_or_else(|_| table.frame.clone()) })
     }
 
     pub fn height(&self) -> usize {
@@ -69,6 +79,24 @@ impl Grid {
                 part.as_ref().unwrap_or(frame).take(&IdxCa::new("rows".into(), rows)).unwrap_or_default()
             }
         }
+    }
+
+    /// The minimum and maximum of a column in these rows (the zone map), where known without reading them.
+    pub fn extent(&self, column: &str, rows: Range<usize>) -> Option<Extent> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Large(table) => table.extent(column, rows),
+        }
+    }
+
+    /// Whether rows without a value in the column are among those that `extent` may rule out.
+    pub fn extent_has_nulls(&self, column: &str) -> bool {
+        matches!(self, Self::Large(table) if table.has_nulls(column))
+    }
+
+    /// A list of row numbers to write, in memory or beside the large table.
+    pub fn selection(&self) -> RowSelectionWriter {
+        RowSelectionWriter::for_table(if let Self::Large(table) = self { Some(table) } else { None })
     }
 
     /// Whether a checksum of the cache failed: see `LargeTable`.

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, HashSet},
     fmt,
     ops::Range,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, Weak},
     time::Duration,
 };
 
@@ -22,6 +22,7 @@ use model::{
     error::Problem,
     fetch_key::FetchKey,
     holding::{Balances, ListedBalances},
+    locks::Locked as _,
     progress::LoadProgress,
     rows::{FromColumns as _, HolderRow},
 };
@@ -68,9 +69,9 @@ impl Fetched {
     fn bytes(&self) -> u64 {
         match self {
             Self::Chart(candles) => candles.bytes(),
+            Self::Rows(table, _) if table.large().is_some() => MAPPED,
             // Rows are held twice: as typed columns, and as candle slices.
-            Self::Rows(table, _) if table.large.is_some() => MAPPED,
-            Self::Rows(table, _) => 2 * table.frame.estimated_size() as u64,
+            Self::Rows(table, _) => 2 * table.frame().estimated_size() as u64,
             Self::Page(rows) => rows.estimated_size() as u64,
             Self::Balances(balances) => balances.bytes(),
         }
@@ -80,16 +81,16 @@ impl Fetched {
     pub fn holders(&self) -> Vec<HolderRow> {
         match self {
             Self::Page(rows) => HolderRow::rows(rows),
-            Self::Rows(table, _) => match &table.large {
+            Self::Rows(table, _) => match table.large() {
                 Some(large) => HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS))),
-                None => HolderRow::rows(&table.frame),
+                None => HolderRow::rows(table.frame()),
             },
             Self::Chart(_) | Self::Balances(_) => Vec::new(),
         }
     }
 
     fn is_damaged(&self) -> bool {
-        matches!(self, Self::Rows(table, _) if table.large.as_ref().is_some_and(|large| large.is_damaged()))
+        matches!(self, Self::Rows(table, _) if table.is_damaged())
     }
 }
 
@@ -202,7 +203,7 @@ impl InPlaceCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, CacheState> {
-        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cached.locked()
     }
 
     /// Returns the cached rows and marks them as used.
@@ -284,7 +285,7 @@ impl InPlaceCache {
 impl Dataset {
     /// The rows of a table in place; `None` unless the table is in place.
     pub fn in_place(&self, table: &str) -> Option<&Arc<InPlaceCache>> {
-        self.table(table)?.in_place.as_ref()
+        self.table(table)?.in_place()
     }
 
     /// Returns those of these rows that stay at their source; they are here at least as long as the result lives. Rows of other tables, and
@@ -318,14 +319,14 @@ struct FetchGuard<'a> {
 
 impl<'a> FetchGuard<'a> {
     fn of(fetching: &'a Mutex<HashSet<FetchKey>>, key: &FetchKey) -> Option<Self> {
-        let is_free = fetching.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        let is_free = fetching.locked().insert(key.clone());
         is_free.then(|| Self { fetching, key: key.clone() })
     }
 }
 
 impl Drop for FetchGuard<'_> {
     fn drop(&mut self) {
-        self.fetching.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.fetching.locked().remove(&self.key);
     }
 }
 

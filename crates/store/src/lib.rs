@@ -39,7 +39,7 @@ use polars::prelude::{Column, DataFrame};
 
 pub use self::{
     by_token::RowsOf,
-    table::{RemoteOrigin, SourcePosition, Table, TableFile},
+    table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };
 use crate::{by_token::ByToken, candle_table::CandleTable, chain::ChainStates, frame_rows::FromFrame, rows_by_address::RowsByAddress};
 use model::{
@@ -113,7 +113,7 @@ impl Dataset {
         dataset.token_index = tokens.iter().enumerate().map(|(i, token)| (token.row.token_address, i)).collect();
         if let Some(table) = dataset.table("tokens").filter(|table| table.others.width() > 0) {
             let addresses: Vec<String> = tokens.iter().map(|token| token.row.token_address.to_string()).collect();
-            let others = load::others::by_token(&table.frame, &table.others, &addresses);
+            let others = load::others::by_token(table.frame(), &table.others, &addresses);
             let own = |column: &Column| Some(OwnColumn { name: names::intern(column.name())?, kind: cell::kind_of(column) });
             dataset.own_columns = others.columns().iter().filter_map(own).collect();
             dataset.token_others = others;
@@ -150,7 +150,7 @@ impl Dataset {
 
     /// Typed rows of the table `name`; empty where it is not loaded.
     fn rows<T: FromFrame>(&self, name: &str) -> Vec<T> {
-        self.table(name).map_or_else(Vec::new, |table| T::rows(&table.frame))
+        self.table(name).map_or_else(Vec::new, |table| T::rows(table.frame()))
     }
 
     /// Typed rows of the table `name`, read on demand; empty where it is not loaded.
@@ -160,8 +160,8 @@ impl Dataset {
 
     /// Rows of the table `name` by token, from memory or from the cache.
     fn by_token<T: FromFrame>(&self, name: &str, token: impl Fn(&T) -> Address) -> ByToken<T> {
-        let large = self.table(name).and_then(|table| table.large.clone());
-        large.map_or_else(|| ByToken::new(self.rows(name), token), ByToken::large)
+        let large = self.table(name).and_then(Table::large);
+        large.map_or_else(|| ByToken::new(self.rows(name), token), |large| ByToken::Large(Arc::clone(large)))
     }
 
     /// All tokens, each once, ordered by address.
@@ -334,8 +334,7 @@ impl Dataset {
 
     /// Whether a table in the cache or at an engine was found damaged since it was loaded: answers from it must not be trusted.
     pub fn is_damaged(&self) -> bool {
-        let large = || self.tables.iter().filter_map(|table| table.large.as_ref()).any(|large| large.is_damaged());
-        large() || self.tables.iter().filter_map(|table| table.in_place.as_ref()).any(|in_place| in_place.is_damaged())
+        self.tables.iter().any(Table::is_damaged)
     }
 
     pub fn has(&self, name: &str) -> bool {

@@ -96,7 +96,7 @@ impl From<Cancelled> for LoadError {
 }
 
 /// Maximum size of `dataset.toml` in bytes.
-const MAX_MANIFEST: u64 = 1 << 20;
+const MANIFEST_MAX: u64 = 1 << 20;
 
 const DEMO: &str = "`tokendeck demo DIR` writes a folder to try";
 
@@ -172,8 +172,8 @@ pub fn load_as(
         // Without this the load would go on with what was told to stop.
         progress.step(TABLES[0].name, 0, 0)?;
     }
-    context.decimals = decimals(&tokens.frame);
-    context.tokens = addresses(&tokens.frame);
+    context.decimals = decimals(tokens.frame());
+    context.tokens = addresses(tokens.frame());
     let mut loaded = vec![tokens];
     if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
         let table = table::load(&context, schema)?;
@@ -271,7 +271,7 @@ fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {
 pub fn read_manifest(path: &Path) -> Result<String, LoadError> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => return Err(manifest_error("dataset.toml is not a regular file", None)),
-        Ok(meta) if meta.len() > MAX_MANIFEST => return Err(manifest_error("dataset.toml is larger than 1 MiB", None)),
+        Ok(meta) if meta.len() > MANIFEST_MAX => return Err(manifest_error("dataset.toml is larger than 1 MiB", None)),
         _ => {}
     }
     match fs::read_to_string(path) {

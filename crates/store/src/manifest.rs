@@ -173,7 +173,7 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
                 }
             }
             "header" => table.headless = !member.boolean()?,
-            "skip" => table.skip = member.integer(0, MAX_SKIP)? as usize,
+            "skip" => table.skip = member.integer(0, SKIP_MAX)? as usize,
             "coin" => {
                 let coin = member.text()?;
                 let column = schema.columns.first().filter(|_| schema.column("token_address").is_some());
@@ -207,7 +207,7 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
 }
 
 /// Upper limit of `skip`.
-const MAX_SKIP: i64 = 10_000;
+const SKIP_MAX: i64 = 10_000;
 
 fn read_row_filter(member: &TomlEntry<'_>) -> Result<RowFilter, TomlError> {
     let DeValue::Table(_) = member.value else { return member.scalars().map(RowFilter::OneOf) };

@@ -1,15 +1,12 @@
 //! Order of all posts across tokens, newest first: sorted at the first request; for a large table kept in a file.
 
-use std::{
-    io,
-    sync::{Mutex, PoisonError},
-};
+use std::{io, sync::Mutex};
 
 use crate::{
     by_token::{ByToken, RowsOf},
     cache::{RowSelection, SortBy, sort_rows},
 };
-use model::rows::Post;
+use model::{locks::Locked as _, rows::Post};
 
 /// Positions of the posts, newest first, ties by id.
 #[derive(Debug, Default)]
@@ -22,7 +19,7 @@ impl Newest {
         posts: &ByToken<Post>,
         step: impl FnMut(u64, u64) -> Result<(), E>,
     ) -> Result<RowSelection, E> {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.0.locked();
         if let Some(places) = &*made {
             return Ok(places.clone());
         }
@@ -33,11 +30,13 @@ impl Newest {
 }
 
 fn order<E: From<io::Error>>(posts: &ByToken<Post>, step: impl FnMut(u64, u64) -> Result<(), E>) -> Result<RowSelection, E> {
-    let RowsOf { memory: rows, large } = posts.all();
-    if let Some((table, rows)) = large {
-        let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
-        return sort_rows(table, by, &RowSelection::Run(rows), step);
-    }
+    let rows = match posts.all() {
+        RowsOf::Memory(rows) => rows,
+        RowsOf::Large(table, rows) => {
+            let by = SortBy { ties: &[("post_id", false)], ..SortBy::from(("published_at", true)) };
+            return sort_rows(table, by, &RowSelection::Run(rows), step);
+        }
+    };
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&rows[a as usize], &rows[b as usize]);

@@ -29,7 +29,7 @@ impl<T> Default for RowsByAddress<T> {
 impl<T: FromFrame> RowsByAddress<T> {
     /// Wraps a table that is sorted by the address column `key`. The rows are shared, not copied.
     pub fn new(table: &Table, key: &str) -> Self {
-        Self { grid: Grid::of(table), index: index(&table.frame, key), row: PhantomData }
+        Self { grid: Grid::of(table), index: index(table.frame(), key), row: PhantomData }
     }
 
     fn range(&self, address: &Address) -> Range<usize> {

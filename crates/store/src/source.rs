@@ -33,7 +33,7 @@ use read_at::{InOrder, ReadAt};
 /// Default maximum of rows per batch.
 pub const BATCH_ROWS: usize = 8_192;
 /// Maximum number of rows of one table: the most that polars can index.
-pub const MAX_ROWS: u64 = IdxSize::MAX as u64 - 1;
+pub const ROWS_MAX: u64 = IdxSize::MAX as u64 - 1;
 
 /// Predicate for the names of columns to read.
 pub type ColumnFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
@@ -212,7 +212,7 @@ pub fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
 fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
     let end = end.min(file.bytes()?);
     // The last line end is usually near the end.
-    for back in [64 << 10, text::MAX_RECORD as u64] {
+    for back in [64 << 10, text::RECORD_MAX as u64] {
         let start = end.saturating_sub(back);
         let mut tail = vec![0; (end - start) as usize];
         file.read_exact_at(&mut tail, start)?;

@@ -1,6 +1,6 @@
 //! A table as it was loaded: its rows, in memory, in the cache or at an engine, where they come from, and what was found wrong with them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,12 @@ use model::{findings::Findings, schema::TableSchema, table_state::TableState, ti
 #[derive(Debug, Clone)]
 pub struct Table {
     pub schema: &'static TableSchema,
-    /// Schema columns only, in canonical types (see `load`), sorted, without duplicate keys; empty when `state` is not `Loaded`.
-    pub frame: DataFrame,
-    /// Columns of `tokens` outside the schema, each with a type of its own; row by row beside `frame`.
+    /// Its rows, sorted, without duplicate keys; none when `state` is not `Loaded`.
+    pub storage: Storage,
+    /// Columns of `tokens` outside the schema, each with a type of its own; row by row beside those in memory.
     pub others: DataFrame,
     /// Columns that `dataset.toml` declares approximate.
     pub approximate: Vec<String>,
-    /// The rows of a large table, in the cache; `frame` is empty then.
-    pub large: Option<Arc<LargeTable>>,
-    /// The rows of a table that is queried in place, at an engine; `frame` is empty then.
-    pub in_place: Option<Arc<InPlaceCache>>,
     pub state: TableState,
     /// Position in the files of the error that made the table unusable.
     pub error_position: Option<SourcePosition>,
@@ -37,6 +33,17 @@ pub struct Table {
     pub rows_bad: u64,
     /// Load time in milliseconds.
     pub load_ms: u64,
+}
+
+/// Where the rows of a table are: chosen once, when it is loaded.
+#[derive(Debug, Clone)]
+pub enum Storage {
+    /// In memory: schema columns only, in canonical types (see `load`).
+    Memory(DataFrame),
+    /// In the cache, memory-mapped.
+    Large(Arc<LargeTable>),
+    /// At an engine, which is queried in place.
+    InPlace(Arc<InPlaceCache>),
 }
 
 /// A position in the source files.
@@ -95,11 +102,9 @@ impl Table {
     pub fn absent(schema: &'static TableSchema) -> Self {
         Self {
             schema,
-            frame: DataFrame::default(),
+            storage: Storage::Memory(DataFrame::default()),
             others: DataFrame::default(),
             approximate: Vec::new(),
-            large: None,
-            in_place: None,
             state: TableState::Absent,
             error_position: None,
             sources: Vec::new(),
@@ -112,10 +117,43 @@ impl Table {
         }
     }
 
-    /// Number of rows, whether in memory, in the cache or at an engine.
+    /// A loaded table.
+    pub fn stored(schema: &'static TableSchema, storage: Storage) -> Self {
+        Self { storage, state: TableState::Loaded, ..Self::absent(schema) }
+    }
+
+    /// The rows in memory; empty where they are elsewhere.
+    pub fn frame(&self) -> &DataFrame {
+        static EMPTY: LazyLock<DataFrame> = LazyLock::new(DataFrame::default);
+        if let Storage::Memory(frame) = &self.storage { frame } else { &EMPTY }
+    }
+
+    /// The rows in the cache, if they are there.
+    pub fn large(&self) -> Option<&Arc<LargeTable>> {
+        if let Storage::Large(large) = &self.storage { Some(large) } else { None }
+    }
+
+    /// The rows at an engine, if they stay there.
+    pub fn in_place(&self) -> Option<&Arc<InPlaceCache>> {
+        if let Storage::InPlace(in_place) = &self.storage { Some(in_place) } else { None }
+    }
+
+    /// Number of rows, wherever they are.
     pub fn height(&self) -> usize {
-        let here = || self.large.as_ref().map_or(self.frame.height(), |large| large.height());
-        self.in_place.as_ref().map_or_else(here, |in_place| in_place.rows as usize)
+        match &self.storage {
+            Storage::Memory(frame) => frame.height(),
+            Storage::Large(large) => large.height(),
+            Storage::InPlace(in_place) => in_place.rows as usize,
+        }
+    }
+
+    /// Whether its rows were found damaged since it was loaded.
+    pub(super) fn is_damaged(&self) -> bool {
+        match &self.storage {
+            Storage::Memory(_) => false,
+            Storage::Large(large) => large.is_damaged(),
+            Storage::InPlace(in_place) => in_place.is_damaged(),
+        }
     }
 
     pub fn loaded(&self) -> bool {

@@ -6,7 +6,7 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf, absolute},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, RwLock},
 };
 
 use notify::{
@@ -19,13 +19,13 @@ use crate::{
     manifest::{FILE, Manifest},
     source::locate,
 };
-use model::schema::TABLES;
+use model::{locks::SharedLock as _, schema::TABLES};
 use wire::UrlPattern;
 
 /// Maximum number of symlinks followed on the way to the folder.
-const MAX_LINKS: usize = 32;
+const LINKS_MAX: usize = 32;
 /// Maximum number of watched folders; with more the files are polled.
-const MAX_FOLDERS: usize = 4_000;
+const FOLDERS_MAX: usize = 4_000;
 
 /// A file's size, times and inode, one of which changes with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl FileWatcher {
         let interest = Arc::new(RwLock::new(Interest::default()));
         let seen = Arc::clone(&interest);
         let hear = move |event: notify::Result<Event>| {
-            let counts = event.is_ok_and(|event| seen.read().unwrap_or_else(PoisonError::into_inner).counts(&event));
+            let counts = event.is_ok_and(|event| seen.reading().counts(&event));
             if counts {
                 changed();
             }
@@ -203,7 +203,7 @@ impl FileWatcher {
         interest.folders.insert(folder.to_owned());
         // The folder itself may be replaced, and so may any symlink on the way to it.
         interest.names.insert(folder.to_owned());
-        interest.names.extend(folder.ancestors().skip(1).take(MAX_LINKS).filter(|path| path.is_symlink()).map(Path::to_owned));
+        interest.names.extend(folder.ancestors().skip(1).take(LINKS_MAX).filter(|path| path.is_symlink()).map(Path::to_owned));
         for schema in TABLES {
             let of_table = folder.join(schema.name);
             if of_table.is_dir() {
@@ -218,10 +218,10 @@ impl FileWatcher {
         }
         let beside: Vec<PathBuf> = interest.names.iter().filter_map(|path| path.parent().map(Path::to_owned)).collect();
         let wanted: HashSet<PathBuf> = interest.folders.iter().cloned().chain(beside).collect();
-        *self.interest.write().unwrap_or_else(PoisonError::into_inner) = interest;
-        if wanted.len() > MAX_FOLDERS {
+        *self.interest.writing() = interest;
+        if wanted.len() > FOLDERS_MAX {
             self.watcher = None;
-            self.polling_because = Some(format!("the files lie in more than {MAX_FOLDERS} folders"));
+            self.polling_because = Some(format!("the files lie in more than {FOLDERS_MAX} folders"));
             return;
         }
         let Some(watcher) = &mut self.watcher else { return };

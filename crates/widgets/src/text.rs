@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
 /// Maximum number of combining marks on one letter.
-const MAX_MARKS: usize = 4;
+const MARKS_MAX: usize = 4;
 
 /// Zero-width characters that can hide or reorder their neighbours: soft hyphen, joiners and fillers, direction marks, overrides and
 /// isolates, invisible operators, tags. ZWJ is not among them: it is removed once grapheme clusters are formed.
@@ -66,7 +66,7 @@ fn push_cluster(out: &mut String, cluster: &str) {
     let apart: usize = chars().map(char_width).sum();
     let together = usize::from(cluster.cell_width());
     let Some(first) = chars().next() else { return };
-    if apart == together && chars().count() == cluster.chars().count() && cluster.chars().count() <= 1 + MAX_MARKS {
+    if apart == together && chars().count() == cluster.chars().count() && cluster.chars().count() <= 1 + MARKS_MAX {
         out.push_str(cluster);
         return;
     }
@@ -77,7 +77,7 @@ fn push_cluster(out: &mut String, cluster: &str) {
     // A joined emoji is reduced to its first one; a letter keeps its first marks.
     if chars().skip(1).all(|c| char_width(c) == 0) && !cluster.contains('\u{fe0f}') {
         let before = out.len() - first.len_utf8();
-        out.extend(chars().skip(1).take(MAX_MARKS));
+        out.extend(chars().skip(1).take(MARKS_MAX));
         if usize::from(out[before..].cell_width()) != char_width(first) {
             out.truncate(before + first.len_utf8());
         }
@@ -236,7 +236,7 @@ mod tests {
             assert_eq!(clean(given), shown, "{given:?}");
         }
         let zalgo = format!("Z{}", "\u{336}".repeat(50));
-        assert!(clean(&zalgo).chars().count() <= 1 + MAX_MARKS);
+        assert!(clean(&zalgo).chars().count() <= 1 + MARKS_MAX);
     }
 
     #[test]

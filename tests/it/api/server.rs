@@ -7,7 +7,6 @@ use std::{
     path::Path,
     sync::Arc,
     thread::JoinHandle,
-    time::Duration,
 };
 
 use api::keys::Keys;
@@ -20,6 +19,8 @@ use serde_json::Value;
 use store::cache::CacheOptions;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, sync::oneshot};
+
+use crate::wait::PATIENCE;
 
 pub(super) const KEY: &str = "0123456789abcdef0123456789abcdef";
 pub(super) const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
@@ -98,7 +99,7 @@ impl Running {
 
     pub(super) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("the server is there");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         stream
     }
 

@@ -52,7 +52,7 @@ fn over_rows(rows: usize, large: bool, options: ApiOptions) -> Running {
     let running = Running::over(|folder| write_dataset(folder, rows), cache, options);
     running.api.deck.load().expect("the dataset loads");
     let snapshot = running.api.deck.snapshot().expect("a snapshot");
-    assert_eq!(snapshot.dataset.table("candles").is_some_and(|table| table.large.is_some()), large);
+    assert_eq!(snapshot.dataset.table("candles").is_some_and(|table| table.large().is_some()), large);
     running
 }
 

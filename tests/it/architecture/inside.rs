@@ -14,7 +14,7 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "address chain time schema names holding chain_state fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
+        "address chain time schema locks names holding chain_state fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
          findings progress data format",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node"),

@@ -75,7 +75,7 @@ fn transfer_time(n: u64) -> u64 {
 /// Compares row by row; repeated keys are reported by both, though not each with its row.
 fn assert_rows(plain: &Dataset, grown: &Dataset, when: &str) {
     for (a, b) in plain.tables.iter().zip(&grown.tables).filter(|(a, _)| TABLES.contains(&a.schema.name)) {
-        let (name, large) = (a.schema.name, b.large.as_ref().unwrap());
+        let (name, large) = (a.schema.name, b.large().unwrap());
         let rows = |sources: &[store::TableFile]| sources.iter().map(|source| (source.bytes, source.rows)).collect::<Vec<_>>();
         assert_eq!((rows(&a.sources), a.rows_bad, a.height()), (rows(&b.sources), b.rows_bad, b.height()), "{name} {when}");
         assert_same_rows(a, large, when);
@@ -166,7 +166,7 @@ fn a_large_table_that_is_appended_to_without_a_pause_is_taken_in() {
     let last = |deck: &Arc<Deck>| {
         let snapshot = deck.snapshot().unwrap();
         let table = snapshot.dataset.table("transfers").unwrap();
-        assert!(table.large.is_some() && table.loaded() && !table.changed_during_read);
+        assert!(table.large().is_some() && table.loaded() && !table.changed_during_read);
         table.sources[0].rows
     };
     wait_until("it is watched", || deck.load_state().watching != Watching::Off);

@@ -31,7 +31,7 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
         ("posts", "impressions", true),
     ];
     for (table, column, falls) in sorts {
-        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let large = cached.table(table).unwrap().large().unwrap().clone();
         let frame = large.slice(0..large.height(), None);
         let all = RowSelection::Run(0..large.height());
         let ranked = sort_rows(&large, (column, falls), &all, GO_ON).unwrap();
@@ -62,7 +62,7 @@ fn a_tables_order_by_any_column_is_the_sorted_one() {
 #[test]
 fn the_first_candles_by_interval_are_those_of_the_order_of_all() {
     let bench = bench(1_500);
-    let large = bench.load().table("candles").unwrap().large.clone().unwrap();
+    let large = bench.load().table("candles").unwrap().large().unwrap().clone();
     for among in [RowSelection::Run(0..large.height()), RowSelection::Run(77..large.height() / 2)] {
         for falls in [false, true] {
             let ranked = sort_rows(&large, ("interval", falls), &among, GO_ON).unwrap();
@@ -78,7 +78,7 @@ fn the_bounds_of_rows_hold_all_of_their_values() {
     let bench = bench(1_000);
     let cached = bench.load();
     for (table, column) in [("candles", "volume"), ("candles", "timestamp"), ("transfers", "log_index"), ("holders", "balance")] {
-        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let large = cached.table(table).unwrap().large().unwrap().clone();
         let mut tight = 0;
         for rows in (0..large.height()).step_by(60).map(|start| start..(start + 60).min(large.height())) {
             let frame = large.slice(rows.clone(), Some(&[column]));
@@ -108,7 +108,7 @@ fn the_file_of_rows_opens_in_polars() {
     let bench = bench(500);
     let cached = bench.load();
     for table in TABLES {
-        let large = cached.table(table).unwrap().large.clone().unwrap();
+        let large = cached.table(table).unwrap().large().unwrap().clone();
         let file = fs::File::open(bench.entry(table).join("rows.arrow")).unwrap();
         let theirs = IpcReader::new(file).finish().unwrap();
         let ours = large.slice(0..large.height(), None);

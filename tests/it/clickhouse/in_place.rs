@@ -48,7 +48,7 @@ impl Stays {
         let here = load(data, &Silent).unwrap();
         let mut manifest = fs::read_to_string(data.join("dataset.toml")).unwrap_or_default();
         for name in tables {
-            stays.server.put(name, rows_of(&here.table(name).unwrap().frame));
+            stays.server.put(name, rows_of(here.table(name).unwrap().frame()));
             manifest += &format!("\n[tables.{name}]\nsource = 'warehouse'\ntable = 'market.{name}'\nread = 'in place'\n");
         }
         for file in fs::read_dir(data).unwrap().flatten() {

@@ -4,10 +4,10 @@
 
 use std::{
     fmt::Write as _,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
-use model::table_state::TableState;
+use model::{locks::Locked as _, table_state::TableState};
 use store::{
     Dataset,
     load::{LoadError, load_as},
@@ -24,7 +24,7 @@ use crate::{
 static TURN: Mutex<()> = Mutex::new(());
 
 pub(super) fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    TURN.locked()
 }
 
 fn address(variable: &str) -> String {

@@ -59,7 +59,7 @@ fn addresses_in_a_dictionary_are_read_as_those_in_texts() {
     let dataset = bench.load(&bench.wire(), 200_000);
     let table = dataset.table("candles").unwrap();
     assert_eq!(table.height(), 300, "{:?}", table.findings.kept());
-    let tokens = table.frame.column("token_address").unwrap().cast(&DataType::String).unwrap();
+    let tokens = table.frame().column("token_address").unwrap().cast(&DataType::String).unwrap();
     assert_eq!(tokens.str().unwrap().get(0), Some(UNI));
 }
 

@@ -137,7 +137,7 @@ fn a_broken_row_costs_the_row_and_says_why() {
             [("holder_counts.csv.gz", gzip(&case.text)), ("holder_counts.csv.zst", zstd::encode_all(&case.text[..], 3).expect("packed"))]
         {
             let dataset = load_files(&[(name, &packed)]).expect(case.what);
-            assert!(super::table(&dataset, "holder_counts").frame.equals_missing(&table.frame), "{} in {name}", case.what);
+            assert!(super::table(&dataset, "holder_counts").frame().equals_missing(table.frame()), "{} in {name}", case.what);
         }
     }
 }
@@ -197,7 +197,7 @@ fn a_broken_file_costs_the_table_and_says_why() {
         let table = table(&dataset, "holder_counts");
         let TableState::Unusable(reason) = &table.state else { panic!("{name}: {:?}, wanted {expected}", table.state) };
         assert!(reason.starts_with(expected), "{reason}\nwanted {expected}");
-        assert_eq!(table.frame.height(), 0);
+        assert_eq!(table.frame().height(), 0);
         assert_eq!(dataset.tokens().len(), 2, "the rest works");
     }
     assert!(!decoding(), "the marker is cleared after a panic");
@@ -250,7 +250,7 @@ fn amounts_larger_than_any_integer_type_survive_every_text_format() {
     for (name, text) in [("transfers.csv", &csv), ("transfers.ndjson", &json), ("transfers.json", &array)] {
         let dataset = load_texts(&[(name, text)]).expect("the tokens are fine");
         let table = table(&dataset, "transfers");
-        let values = table.frame.column("value").and_then(|column| column.str()).expect("loaded");
+        let values = table.frame().column("value").and_then(|column| column.str()).expect("loaded");
         assert_eq!(values.get(0), Some(value), "{name}: {:?}", findings(table));
     }
 }

@@ -25,7 +25,7 @@ fn column(dataset: &Dataset, name: &str, column: &str) -> Vec<String> {
     let cell = |value: polars::prelude::AnyValue<'_>| {
         value.get_str().map_or_else(|| if value.is_null() { "∅".into() } else { value.to_string() }, str::to_owned)
     };
-    let column = table(dataset, name).frame.column(column).expect("loaded").clone();
+    let column = table(dataset, name).frame().column(column).expect("loaded").clone();
     column.as_materialized_series().iter().map(cell).collect()
 }
 
@@ -42,7 +42,7 @@ fn values_where_set_and_formats_are_followed() {
     let dataset = load_files(&files).expect("loads");
     assert_eq!((dataset.title.as_deref(), dataset.synthetic), (Some("Mine"), true));
     let candles = table(&dataset, "candles");
-    assert_eq!((candles.frame.height(), candles.rows_bad), (2, 1));
+    assert_eq!((candles.frame().height(), candles.rows_bad), (2, 1));
     assert_eq!(
         candles.sources.iter().map(|source| (source.file.as_str(), source.rows)).collect::<Vec<_>>(),
         [("k/deep/er/y.csv", 2), ("k/x.csv", 2)]
@@ -218,7 +218,7 @@ fn times_of_another_way_of_writing_are_one_finding_with_the_line_that_reads_them
     );
     assert_eq!(found.iter().filter(|found| found.starts_with("Error")).count(), 1, "{found:?}");
     let dataset = load(&format!("[tables.candles]\n{line}\n"));
-    assert_eq!((table(&dataset, "candles").frame.height(), table(&dataset, "candles").rows_bad), (28, 0));
+    assert_eq!((table(&dataset, "candles").frame().height(), table(&dataset, "candles").rows_bad), (28, 0));
 }
 
 #[test]

@@ -134,5 +134,5 @@ fn quotes_that_go_astray_do_not_make_reading_slow() {
     let start = Instant::now();
     let folder = folder(&[("tokens.csv", TOKENS.as_bytes()), ("holder_counts.csv", text.as_bytes())]);
     load(folder.path(), &Silent).expect("the tokens are fine");
-    assert!(start.elapsed() < Duration::from_secs(10), "took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "took {:?}", start.elapsed());
 }

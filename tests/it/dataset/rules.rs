@@ -55,7 +55,7 @@ fn candles_that_cannot_be_are_told_wherever_the_table_is() {
     let options = CacheOptions { folder: Some(cache.path().to_owned()), rows_min: 20, ..CacheOptions::default() };
     for what in ["brought into the cache", "from the cache"] {
         let dataset = load_with(folder.path(), &options, &Silent).expect("loads");
-        assert!(table(&dataset, "candles").large.is_some());
+        assert!(table(&dataset, "candles").large().is_some());
         judged(&dataset, what);
     }
 }

@@ -79,13 +79,13 @@ fn values(cells: &[&str], rule: &str) -> (Vec<Option<String>>, Vec<String>) {
     let dataset = load_texts(&[("transfers.csv", &text), ("dataset.toml", &toml)]).expect("loads");
     let table = table(&dataset, "transfers");
     let mut cells: Vec<(Option<i64>, Option<String>)> = table
-        .frame
+        .frame()
         .column("block_number")
         .unwrap()
         .i64()
         .unwrap()
         .iter()
-        .zip(table.frame.column("value").unwrap().str().unwrap().iter().map(|text| text.map(str::to_owned)))
+        .zip(table.frame().column("value").unwrap().str().unwrap().iter().map(|text| text.map(str::to_owned)))
         .collect();
     cells.sort();
     (cells.into_iter().map(|cell| cell.1).collect(), findings(table))
@@ -143,7 +143,7 @@ fn what_tokens_say_beyond_our_columns_is_kept_and_typed() {
     let place = dataset.token_position(&Address::parse(ETH).unwrap()).unwrap();
     assert_eq!(others.column("rank").unwrap().i64().unwrap().get(place), Some(2));
     assert!(matches!(others.column("launched").unwrap().dtype(), DataType::Datetime(..)));
-    assert_eq!(table(&dataset, "tokens").frame.width(), table(&dataset, "tokens").schema.columns.len());
+    assert_eq!(table(&dataset, "tokens").frame().width(), table(&dataset, "tokens").schema.columns.len());
 }
 
 #[test]

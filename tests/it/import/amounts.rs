@@ -17,7 +17,7 @@ const SAID: &str = "the amounts are approximate";
 /// The demo's transfers in the layout of AWS's public data lake.
 fn lake(path: &Path) {
     let demo = load(Path::new(DEMO), &Silent).unwrap();
-    let mut frame: DataFrame = demo.table("transfers").unwrap().frame.clone();
+    let mut frame: DataFrame = demo.table("transfers").unwrap().frame().clone();
     let value = frame.column("value").unwrap().cast(&DataType::Float64).unwrap();
     frame.with_column(value).unwrap();
     frame.rename("timestamp", "block_timestamp".into()).unwrap();

@@ -64,7 +64,7 @@ fn the_account_of_a_link_is_the_holder() {
         desk.imports(args);
         assert_eq!(desk.dataset().tokens()[0].row.token_address.to_string(), UNI);
         let dataset = desk.dataset();
-        let frame = &dataset.table("holders").unwrap().frame;
+        let frame = dataset.table("holders").unwrap().frame();
         let holders = frame.column("holder_address").unwrap().str().unwrap();
         let mut all: Vec<&str> = holders.iter().flatten().collect();
         all.sort_unstable();
@@ -186,7 +186,7 @@ fn the_format_of_a_workbooks_cells_says_their_currency() {
             desk.imports(&args);
         }
         let dataset = desk.dataset();
-        let closes = dataset.table("candles").unwrap().frame.column("close").unwrap().f64().unwrap().clone();
+        let closes = dataset.table("candles").unwrap().frame().column("close").unwrap().f64().unwrap().clone();
         assert_eq!((closes.len(), closes.get(0)), (20, Some(4.5)), "{format}");
     }
 }

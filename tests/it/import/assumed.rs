@@ -110,7 +110,7 @@ fn addresses_alone_are_labels_by_one_word() {
     desk.write("airdrop.csv", format!("address\n{}", rows(|i| format!("0x{i:040x}\n"))));
     assert!(desk.refuses(&["airdrop.csv"]).contains("--as labels --map address=COLUMN --label LABEL"));
     desk.imports(&["airdrop.csv", "--as", "labels", "--map", "address=address", "--label", "airdrop"]);
-    assert_eq!(desk.dataset().table("labels").unwrap().frame.height(), 20);
+    assert_eq!(desk.dataset().table("labels").unwrap().frame().height(), 20);
 }
 
 #[test]

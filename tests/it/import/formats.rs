@@ -103,7 +103,7 @@ fn every_format_is_known_by_what_it_holds() {
         assert_eq!(report["files"][0]["format"], format, "{name}: {report:#}");
         assert_eq!(taken(&report, 0, table), [rows, 0, 0, 0, 0, 0], "{name}: {report:#}");
         let dataset = desk.clean();
-        assert_eq!(dataset.table(table).unwrap().frame.height() as u64, rows, "{name}");
+        assert_eq!(dataset.table(table).unwrap().frame().height() as u64, rows, "{name}");
         if table == "candles" {
             candles_are_as_they_were(&dataset, format);
         }
@@ -145,9 +145,9 @@ fn figures_arrive_unchanged() {
     let dataset = desk.clean();
     let holders: Vec<Option<f64>> = dataset.holders_of(&address(UNI)).iter().map(|holder| holder.balance).collect();
     assert_eq!(holders, [Some(1.44e7), Some(1234.5)]);
-    let yields = &dataset.table("yields").unwrap().frame;
+    let yields = dataset.table("yields").unwrap().frame();
     assert_eq!(yields.column("chain").unwrap().str().unwrap().iter().flatten().collect::<Vec<_>>(), ["eth", "solana"]);
-    let value = dataset.table("transfers").unwrap().frame.column("value").unwrap().str().unwrap().get(0).map(str::to_owned);
+    let value = dataset.table("transfers").unwrap().frame().column("value").unwrap().str().unwrap().get(0).map(str::to_owned);
     assert_eq!(value.as_deref(), Some("115792089237316195423570985008687907853269984665640564039457584007913129639935"));
     let graph = dataset.token(&address("0xc944e90c64b2c07662a292be6244bdf05cda44a7")).unwrap();
     assert_eq!((graph.row.symbol.as_deref(), graph.row.decimals), (Some("GRT"), Some(18)));

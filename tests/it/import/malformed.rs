@@ -236,7 +236,7 @@ fn equal_transfers_without_a_key_stay_as_many_as_they_were() {
         desk.write("three.csv", format!("{header}{row}{row}{row}"));
         assert_eq!(taken(&desk.imports(&[name]), 0, "transfers"), expected, "{name}");
     }
-    assert_eq!(desk.clean().table("transfers").unwrap().frame.height(), 3);
+    assert_eq!(desk.clean().table("transfers").unwrap().frame().height(), 3);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn yields_are_percent_or_it_is_asked() {
         };
         desk.imports(&all);
         let dataset = desk.dataset();
-        let frame = &dataset.table("yields").unwrap().frame;
+        let frame = dataset.table("yields").unwrap().frame();
         let (names, apys) = (frame.column("symbol").unwrap().str().unwrap(), frame.column("apy").unwrap().f64().unwrap());
         let at = names.iter().position(|name| name == Some("P5")).unwrap();
         assert!((apys.get(at).unwrap() - expected).abs() < 1e-9, "{rate} {unit:?}: {:?}", apys.get(at));

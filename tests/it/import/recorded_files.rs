@@ -72,7 +72,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
     assert!(reason.contains("has prices of ETH in BTC, and candles are in USD"), "{reason}");
     let dataset = desk.dataset();
     assert_eq!(errors(&dataset), 0);
-    let gas = &dataset.table("gas").unwrap().frame;
+    let gas = dataset.table("gas").unwrap().frame();
     let cost = gas.column("usd_per_100k_gas").unwrap().f64().unwrap().get(0).unwrap();
     assert!((cost - 15.878_840_129 * 1e-4 * 448.84).abs() < 1e-9, "{cost}");
     // Importing all again adds nothing.

@@ -180,7 +180,7 @@ fn events_of_transfers_are_transfers() {
         let report = desk.imports(&[name]);
         assert_eq!(taken(&report, 0, "transfers")[0], 20, "{name}: {report:#}");
         let dataset = desk.dataset();
-        let frame = &dataset.table("transfers").unwrap().frame;
+        let frame = dataset.table("transfers").unwrap().frame();
         let text = |column: &str| frame.column(column).unwrap().str().unwrap().get(0).map(str::to_owned);
         assert_eq!((text("value").as_deref(), text("from_address")), (Some("255"), Some(format!("0x{}", at(0)))), "{name}");
         assert_eq!(frame.column("timestamp").unwrap().null_count(), if timed { 0 } else { 20 }, "{name}");
@@ -244,7 +244,7 @@ fn tables_of_other_sources_arrive_and_what_is_not_said_is_asked() {
         let report = desk.imports(&[&[name], &said[..]].concat());
         assert_eq!(taken(&report, 0, table)[0], 30, "{name}: {report:#}");
         let dataset = desk.dataset();
-        let frame = &dataset.table(table).unwrap().frame;
+        let frame = dataset.table(table).unwrap().frame();
         match name {
             "transfers.csv" => assert_eq!(frame.column("value").unwrap().str().unwrap().get(0), Some("1234500000000000000000")),
             "alchemy.json" => assert_eq!(frame.column("value").unwrap().str().unwrap().get(0), Some("1500000000000000000")),

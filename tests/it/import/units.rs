@@ -36,7 +36,7 @@ fn a_point_sets_thousands_apart_where_the_file_shows_it() {
     let row = |i: u32| format!("0x{i:040x};123.456;{}\n", if i == 3 { "1.234,5" } else { "2,5" });
     desk.write("h.csv", format!("address;balance;share\n{}", rows(row)));
     desk.imports(&["h.csv", "--token", UNI]);
-    assert_eq!(desk.dataset().table("holders").unwrap().frame.column("balance").unwrap().f64().unwrap().get(0), Some(123_456.0));
+    assert_eq!(desk.dataset().table("holders").unwrap().frame().column("balance").unwrap().f64().unwrap().get(0), Some(123_456.0));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_supply_is_divided_where_its_figures_are_smallest_units() {
         };
         desk.imports(&args);
         let dataset = desk.dataset();
-        let frame = &dataset.table("tokens").unwrap().frame;
+        let frame = dataset.table("tokens").unwrap().frame();
         let mut supplies: Vec<f64> = frame.column("total_supply").unwrap().f64().unwrap().iter().flatten().collect();
         supplies.sort_by(f64::total_cmp);
         supplies.resize(2, 0.0);

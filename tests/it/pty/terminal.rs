@@ -7,7 +7,7 @@ use std::{
     num::NonZeroU16,
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use vt100::{Callbacks, MouseProtocolMode, Parser, Screen};
 
 use crate::wait::{PATIENCE, wait_for, wait_until};
+use model::locks::Locked as _;
 
 pub(super) const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
 pub(super) const SIZE: (u16, u16) = (140, 42);
@@ -317,7 +318,7 @@ fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn 
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
         let (lock, arrived) = &**seen;
         let answers = {
-            let mut seen = lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = lock.locked();
             seen.bytes.extend_from_slice(&buffer[..count]);
             seen.parser.process(&buffer[..count]);
             let answers = std::mem::take(&mut seen.parser.callbacks_mut().0);
@@ -327,8 +328,8 @@ fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn 
         arrived.notify_all();
         if !answers.is_empty() {
             thread::sleep(late);
-            writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&answers).ok();
-            lock.lock().unwrap_or_else(PoisonError::into_inner).owes = false;
+            writer.locked().write_all(&answers).ok();
+            lock.locked().owes = false;
         }
     }
 }

@@ -211,7 +211,7 @@ fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
     let bench = Bench::with(TABLES);
     bench.server.put("t.csv", TOKENS);
     bench.server.put("c/0.csv", candles(0, 100));
-    let timeouts = TimeoutsAndRetries { read_timeout: Duration::from_secs(30), ..short() };
+    let timeouts = TimeoutsAndRetries { read_timeout: Duration::from_mins(1), ..short() };
     let wire = wire_with(WireOptions { timeouts, ..options(&bench.server) });
     bench.load(&wire).unwrap();
     bench.clear_cache();
@@ -222,7 +222,7 @@ fn a_load_that_waits_for_a_silent_server_is_cancelled_at_once() {
         let outcome = bench.load_with(&wire, 200_000, &CancelLate(begun)).map(drop);
         let took = begun.elapsed();
         assert_eq!(outcome, Err(LoadError::Cancelled), "{silent}");
-        assert!(took < Duration::from_secs(3), "it waited on: {took:?}");
+        assert!(took < Duration::from_secs(15), "it waited on: {took:?}");
     }
 }
 

@@ -90,12 +90,12 @@ impl<'p> Case<'p> {
 
     fn bound(&mut self, wish: Wish) {
         let limits = wish.risk.limits();
-        let alone = limits.pool.max(1.0 / self.candidates.len().max(1) as f64) * self.unit;
+        let per_pool = limits.pool.max(1.0 / self.candidates.len().max(1) as f64) * self.unit;
         for candidate in &mut self.candidates {
             let value = self.values[candidate.holding];
             candidate.low = LEAST_USD.max(LEAST_PART * self.unit).min(value);
             let ceiling = candidate.pool.curve.ceiling(wish.min_apy / 100.0);
-            candidate.high = (limits.of_tvl * candidate.pool.tvl).min(alone).min(value).min(ceiling);
+            candidate.high = (limits.of_tvl * candidate.pool.tvl).min(per_pool).min(value).min(ceiling);
         }
     }
 

@@ -316,10 +316,11 @@ fn candle_columns(sheet: &Sheet, time: usize, prices: OhlcPlaces, said: bool, en
     }
     let names = Names::of(&sheet.names);
     // A bare number may be minutes or seconds, which the steps between times decide; of a single candle, a small one is minutes.
-    let alone = times.iter().flatten().min() == times.iter().flatten().max();
+    let is_single = times.iter().flatten().min() == times.iter().flatten().max();
     let intervals = |at: &usize| {
         let different = sheet.different(*at);
-        let length = |text: &str| text.parse::<i64>().map_or(Interval::parse(text).is_some(), |number| alone && (1..60).contains(&number));
+        let length =
+            |text: &str| text.parse::<i64>().map_or(Interval::parse(text).is_some(), |number| is_single && (1..60).contains(&number));
         !different.is_empty() && different.iter().all(|text| length(text))
     };
     let currency = PRICES.iter().zip(prices).find_map(|(_, at)| pair::currency_of(&plain(&sheet.names[at])));

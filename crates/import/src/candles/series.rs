@@ -19,7 +19,7 @@ use super::{
 /// Members beside the table that name the quote currency.
 const QUOTED: &str = "currency quotecurrency vscurrency quote";
 /// Maximum number of series per file.
-const MAX_SERIES: usize = 20_000;
+const SERIES_MAX: usize = 20_000;
 
 /// The columns that identify a row's series, and their values in the whole file.
 struct SeriesColumns {
@@ -174,7 +174,7 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
                 }
             }
         }
-        if parts.found.len() > MAX_SERIES {
+        if parts.found.len() > SERIES_MAX {
             // Texts that differ in every row do not identify a series.
             parts.columns.clear();
             parts.found.clear();

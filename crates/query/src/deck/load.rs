@@ -3,13 +3,14 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{Deck, DeckEvent};
 use crate::question::snapshot::Snapshot;
 use model::{
+    locks::{Locked as _, SharedLock as _},
     progress::{Cancelled, LoadProgress},
     table_state::TableState,
     time::Time,
@@ -245,7 +246,7 @@ impl Deck {
     /// Derives the shared data and replaces the current generation.
     fn swap(&self, generation: u64, dataset: Dataset) -> Arc<Snapshot> {
         let snapshot = Arc::new(Snapshot::new(generation, dataset, self.answer_settings()));
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&snapshot));
+        *self.current.writing() = Some(Arc::clone(&snapshot));
         self.memo.clear();
         snapshot
     }
@@ -333,16 +334,16 @@ impl Deck {
     }
 
     pub fn folder(&self) -> PathBuf {
-        self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.folder.reading().clone()
     }
 
     /// Switches to another dataset folder; takes effect with the next load.
     pub fn open(&self, folder: &Path) {
-        folder.clone_into(&mut self.folder.write().unwrap_or_else(PoisonError::into_inner));
+        folder.clone_into(&mut self.folder.writing());
     }
 
     fn load_lock(&self) -> std::sync::MutexGuard<'_, LoadState> {
-        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+        self.load.locked()
     }
 }
 

@@ -9,7 +9,10 @@ use std::{
 
 use super::MemoKey;
 use crate::question::progress::Progress;
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    locks::Locked as _,
+};
 
 /// Interval at which a waiter checks for cancellation of its own request.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -43,7 +46,7 @@ impl SingleFlight {
     }
 
     fn running(&self) -> MutexGuard<'_, HashSet<MemoKey>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.locked()
     }
 }
 

@@ -5,10 +5,11 @@ use std::{
     fs::{File, TryLockError},
     io::ErrorKind,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use ::store::private_files::open_private;
+use model::locks::Locked as _;
 use sha2::{Digest as _, Sha256};
 
 #[derive(Debug)]
@@ -55,7 +56,7 @@ impl Owner {
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.locked()
     }
 
     pub(super) fn is_owner(&self, dataset: &str) -> bool {

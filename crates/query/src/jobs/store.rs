@@ -7,7 +7,7 @@ mod open;
 mod read;
 mod write;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
@@ -22,6 +22,7 @@ use super::{Analysis, JobStatus, TaskStatus};
 use model::{
     address::Address,
     error::{Code, Problem},
+    locks::Locked as _,
 };
 
 /// A token of a new job.
@@ -75,12 +76,12 @@ enum Durability {
 
 impl JobStore {
     fn reader(&self) -> MutexGuard<'_, Connection> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reader.locked()
     }
 
     /// Runs `change` in one transaction.
     fn write<T>(&self, durability: Durability, change: impl FnOnce(&Transaction<'_>) -> StoreResult<T>) -> StoreResult<T> {
-        let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection = self.writer.locked();
         connection.pragma_update(None, "synchronous", if durability == Durability::Deferred { "NORMAL" } else { "FULL" })?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = change(&transaction)?;

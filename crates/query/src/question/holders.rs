@@ -104,7 +104,7 @@ impl HoldersQuestion {
             return Ok(None);
         }
         let all = dataset.holders_of_source(&self.token_address)?;
-        let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::over(all));
+        let rows = all.as_ref().map_or_else(|| dataset.holders_of(&self.token_address), |all| RowsOf::Memory(all));
         let mut matching = Vec::new();
         for (i, row) in rows.iter().enumerate() {
             if i % 16_384 == 0 {

@@ -5,11 +5,14 @@ use std::{
     any::Any,
     num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 use super::progress::Progress;
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    locks::Locked as _,
+};
 
 /// Maximum number of threads of one question.
 const THREADS_MAX: usize = 4;
@@ -20,7 +23,7 @@ pub fn each<T: Send>(items: &mut [T], progress: &Progress, work: impl Fn(&mut T)
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX).min(items.len());
     let queue = Mutex::new((0, items.iter_mut()));
     let next = || {
-        let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = queue.locked();
         let (done, items) = &mut *queue;
         let item = items.next()?;
         *done += 1;
@@ -69,7 +72,7 @@ mod tests {
         assert_eq!(each(&mut Vec::<u32>::new(), &progress, refuse), Ok(()));
         let defect = each(&mut items, &Progress::default(), |_| panic!("a defect"));
         assert_eq!(defect.map_err(|problem| problem.code), Err(Code::Defect));
-        let alone = each(&mut items[..1], &Progress::default(), |_| panic!("a defect"));
-        assert_eq!(alone.map_err(|problem| problem.code), Err(Code::Defect));
+        let broken = each(&mut items[..1], &Progress::default(), |_| panic!("a defect"));
+        assert_eq!(broken.map_err(|problem| problem.code), Err(Code::Defect));
     }
 }

@@ -181,7 +181,7 @@ impl PostsQuestion {
     pub fn places(&self, snapshot: &Snapshot, count: Option<usize>, progress: &Progress) -> Result<(RowSelection, usize)> {
         let dataset = &snapshot.dataset;
         let step = |done, total| progress.step(done, total);
-        let large = dataset.table("posts").and_then(|table| table.large.as_deref());
+        let large = dataset.table("posts").and_then(|table| table.large().map(Arc::as_ref));
         let ties: Vec<(&str, bool)> = self.sort.iter().skip(1).map(|order| (order.column, order.descending)).collect();
         let by = self.sort.first().map_or(NEWEST, |order| (order.column, order.descending));
         let is_newest_first = by == NEWEST && ties.is_empty();

@@ -70,7 +70,7 @@ impl Question for TablesQuestion {
             name: table.schema.name,
             meaning: table.schema.meaning,
             rows: table.height() as u64,
-            large: table.large.is_some(),
+            large: table.large().is_some(),
             columns: columns::of(table)
                 .into_iter()
                 .map(|column| ColumnEntry { name: column.name, kind: column.kind.word(), meaning: column.meaning })
@@ -179,7 +179,7 @@ impl Tabular for TableQuestion {
 
 /// The reason why rows of a remote table cannot be shown one by one.
 pub fn remote_refusal(table: &Table) -> Option<String> {
-    let source = &table.in_place.as_ref()?.source;
+    let source = &table.in_place()?.source;
     Some(format!(
         "The rows of `{}` stay at `{source}`: those of a token are in the chart and at /tables/{0}?where=token_address=ADDRESS; \
          read = \"bring\" in dataset.toml brings all.",

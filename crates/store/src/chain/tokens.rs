@@ -14,7 +14,7 @@ use polars::prelude::{
 use serde_json::Value;
 
 use super::ChainStates;
-use crate::{Table, decode::guarded, frame_rows::FromFrame as _, private_files::write_atomic};
+use crate::{Storage, Table, decode::guarded, frame_rows::FromFrame as _, private_files::write_atomic};
 use model::{
     address::Address,
     findings::{Finding, Severity},
@@ -53,7 +53,7 @@ struct TokenFacts {
 
 /// Fills in what the tokens table lacks of tokens that have neither symbol nor name.
 pub(crate) fn fill(states: &ChainStates, table: &mut Table, stopped: &dyn Fn() -> bool) {
-    let rows = TokenRow::rows(&table.frame);
+    let rows = TokenRow::rows(table.frame());
     let is_bare = |row: &TokenRow| row.symbol.is_none() && row.name.is_none();
     let bare: HashSet<Address> = rows.iter().filter(|row| is_bare(row) && states.is_of(&row.chain)).map(|row| row.token_address).collect();
     if bare.is_empty() {
@@ -84,10 +84,11 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, stopped: &dyn Fn() -
             each().map(|(row, f)| row.total_supply.or_else(|| f.as_ref().and_then(|f| f.total_supply))).collect::<Vec<_>>(),
         ),
     ];
+    let Storage::Memory(frame) = &mut table.storage else { return };
     for column in columns {
         // A column of the same name and length always fits.
-        let Some(at) = table.frame.get_column_index(column.name()) else { continue };
-        drop(table.frame.replace_column(at, column.into_column()));
+        let Some(at) = frame.get_column_index(column.name()) else { continue };
+        drop(frame.replace_column(at, column.into_column()));
     }
 }
 

@@ -87,13 +87,13 @@ mod tests {
             (&["1.2.3.4"], None),
             (&[], None),
         ] {
-            let mut guess = DateFormatGuess::default();
+            let mut seen = DateFormatGuess::default();
             for time in times {
-                guess.note(time);
+                seen.note(time);
             }
-            let advice = guess.advice("candles");
+            let advice = seen.advice("candles");
             assert!(advice.as_deref().is_none_or(|advice| advice.contains(offered.unwrap_or("nothing"))), "{times:?}: {advice:?}");
-            assert_eq!((advice.is_some(), guess.count()), (offered.is_some(), times.len() as u64), "{times:?}");
+            assert_eq!((advice.is_some(), seen.count()), (offered.is_some(), times.len() as u64), "{times:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::manifest::Decimal;
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Upper limit of a token's decimals; any more would make an amount all zeros.
-const MAX_DECIMALS: i64 = 255;
+const DECIMALS_MAX: i64 = 255;
 
 pub(super) fn integer(cell: &RawCell<'_>, scale: Option<f64>, decimal: Option<Decimal>) -> Read<i64> {
     if let Some(scale) = scale {
@@ -124,7 +124,7 @@ pub(super) fn uint256_or_approximate(cell: &RawCell<'_>, decimal: Option<Decimal
 /// Converts an amount in whole tokens to smallest units, digit for digit: a fraction of a smallest unit is bad unless amounts are
 /// `approximate`.
 pub fn smallest_units(cell: &RawCell<'_>, decimals: i64, decimal: Option<Decimal>, approximate: bool) -> Read<String> {
-    if !(0..=MAX_DECIMALS).contains(&decimals) {
+    if !(0..=DECIMALS_MAX).contains(&decimals) {
         return Err(Bad);
     }
     let text = match cell {
@@ -183,7 +183,7 @@ fn whole_256(cell: &RawCell<'_>) -> Read<U256> {
 
 /// Converts an amount in smallest units to whole tokens, with a single rounding.
 pub fn raw_amount(cell: &RawCell<'_>, decimals: i64) -> Read<f64> {
-    if !(0..=MAX_DECIMALS).contains(&decimals) {
+    if !(0..=DECIMALS_MAX).contains(&decimals) {
         return Err(Bad);
     }
     let Some(amount) = whole_256(cell)? else { return Ok(None) };

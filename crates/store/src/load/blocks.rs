@@ -20,7 +20,7 @@ impl Blocks {
     /// Block times of the table, which is ordered by number.
     pub(super) fn of(table: &Table) -> Self {
         let whole = |name: &str| -> Vec<Option<i64>> {
-            let column = table.frame.column(name).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+            let column = table.frame().column(name).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
             column.and_then(|column| column.i64().ok().map(|numbers| numbers.iter().collect())).unwrap_or_default()
         };
         let rows = whole("block_number").into_iter().zip(whole("timestamp")).filter_map(|(block, time)| Some((block?, time?)));

@@ -138,7 +138,7 @@ fn unknown_chains(dataset: &mut Dataset) {
     let tokens: Vec<String> =
         dataset.tokens().iter().filter(|token| !is_coin(token)).flat_map(|token| &token.chains).map(ToString::to_string).collect();
     for table in &mut dataset.tables {
-        let mut names = if table.schema.name == "tokens" { tokens.clone() } else { texts(&table.frame, "chain") };
+        let mut names = if table.schema.name == "tokens" { tokens.clone() } else { texts(table.frame(), "chain") };
         names.retain(|name| Chain::known(name).is_none());
         names.sort_unstable();
         names.dedup();

@@ -28,7 +28,7 @@ use crate::{
     source::{
         downloads::{self, ObjectParts, name_of},
         format_of,
-        locate::{self, Answer, GLOB, LocatedFile, MAX_FILES},
+        locate::{self, Answer, FILES_MAX, GLOB, LocatedFile},
         object::{FetchState, PART, RemoteFile},
         partition,
     },
@@ -168,8 +168,8 @@ pub(super) fn locate(load: &TableLoad<'_>) -> Result<Located, TableLoadError> {
             locate::by_path(context.folder, std::slice::from_ref(spelled))?
         };
         located.files.extend(found.into_iter().filter(|file| seen.insert(file.path.clone())));
-        if located.files.len() > MAX_FILES {
-            return Err(TableLoadError::Unusable(format!("`{spelled}` names more than {MAX_FILES} files")));
+        if located.files.len() > FILES_MAX {
+            return Err(TableLoadError::Unusable(format!("`{spelled}` names more than {FILES_MAX} files")));
         }
     }
     if located.files.is_empty() {
@@ -223,7 +223,7 @@ fn list(load: &TableLoad<'_>, url: &str) -> Result<(Vec<Object>, usize), TableLo
     if !place.is_pattern() && !place.path.ends_with('/') && format_of(&name).is_none() {
         place.path.push('/');
     }
-    let mut found = wire.find(&place, locate::MAX_ENTRIES, &|| load.is_stopped()).map_err(|fault| load_error_of(url, fault))?;
+    let mut found = wire.find(&place, locate::ENTRIES_MAX, &|| load.is_stopped()).map_err(|fault| load_error_of(url, fault))?;
     if place.is_pattern() || place.path.ends_with('/') {
         let below = place.url(if place.is_pattern() { "" } else { &place.path });
         let pattern = Pattern::new(&place.path).map_err(|error| format!("`{url}` is not a glob: {}", error.msg))?;

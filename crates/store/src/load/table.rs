@@ -18,7 +18,7 @@ use super::{
 };
 use crate::decode::guarded;
 use crate::{
-    RemoteOrigin, SourcePosition, Table,
+    RemoteOrigin, SourcePosition, Storage, Table,
     cache::{FileEnd, LargeTable, LoadReport},
     manifest::EngineTable,
     order, repeats,
@@ -35,7 +35,7 @@ pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> R
     };
     let mut table = if remote::is_remote(load.manifest) { remote::cancellable(&load, &pulse, work) } else { work() }?;
     // The load time of a table in the cache is that of its import.
-    if table.large.is_none() {
+    if table.large().is_none() {
         table.load_ms = start.elapsed().as_millis() as u64;
     }
     Ok(table)
@@ -215,7 +215,7 @@ impl TableReader<'_> {
     }
 
     fn keep(&mut self, large: LargeTable) {
-        (self.table.large, self.table.state) = (Some(Arc::new(large)), TableState::Loaded);
+        (self.table.storage, self.table.state) = (Storage::Large(Arc::new(large)), TableState::Loaded);
     }
 
     fn forget(&mut self) {
@@ -280,8 +280,8 @@ impl TableReader<'_> {
             self.keep(large);
         } else if let Some(frame) = gathered.held {
             let frame = self.finish(frame, &gathered.origins, files)?;
-            (self.table.frame, self.table.others) = others::split(frame);
-            self.table.state = TableState::Loaded;
+            let (frame, others) = others::split(frame);
+            (self.table.storage, self.table.others, self.table.state) = (Storage::Memory(frame), others, TableState::Loaded);
         }
         Ok(())
     }

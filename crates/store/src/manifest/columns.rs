@@ -17,7 +17,7 @@ use model::{
 
 type Columns = HashMap<&'static str, ColumnManifest>;
 
-const MAX_ITEM: i64 = 10_000;
+const ITEM_MAX: i64 = 10_000;
 
 /// Whether the column holds whole tokens, and so may also come in smallest units.
 pub fn is_amount(table: &str, column: &str) -> bool {
@@ -44,7 +44,7 @@ pub(super) fn read_columns(schema: &TableSchema, member: &TomlEntry<'_>) -> Resu
         let read = match member.value {
             DeValue::String(from) => ColumnManifest { from: Some(from.to_string()), ..ColumnManifest::default() },
             // Without a header, a file's columns go by number.
-            DeValue::Integer(_) => ColumnManifest { from: Some(member.integer(1, MAX_ITEM)?.to_string()), ..ColumnManifest::default() },
+            DeValue::Integer(_) => ColumnManifest { from: Some(member.integer(1, ITEM_MAX)?.to_string()), ..ColumnManifest::default() },
             DeValue::Table(_) => read_column(schema, column, &member)?,
             _ => return Err(member.wrong("must be their column's name, or a table such as { from = \"NAME\", scale = 1e-6 }")),
         };
@@ -61,7 +61,7 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
             if kinds.contains(&column.kind) { Ok(()) } else { Err(member.wrong(&message())) }
         };
         match member.key {
-            "from" if matches!(member.value, DeValue::Integer(_)) => read.from = Some(member.integer(1, MAX_ITEM)?.to_string()),
+            "from" if matches!(member.value, DeValue::Integer(_)) => read.from = Some(member.integer(1, ITEM_MAX)?.to_string()),
             "from" => read.from = Some(member.text()?),
             "scale" => {
                 fits(&[Kind::Integer, Kind::Float, Kind::Uint256], "a number")?;
@@ -91,7 +91,7 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
                 read.format = Some(member.text()?);
             }
             "split" => read.split = Some(separator(&member)?),
-            "item" => read.item = Some(member.integer(1, MAX_ITEM)? as usize),
+            "item" => read.item = Some(member.integer(1, ITEM_MAX)? as usize),
             "explode" => read.explode = member.boolean()?,
             "unit" => {
                 let known = units(schema.name, column.name);

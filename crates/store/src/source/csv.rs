@@ -4,11 +4,11 @@
 use super::{
     ColumnFilter, RowSource, SourceBatch,
     records::Records,
-    text::{Input, MAX_RECORD},
+    text::{Input, RECORD_MAX},
 };
 
 /// Maximum bytes that are read twice because of unclosed quotes.
-const MAX_REREAD: usize = 256 << 20;
+const REREAD_MAX: usize = 256 << 20;
 
 const RAGGED: &str = "the row has more or fewer fields than the header; it is rejected";
 const UNCLOSED: &str = "a quote is opened and never closed; the row is rejected";
@@ -136,10 +136,10 @@ impl CsvRows {
                 }
                 at += 1;
             }
-            if at > MAX_RECORD && state != State::Quoted {
+            if at > RECORD_MAX && state != State::Quoted {
                 return Err("has a line longer than 16 MiB".to_owned());
             }
-            if at > MAX_RECORD || !self.input.fill()? {
+            if at > RECORD_MAX || !self.input.fill()? {
                 break;
             }
         }
@@ -220,7 +220,7 @@ impl RowSource for CsvRows {
                         // A record of several lines because of a stray quote: only its first line is rejected.
                         if let Some(first_line) = scan.first_line {
                             self.reread += scan.length;
-                            if self.reread > MAX_REREAD {
+                            if self.reread > REREAD_MAX {
                                 return Err("has too many quotes that are not closed".to_owned());
                             }
                             length = first_line;

@@ -2,10 +2,11 @@
 
 use std::{
     io::{self, Read},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 use super::read_at::ReadAt;
+use model::locks::Locked as _;
 
 /// Bytes at the beginning that can be read again.
 const KEPT: u64 = 1 << 20;
@@ -28,7 +29,7 @@ impl Forward {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.locked()
     }
 
     /// Reads and drops up to `most` further bytes; returns their number.

@@ -18,7 +18,7 @@ use polars_arrow::io::ipc::{
 };
 use polars_arrow_format::ipc::{MessageHeaderRef, MessageRef};
 
-use super::{BATCH_ROWS, ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns, read_at::ReadAt, size_limits, supported};
+use super::{BATCH_ROWS, ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns, read_at::ReadAt, size_limits, supported};
 use crate::decode::guarded;
 
 /// Bytes of read-ahead.
@@ -177,7 +177,7 @@ impl IpcRows {
                 let columns: PolarsResult<Vec<Column>> =
                     self.fields.iter().zip(batch.into_arrays()).map(|(field, array)| supported::column(field, vec![array])).collect();
                 let frame = DataFrame::new(height, columns?)?;
-                polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= MAX_ROWS, ComputeError: "it has more rows than a table may have");
+                polars_ensure!(self.done + (self.decoded.height() + height) as u64 <= ROWS_MAX, ComputeError: "it has more rows than a table may have");
                 self.messages.last.1 = height;
                 if self.decoded.width() == 0 {
                     self.decoded = frame;

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use super::{ColumnFilter, RowSource, SourceBatch, ndjson::put_object, records::Records, text::Input};
 
 /// Maximum size of a JSON file in bytes, decompressed.
-const MAX_JSON: u64 = 2 << 30;
+const JSON_MAX: u64 = 2 << 30;
 
 const NOT_AN_OBJECT: &str = "the element is not a JSON object; it is rejected";
 
@@ -31,7 +31,7 @@ impl RowSource for JsonRows {
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let first = self.input.is_some();
         if let Some(input) = self.input.take() {
-            let text = input.whole(MAX_JSON)?;
+            let text = input.whole(JSON_MAX)?;
             self.bytes = text.len() as u64;
             let elements: Vec<Box<RawValue>> =
                 serde_json::from_slice(&text).map_err(|error| format!("is not a JSON array of objects: {error}"))?;

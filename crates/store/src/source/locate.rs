@@ -16,9 +16,9 @@ use super::format_of;
 use model::time::Time;
 use wire::{Object, UrlPattern};
 
-const MAX_DEPTH: usize = 32;
-pub const MAX_ENTRIES: usize = 200_000;
-pub const MAX_FILES: usize = 10_000;
+const DEPTH_MAX: usize = 32;
+pub const ENTRIES_MAX: usize = 200_000;
+pub const FILES_MAX: usize = 10_000;
 
 /// Glob options: `*` matches neither a slash nor a hidden file.
 pub const GLOB: MatchOptions = MatchOptions { require_literal_separator: true, require_literal_leading_dot: true, case_sensitive: true };
@@ -127,7 +127,7 @@ impl LocatedFile {
 pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("the folder cannot be read: {error}"))?;
     let mut claims = Vec::new();
-    for entry in entries.flatten().take(MAX_ENTRIES) {
+    for entry in entries.flatten().take(ENTRIES_MAX) {
         let Ok(name) = entry.file_name().into_string() else { continue };
         // The folder is listed once per table, so files of other tables are not opened.
         let as_file = format_of(&name).is_some_and(|(stem, _)| stem == table);
@@ -167,8 +167,8 @@ pub fn by_path(folder: &Path, paths: &[String]) -> Result<Vec<LocatedFile>, Stri
             if seen.insert(file.path.clone()) {
                 files.push(LocatedFile { name, ..file });
             }
-            if files.len() > MAX_FILES {
-                return Err(format!("`{spelled}` names more than {MAX_FILES} files"));
+            if files.len() > FILES_MAX {
+                return Err(format!("`{spelled}` names more than {FILES_MAX} files"));
             }
         }
     }
@@ -216,14 +216,14 @@ fn walk(root: &Path, spelled: &str) -> Result<Vec<LocatedFile>, String> {
     let mut entries = 0;
     while let Some((folder, spelled, depth)) = folders.pop() {
         let Ok(real) = folder.canonicalize() else { continue };
-        if depth > MAX_DEPTH || !entered.insert(real) {
+        if depth > DEPTH_MAX || !entered.insert(real) {
             continue;
         }
         let Ok(listing) = fs::read_dir(&folder) else { continue };
         for entry in listing.flatten() {
             entries += 1;
-            if entries > MAX_ENTRIES {
-                return Err(format!("`{spelled}` holds more than {MAX_ENTRIES} entries: name a smaller folder"));
+            if entries > ENTRIES_MAX {
+                return Err(format!("`{spelled}` holds more than {ENTRIES_MAX} entries: name a smaller folder"));
             }
             let Ok(name) = entry.file_name().into_string() else { continue };
             let (path, name) = (entry.path(), format!("{spelled}{name}"));

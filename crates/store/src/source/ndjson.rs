@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for JsonMembers<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonMembers<'de>, A::Error> {
                 let mut members = Vec::new();
                 while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-                    if members.len() < super::records::MAX_COLUMNS {
+                    if members.len() < super::records::COLUMNS_MAX {
                         members.push((name, map.next_value()?));
                     } else {
                         map.next_value::<IgnoredAny>()?;

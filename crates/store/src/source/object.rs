@@ -16,6 +16,7 @@ use super::{
     downloads::{ObjectParts, gaps},
     read_at::ReadAt,
 };
+use model::locks::Locked as _;
 use wire::{ByteSink, Fault, Object, PartFetch, Wire};
 
 /// Maximum bytes of a range request.
@@ -61,7 +62,7 @@ struct State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.locked()
     }
 }
 
@@ -139,7 +140,7 @@ impl RemoteFile {
             for part in begun {
                 let sink: Arc<dyn ByteSink> = Arc::clone(&self.shared) as _;
                 let fetch = self.wire.fetch(&self.object, part, sink)?;
-                self.fetches.lock().unwrap_or_else(PoisonError::into_inner).push(fetch);
+                self.fetches.locked().push(fetch);
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use polars_parquet::read::{
 };
 
 use super::{
-    ColumnFilter, MAX_ROWS, RowSource, SourceBatch, empty_columns,
+    ColumnFilter, ROWS_MAX, RowSource, SourceBatch, empty_columns,
     read_at::{InOrder, ReadAt},
     size_limits, supported,
 };
@@ -48,7 +48,7 @@ impl ParquetRows {
             Ok((metadata, schema))
         })?;
         let groups = metadata.row_groups.iter().map(RowGroupMetadata::num_rows);
-        let rows = groups.into_iter().try_fold(0usize, usize::checked_add).filter(|&rows| rows as u64 <= MAX_ROWS);
+        let rows = groups.into_iter().try_fold(0usize, usize::checked_add).filter(|&rows| rows as u64 <= ROWS_MAX);
         let rows = rows.ok_or("is damaged, or has more rows than a table may have")?;
         let names = schema.iter_names().map(ToString::to_string).collect();
         let wanted = schema.iter_values().filter(|field| wanted(&field.name)).cloned().collect();

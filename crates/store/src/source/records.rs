@@ -7,7 +7,7 @@ use polars::prelude::{Column, IntoColumn, PlSmallStr, StringChunkedBuilder};
 use super::{BATCH_ROWS, ColumnFilter, SourceBatch};
 
 /// Maximum number of columns of a file.
-pub(super) const MAX_COLUMNS: usize = 10_000;
+pub(super) const COLUMNS_MAX: usize = 10_000;
 
 /// Builder of batches.
 pub(super) struct Records {
@@ -57,8 +57,8 @@ impl Records {
 
     /// Adds a column, even if one of that name exists; returns its index.
     pub(super) fn add_column(&mut self, name: &str) -> Result<usize, String> {
-        if self.names.len() >= MAX_COLUMNS {
-            return Err(format!("has more than {MAX_COLUMNS} columns"));
+        if self.names.len() >= COLUMNS_MAX {
+            return Err(format!("has more than {COLUMNS_MAX} columns"));
         }
         let position = self.names.len();
         self.cells.push((self.wanted)(name).then(|| builder(name)));

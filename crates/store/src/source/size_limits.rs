@@ -13,7 +13,7 @@ use polars_parquet::parquet::{
 };
 
 /// Maximum ratio of decompressed size to file size; a row, too, takes some bytes however well it compresses.
-const MAX_RATIO: u64 = 4_096;
+const RATIO_MAX: u64 = 4_096;
 /// Size to which even small files may decompress.
 const SMALL: u64 = 16 << 20;
 
@@ -21,7 +21,7 @@ pub(super) const DAMAGED: &str = "it says that it holds more than fits into it";
 
 /// Maximum plausible rows, or decompressed bytes, for a number of bytes of a file.
 fn plausible_max(bytes: usize) -> u64 {
-    SMALL + MAX_RATIO * bytes as u64
+    SMALL + RATIO_MAX * bytes as u64
 }
 
 /// Checks the metadata of a Parquet file of `bytes` bytes: row counts of row groups, value counts and byte ranges of columns.

@@ -12,7 +12,7 @@ use encoding_rs::{Decoder, Encoding, UTF_8, WINDOWS_1252};
 use flate2::read::MultiGzDecoder;
 
 /// Maximum length of a record: a file without line ends must not fill the memory.
-pub(super) const MAX_RECORD: usize = 16 << 20;
+pub(super) const RECORD_MAX: usize = 16 << 20;
 
 /// Initial size of the buffer: small, as most files are, and as touching new memory costs more than a read.
 const CHUNK: usize = 32 << 10;
@@ -172,7 +172,7 @@ impl Input {
                 return Ok(seen + at + 1);
             }
             seen = self.data().len();
-            if seen > MAX_RECORD {
+            if seen > RECORD_MAX {
                 return Err("has a line longer than 16 MiB".to_owned());
             }
             if !self.fill()? {

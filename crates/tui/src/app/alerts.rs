@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use super::App;
@@ -14,7 +14,7 @@ use crate::{
     },
     task::{self, BackgroundTask},
 };
-use model::{address::Address, error::Result, format::count};
+use model::{address::Address, error::Result, format::count, locks::Locked as _};
 use query::{
     jobs::{AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
     question::progress::Progress,
@@ -56,7 +56,7 @@ impl Read {
     fn new(jobs: &Jobs, cursor: &Mutex<AlertCursor>) -> Result<Self> {
         let (mut news, mut first) = (0, None);
         let list = jobs.alerts(FIRED, FIRED_ID_MAX)?;
-        let mut cursor = cursor.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cursor = cursor.locked();
         let outcome = jobs.deliver_fired(&mut cursor, |fired| {
             news += 1;
             first.get_or_insert(fired);

@@ -94,7 +94,7 @@ impl Bench {
             if screen.contains(shown) {
                 return screen;
             }
-            assert!(start.elapsed() < Duration::from_secs(20), "{shown}\n{screen}");
+            assert!(start.elapsed() < Duration::from_secs(90), "{shown}\n{screen}");
             thread::sleep(Duration::from_millis(5));
         }
     }

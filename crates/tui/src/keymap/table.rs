@@ -220,8 +220,8 @@ keys! {
     Tokens {
         Detail "detail" ["d"] "Show or hide the detail beside the table." or "side panel sidebar";
         Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token." or "favourites favorites starred";
-        MoreColumns "more_columns" ["m"] "Show trend, pattern and advised action of the tokens, or hide them."
-            or "columns fields show hide score";
+        MoreColumns "more_columns" ["m"] "Show trend, pattern, advised action, score and risk of the tokens, or hide them."
+            or "columns fields show hide security";
         AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops."
             or "compute calculate every";
     }
@@ -269,7 +269,7 @@ keys! {
         MinimumApy "minimum_apy" ["m"] "Type the minimum APY, percent." ("min APY" 97) or "least interest rate";
         NoMinimumApy "no_minimum_apy" ["M"] "No minimum APY.";
         Scale "scale" ["x"] "The plan for twice, four and ten times the amounts, and for them again." ("×2" 96) or "multiply larger amount";
-        Compare "compare" ["n"] "The next pane: comparison, allocation, steps." ("pane" 86) or "compare difference steps allocation tab";
+        NextPane "compare" ["n"] "The next pane: comparison, allocation, steps." ("pane" 86) or "compare difference steps allocation tab";
         SavePlan "save_plan" ["v"] "Save the plan to compare with." ("save" 85) or "keep store remember";
         NextPlan "next_plan" ["p"] "Load the next saved plan." ("saved" 84) or "recall open earlier compare";
         DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded." or "remove delete forget";

@@ -238,7 +238,7 @@ impl DexesView {
 
 /// The rows of the DEX list, by index.
 fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSummary, f64)> {
-    let most = list::largest(answered.iter().map(|dex| dex.volume24h));
+    let most = list::largest(answered.iter().map(|dex| dex.volume_24h));
     move |place| Some((answered.get(place)?, most))
 }
 

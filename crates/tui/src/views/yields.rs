@@ -126,7 +126,7 @@ impl View for YieldView {
                 let at = SCALES.iter().position(|scale| *scale == self.scale).unwrap_or(0);
                 self.scale = SCALES[(at + 1) % SCALES.len()];
             }
-            Action::Compare => self.next_pane(),
+            Action::NextPane => self.next_pane(),
             _ => return Effect::Pass,
         }
         self.refresh(context);

@@ -90,10 +90,10 @@ pub(super) fn all_but_thorough(prices: &LogPrices, candidate: &PatternCandidate,
         let (up, down) = ((prices.top(next, until) - prices.close[b]) / h, (prices.close[b] - prices.bottom(next, until)) / h);
         (m[common::BEST_MOVE_10], m[common::WORST_MOVE_10]) = if candidate.up { (up, down) } else { (down, up) };
         let (next, until) = after(25);
-        m[common::BEST_MOVE_25] =
-            if candidate.up { prices.top(next, until) - prices.close[b] } else { prices.close[b] - prices.bottom(next, until) } / h;
+        let best = if candidate.up { prices.top(next, until) - prices.close[b] } else { prices.close[b] - prices.bottom(next, until) };
+        m[common::BEST_MOVE_25] = best / h;
     }
-    m[common::TIME_SINCE_EXTREME] = alone(prices, a, turns[0].high) / length;
+    m[common::TIME_SINCE_EXTREME] = candles_since_as_extreme(prices, a, turns[0].high) / length;
     m[common::START_OFF_EXTREME] = off_extreme(prices, a, turns[0].high) / h;
     m[common::WAY_OVER_LEGS] = prices.walked(a, b) / legs.way.max(f64::MIN_POSITIVE);
     for k in 0..6 {
@@ -159,7 +159,7 @@ fn explained(prices: &LogPrices, candidate: &PatternCandidate) -> f64 {
 }
 
 /// Number of candles before a turn since the price was as extreme, at most 64.
-fn alone(prices: &LogPrices, at: usize, high: bool) -> f64 {
+fn candles_since_as_extreme(prices: &LogPrices, at: usize, high: bool) -> f64 {
     const FAR: u32 = 64;
     let since = prices.since(at, high);
     f64::from(if since == u32::MAX && at > 32 { at as u32 + 1 } else { since }.min(FAR))

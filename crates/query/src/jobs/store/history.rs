@@ -4,7 +4,10 @@ use rusqlite::{Transaction, params};
 
 use super::{Durability, JobStore, StoreResult};
 use crate::jobs::id;
-use model::time::{DAY_MS, Time};
+use model::{
+    locks::Locked as _,
+    time::{DAY_MS, Time},
+};
 
 const ENDED: &str = "status IN ('completed', 'terminated')";
 
@@ -42,7 +45,7 @@ impl JobStore {
 
     /// Returns the space of deleted jobs to the file system (VACUUM).
     pub(in crate::jobs) fn shrink(&self) -> StoreResult<()> {
-        let connection = self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let connection = self.writer.locked();
         Ok(connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?)
     }
 

@@ -1,11 +1,9 @@
 //! Cache of the latest row orders of tables, so that the pages of one query are not sorted again. Long orders are spilled to files.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::VecDeque, sync::Mutex};
 
 use crate::question::filter::RowsLeftOut;
+use model::locks::Locked as _;
 use store::cache::RowSelection;
 
 /// Maximum number of cached orders; each holds at most a million row indices in memory.
@@ -42,12 +40,12 @@ pub struct RowOrderCache(Mutex<VecDeque<(String, OrderedRows)>>);
 
 impl RowOrderCache {
     pub(in crate::question) fn get(&self, key: &str) -> Option<OrderedRows> {
-        let orders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let orders = self.0.locked();
         orders.iter().find(|(known, _)| known == key).map(|(_, order)| order.clone())
     }
 
     pub(in crate::question) fn insert(&self, key: String, order: OrderedRows) {
-        let mut orders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut orders = self.0.locked();
         orders.retain(|(known, _)| *known != key);
         orders.push_front((key, order));
         orders.truncate(ORDERS_MAX);

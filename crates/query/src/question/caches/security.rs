@@ -3,12 +3,12 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Mutex, OnceLock},
 };
 
 use crate::question::progress::Progress;
 use analysis::security::{SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
-use model::{address::Address, error::Result};
+use model::{address::Address, error::Result, locks::Locked as _};
 use store::Dataset;
 
 /// Maximum number of scams with cached traits.
@@ -46,7 +46,7 @@ impl SecurityCache {
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
         }
-        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let _building = self.building.locked();
         if let Some(corpus) = self.corpus.get() {
             return Ok(corpus);
         }
@@ -55,17 +55,17 @@ impl SecurityCache {
     }
 
     pub fn summary(&self, token: &Address) -> Option<SecuritySummary> {
-        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied()
+        self.summaries.locked().get(token).copied()
     }
 
     /// Caches a token's summary; needs no eviction: there is at most one for each token.
     pub fn insert(&self, token: Address, summary: SecuritySummary) {
-        self.summaries.lock().unwrap_or_else(PoisonError::into_inner).insert(token, summary);
+        self.summaries.locked().insert(token, summary);
     }
 
     /// The traits of a known scam, executed at most once unless the caller cancels.
     pub fn traits(&self, scam: &Address, progress: &Progress, execute: impl FnOnce() -> CodeTraits) -> CodeTraits {
-        let lock = || self.traits.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.traits.locked();
         if let Some(known) = lock().get(scam) {
             return known.clone();
         }

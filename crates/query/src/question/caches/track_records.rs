@@ -2,14 +2,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use analysis::track_record::{
     Signal,
     returns::{ReturnRecord, SignalReturn},
 };
-use model::{address::Address, time::Time};
+use model::{address::Address, locks::Locked as _, time::Time};
 
 /// Cached replays by token and timeframe, filled on demand, and the growth records.
 #[derive(Debug, Default)]
@@ -28,12 +28,12 @@ pub(in crate::question) struct ReplayedToken {
 
 impl TrackRecordCache {
     pub(in crate::question) fn get(&self, token: Address, timeframe: &'static str) -> Option<Arc<ReplayedToken>> {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).get(&(token, timeframe)).cloned()
+        self.tokens.locked().get(&(token, timeframe)).cloned()
     }
 
     /// Needs no eviction: there is at most one entry for each token and timeframe.
     pub(in crate::question) fn insert(&self, token: Address, timeframe: &'static str, replay: &Arc<ReplayedToken>) {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert((token, timeframe), Arc::clone(replay));
+        self.tokens.locked().insert((token, timeframe), Arc::clone(replay));
     }
 
     pub(in crate::question) fn growth(&self) -> Option<&Vec<ReturnRecord>> {

@@ -1,12 +1,11 @@
-//! Filtering and sorting of table rows. Filters scan chunk by chunk, checking for cancellation between chunks; small tables are sorted by
-//! polars, large ones by a sort index kept in a file.
+//! Filtering and sorting of table rows. Filters scan chunk by chunk, checking for cancellation between chunks; `Grid` sorts.
 
 use std::{
     ops::Range,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use polars::prelude::{Column, DataFrame, IdxCa, NamedFrom, SortMultipleOptions};
+use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
 use super::columns;
@@ -18,18 +17,12 @@ use crate::question::{
     progress::Progress,
     snapshot::Snapshot,
 };
-use model::{
-    candles::Interval,
-    cell_value::CellValue,
-    error::{Code, Problem, Result},
-    schema::{Kind, TableSchema},
-    time::Time,
-};
+use model::{cell_value::CellValue, error::Result, schema::TableSchema, time::Time};
 use store::{
     Table,
-    cache::{Extent, RowSelection, RowSelectionWriter, SortBy, sort_rows, top_rows},
+    cache::{Extent, RowSelection, SortBy},
     cell::in_frame,
-    grid::Grid,
+    grid::{Grid, SortedRows},
 };
 
 /// Rows of a large table that are sorted first, by top-k, while the complete order is computed.
@@ -98,31 +91,13 @@ impl RowQuery {
 
     /// The rows in sort order: all, or with `count` only the first where a complete sort is slow.
     pub(super) fn sorted(&self, grid: &Grid, matching: RowSelection, count: Option<usize>, progress: &Progress) -> Result<OrderedRows> {
-        match (grid, self.sort.as_slice()) {
-            (_, []) => Ok(OrderedRows::complete(matching)),
-            (Grid::Memory(frame), sort) => {
-                // Polars cannot be cancelled midway; the total is unknown.
-                progress.step(0, 0)?;
-                Ok(OrderedRows::complete(RowSelection::from(sorted_rows(frame, self.table, sort, &matching)?)))
-            }
-            // The large table is stored in this order.
-            (Grid::Large(_), [sort]) if self.table.order.first() == Some(&sort.column) => {
-                Ok(OrderedRows::complete(if sort.descending { RowSelection::Reversed(Box::new(matching)) } else { matching }))
-            }
-            (Grid::Large(table), sort) => {
-                let ties: Vec<(&str, bool)> = sort.iter().skip(1).map(|tie| (tie.column, tie.descending)).collect();
-                let by = SortBy { ties: &ties, ..SortBy::from((sort[0].column, sort[0].descending)) };
-                let step = |done, total| progress.step(done, total);
-                match count.filter(|_| matching.len() > table.sorting().at_once) {
-                    None => sort_rows(table, by, &matching, step).map(OrderedRows::complete),
-                    Some(count) => Ok(OrderedRows {
-                        places: RowSelection::from(top_rows(table, by, &matching, count, step)?),
-                        unsorted: Some(matching),
-                        ..OrderedRows::default()
-                    }),
-                }
-            }
-        }
+        let keys: Vec<(&str, bool)> = self.sort.iter().map(|by| (by.column, by.descending)).collect();
+        let Some((first, ties)) = keys.split_first() else { return Ok(OrderedRows::complete(matching)) };
+        let by = SortBy { ties, ..SortBy::from(*first) };
+        Ok(match grid.sorted(self.table, by, &matching, count, |done, total| progress.step(done, total))? {
+            SortedRows::All(places) => OrderedRows::complete(places),
+            SortedRows::First(places) => OrderedRows { places, unsorted: Some(matching), ..OrderedRows::default() },
+        })
     }
 }
 
@@ -153,67 +128,13 @@ impl Find for CompleteOrder {
     }
 }
 
-/// Sorted row indices; missing values come last either way, and the sort is stable.
-fn sorted_rows(frame: &DataFrame, schema: &TableSchema, sort: &[Order], matching: &RowSelection) -> Result<Vec<u32>> {
-    let failed = |error: polars::prelude::PolarsError| {
-        tracing::warn!("sorting {}: {error}", schema.name);
-        Problem::new(Code::Defect, "The rows cannot be sorted so: choose another column.")
-    };
-    let rows: Vec<u32> = matching.iter().map(|place| place as u32).collect();
-    let places = IdxCa::new("rows".into(), &rows);
-    let mut keys = Vec::with_capacity(sort.len());
-    for (nth, by) in sort.iter().enumerate() {
-        let column = frame.column(by.column).and_then(|column| column.take(&places)).map_err(failed)?;
-        let kind = schema.column(by.column).map(|column| column.kind);
-        keys.push(comparable(column, kind).with_name(nth.to_string().into()));
-    }
-    let options = SortMultipleOptions::default()
-        .with_order_descending_multi(sort.iter().map(|by| by.descending))
-        .with_nulls_last_multi(sort.iter().map(|_| true))
-        .with_maintain_order(true);
-    let names: Vec<String> = (0..sort.len()).map(|nth| nth.to_string()).collect();
-    let mut keyed = DataFrame::new(rows.len(), keys).map_err(failed)?;
-    keyed.with_column(Column::from(polars::prelude::IntoSeries::into_series(places))).map_err(failed)?;
-    let sorted = keyed.sort(names, options).map_err(failed)?;
-    let sorted = sorted.column("rows").and_then(|rows| rows.idx().cloned()).map_err(failed)?;
-    Ok(sorted.iter().flatten().collect())
-}
-
-/// The column in a comparable form.
-fn comparable(column: Column, kind: Option<Kind>) -> Column {
-    let name = column.name().clone();
-    let Ok(texts) = column.str() else {
-        if column.dtype().is_list() {
-            // Lists compare by their displayed text.
-            return Column::new(name, (0..column.len()).map(|row| list_text(&column, row)).collect::<Vec<_>>());
-        }
-        return column;
-    };
-    match kind {
-        // Padded with zeros, so that text order is numeric order.
-        Some(Kind::Uint256) => Column::new(name, texts.iter().map(|cell| cell.map(|digits| format!("{digits:0>78}"))).collect::<Vec<_>>()),
-        Some(Kind::Text) if name == "interval" => {
-            Column::new(name, texts.iter().map(|cell| cell.and_then(Interval::parse).map(|interval| interval.0)).collect::<Vec<_>>())
-        }
-        _ => column,
-    }
-}
-
-fn list_text(column: &Column, row: usize) -> Option<String> {
-    let frame = column.clone().slice(row as i64, 1).into_frame();
-    match in_frame(&frame, column.name(), 0) {
-        CellValue::List(members) => Some(members.join(", ")),
-        _ => None,
-    }
-}
-
 fn filtered(grid: &Grid, filter: &Filter, columns_read: &[FilterColumn], progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
     let count = grid.height();
     let done = AtomicUsize::new(0);
     let (mut left_out, mut counted) = (RowsLeftOut::of(filter), true);
     // Rows of skipped chunks cannot be counted.
-    let may_lack = matches!(grid, Grid::Large(table) if filter.columns().any(|column| table.has_nulls(column)));
-    let mut places = RowSelectionWriter::for_table(if let Grid::Large(table) = grid { Some(table.as_ref()) } else { None });
+    let may_lack = filter.columns().any(|column| grid.extent_has_nulls(column));
+    let mut places = grid.selection();
     for chunks in (0..count).step_by(CHUNK_ROWS).collect::<Vec<_>>().chunks(BATCH_CHUNKS) {
         let matching: Result<Vec<Option<ChunkMatches>>> = chunks
             .par_iter()
@@ -251,11 +172,10 @@ fn matching_in_chunk(grid: &Grid, rows: Range<usize>, filter: &Filter, columns_r
     Some(matching_in_frame(&grid.slice(rows.clone(), Some(&names)), &rows, filter, columns_read))
 }
 
-/// The minimum and maximum of a large table's column in these rows (the zone map), where known without reading them.
+/// The minimum and maximum of a column in these rows, where known without reading them.
 fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterColumn]) -> Option<filter::Range> {
-    let Grid::Large(table) = grid else { return None };
     let kind = columns_read.iter().find(|known| known.name == column)?.kind;
-    Some(match (table.extent(column, rows)?, kind) {
+    Some(match (grid.extent(column, rows)?, kind) {
         (Extent::Empty, _) => filter::Range::Empty,
         (Extent::Float(low, high), ColumnKind::Number) => filter::Range::Number(low, high),
         (Extent::Whole(low, high), ColumnKind::Number) => filter::Range::Number(low as f64, high as f64),
@@ -288,12 +208,12 @@ fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::{IntoColumn, Series};
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
 
     use super::*;
     use crate::question::snapshot::AnswerSettings;
-    use model::{schema, table_state::TableState};
-    use store::Dataset;
+    use model::{error::Code, schema};
+    use store::{Dataset, Storage};
 
     fn tokens() -> (DataFrame, &'static TableSchema) {
         let chains = Series::new(
@@ -357,7 +277,7 @@ mod tests {
     }
 
     fn asked(frame: &DataFrame, query: &RowQuery, progress: &Progress) -> Result<OrderedRows> {
-        let table = Table { frame: frame.clone(), state: TableState::Loaded, ..Table::absent(query.table) };
+        let table = Table::stored(query.table, Storage::Memory(frame.clone()));
         let snapshot = Snapshot::new(1, Dataset::new(vec![table]), AnswerSettings::default());
         query.find(&snapshot, progress)
     }

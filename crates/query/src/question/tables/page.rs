@@ -63,8 +63,7 @@ impl<'a> PageRequest<'a> {
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::decode(cursor, snapshot, &key)).transpose()?;
         let Cursor { start, token } = cursor.unwrap_or_default();
-        let token_page =
-            table.in_place.as_deref().and_then(|in_place| TokenPage::first_matching(in_place, table.schema.name, &filter, token));
+        let token_page = table.in_place().and_then(|in_place| TokenPage::first_matching(in_place, table.schema.name, &filter, token));
         let query = RowQuery { table: table.schema, filter, sort };
         let fetch_key = token_page.as_ref().map(|token_page| token_page.fetch_key(&query, start, question.limit, whole));
         let fetched = fetch_key.clone().map_or(Ok(Vec::new()), |key| snapshot.dataset.require([key]));
@@ -114,7 +113,7 @@ impl<'a> PageRequest<'a> {
     }
 
     fn row_source(&self) -> RowSource {
-        let is_large = matches!(self.grid, Grid::Large(_));
+        let is_large = self.table.large().is_some();
         match (&self.token_page, &self.fetch_key) {
             (Some(token_page), Some(FetchKey::Page { .. })) => RowSource::FetchedPage { total: token_page.count() },
             _ if is_large && !self.query.filter.is_empty() && self.query.sort.is_empty() => RowSource::Scan,

@@ -5,9 +5,9 @@ use crate::question::{
     filter::{FieldValue, Filter},
     tables::order::RowQuery,
 };
-use model::{address::Address, fetch_key::FetchKey, schema::TableSchema, table_state::TableState};
+use model::{address::Address, fetch_key::FetchKey, schema::TableSchema};
 use store::{
-    Table,
+    Storage, Table,
     in_place::{Fetched, InPlaceCache},
 };
 
@@ -67,7 +67,7 @@ impl<'a> TokenPage<'a> {
     pub(super) fn as_table(schema: &'static TableSchema, rows: &Fetched) -> Option<Table> {
         match rows {
             Fetched::Rows(table, _) => Some((**table).clone()),
-            Fetched::Page(rows) => Some(Table { frame: rows.clone(), state: TableState::Loaded, ..Table::absent(schema) }),
+            Fetched::Page(rows) => Some(Table::stored(schema, Storage::Memory(rows.clone()))),
             Fetched::Chart(_) | Fetched::Balances(_) => None,
         }
     }

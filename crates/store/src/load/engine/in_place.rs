@@ -16,13 +16,12 @@ use super::{
     sum::{Aggregation, holders, market},
 };
 use crate::{
-    RemoteOrigin, Table, TableFile,
+    RemoteOrigin, Storage, Table, TableFile,
     candle_table::HeldCandles,
     field_hash::FieldHash,
     in_place::InPlaceCache,
     load::{
         remote::{self, Pulse},
-        table,
         task::{TableLoad, TableLoadError},
     },
     manifest::EngineTable,
@@ -34,7 +33,6 @@ use model::{
     findings::{Finding, Severity},
     holding::ListedBalances,
     schema::TableSchema,
-    table_state::TableState,
     time::Time,
 };
 
@@ -98,12 +96,12 @@ pub(in crate::load) fn in_place(load: &TableLoad<'_>, asked: &EngineTable, pulse
     let LoadedState { at, snapshot, rows, warnings, notes, hash } = known.state;
     let old = stale.map(|why| (Time(at), why));
     let file = name_of(asked);
-    let mut table = Table::absent(schema);
+    let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, hash);
+    let rows_there = InPlaceCache::new(rows, asked.source.clone(), known_here, Box::new(on_demand));
+    let mut table = Table::stored(schema, Storage::InPlace(Arc::new(rows_there)));
     table.sources = vec![TableFile { file: file.clone(), rows, ends: hash, ..TableFile::default() }];
     table.remote =
         Some(RemoteOrigin { sources: vec![asked.source.clone()], as_of: old.as_ref().map(|(then, _)| *then), ..RemoteOrigin::default() });
-    table.frame = table::empty(schema)?;
-    table.state = TableState::Loaded;
     if let Some((then, why)) = old {
         table.findings.add(remote::stale_note(&file, then, &why));
     }
@@ -111,8 +109,6 @@ pub(in crate::load) fn in_place(load: &TableLoad<'_>, asked: &EngineTable, pulse
     for (severity, reason) in told.into_iter().flat_map(|(severity, all)| all.into_iter().map(move |reason| (severity, reason))) {
         table.findings.add(Finding::new(severity, &file, reason));
     }
-    let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, hash);
-    table.in_place = Some(Arc::new(InPlaceCache::new(rows, asked.source.clone(), known_here, Box::new(on_demand))));
     Ok(table)
 }
 

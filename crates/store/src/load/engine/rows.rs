@@ -7,7 +7,7 @@ use std::{
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -23,6 +23,7 @@ use crate::{
         locate::Answer,
     },
 };
+use model::locks::Locked as _;
 use wire::{Fault, clickhouse::StreamEnd};
 
 /// Bytes read beyond undecodable rows: the engine may add the reason.
@@ -45,7 +46,7 @@ pub(in crate::load) struct RowsOutcome {
 impl RowsOutcome {
     /// Fault by which the rows did not arrive, if any.
     pub(in crate::load) fn fault(&self) -> Option<Fault> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.fault.locked().clone()
     }
 
     /// Bytes received.
@@ -60,7 +61,7 @@ impl RowsOutcome {
     }
 
     fn record_fault(&self, fault: Fault) -> String {
-        let mut recorded = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recorded = self.fault.locked();
         recorded.get_or_insert(fault).to_string()
     }
 }
@@ -187,7 +188,7 @@ struct Copy {
 impl Copy {
     /// Completes the copy, which replaces the previous one.
     fn settle(&self) -> io::Result<()> {
-        let sum = hex(self.sum.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let sum = hex(self.sum.locked().clone());
         fs::write(self.place.join(SUM), sum).and_then(|()| fs::rename(&self.beside, self.place.join(BYTES)))
     }
 }
@@ -214,7 +215,7 @@ impl CopyWriter {
 impl io::Write for CopyWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
-        self.copy.sum.lock().unwrap_or_else(PoisonError::into_inner).update(&bytes[..written]);
+        self.copy.sum.locked().update(&bytes[..written]);
         Ok(written)
     }
 

@@ -12,7 +12,7 @@ use crate::{
         identity,
         task::TableLoadError,
     },
-    source::{MAX_ROWS, ReadSoFar, locate::LocatedFile},
+    source::{ROWS_MAX, ReadSoFar, locate::LocatedFile},
 };
 use model::findings::{Finding, Severity};
 
@@ -74,7 +74,7 @@ impl TableReader<'_> {
             Some(frame) => frame,
             None => stacked(Vec::new(), schema)?,
         };
-        if (base.height() + frame.height()) as u64 > MAX_ROWS {
+        if (base.height() + frame.height()) as u64 > ROWS_MAX {
             return Ok(None);
         }
         let tail = Tail { frame, is_last: first + 1 >= known };

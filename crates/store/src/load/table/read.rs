@@ -22,7 +22,7 @@ use crate::{
     },
     origin, repeats,
     source::{
-        self, Layout, MAX_ROWS, RowSource,
+        self, Layout, ROWS_MAX, RowSource,
         downloads::ObjectParts,
         locate::{FileOrigin, FileStamp, LocatedFile},
         object::RemoteFile,
@@ -273,8 +273,8 @@ impl TableReader<'_> {
             rows.add(batch, source.columns())?;
             batches += 1;
             let done = self.done + source.bytes_read().min(bytes);
-            if gathered.rows() + rows.numbers.len() as u64 > MAX_ROWS {
-                return Err(TableLoadError::Unusable(format!("brings the table over {MAX_ROWS} rows, more than it may have")));
+            if gathered.rows() + rows.numbers.len() as u64 > ROWS_MAX {
+                return Err(TableLoadError::Unusable(format!("brings the table over {ROWS_MAX} rows, more than it may have")));
             }
             gathered.take(self.load.schema, file, &mut rows.frames, &mut rows.numbers, &mut || self.step(false, done))?;
             if let Some(import) = gathered.import.as_mut().filter(|import| import.is_due()) {

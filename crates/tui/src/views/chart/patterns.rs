@@ -333,12 +333,12 @@ impl ChartPatterns {
         // Levels take precedence over the advice, and the advice to buy is never shown without its security verdict.
         let verdict = self.verdict();
         let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
-        let (alone, advised) = (card(cells), card(cells.saturating_sub(tail)));
+        let (whole, advised) = (card(cells), card(cells.saturating_sub(tail)));
         // The deciding patterns are named if everything else leaves room.
         let decided = format!(" · {}", reasons(answer, usize::MAX));
         let more = text::width(&decided) - text::width(&advice);
         let advice = if text::width(&place) + text::width(&advised) + tail + more <= cells { decided } else { advice };
-        if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &alone, None) }
+        if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &whole, None) }
     }
 
     pub(super) fn save(&self) -> Json {

@@ -57,7 +57,7 @@ fn bench() -> Bench {
     stage.snapshot = Some(stage.deck.publish(load_with(data.path(), &options, &Silent).expect("a dataset")));
     let mut view = DataView { reopen: Some("candles".to_owned()), ..DataView::default() };
     stage.look(|context| view.refresh(context));
-    assert!(stage.look(|context| context.snapshot.expect("a snapshot").dataset.table("candles").expect("candles").large.is_some()));
+    assert!(stage.look(|context| context.snapshot.expect("a snapshot").dataset.table("candles").expect("candles").large().is_some()));
     Bench { stage, view, _folders: folders }
 }
 

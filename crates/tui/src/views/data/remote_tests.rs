@@ -12,10 +12,10 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::*;
 use crate::views::fixture::Stage;
-use model::{fetch_key::FetchKey, holding::ListedBalances, progress::LoadProgress, schema, table_state::TableState};
+use model::{fetch_key::FetchKey, holding::ListedBalances, progress::LoadProgress, schema};
 use query::question::progress::Progress;
 use store::{
-    Dataset, Table,
+    Dataset, Storage, Table,
     candle_table::HeldCandles,
     in_place::{Fetch, FetchError, Fetched, InPlaceCache, RowsVersion},
 };
@@ -59,12 +59,7 @@ fn bench(pages: Pages) -> (Stage, DataView) {
     let listed = |token: u8| (Address([token; 20]), ListedBalances { rows: count(token), held: count(token), checksum: 0 });
     let known = ((1..=TOKENS).map(listed).collect::<HashMap<_, _>>(), HeldCandles::default());
     let in_place = InPlaceCache::new(40_950, "warehouse".to_owned(), known, Box::new(pages));
-    let empty = schema.columns.iter().map(|column| match column.name {
-        "balance" => Series::new(column.name.into(), Vec::<f64>::new()).into_column(),
-        name => Series::new(name.into(), Vec::<String>::new()).into_column(),
-    });
-    let frame = DataFrame::new(0, empty.collect()).expect("a frame");
-    let table = Table { in_place: Some(in_place.into()), frame, state: TableState::Loaded, ..Table::absent(schema) };
+    let table = Table::stored(schema, Storage::InPlace(in_place.into()));
     let stage = Stage::new(Some(Dataset::new(vec![table])));
     let mut view = DataView { reopen: Some("holders".to_owned()), ..DataView::default() };
     stage.look(|context| view.refresh(context));

@@ -204,9 +204,9 @@ fn the_mouse_selects_opens_and_sorts() {
 fn columns_of_somebodys_own_are_counted_sorted_and_filtered_as_ours_are() {
     let mut dataset = fixture::dataset();
     let tokens = dataset.tables.iter_mut().find(|table| table.schema.name == "tokens").expect("a table of tokens");
-    let ratings: Vec<i64> = (0..tokens.frame.height() as i64).map(|row| row % 3).collect();
+    let ratings: Vec<i64> = (0..tokens.frame().height() as i64).map(|row| row % 3).collect();
     let rating = Series::new("desk_rating".into(), ratings).into_column();
-    tokens.others = DataFrame::new(tokens.frame.height(), vec![rating]).expect("a frame");
+    tokens.others = DataFrame::new(tokens.frame().height(), vec![rating]).expect("a frame");
     let stage = Stage::new(Some(dataset));
     let mut view = opened(&stage, "tokens");
     stage.draw_now(&mut view, 140, 38);

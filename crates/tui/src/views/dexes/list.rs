@@ -26,8 +26,8 @@ impl Fields for DexFields {
         .aliases(&["chain"])
         .searched()
         .plain(),
-        D::figure("volume24h", "vol 24h", 9, 240, |dex| dex.0.volume24h.into()).aliases(&["volume", "vol"]),
-        D::picture("bar", "", 0, 20, |dex, look| share_bar(dex.0.volume24h, dex.1, look.cells)),
+        D::figure("volume24h", "vol 24h", 9, 240, |dex| dex.0.volume_24h.into()).aliases(&["volume", "vol"]),
+        D::picture("bar", "", 0, 20, |dex, look| share_bar(dex.0.volume_24h, dex.1, look.cells)),
         D::figure("poolCount", "pools", 5, 150, |dex| dex.0.pool_count.into()).aliases(&["pools"]),
         D::text("pair", "best pair", [9, 13], 120, |dex| (&dex.0.best_pool.pair).into()).unsorted().unfiltered().plain().member("bestPool"),
         D::figure("liquidity", "liquidity", 9, 100, |dex| dex.0.liquidity.into()),
@@ -65,7 +65,7 @@ impl Fields for PoolFields {
             .plain(),
         P::figure("liquidity", "liquidity", 11, 240, |pool| pool.0.liquidity.into()),
         P::picture("bar", "", 0, 20, |pool, look| share_bar(pool.0.liquidity, pool.1, look.cells)),
-        P::figure("volume24h", "volume 24h", 10, 220, |pool| pool.0.volume24h.into()),
+        P::figure("volume24h", "volume 24h", 10, 220, |pool| pool.0.volume_24h.into()),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("liquidity"));

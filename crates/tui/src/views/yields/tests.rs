@@ -63,7 +63,7 @@ fn where_there_is_room_for_one_thing_the_panes_are_reached_by_key() {
     for says in ["PROTOCOL", "compared", "allocation", "steps", "PROTOCOL"] {
         let text = stage.text(&mut view, 60, 12);
         assert!(text.contains(says), "{says}\n{text}");
-        stage.act(&mut view, Action::Compare);
+        stage.act(&mut view, Action::NextPane);
     }
     stage.text(&mut view, 60, 12);
     stage.act(&mut view, Action::Back);

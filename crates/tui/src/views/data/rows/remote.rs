@@ -26,7 +26,7 @@ pub(super) struct RemoteRows {
 
 impl RemoteRows {
     pub(super) fn of(table: &Table) -> Option<Self> {
-        let total = usize::try_from(table.in_place.as_ref()?.total()).unwrap_or(usize::MAX);
+        let total = usize::try_from(table.in_place()?.total()).unwrap_or(usize::MAX);
         Some(Self { total, start: 0, pending: None, asked: 0..0 })
     }
 
