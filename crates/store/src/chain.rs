@@ -79,6 +79,8 @@ struct HeldStates {
     /// Whether all are to be read anew, but for those that were.
     all_aged: bool,
     renewed: HashSet<Address>,
+    /// Whether the next read needs a newer block than the one that was pinned last.
+    pin_anew: bool,
 }
 
 impl HeldStates {
@@ -158,13 +160,16 @@ impl ChainStates {
 
     /// Has the token read anew, at the newest block, when it is asked for next.
     pub fn forget(&self, token: &Address) {
-        self.held().aged.insert(*token);
+        let mut held = self.held();
+        held.aged.insert(*token);
+        held.pin_anew = true;
     }
 
     /// Has every token read anew, at the newest block, when it is asked for next.
     pub fn forget_all(&self) {
         let mut held = self.held();
         held.all_aged = true;
+        held.pin_anew = true;
         held.renewed.clear();
     }
 
@@ -202,7 +207,8 @@ impl ChainStates {
         }
         let read = self.node().and_then(|node| {
             let stopped = || progress.step("contracts", 0, 0).is_err();
-            read::read(&node, &before, &lacks, &stopped)
+            let anew = before.block.is_none() && std::mem::take(&mut self.held().pin_anew);
+            read::read(&node, &before, &lacks, anew, &stopped)
         });
         match read {
             Ok(state) => {

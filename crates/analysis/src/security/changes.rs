@@ -43,7 +43,7 @@ pub(super) fn between(before: &CodeReport, after: &CodeReport) -> Option<Securit
     };
     push("owner", owner(before.owner), owner(after.owner));
     push("code", contracts(before), contracts(after));
-    push("buy", went(Some(since), |one| one.trades.buy.as_ref()), went(now, |one| one.trades.buy.as_ref()));
+    push("buy", bought(Some(since)), bought(now));
     push("sale", went(Some(since), |one| one.trades.sell.as_ref()), went(now, |one| one.trades.sell.as_ref()));
     let taxes = [before, after].map(|report| report.taxes.unwrap_or_default());
     for (what, was, is) in [
@@ -78,6 +78,13 @@ fn went(simulation: Option<&Simulation>, trade: impl Fn(&Simulation) -> Option<&
         Some(trade) if trade.ok => "goes through".to_owned(),
         Some(_) => "fails".to_owned(),
         None => "not tried".to_owned(),
+    }
+}
+
+fn bought(simulation: Option<&Simulation>) -> String {
+    match simulation {
+        Some(one) if one.trades.buy_reason.is_some() => "fails".to_owned(),
+        one => went(one, |one| one.trades.buy.as_ref()),
     }
 }
 

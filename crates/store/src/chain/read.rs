@@ -12,8 +12,14 @@ use wire::{
 };
 
 /// Reads what is missing, at the block of `before`, else at the newest. Where that block is no longer the chain's, or the node no longer has
-/// its state, everything is read anew at the newest block, once.
-pub(super) fn read(node: &ChainNode, before: &TokenState, missing: &MissingState, stopped: &dyn Fn() -> bool) -> Result<TokenState, Fault> {
+/// its state, everything is read anew at the newest block, once. `anew`: the block that other tokens were read at a moment ago is too old.
+pub(super) fn read(
+    node: &ChainNode,
+    before: &TokenState,
+    missing: &MissingState,
+    anew: bool,
+    stopped: &dyn Fn() -> bool,
+) -> Result<TokenState, Fault> {
     let mut requests = before.requests;
     if let Some(block) = before.block {
         match at(node, before, block, missing, &mut requests, stopped) {
@@ -23,7 +29,7 @@ pub(super) fn read(node: &ChainNode, before: &TokenState, missing: &MissingState
         }
     }
     let all = before.all_and(missing);
-    for again in [before.block.is_some(), true] {
+    for again in [anew || before.block.is_some(), true] {
         let (NodeBlock { number, timestamp, hash }, trips) = node.newest(again, stopped)?;
         requests += trips;
         let block = BlockHead { number, timestamp, hash };

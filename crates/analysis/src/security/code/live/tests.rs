@@ -170,7 +170,7 @@ fn what_the_owner_did_between_two_scans_is_named() {
     assert_eq!(changed.since_block, before.simulation.as_ref().map_or(0, |one| one.block));
     let told: Vec<_> = changed.changes.iter().map(|change| (&*change.what, &*change.before, &*change.after)).collect();
     let expected = [
-        ("buy", "goes through", "not tried"),
+        ("buy", "goes through", "fails"),
         ("sale", "goes through", "fails"),
         ("SELL_BLOCKED", "not found", "found"),
         ("BUY_BLOCKABLE", "not found", "found"),
