@@ -9,6 +9,7 @@ mod architecture;
 mod broken;
 mod cache;
 mod candle_frames;
+mod chain;
 mod cli;
 mod clickhouse;
 mod config;
