@@ -246,7 +246,7 @@ impl ChainStates {
 
     fn keep(&self, token: Address, state: &Arc<TokenState>) {
         let before = self.known(&token).filter(|before| before.block != state.block);
-        let written = self.files.write(&token, state);
+        let written = self.files.write(&token, state, before.as_deref());
         let mut held = self.held();
         match (&written, before) {
             (Err(_), Some(before)) => drop(held.previous.insert(token, before)),

@@ -167,3 +167,33 @@ impl Find for TableSlice {
         Ok((start, rows.unwrap_or_default()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::question::snapshot::AnswerSettings;
+    use store::sample;
+
+    #[test]
+    fn an_answer_that_never_stops_missing_things_is_given_up() {
+        let dataset = sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth")]);
+        let (token, snapshot) = (sample::address("0x1"), Snapshot::new(1, dataset, AnswerSettings::default()));
+        let state = |nth: u8| FetchKey::State {
+            token,
+            missing: Arc::new(MissingState { accounts: [Address([nth; 20])].into(), ..MissingState::default() }),
+        };
+        for (key, tries) in [(state(1), STATE_ROUNDS_MAX + 1), (FetchKey::Chart(token), ROUNDS_MAX)] {
+            let asked = Cell::new(0);
+            let attempt = || -> Result<()> {
+                asked.set(asked.get() + 1);
+                Err(Problem::missing_rows(vec![key.clone()], "Some rows are missing."))
+            };
+            let problem = complete(&snapshot, &Progress::default(), attempt).expect_err("given up");
+            assert_eq!((problem.detail.as_str(), asked.get()), ("Some rows are missing.", tries));
+        }
+        let wanted = together(vec![&state(1), &FetchKey::Chart(token), &state(2)]);
+        assert_eq!((wanted.len(), wanted[&token].accounts.len()), (1, 2), "what is missing of a token is read at once");
+    }
+}

@@ -59,13 +59,12 @@ impl StateFiles {
         read(&self.previous(token))
     }
 
-    /// Keeps the state; one of another block becomes the previous one.
-    pub(super) fn write(&self, token: &Address, state: &TokenState) -> Result<(), String> {
-        let current = self.current(token);
-        if let Some(before) = read(&current).filter(|before| before.block != state.block) {
-            write_atomic(&self.previous(token), &encoded(token, &before)?)?;
+    /// Keeps the state, and the one of the block before beside it, if that is given.
+    pub(super) fn write(&self, token: &Address, state: &TokenState, before: Option<&TokenState>) -> Result<(), String> {
+        if let Some(before) = before {
+            write_atomic(&self.previous(token), &encoded(token, before)?)?;
         }
-        write_atomic(&current, &encoded(token, state)?)
+        write_atomic(&self.current(token), &encoded(token, state)?)
     }
 }
 
@@ -187,12 +186,12 @@ pub(super) mod tests {
         let (files, token) = (StateFiles::new(folder.path(), "robin/../hood"), Address([9; 20]));
         assert!(files.folder().ends_with("live/state/robin____hood"));
         assert!(files.read(&token).is_none() && files.read_previous(&token).is_none());
-        files.write(&token, &sample(7)).expect("written");
+        files.write(&token, &sample(7), None).expect("written");
         let mut more = sample(7);
         more.slots.insert((Address([2; 20]), [1; 32]), [2; 32]);
-        files.write(&token, &more).expect("written");
+        files.write(&token, &more, None).expect("written");
         assert_eq!((files.read(&token), files.read_previous(&token)), (Some(more.clone()), None));
-        files.write(&token, &sample(8)).expect("written");
+        files.write(&token, &sample(8), Some(&more)).expect("written");
         assert_eq!((files.read(&token), files.read_previous(&token)), (Some(sample(8)), Some(more)));
     }
 
@@ -200,7 +199,7 @@ pub(super) mod tests {
     fn a_file_of_something_else_counts_as_none() {
         let folder = tempfile::tempdir().expect("a folder");
         let (files, token) = (StateFiles::new(folder.path(), "eth"), Address([9; 20]));
-        files.write(&token, &sample(7)).expect("written");
+        files.write(&token, &sample(7), None).expect("written");
         let whole = fs::read(files.current(&token)).expect("the file");
         let mut other = Series::new("kind".into(), ["code"]).into_column().into_frame();
         let mut strange = Vec::new();

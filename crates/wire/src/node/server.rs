@@ -2,6 +2,7 @@
 //! mean belongs to the caller.
 
 use std::{
+    fmt,
     sync::{
         Mutex, OnceLock,
         atomic::{AtomicU32, AtomicUsize, Ordering},
@@ -53,7 +54,6 @@ enum BatchFault {
 }
 
 /// A node, with what was learnt of it.
-#[derive(Debug)]
 pub(super) struct NodeServer {
     pub(super) source: Source,
     client: Client,
@@ -64,6 +64,13 @@ pub(super) struct NodeServer {
     batch_max: AtomicUsize,
     /// When it failed.
     failed: Mutex<Option<Instant>>,
+}
+
+/// Without its URL, which may have a key.
+impl fmt::Debug for NodeServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeServer").field("source", &self.source.name).finish_non_exhaustive()
+    }
 }
 
 impl NodeServer {
