@@ -3,9 +3,10 @@
 
 use std::{borrow::Cow, fmt, ops::Range};
 
+use serde::de::DeserializeOwned;
 use toml::{
     Spanned,
-    de::{DeTable, DeValue},
+    de::{DeTable, DeValue, ValueDeserializer},
 };
 
 use crate::spelling::meant;
@@ -29,6 +30,11 @@ impl TomlError {
         Self { offset, line: line_of(text, offset), reason }
     }
 
+    /// An error of the parser; at `offset` if it does not say where.
+    fn of(error: &toml::de::Error, text: &str, offset: usize) -> Self {
+        Self::new(text, error.span().map_or(offset, |span| span.start), error.message().replace('\n', ", "))
+    }
+
     #[must_use]
     pub fn prefixed(self, prefix: &str) -> Self {
         Self { reason: format!("{prefix}{}", self.reason), ..self }
@@ -49,7 +55,7 @@ pub struct TomlDocument<'t> {
 impl<'t> TomlDocument<'t> {
     pub fn parse(text: &'t str) -> Result<Self, TomlError> {
         let parsed = DeTable::parse(text).map(|table| Self { text, table: table.into_inner() });
-        parsed.map_err(|error| TomlError::new(text, error.span().map_or(0, |span| span.start), error.message().replace('\n', ", ")))
+        parsed.map_err(|error| TomlError::of(&error, text, 0))
     }
 
     /// Top-level entries, in document order.
@@ -120,6 +126,12 @@ impl<'a> TomlEntry<'a> {
 
     pub fn table(&self) -> Result<Vec<TomlEntry<'a>>, TomlError> {
         self.section().ok_or_else(|| self.wrong("must be a table"))
+    }
+
+    /// The value as a type that serde reads.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, TomlError> {
+        let value = Spanned::new(self.value_span.clone(), self.value.clone());
+        T::deserialize(ValueDeserializer::from(value)).map_err(|error| TomlError::of(&error, self.text, self.offset))
     }
 
     pub fn text(&self) -> Result<String, TomlError> {

@@ -153,10 +153,9 @@ impl Signs {
 
 /// Reads descriptions. Errors name the line.
 fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
-    let mut read: HashMap<String, FormatRow> = toml::from_str(text).map_err(|error| error.to_string())?;
     let document = TomlDocument::parse(text).map_err(|error| error.to_string())?;
     let one = |entry: model::toml_reader::TomlEntry<'_>| -> Result<FormatRow, TomlError> {
-        let mut format = FormatRow { word: entry.key.to_owned(), ..read.remove(entry.key).unwrap_or_default() };
+        let mut format = FormatRow { word: entry.key.to_owned(), ..entry.read()? };
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
         }
@@ -238,6 +237,7 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap_err(), expected);
         }
-        assert!(parse("[a]\n\nknwon = []").unwrap_err().contains("line 3"));
+        let misspelt = parse("[a]\n\nknwon = []").unwrap_err();
+        assert!(misspelt.contains("line 3") && misspelt.contains("knwon"), "{misspelt}");
     }
 }

@@ -139,7 +139,12 @@ impl Watch {
     fn at_rest(&mut self, deck: &Deck, folder: &PathBuf, mut stamps: FileStamps, last: &FileStamps) -> Option<(FileStamps, bool)> {
         let begun = Instant::now();
         let mut since = begun;
-        let (ends, took) = deck.loaded_ends();
+        let (mut ends, took) = deck.loaded_ends();
+        let mut before = last.clone();
+        // After a load that the files' change broke off, nothing is loaded that they could have been appended to: they are from now on.
+        if before == FileStamps::default() {
+            (before, ends) = (stamps.clone(), stamps.ends());
+        }
         // At most half of the time is spent loading.
         let patience = PATIENCE.max(took);
         loop {
@@ -148,7 +153,7 @@ impl Watch {
             if left.is_zero() {
                 return Some((stamps, false));
             }
-            if begun.elapsed() >= patience && stamps.appends_to(last, &ends) {
+            if begun.elapsed() >= patience && stamps.appends_to(&before, &ends) {
                 return Some((stamps, true));
             }
             self.wakes.recv_timeout(left).ok();
