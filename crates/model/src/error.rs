@@ -31,6 +31,17 @@ impl Problem {
         !self.missing.is_empty()
     }
 
+    /// Whether all that is missing is the state of a chain, of which a few round trips bring a token's.
+    pub fn is_missing_state(&self) -> bool {
+        self.is_missing_rows() && self.missing.iter().all(|key| matches!(key, FetchKey::State { .. }))
+    }
+
+    /// The same problem, unless the state of a chain is missing.
+    #[must_use]
+    pub fn final_but_for_state(self) -> Self {
+        if self.is_missing_state() { self } else { self.into_final() }
+    }
+
     /// The same problem where fetching the rows would be too much.
     #[must_use]
     pub fn into_final(self) -> Self {

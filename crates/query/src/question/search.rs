@@ -3,7 +3,11 @@
 pub mod condition;
 pub mod row;
 
-use std::{borrow::Cow, cmp::Ordering, sync::Arc};
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    sync::{Arc, Mutex},
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,6 +33,7 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
+    locks::Locked as _,
 };
 
 request! {
@@ -164,7 +169,7 @@ impl SearchQuestion {
             }
         }
         // Not worth fetching the candles of a whole market.
-        compute_figures(&mut found, &slow, &sort, snapshot, progress).map_err(Problem::into_final)?;
+        compute_figures(&mut found, &slow, &sort, snapshot, progress).map_err(Problem::final_but_for_state)?;
         found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
@@ -183,10 +188,26 @@ fn compute_figures(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snap
     if needed.is_empty() {
         return Ok(());
     }
+    let count = found.len() as u64;
+    let missing = Mutex::new(MissingRows::default());
     parallel::each(found, progress, |(_, row)| {
-        row.figures = Some(Cow::Owned(fields::figures(snapshot, row.token.token_address, &needed, &progress.quiet())?));
+        match fields::figures(snapshot, row.token.token_address, &needed, &progress.quiet()) {
+            Ok(figures) => row.figures = Some(Cow::Owned(figures)),
+            Err(problem) if !problem.is_missing_state() => return Err(problem),
+            Err(_) if count > FETCHED_MAX => return Err(too_many_on_chain(count)),
+            Err(problem) => drop(missing.locked().take::<()>(Err(problem))),
+        }
         Ok(())
-    })
+    })?;
+    std::mem::take(&mut *missing.locked()).check()
+}
+
+fn too_many_on_chain(count: u64) -> Problem {
+    let detail = format!(
+        "{count} tokens are left to judge, and the state of at most {FETCHED_MAX} is read from a node for one list: narrow it by other \
+         conditions first, or ask the tokens one by one."
+    );
+    Problem::new(Code::SourceUnavailable, detail)
 }
 
 /// Errors: a chain that is neither known nor in the data, which would otherwise give an empty answer.

@@ -166,7 +166,7 @@ impl World {
 
     fn chain_slot(&mut self, address: Address, slot: U256) -> U256 {
         // What was created here, and our people, have no storage on the chain.
-        let Some(chain) = self.chain.as_ref().filter(|_| !self.blank.contains(&address) && !self.made_up(address)) else {
+        let Some(chain) = self.chain.as_ref().filter(|_| !self.blank.contains(&address) && !Self::made_up(address)) else {
             return U256::ZERO;
         };
         let key = (ModelAddress(address.into_array()), slot.to_be_bytes());
@@ -179,7 +179,7 @@ impl World {
         U256::ZERO
     }
 
-    fn made_up(&self, address: Address) -> bool {
+    fn made_up(address: Address) -> bool {
         PEOPLE.contains(&address) || address == GATE || precompiled(address, true)
     }
 
@@ -259,7 +259,7 @@ impl World {
 
     /// Whether the address is none of those made up here: it is in the code, in the storage or on the chain.
     pub(super) fn is_real(&self, address: Address) -> bool {
-        if self.is_of_chain() { !address.is_zero() && !self.made_up(address) } else { self.mocked(address) }
+        if self.is_of_chain() { !address.is_zero() && !Self::made_up(address) } else { self.mocked(address) }
     }
 }
 

@@ -60,7 +60,7 @@ impl Find for ConditionMatch {
             }
         }
         let figures = compute_figures(&mut found, &slow, &[], snapshot, progress);
-        figures.map_err(|problem| if self.token.is_some() { problem } else { problem.into_final() })?;
+        figures.map_err(|problem| if self.token.is_some() { problem } else { problem.final_but_for_state() })?;
         for (_, row) in &found {
             // Candles without a pattern are a known absence, not a missing value.
             let no_pattern = slow.names("best_pattern") && row.field("best_pattern").is_none() && !row.lacks("best_pattern");
