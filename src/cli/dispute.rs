@@ -72,11 +72,14 @@ fn read(folder: &Path) -> Result<Vec<[String; 4]>, String> {
     }
     let path = folder.join(FILE);
     let odd = |reason: String| format!("`{}` cannot be changed here: {reason}; write the row into the table yourself", path.display());
-    for kind in ["parquet", "ndjson", "jsonl", "json", "arrow", "feather"] {
-        let other = folder.join("disputes").with_extension(kind);
-        if other.exists() {
-            return Err(odd(format!("the dataset keeps its disputes in `{}`", other.display())));
+    for entry in std::fs::read_dir(folder).map_err(|error| odd(error.to_string()))?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name != FILE && (name == "disputes" || name.starts_with("disputes.")) {
+            return Err(odd(format!("the dataset keeps its disputes in `{}`", entry.path().display())));
         }
+    }
+    if std::fs::read_to_string(folder.join("dataset.toml")).is_ok_and(|text| text.contains("tables.disputes")) {
+        return Err(odd("dataset.toml says where the table `disputes` is".to_owned()));
     }
     if !path.exists() {
         return Ok(Vec::new());

@@ -35,6 +35,8 @@ pub trait ChainState: fmt::Debug + Send + Sync {
     fn slot(&self, address: &Address, slot: &Word) -> Option<Word>;
     /// Round trips to the node that it took.
     fn requests(&self) -> u32;
+    /// Times that something was fetched in this run of the program; several round trips where a node takes few calls at once.
+    fn rounds(&self) -> u32;
 }
 
 /// Accounts and slots that an answer about a token needs and that were not fetched.

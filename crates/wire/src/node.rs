@@ -1,4 +1,4 @@
-//! KnownNodes of a chain by JSON-RPC over HTTP: calls that only read, in batches, and the block that they are pinned to. Of several nodes of a
+//! Nodes of a chain by JSON-RPC over HTTP: calls that only read, in batches, and the block that they are pinned to. Of several nodes of a
 //! chain the next is asked when one fails. What is read belongs to the dataset.
 
 mod answer;

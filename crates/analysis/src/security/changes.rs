@@ -67,7 +67,7 @@ fn owner(owner: Option<Address>) -> String {
     owner.map_or_else(|| "nobody".to_owned(), |owner| owner.to_string())
 }
 
-/// The contracts whose code decides what the token does, with their sizes.
+/// The contracts whose code decides what the token does, with the start of each code's hash.
 fn contracts(report: &CodeReport) -> String {
     let each = report.contracts.iter().map(|(address, hash)| format!("{} ({})", address.short(), hash));
     each.collect::<Vec<_>>().join(", ")

@@ -132,6 +132,13 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
             log.saw(code, format!("{} ({functions} function{s}, {} calls)", code.passed(), report.calls));
         }
     }
+    if let (Some(_), SaleState::Depends(why)) = (&report.simulation, &report.sale) {
+        // The real pool was to be traded with, and could not be.
+        for code in TRADED.iter().filter(|code| report.anomalies.iter().all(|found| found.code != **code)) {
+            log.unsure(*code, format!("contracts: {why}"));
+        }
+        return;
+    }
     let Some(taxes) = report.taxes.filter(|_| report.traded) else { return };
     if let SaleState::Depends(why) = &report.sale {
         let open: Vec<_> = TRADED.iter().copied().filter(|code| report.anomalies.iter().all(|found| found.code != *code)).collect();
@@ -144,9 +151,10 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     }
     match taxes.sell {
         Some(tax) => log.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
+        None if report.simulation.is_some() => log.unsure(AnomalyCode::SellTax, "contracts: the pool's log does not say what arrived"),
         None => log.unsure(AnomalyCode::SellTax, &undone),
     }
-    if matches!(report.opening, Some(Opening::Blocked | Opening::StorageWrite)) {
+    if report.simulation.is_none() && matches!(report.opening, Some(Opening::Blocked | Opening::StorageWrite)) {
         // With unset storage, a failed sale counts neither as found nor as passed.
         let why = "contracts: no call made selling go through, which with its storage at zero proves nothing; \
                    add `creation_bytecode` or `storage` of the token";

@@ -2,12 +2,17 @@
 //! are is not decided here.
 
 use super::{Anomaly, Objection};
-use model::{rows::DisputeRow, time::Time};
+use model::{
+    rows::DisputeRow,
+    time::{DAY_MS, Time},
+};
 
 /// Marks the anomalies that are disputed at that time, the newest that the data know; without one no objection has ended.
 pub(super) fn mark(anomalies: &mut [Anomaly], disputes: &[DisputeRow], now: Option<Time>) {
     for anomaly in anomalies {
-        let lasts = |row: &&DisputeRow| row.until.zip(now).is_none_or(|(until, now)| now <= until);
+        // A day is written as its beginning, and lasts to its end.
+        let end = |until: Time| if until.0 % DAY_MS == 0 { Time(until.0 + DAY_MS - 1) } else { until };
+        let lasts = |row: &&DisputeRow| row.until.zip(now).is_none_or(|(until, now)| now <= end(until));
         let of_it = |row: &&DisputeRow| row.code.trim().eq_ignore_ascii_case(anomaly.code.word());
         if let Some(row) = disputes.iter().filter(of_it).find(lasts) {
             let why = row.why.as_deref().map_or("no reason is given", str::trim).to_owned();
@@ -32,6 +37,8 @@ mod tests {
         };
         // The row's code and end, the newest time of the data, and whether OWNER_MINT is disputed then.
         let cases = [
+            ("OWNER_MINT", Some(DAY_MS), Some(2 * DAY_MS - 1), true),
+            ("OWNER_MINT", Some(DAY_MS), Some(2 * DAY_MS), false),
             ("OWNER_MINT", None, Some(9), true),
             (" owner_mint", None, None, true),
             ("OWNER_MINT", Some(5), Some(5), true),

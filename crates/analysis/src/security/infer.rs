@@ -74,7 +74,9 @@ pub fn infer(
     let mut log = CheckLog::default();
     let mut changed = None;
     let (code, report) = match live {
-        Some((code, report)) => {
+        // What the node says counts: code of the dataset for an address without any is of the past.
+        Some((None, report)) => (None, report),
+        Some((Some(code), report)) => {
             changed = earlier_report(&facts, exchanges, &|| watch.cancelled()).and_then(|earlier| changes::between(&earlier, &report));
             (Some(code), report)
         }
@@ -171,13 +173,13 @@ impl Findings<'_> {
     }
 }
 
-/// The code on the chain and what executing it over the chain's state shows; `None` where the dataset names no node, or nothing is there.
-fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Result<Option<(Vec<u8>, CodeReport)>> {
+/// The code on the chain, if there is any, and what executing it over the chain's state shows; `None` where the dataset names no node.
+fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Result<Option<(Option<Vec<u8>>, CodeReport)>> {
     let Some((chain, state)) = facts.dataset.chain_state_of(&facts.address) else { return Ok(None) };
     match inspect_on_chain(facts, exchanges, &chain, &state, cancelled) {
         Ok(report) => {
             let code = state.account(&facts.address).map(|account| account.code.to_vec()).filter(|code| !code.is_empty());
-            Ok(code.map(|code| (code, report)))
+            Ok(Some((code, report)))
         }
         Err(missing) => {
             let key = FetchKey::State { token: facts.address, missing: Arc::new(missing) };

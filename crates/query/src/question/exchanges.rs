@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, LazyLock};
 
+use model::chain::Chain;
+
 pub use analysis::security::code::live::Exchanges;
 
 /// The program's own table.
@@ -25,8 +27,27 @@ pub fn with_own(text: &str) -> Result<Arc<Exchanges>, String> {
 }
 
 fn read(text: &str) -> Result<Exchanges, String> {
-    toml::from_str(text).map_err(|error| error.to_string().trim_end().replace('\n', " "))
+    let mut table: Exchanges = toml::from_str(text).map_err(|error| format!("{}", error.message()))?;
+    for (chain, name) in table
+        .quotes
+        .iter_mut()
+        .map(|row| (&mut row.chain, row.symbol.clone()))
+        .chain(table.exchanges.iter_mut().map(|row| (&mut row.chain, row.name.clone())))
+    {
+        let known = Chain::known(chain).ok_or_else(|| format!("`{chain}` of `{name}` is no chain that is known, as `eth` or `base`"))?;
+        known.as_str().clone_into(chain);
+    }
+    if let Some(row) = table.quotes.iter().find(|row| !(row.worth.is_finite() && row.worth > 0.0)) {
+        return Err(format!("`worth` of `{}` is {}: expected its price in USD", row.symbol, row.worth));
+    }
+    if let Some(row) = table.exchanges.iter().find(|row| row.fees.is_empty() || row.fees.iter().any(|fee| *fee >= FEE_END)) {
+        return Err(format!("`fees` of `{}` are {:?}: expected millionths, as [3000] for 0.3 %", row.name, row.fees));
+    }
+    Ok(table)
 }
+
+/// A fee is less than this many millionths.
+const FEE_END: u32 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -66,8 +87,24 @@ mod tests {
     }
 
     #[test]
+    fn a_row_is_held_against_what_it_may_be() {
+        let quote = |chain: &str, worth: &str| {
+            let address = "0x4200000000000000000000000000000000000006";
+            let row = format!("symbol = \"W\"\naddress = \"{address}\"\ndecimals = 18\nbalance_slot = 3\nworth = {worth}");
+            format!("[[quote]]\nchain = \"{chain}\"\n{row}")
+        };
+        for (text, says) in
+            [(quote("etherium", "1.0"), "no chain"), (quote("eth", "nan"), "`worth` of `W`"), (quote("eth", "-1.0"), "`worth`")]
+        {
+            let reason = with_own(&text).expect_err("no table");
+            assert!(reason.contains(says), "{reason}");
+        }
+        assert_eq!(with_own(&quote("ethereum", "1.0")).map(|table| table.quotes[0].chain.clone()), Ok("eth".to_owned()));
+    }
+
+    #[test]
     fn a_row_that_is_none_is_named() {
-        for (text, says) in [("[[exchange]]\nchain = \"eth\"", "missing field"), ("[[quotes]]", "unknown field `quotes`"), ("[", "TOML")] {
+        for (text, says) in [("[[exchange]]\nchain = \"eth\"", "missing field"), ("[[quotes]]", "unknown field `quotes`"), ("[", "table")] {
             let reason = with_own(text).expect_err("no table");
             assert!(reason.contains(says), "{reason}");
         }

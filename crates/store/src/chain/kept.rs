@@ -177,6 +177,7 @@ pub(super) mod tests {
             accounts: [(Address([1; 20]), account(1, &[0x60, 0x80])), (Address([2; 20]), account(0, &[]))].into(),
             slots: [((Address([1; 20]), [5; 32]), [6; 32]), ((Address([1; 20]), [7; 32]), [0; 32])].into(),
             requests: 3,
+            rounds: 0,
         }
     }
 

@@ -11,6 +11,9 @@ use wire::{
     node::{self, CallRefusal, ChainNode, NodeAnswers, NodeBlock, NodeCall},
 };
 
+/// Bytes of a contract's code: several times what the chains allow.
+const CODE_MAX: usize = 256 << 10;
+
 /// Reads what is missing, at the block of `before`, else at the newest. Where that block is no longer the chain's, or the node no longer has
 /// its state, everything is read anew at the newest block, once. `anew`: the block that other tokens were read at a moment ago is too old.
 pub(super) fn read(
@@ -63,12 +66,16 @@ fn at(
     if now.is_none_or(|now| now.hash != block.hash) {
         return Ok(None);
     }
-    let mut state = TokenState { block: Some(block), requests: *requests, ..before.clone() };
+    let mut state = TokenState { block: Some(block), requests: *requests, rounds: before.rounds + 1, ..before.clone() };
     let mut answers = answers.into_iter();
     let mut next = || understood(answers.next());
     for address in &missing.accounts {
         let (code, balance) = (node::bytes(&next()?), node::word(&next()?));
         let (Some(code), Some(balance)) = (code, balance) else { return Err(misunderstood()) };
+        if code.len() > CODE_MAX {
+            let reason = format!("gives a contract code of {} bytes, and no chain keeps more than {CODE_MAX}", code.len());
+            return Err(Fault::Unavailable(reason));
+        }
         state.accounts.insert(*address, ChainAccount { balance, code: Arc::from(code) });
     }
     for slot in &missing.slots {

@@ -17,6 +17,8 @@ pub(super) struct TokenState {
     pub(super) accounts: BTreeMap<Address, ChainAccount>,
     pub(super) slots: BTreeMap<(Address, Word), Word>,
     pub(super) requests: u32,
+    /// Fetches of this run of the program; not kept.
+    pub(super) rounds: u32,
 }
 
 impl TokenState {
@@ -58,6 +60,10 @@ impl ChainState for TokenState {
 
     fn requests(&self) -> u32 {
         self.requests
+    }
+
+    fn rounds(&self) -> u32 {
+        self.rounds
     }
 }
 

@@ -109,7 +109,9 @@ fn ask(
     for some in tokens.chunks(TOKENS_AT_ONCE) {
         let calls = some.iter().flat_map(|token| ASKED.iter().map(move |asked| NodeCall::call(&token.0, asked, block.number)));
         let answers = node.ask(calls.collect(), stopped)?.answers;
-        facts.extend(some.iter().zip(answers.chunks(ASKED.len())).map(|(token, answers)| (*token, understood(block, answers))));
+        // One that refused all may not be there yet: it is asked again at the next load.
+        let answered = some.iter().zip(answers.chunks(ASKED.len())).filter(|(_, answers)| answers.iter().any(Result::is_ok));
+        facts.extend(answered.map(|(token, answers)| (*token, understood(block, answers))));
         let written = encoded(facts).and_then(|bytes| write_atomic(file, &bytes));
         if let Err(reason) = written {
             states.say_unkept(&reason);
@@ -127,7 +129,8 @@ fn understood(block: NodeBlock, answers: &[Result<Value, CallRefusal>]) -> Token
         symbol: bytes(0).and_then(|bytes| text(&bytes, SYMBOL_MAX)),
         name: bytes(1).and_then(|bytes| text(&bytes, NAME_MAX)),
         decimals: decimals.and_then(|decimals| i64::try_from(decimals).ok()),
-        total_supply: bytes(3).and_then(|bytes| supply(&bytes, decimals.unwrap_or_default())),
+        // Without decimals the amount is in units of unknown size.
+        total_supply: decimals.and_then(|decimals| supply(&bytes(3)?, decimals)),
     }
 }
 

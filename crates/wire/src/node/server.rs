@@ -38,7 +38,7 @@ const BATCH_FAR: usize = 100;
 /// Batches sent at once.
 const BATCHES_AT_ONCE: usize = 4;
 /// Round trips after which a batch is given up, however it progresses.
-const TRIPS_MAX: u32 = 64;
+const TRIPS_MAX: u32 = 1_024;
 /// Longest wait that a node may ask for.
 const WAIT_MAX: Duration = Duration::from_mins(1);
 /// How long a node that failed is asked last.

@@ -185,7 +185,8 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
 /// it is unknown whether the call was ever made. Returns `None` if a call that stops sales was found, which is the stronger finding.
 pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
     let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
-    let launch = traded.deployed_by == DeployedBy::Constructor;
+    // On a chain the sale itself was tried.
+    let launch = matches!(traded.deployed_by, DeployedBy::Constructor | DeployedBy::Chain);
     if traded.opening != Opening::Owner || traded.first.sell.ok || launch || says_more {
         return None;
     }

@@ -42,7 +42,12 @@ pub(super) struct Funding {
 impl Funding {
     /// Amounts that follow from the supply, before anything is dealt; `pool`: the tokens in the pool, if there is one.
     pub(super) fn of(supply: U256, pool: Option<U256>, decimals: Option<u8>) -> Self {
-        let amount = (supply / U256::from(10_000)).min(pool.map_or(U256::MAX, |pool| pool / U256::from(1_000)));
+        let (of_supply, of_pool) = (supply / U256::from(10_000), pool.map(|pool| pool / U256::from(1_000)));
+        // A supply below what the pool holds is none.
+        let amount = match of_pool {
+            Some(of_pool) if pool.is_some_and(|pool| supply < pool) => of_pool,
+            of_pool => of_supply.min(of_pool.unwrap_or(U256::MAX)),
+        };
         Self { supply, amount: amount.max(U256::ONE), decimals, supply_named: !supply.is_zero(), by_transfers: true }
     }
 }

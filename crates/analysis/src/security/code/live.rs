@@ -15,7 +15,7 @@ use revm::primitives::{Address, U256, keccak256};
 pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin};
 use self::{exchanges::PoolPlace, pools::LivePool};
 use super::{
-    Budget, CodeInput, CodeReport, ImplementationContract, abi,
+    Budget, CodeInput, CodeReport, ImplementationContract, SaleState, abi,
     deployment::{self, AssumedSlots, DeployedBy, Deployment},
     findings,
     functions::{self, CodeShape},
@@ -25,8 +25,12 @@ use super::{
     try_powers,
     world::{HOLDER, OTHER, PAIR, ROUTER, World},
 };
-use crate::security::simulation::Simulation;
+use crate::security::{
+    AnomalyCode,
+    simulation::{SimulatedTrades, Simulation},
+};
 use model::{
+    chain::Chain,
     chain_state::{ChainState, MissingState},
     time::{SECOND_MS, Time},
     untrusted::caught,
@@ -63,10 +67,27 @@ pub fn inspect(
     };
     // As for code alone: a panic in the interpreter loses this contract's result only.
     let ran = caught(|| {
-        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), head);
+        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), (chain_id(live.chain), head));
         Run { input, live, token, places: &places }.execute(&mut machine)
     });
     ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))
+}
+
+fn chain_id(chain: &str) -> Option<u64> {
+    Chain::known(chain).and_then(|chain| chain.id())
+}
+
+/// Who owns the token.
+struct LiveOwner {
+    /// As the contract names it, else as the dataset has it; `None` once it was renounced.
+    now: Option<Address>,
+    /// As the dataset has it.
+    told: Option<Address>,
+}
+
+/// Whether there is code of its own: an account may also delegate to code (EIP-7702) and still be one person's.
+fn is_contract(code: &[u8]) -> bool {
+    !code.is_empty() && !code.starts_with(&[0xEF, 0x01, 0x00])
 }
 
 struct Run<'a> {
@@ -83,7 +104,7 @@ impl Run<'_> {
         let implementations = self.implementations(machine);
         // Slots may be missing still: our people's balances are zero anyway. Code must be known.
         if !machine.world().missing().accounts.is_empty() {
-            complete(machine)?;
+            self.complete(machine)?;
         }
         let mut shape = functions::shape(&code);
         let input = CodeInput { runtime: &code, implementations: &implementations, creation: None, storage: None, ..*self.input };
@@ -93,12 +114,15 @@ impl Run<'_> {
             report.unfinished.push(format!("there is no contract at this address on {}", self.live.chain));
             return Ok(report);
         }
+        let owner = self.owner(machine, &input);
+        let owner_is_contract = owner.now.is_some_and(|owner| is_contract(&machine.world().code(owner)));
+        let input = CodeInput { owner_is_contract, ..input };
         let unknown = super::proxy(&mut shape, &input, &mut report);
         report.selectors = shape.functions.iter().map(|function| function.selector).collect();
         if unknown {
-            return complete(machine).map(|()| report);
+            return self.complete(machine).map(|_| report);
         }
-        self.trade(machine, &input, &shape, pool.as_ref(), &mut report)?;
+        self.trade(machine, &input, (&shape, &owner), pool.as_ref(), &mut report)?;
         super::finish(machine, &mut report);
         Ok(report)
     }
@@ -107,6 +131,13 @@ impl Run<'_> {
         let hash = |code: &[u8]| format!("{:#x}", keccak256(code))[..HASH_SHOWN].to_owned();
         let behind = implementations.iter().map(|contract| (contract.address, hash(&contract.code)));
         std::iter::once((self.live.token, hash(code))).chain(behind).collect()
+    }
+
+    fn owner(&self, machine: &mut Machine<'_>, input: &CodeInput<'_>) -> LiveOwner {
+        let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(self.token, *selector, &[]));
+        let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
+        let now = named.map_or(told, |word| Some(abi::address_of(word)).filter(|owner| !owner.is_zero()));
+        LiveOwner { now, told }
     }
 
     /// Contracts that the token hands its calls to, found by calling it.
@@ -136,7 +167,7 @@ impl Run<'_> {
         &self,
         machine: &mut Machine<'_>,
         input: &CodeInput<'_>,
-        shape: &CodeShape,
+        (shape, owner): (&CodeShape, &LiveOwner),
         pool: Option<&LivePool>,
         report: &mut CodeReport,
     ) -> Result<(), MissingState> {
@@ -144,19 +175,16 @@ impl Run<'_> {
         report.deployed_by = Some(DeployedBy::Chain);
         if !shape.token() {
             report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
-            return complete(machine);
+            return self.complete(machine).map(drop);
         }
-        let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(self.token, *selector, &[]));
-        let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
-        let known = named.filter(|word| !word.is_zero()).map(abi::address_of).or(told);
+        let known = owner.now.or(owner.told);
         if let Some(owner) = known {
             deployment.owner = owner;
             deployment.owner_known = true;
         }
-        report.owner = known.map(|owner| model::address::Address(owner.into_array()));
+        report.owner = owner.now.map(|owner| model::address::Address(owner.into_array()));
         machine.world().person(deployment.owner);
-        let owner_is_contract = known.is_some_and(|owner| !machine.world().code(owner).is_empty());
-        let input = CodeInput { owner_is_contract, owner: known.map(|owner| model::address::Address(owner.into_array())), ..*input };
+        let input = CodeInput { owner: known.map(|owner| model::address::Address(owner.into_array())), ..*input };
         deployment::assume_ownership(machine, &mut deployment, &shape.functions, AssumedSlots::None);
         let (pair, router) = pool.map_or((PAIR, ROUTER), |pool| (pool.address, pool.router));
         let supply = machine.ask(self.token, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
@@ -175,10 +203,19 @@ impl Run<'_> {
         verdict::judge(&trades, self.live, pool, report);
         let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
             report.unfinished.push("no balance could be dealt, so the owner's powers were not tried".into());
-            return complete(machine);
+            return self.complete(machine).map(|whole| give_up_unless(whole, report));
         };
         let scene = Scene { funding, ..scene };
         self.powers(machine, &input, shape, &deployment, &scene, report)
+    }
+
+    /// Whether all that the calls so far read is known. Errors: what is not, while another round trip is worth it.
+    fn complete(&self, machine: &mut Machine<'_>) -> Result<bool, MissingState> {
+        let missing = machine.world().missing();
+        if missing.is_empty() {
+            return Ok(true);
+        }
+        if self.live.state.rounds() < ROUNDS_MAX { Err(std::mem::take(missing)) } else { Ok(false) }
     }
 
     fn powers(
@@ -191,7 +228,7 @@ impl Run<'_> {
         report: &mut CodeReport,
     ) -> Result<(), MissingState> {
         let first = trial::trial(machine, scene, true, None);
-        complete(machine)?;
+        give_up_unless(self.complete(machine)?, report);
         let (trial, opening) = if first.open() {
             (first.clone(), Opening::Open)
         } else {
@@ -225,17 +262,31 @@ impl Run<'_> {
         if still.is_empty() {
             return Ok(());
         }
-        if self.live.state.requests() < ROUNDS_MAX {
+        if self.live.state.rounds() < ROUNDS_MAX {
             return Err(std::mem::take(still));
         }
         let left = still.slots.len() + still.accounts.len();
-        report.unfinished.push(format!("{left} slots and accounts that calls of the owner read were not fetched"));
+        report.conclusive = false;
+        report
+            .unfinished
+            .push(format!("{left} slots and accounts that calls of the owner read were not fetched, so that powers may be missing"));
         Ok(())
     }
 }
 
-/// Errors: what the calls so far read and is not known.
-fn complete(machine: &mut Machine<'_>) -> Result<(), MissingState> {
-    let missing = machine.world().missing();
-    if missing.is_empty() { Ok(()) } else { Err(std::mem::take(missing)) }
+/// Withdraws what the trades seemed to show, if they ran over a state that is not whole: a contract may read on without an end.
+fn give_up_unless(whole: bool, report: &mut CodeReport) {
+    const SHOWN_BY_TRADES: [AnomalyCode; 3] = [AnomalyCode::SellBlocked, AnomalyCode::SellTax, AnomalyCode::BuyBlockable];
+    if whole {
+        return;
+    }
+    report.anomalies.retain(|anomaly| !SHOWN_BY_TRADES.contains(&anomaly.code));
+    report.proofs.clear();
+    (report.traded, report.taxes) = (false, None);
+    if let Some(simulation) = &mut report.simulation {
+        simulation.trades = SimulatedTrades::default();
+    }
+    let why = format!("its trades read more of the chain than {ROUNDS_MAX} round trips bring");
+    report.unfinished.push(why.clone());
+    report.sale = SaleState::Depends(why);
 }

@@ -34,6 +34,8 @@ const DEPLOY_GAS: u64 = 16_000_000;
 const RECOVERY_WORK: u64 = 20_000;
 /// Gas limit of a call over the state of a chain.
 const CHAIN_GAS: u64 = 12_000_000;
+/// Work of such a call: a sale may make the token sell for itself and pay many.
+const CHAIN_WORK: u64 = 4_000_000;
 const CALL_WORK: u64 = 60;
 const TRACE_MAX: usize = 4_000;
 
@@ -98,11 +100,15 @@ impl<'a> Machine<'a> {
     }
 
     /// A machine over the state of a chain at this block.
-    pub(super) fn of_chain(budget: &Budget, cancelled: &'a dyn Fn() -> bool, world: World, head: BlockHead) -> Self {
+    pub(super) fn of_chain(budget: &Budget, cancelled: &'a dyn Fn() -> bool, world: World, (id, head): (Option<u64>, BlockHead)) -> Self {
         // A trade through a router takes more than a call of the token.
-        let gas_per_call = budget.gas_per_call.max(CHAIN_GAS);
-        let budget = Budget { gas_per_call, ..*budget };
-        Self::over(world, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled)
+        let (gas_per_call, work_per_call) = (budget.gas_per_call.max(CHAIN_GAS), budget.work_per_call.max(CHAIN_WORK));
+        let budget = Budget { gas_per_call, work_per_call, ..*budget };
+        let mut machine = Self::over(world, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled);
+        if let Some(id) = id {
+            machine.evm.ctx.cfg.chain_id = id;
+        }
+        machine
     }
 
     fn over(world: World, specs: [SpecId; 2], (number, time): (u64, u64), budget: &Budget, cancelled: &'a dyn Fn() -> bool) -> Self {
@@ -410,7 +416,7 @@ where
             + match inputs.bytecode_address {
                 one if one == super::world::small(1) => RECOVERY_WORK,
                 two if two == super::world::small(2) || two == super::world::small(3) => inputs.input.len() as u64,
-                _ => 0,
+                other => context.db_ref().is_of_chain().then(|| precompile_work(other, &inputs.input.bytes(context))).unwrap_or_default(),
             };
         match inputs.scheme {
             CallScheme::DelegateCall | CallScheme::CallCode if !own(inputs.bytecode_address) => {
@@ -433,12 +439,33 @@ where
         self.work += 10 * CALL_WORK + inputs.init_code().len() as u64 / 8;
         let nonce = context.journal_mut().load_account(inputs.caller()).map_or(0, |account| account.info.nonce);
         let address = inputs.created_address(nonce);
-        context.db_mut().set_blank(address);
+        // On a chain the account there is known, or asked for.
+        if !context.db_ref().is_of_chain() {
+            context.db_mut().set_blank(address);
+        }
         None
     }
 
     fn selfdestruct(&mut self, _: Address, _: Address, _: U256) {
         self.destroyed = true;
+    }
+}
+
+/// Work of the precompiled contracts that only a chain has, by what they are given: about their time.
+fn precompile_work(address: Address, input: &[u8]) -> u64 {
+    let length = input.len() as u64;
+    let per = |bytes: u64, work: u64| (length / bytes + 1).saturating_mul(work);
+    match address {
+        _ if !super::world::is_precompile(address) => 0,
+        // BLAKE2F says its rounds in the first word.
+        _ if address == super::world::small(9) => {
+            input.first_chunk::<4>().map_or(0, |rounds| u64::from(u32::from_be_bytes(*rounds)).saturating_mul(5))
+        }
+        _ if address == super::world::small(4) => length / 16,
+        // MODEXP: the square of the length.
+        _ if address == super::world::small(5) => length.saturating_mul(length) / 4,
+        // Curves: additions, multiplications, pairings.
+        _ => per(96, 100_000),
     }
 }
 

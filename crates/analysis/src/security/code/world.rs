@@ -296,6 +296,11 @@ impl Database for World {
     }
 }
 
+/// Whether it is one of the precompiled contracts of a chain.
+pub(super) fn is_precompile(address: Address) -> bool {
+    precompiled(address, true)
+}
+
 /// Addresses 1 to 4: the precompiled contracts available in a fresh world, where further ones would only be a way to burn time. A chain has
 /// them all.
 fn precompiled(address: Address, of_chain: bool) -> bool {

@@ -55,6 +55,13 @@ pub struct Exchange {
     /// V3: whether the router takes a deadline.
     #[serde(default)]
     pub deadline: bool,
+    /// V3: the first of the two storage slots in which its pools sum up their fees.
+    #[serde(default = "fee_growth_slot")]
+    pub fee_growth_slot: u64,
+}
+
+fn fee_growth_slot() -> u64 {
+    1
 }
 
 /// Where a pool of the token would stand.

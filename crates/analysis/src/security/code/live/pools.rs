@@ -21,7 +21,7 @@ const GET_RESERVES: Selector = [0x09, 0x02, 0xF1, 0xAC];
 /// Slots of a V2 pool: supply, the two tokens, reserves, cumulative prices, the last product, the lock.
 const POOL_SLOTS_V2: &[u64] = &[0, 6, 7, 8, 9, 10, 11, 12];
 /// Slots of a V3 pool: price, growth of fees, protocol fees, liquidity.
-const POOL_SLOTS_V3: &[u64] = &[0, 1, 2, 3, 4];
+const POOL_SLOTS_V3: &[u64] = &[0, 1, 2, 3, 4, 5];
 /// Number of a contract's first slots that are asked for at once: variables stand there, and reading one more costs little.
 const FIRST_SLOTS: u64 = 40;
 /// Slots that name the code behind a proxy (EIP-1967 implementation, beacon and admin; EIP-1822; the older `org.zeppelinos.proxy`).
@@ -139,7 +139,10 @@ fn has_traded(machine: &mut Machine<'_>, place: &PoolPlace<'_>) -> bool {
             // The root is rounded down.
             first.saturating_mul(second).saturating_sub(square) > square / U256::from(1_000_000_000)
         }
-        PoolKind::V3 => (1..=2).any(|slot| !machine.world().slot(place.address, U256::from(slot)).is_zero()),
+        PoolKind::V3 => {
+            let first = place.exchange.fee_growth_slot;
+            [first, first + 1].into_iter().any(|slot| !machine.world().slot(place.address, U256::from(slot)).is_zero())
+        }
     }
 }
 

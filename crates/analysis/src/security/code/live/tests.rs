@@ -64,6 +64,10 @@ impl ChainState for RecordedState {
     fn requests(&self) -> u32 {
         self.requests
     }
+
+    fn rounds(&self) -> u32 {
+        self.requests
+    }
 }
 
 fn hex<const N: usize>(text: &str) -> [u8; N] {
@@ -157,6 +161,25 @@ fn what_is_missing_is_asked_for_in_few_rounds_and_the_answer_is_the_same() {
         assert_eq!(report.anomalies, expected.anomalies, "{name}");
         assert_eq!(report.simulation.map(|one| one.trades), expected.simulation.map(|one| one.trades), "{name}");
     }
+}
+
+#[test]
+fn trades_over_a_state_that_never_becomes_whole_show_nothing() {
+    let (token, whole) = recorded("blocked", false);
+    let first = live_need(token);
+    // A contract that reads on and on: after many round trips most of it is still not there.
+    let state = RecordedState { fetched: Some(Mutex::new(first)), requests: ROUNDS_MAX, ..whole };
+    let report = inspected(token, Arc::new(state)).expect("a report, and no further request");
+    assert!(matches!(&report.sale, SaleState::Depends(why) if why.contains("round trips")), "{:?}", report.sale);
+    assert!(!report.traded && report.taxes.is_none() && report.sale_unknown());
+    assert!(report.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked), "{:?}", report.anomalies);
+}
+
+/// What the first round trip brings.
+fn live_need(token: ModelAddress) -> MissingState {
+    let (_, mut state) = recorded("blocked", true);
+    state.requests = 0;
+    inspected(token, Arc::new(state)).expect_err("nothing is known")
 }
 
 #[test]

@@ -24,6 +24,8 @@ const SWAP_V3: [Selector; 2] = [[0x41, 0x4B, 0xF3, 0x89], [0x04, 0xE4, 0x5A, 0xA
 /// `Swap(address,address,int256,int256,uint160,uint128,int24)`.
 const SWAPPED_V2: B256 = b256!("d78ad95fa46c994b6551d0da85fc275fe613ce37657fb8d5e3d130840159d822");
 const SWAPPED_V3: B256 = b256!("c42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67");
+/// PancakeSwap's V3 pools add two fees at the end.
+const SWAPPED_V3_FEES: B256 = b256!("19b47279256b2a23a1665c810c8d55a1758940ee09377d4f8d26497a3577dc83");
 
 /// Purchases tried, in millionths of the pool's coins: the largest that goes through is kept.
 const BUYS: [u64; 3] = [5_000, 500, 50];
@@ -37,10 +39,11 @@ const DAY: (u64, u64) = (7_200, 86_400);
 /// Runs all trades and takes them back.
 pub(super) fn simulate(machine: &mut Machine<'_>, scene: &Scene, pool: &LivePool) -> SimulatedTrades {
     let mut trader = Trader { machine, scene, pool };
-    let mark = trader.machine.mark();
+    let (mark, cut) = (trader.machine.mark(), trader.machine.cut);
     let trades = trader.trade();
     trader.machine.rollback(mark);
-    trades
+    // A trade that was cut off for its length shows nothing.
+    if trader.machine.cut > cut || trader.machine.stopped.is_some() { SimulatedTrades::default() } else { trades }
 }
 
 struct Trader<'a, 'm> {
@@ -73,6 +76,7 @@ impl Trader<'_, '_> {
         trades.sell_rest = Some(self.sell(HOLDER, 1));
         self.machine.rollback(mark);
         trades.transfer = Some(self.transfer());
+        self.machine.next_block();
         if trades.transfer.as_ref().is_some_and(|transfer| transfer.ok) {
             trades.sell_received = Some(self.sell(OTHER, 1));
         }
@@ -222,7 +226,8 @@ impl Trader<'_, '_> {
     /// Tokens that went into and out of the pool in the last swap that the log shows.
     fn swapped(&self, outcome: &EvmOutcome) -> Option<(U256, U256)> {
         let log = outcome.logs.iter().rev().find(|log| {
-            log.address == self.pool.address && log.data.topics().first().is_some_and(|topic| [SWAPPED_V2, SWAPPED_V3].contains(topic))
+            log.address == self.pool.address
+                && log.data.topics().first().is_some_and(|topic| [SWAPPED_V2, SWAPPED_V3, SWAPPED_V3_FEES].contains(topic))
         })?;
         let words: Vec<U256> = log.data.data.chunks_exact(32).map(U256::from_be_slice).collect();
         let second = usize::from(self.scene.token > self.pool.quote);

@@ -25,7 +25,8 @@ pub(super) fn judge(trades: &SimulatedTrades, live: &LiveInput<'_>, pool: Option
     };
     let at = format!("in its pool at {} at block {block}", pool.dex);
     let tax = |trade: &Option<SimulatedTrade>| trade.as_ref().and_then(|trade| trade.tax).map(|tax| if tax < TAX_MIN { 0.0 } else { tax });
-    report.taxes = Some(Taxes { buy: tax(&trades.buy), sell: tax(&trades.sell), transfer: tax(&trades.transfer) });
+    let sell = worst_sale(trades).map_or_else(|| tax(&trades.sell), |(_, tax)| Some(tax));
+    report.taxes = Some(Taxes { buy: tax(&trades.buy), sell, transfer: tax(&trades.transfer) });
     report.traded = trades.sell.is_some();
     report.anomalies.extend(blocked(trades, &at));
     report.anomalies.extend(unbuyable(trades, &at));
@@ -45,7 +46,10 @@ fn why(trade: &SimulatedTrade) -> &str {
 fn blocked(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
     let refused = |trade: &Option<SimulatedTrade>| trade.as_ref().filter(|trade| !trade.ok).map(|trade| why(trade).to_owned());
     let who = if trades.of_earlier_buyer { "one who bought earlier" } else { "one who has just bought" };
-    let (strength, text) = if let Some(why) = refused(&trades.sell) {
+    let later = trades.sell_after_day.as_ref().is_some_and(|sale| sale.ok);
+    let (strength, text) = if let Some(why) = refused(&trades.sell).filter(|_| later) {
+        (SOME_SALES, format!("{who} can sell a day later, and not at once {at}: {why}"))
+    } else if let Some(why) = refused(&trades.sell) {
         (1.0, format!("{who} cannot sell {at}: {why}"))
     } else if let Some(why) = refused(&trades.sell_after_day) {
         (SOME_SALES, format!("{who} can sell at once and not a day later {at}: {why}"))
@@ -74,9 +78,22 @@ fn unbuyable(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
     Some(Anomaly::new(AnomalyCode::BuyBlockable, 1.0, format!("nobody can buy it {at}: {why}")).evidence(shown))
 }
 
+/// The sale that is taxed most, if any is: a tax may come later, or only for some.
+fn worst_sale(trades: &SimulatedTrades) -> Option<(&'static str, f64)> {
+    let sales = [
+        ("of a sale", &trades.sell),
+        ("of a sale of the rest", &trades.sell_rest),
+        ("of a sale a day later", &trades.sell_after_day),
+        ("of a sale of what was sent", &trades.sell_received),
+    ];
+    let taxed = sales.into_iter().rev().filter_map(|(which, sale)| Some((which, sale.as_ref().filter(|sale| sale.ok)?.tax?)));
+    // Of equals the first.
+    taxed.filter(|(_, tax)| *tax >= TAX_MIN).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 fn taxed(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
-    let tax = trades.sell.as_ref().filter(|sell| sell.ok)?.tax.filter(|tax| *tax >= TAX_MIN)?;
-    let anomaly = Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % of a sale does not arrive {at}", tax * 100.0));
+    let (which, tax) = worst_sale(trades)?;
+    let anomaly = Anomaly::new(AnomalyCode::SellTax, tax / TAX_FATAL, format!("{:.1} % {which} does not arrive {at}", tax * 100.0));
     let anomaly = anomaly.fatal(tax > TAX_FATAL).figure("tax", tax);
     Some(evidence(trades).into_iter().fold(anomaly, Anomaly::evidence))
 }
