@@ -27,7 +27,7 @@ pub fn with_own(text: &str) -> Result<Arc<Exchanges>, String> {
 }
 
 fn read(text: &str) -> Result<Exchanges, String> {
-    let mut table: Exchanges = toml::from_str(text).map_err(|error| format!("{}", error.message()))?;
+    let mut table: Exchanges = toml::from_str(text).map_err(|error| error.message().to_owned())?;
     for (chain, name) in table
         .quotes
         .iter_mut()

@@ -103,7 +103,7 @@ impl<'a> Machine<'a> {
     pub(super) fn of_chain(budget: &Budget, cancelled: &'a dyn Fn() -> bool, world: World, (id, head): (Option<u64>, BlockHead)) -> Self {
         // A trade through a router takes more than a call of the token.
         let (gas_per_call, work_per_call) = (budget.gas_per_call.max(CHAIN_GAS), budget.work_per_call.max(CHAIN_WORK));
-        let budget = Budget { gas_per_call, work_per_call, ..*budget };
+        let budget = Budget { work_per_call, gas_per_call, ..*budget };
         let mut machine = Self::over(world, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled);
         if let Some(id) = id {
             machine.evm.ctx.cfg.chain_id = id;
@@ -416,7 +416,8 @@ where
             + match inputs.bytecode_address {
                 one if one == super::world::small(1) => RECOVERY_WORK,
                 two if two == super::world::small(2) || two == super::world::small(3) => inputs.input.len() as u64,
-                other => context.db_ref().is_of_chain().then(|| precompile_work(other, &inputs.input.bytes(context))).unwrap_or_default(),
+                other if context.db_ref().is_of_chain() => precompile_work(other, &inputs.input.bytes(context)),
+                _ => 0,
             };
         match inputs.scheme {
             CallScheme::DelegateCall | CallScheme::CallCode if !own(inputs.bytecode_address) => {
