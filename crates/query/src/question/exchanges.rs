@@ -27,7 +27,9 @@ pub fn with_own(text: &str) -> Result<Arc<Exchanges>, String> {
 }
 
 fn read(text: &str) -> Result<Exchanges, String> {
-    let mut table: Exchanges = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+    let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
+    let told = |error: toml::de::Error| format!("line {}: {}", error.span().map_or(1, |span| line(span.start)), error.message());
+    let mut table: Exchanges = toml::from_str(text).map_err(told)?;
     for (chain, name) in table
         .quotes
         .iter_mut()
@@ -104,7 +106,9 @@ mod tests {
 
     #[test]
     fn a_row_that_is_none_is_named() {
-        for (text, says) in [("[[exchange]]\nchain = \"eth\"", "missing field"), ("[[quotes]]", "unknown field `quotes`"), ("[", "table")] {
+        for (text, says) in
+            [("[[exchange]]\nchain = \"eth\"", "missing field"), ("[[quotes]]", "unknown field `quotes`"), ("\n[", "line 2: ")]
+        {
             let reason = with_own(text).expect_err("no table");
             assert!(reason.contains(says), "{reason}");
         }
