@@ -195,7 +195,7 @@ fn simulated(simulation: &Value) -> Option<Section> {
     let block = simulation["block"].as_u64()?;
     let (dex, time) = (word_or(&simulation["dex"], "no known pool"), word(&simulation["timestamp"]));
     let note = format!("{dex} · block {} · {time}", format::count(block));
-    let mut section = Section::part("traded in memory on the chain's state", note);
+    let mut section = Section::part("traded in memory", note);
     let trades = [
         ("buy", "buy"),
         ("sell", "sell half"),

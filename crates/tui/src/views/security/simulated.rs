@@ -17,7 +17,7 @@ const REASON_LINES: usize = 2;
 /// The section of simulated trades; none where the dataset names no node.
 pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
     let Some(simulation) = &answer.simulation else { return Vec::new() };
-    let mut lines = vec![PaneLine::rule("traded on the chain's state, in memory", where_and_when(simulation))];
+    let mut lines = vec![PaneLine::rule("traded in memory", where_and_when(simulation))];
     if simulation.pool.is_none() {
         lines.push(PaneLine::default().at(LEFT, "no pool of it is known, so nothing was traded", Role::Warning));
     }
