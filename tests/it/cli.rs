@@ -348,3 +348,15 @@ fn a_disputed_finding_stays_visible_and_no_longer_counts() {
     dispute(&["--withdraw"]);
     assert_eq!(judged().0, before);
 }
+
+#[test]
+fn a_node_that_the_configuration_does_not_name_is_said_to_be_missing() {
+    const TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+    let desk = Desk::new();
+    desk.write("c.toml", "[remote]\nenabled = true\n");
+    desk.write("d/dataset.toml", "[tables.contracts]\nsource = \"mainet\"\n");
+    desk.write("d/tokens.csv", &format!("token_address,chain\n{TOKEN},eth\n"));
+    let (code, out, err) = desk.run(&["get", &format!("/{TOKEN}/security/inference"), "--data", "d", "--config", "c.toml"]);
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("source_unavailable") && err.contains("[sources.mainet]"), "{err}");
+}

@@ -55,9 +55,6 @@ pub struct SecurityInference {
     /// What differs from the scan before, where the state of the chain was read before. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<SecurityChanges>,
-    /// Whether anything differs.
-    #[serde(skip)]
-    pub is_changed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

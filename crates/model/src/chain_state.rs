@@ -35,7 +35,7 @@ pub trait ChainState: fmt::Debug + Send + Sync {
     fn slot(&self, address: &Address, slot: &Word) -> Option<Word>;
     /// Round trips to the node that it took.
     fn requests(&self) -> u32;
-    /// Times that something was fetched in this run of the program; several round trips where a node takes few calls at once.
+    /// Times that something was fetched; several round trips each where a node takes few calls at once.
     fn rounds(&self) -> u32;
 }
 

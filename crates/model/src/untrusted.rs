@@ -9,6 +9,12 @@ use std::{
     thread,
 };
 
+/// Whether the sign is not seen, or turns the text around it: soft hyphens, joiners, direction marks and overrides. For texts from outside that
+/// are kept or sent on; screens have rules of their own.
+pub fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 static DECODERS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {

@@ -15,6 +15,7 @@ pub use self::{
     gather::{of_job, of_token},
     html::POLICY,
 };
+use model::untrusted::is_invisible;
 
 /// A report, ready to render.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -130,8 +131,7 @@ const TEXT_MAX: usize = 2_000;
 
 /// Returns the text on one line and of bounded length, without invisible characters and direction overrides.
 fn readable(text: &str) -> impl Iterator<Item = char> + '_ {
-    let hidden = |c: &char| matches!(*c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let shown =
-        text.chars().filter(move |c| !hidden(c)).map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c });
+        text.chars().filter(|c| !is_invisible(*c)).map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c });
     shown.take(TEXT_MAX)
 }

@@ -78,12 +78,12 @@ impl Data for Dataset {
 
     fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)> {
         let states = self.chain_states_of(token)?;
-        Some((states.chain()?.clone(), states.of(token)))
+        Some((states.chain(), states.of(token)))
     }
 
     fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)> {
         let states = self.chain_states_of(token)?;
-        Some((states.chain()?.clone(), states.previous_of(token)?))
+        Some((states.chain(), states.previous_of(token)?))
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -23,6 +23,7 @@ use model::{
     address::Address,
     chain::Chain,
     chain_state::{ChainState, MissingState},
+    locks::Locked as _,
     progress::LoadProgress,
     time::Time,
 };
@@ -131,9 +132,9 @@ impl ChainStates {
         &self.source
     }
 
-    /// The node's chain; `None` where config.toml has no such node.
-    pub fn chain(&self) -> Option<&Chain> {
-        self.chain.as_ref()
+    /// The node's chain; unknown where config.toml has no such node, which a fetch then says.
+    pub fn chain(&self) -> Chain {
+        self.chain.clone().unwrap_or_else(Chain::unknown)
     }
 
     /// Origin of the node for consent, and its name in messages.
@@ -174,7 +175,7 @@ impl ChainStates {
     }
 
     fn held(&self) -> MutexGuard<'_, HeldStates> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.locked()
     }
 
     fn state_of(&self, token: &Address) -> Arc<TokenState> {
@@ -278,7 +279,7 @@ impl ChainStates {
     /// Waits until nobody else reads the token.
     fn guard(&self, token: &Address, progress: &dyn LoadProgress) -> Result<ReadGuard<'_>, FetchError> {
         loop {
-            if self.reading.lock().unwrap_or_else(PoisonError::into_inner).insert(*token) {
+            if self.reading.locked().insert(*token) {
                 return Ok(ReadGuard { reading: &self.reading, token: *token });
             }
             progress.step("contracts", 0, 0).map_err(|_| FetchError::Cancelled)?;
@@ -295,6 +296,6 @@ struct ReadGuard<'a> {
 
 impl Drop for ReadGuard<'_> {
     fn drop(&mut self) {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.token);
+        self.reading.locked().remove(&self.token);
     }
 }

@@ -116,7 +116,8 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax]
 /// Records the results of execution for the checks that found nothing: evidence where it ran, a gap where it could not.
 pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     let why = report.unfinished.first().map_or("the contract could not be executed", String::as_str);
-    let undone = format!("contracts: {why}; add `creation_bytecode` or `storage` of the token");
+    let advice = if report.simulation.is_some() { "" } else { "; add `creation_bytecode` or `storage` of the token" };
+    let undone = format!("contracts: {why}{advice}");
     for (code, proof) in &report.proofs {
         for proof in proof {
             log.prove(*code, proof.clone());

@@ -321,7 +321,10 @@ fn try_powers(
     report.anomalies.extend(findings::powers(&effects, thefts, holder, code_only));
     report.anomalies.extend(findings::outside(traded, &report.anomalies, holder));
     report.anomalies.extend(findings::withheld(traded, &report.anomalies, holder));
-    report.proofs = proofs::passed(traded, &before, &tried);
+    // Trades with a real pool have proofs of their own.
+    let mut proofs = proofs::passed(traded, &before, &tried);
+    proofs.retain(|(code, _)| report.proofs.iter().all(|(known, _)| known != code));
+    report.proofs.extend(proofs);
     if let Some((renounce, left)) = powers::survivors(machine, &before, &effects, &shape.functions) {
         report.anomalies.extend(findings::returns(&renounce, &left));
     }

@@ -72,22 +72,14 @@ pub fn infer(
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
     let mut log = CheckLog::default();
-    let mut changed = None;
-    let (code, report) = match live {
-        // What the node says counts: code of the dataset for an address without any is of the past.
-        Some((None, report)) => (None, report),
-        Some((Some(code), report)) => {
-            changed = earlier_report(&facts, exchanges, &|| watch.cancelled()).and_then(|earlier| changes::between(&earlier, &report));
-            (Some(code), report)
-        }
-        None => match contract_code(dataset, &facts.address) {
-            Some(code) => {
-                let report = execute(&facts, &code, &|| watch.cancelled());
-                (Some(code), report)
-            }
-            None => (None, CodeReport::default()),
-        },
-    };
+    let earlier = live.as_ref().and_then(|_| earlier_report(&facts, exchanges, &|| watch.cancelled()));
+    // What the node says counts: code of the dataset for an address without any is of the past.
+    let (code, report) = live.unwrap_or_else(|| {
+        let code = contract_code(dataset, &facts.address);
+        let report = code.as_deref().map(|code| execute(&facts, code, &|| watch.cancelled())).unwrap_or_default();
+        (code, report)
+    });
+    let changed = earlier.and_then(|earlier| changes::between(&earlier, &report));
     watch.step(total - 1, total)?;
     let own = traits_from(&report);
     let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut log);
@@ -146,8 +138,7 @@ impl Findings<'_> {
             },
             similar_scams: resembles.similar,
             recommendation,
-            is_changed: changed.as_ref().is_some_and(|changed| !changed.changes.is_empty()),
-            changed: changed.filter(|_| explain),
+            changed,
             simulation: report.simulation.filter(|_| explain),
             checks: explain.then_some(checks),
             explanation: explain.then(|| Explanation {
@@ -202,27 +193,22 @@ fn inspect_on_chain(
     state: &Arc<dyn ChainState>,
     cancelled: &dyn Fn() -> bool,
 ) -> std::result::Result<CodeReport, MissingState> {
-    let live = LiveInput { state: Arc::clone(state), exchanges, chain: chain.as_str(), token: facts.address };
-    let row = facts.contract.as_ref();
-    let input = CodeInput {
-        owner: facts.owner.filter(|owner| *owner != NOBODY).or(facts.creator),
-        listed: facts.listed(),
-        decimals: decimals(facts),
-        has_source: row.is_some_and(has_source),
+    let live = LiveInput { state: Arc::clone(state), exchanges, chain, token: facts.address };
+    live::inspect(&told(facts), &live, &Budget::default(), cancelled)
+}
+
+/// What the dataset says of the contract, besides its code and storage.
+fn told(facts: &Facts<'_>) -> CodeInput<'static> {
+    let nobody = Address([0; 20]);
+    let has_source = |row: &ContractRow| row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true);
+    CodeInput {
+        owner: facts.owner.filter(|owner| *owner != nobody).or(facts.creator),
         supply_known: facts.total_supply().is_some(),
+        listed: facts.listed(),
+        decimals: facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36),
+        has_source: facts.contract.as_ref().is_some_and(has_source),
         ..CodeInput::default()
-    };
-    live::inspect(&input, &live, &Budget::default(), cancelled)
-}
-
-const NOBODY: Address = Address([0; 20]);
-
-fn decimals(facts: &Facts<'_>) -> Option<u8> {
-    facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36)
-}
-
-fn has_source(row: &ContractRow) -> bool {
-    row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true)
+    }
 }
 
 fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> CodeReport {
@@ -230,7 +216,6 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
     let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
     let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
     let storage = row.and_then(|row| row.storage.as_deref()).map(storage_slots).transpose();
-    let owner = facts.owner.filter(|owner| *owner != NOBODY).or(facts.creator);
     let shared = |owner: Address| {
         let labels = facts.dataset.labels_of(&owner);
         facts.dataset.contracts().count(&owner) > 0
@@ -251,13 +236,9 @@ fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> C
         creation: creation.as_deref(),
         constructor_types: types.as_deref(),
         storage: slots,
-        owner,
         holders: &holders,
-        supply_known: facts.total_supply().is_some(),
         owner_is_contract: facts.owner.is_some_and(shared),
-        listed: facts.listed(),
-        decimals: decimals(facts),
-        has_source: row.is_some_and(has_source),
+        ..told(facts)
     };
     let mut report = code::inspect(&input, &Budget::default(), cancelled);
     if let Err(why) = storage {

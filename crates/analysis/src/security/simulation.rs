@@ -46,23 +46,23 @@ pub struct SimulatedTrades {
     /// The largest purchase that went through and whose tokens were sold at once, as a share of the coins in the pool, 0 to 1; null if none
     /// of 2 % or more did.
     pub largest_share: Option<f64>,
-    #[serde(skip)]
-    pub of_earlier_buyer: bool,
 }
 
+/// Each trade in order: its member in the answer, and its name for people.
+pub const TRADES: [(&str, &str); 6] = [
+    ("buy", "buy"),
+    ("sell", "sell half"),
+    ("sellRest", "sell the rest"),
+    ("sellAfterDay", "sell half a day later"),
+    ("transfer", "transfer to somebody else"),
+    ("sellReceived", "sell what was sent"),
+];
+
 impl SimulatedTrades {
-    /// The trades that were tried, in order: what, by whom, and how it went.
-    pub fn tried(&self) -> impl Iterator<Item = (&'static str, &'static str, &SimulatedTrade)> {
-        let (sell, by) = if self.buy.is_some() { ("sell half", "buyer") } else { ("sell half, bought earlier", "earlier buyer") };
-        let rows = [
-            ("buy", "buyer", &self.buy),
-            (sell, by, &self.sell),
-            ("sell the rest", by, &self.sell_rest),
-            ("sell half a day later", by, &self.sell_after_day),
-            ("transfer to somebody else", by, &self.transfer),
-            ("sell what was sent", "receiver", &self.sell_received),
-        ];
-        rows.into_iter().filter_map(|(what, by, trade)| Some((what, by, trade.as_ref()?)))
+    /// The trades that were tried, in the order of `TRADES`: its name, and how it went.
+    pub fn tried(&self) -> impl Iterator<Item = (&'static str, &SimulatedTrade)> {
+        let all = [&self.buy, &self.sell, &self.sell_rest, &self.sell_after_day, &self.transfer, &self.sell_received];
+        TRADES.into_iter().zip(all).filter_map(|((_, name), trade)| Some((name, trade.as_ref()?)))
     }
 }
 

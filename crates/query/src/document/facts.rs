@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words};
 use analysis::{
     patterns::PatternRecord,
-    security::{AnomalyCode, CheckState, Group, score::too_little_known},
+    security::{AnomalyCode, CheckState, Group, score::too_little_known, simulation::TRADES},
 };
 use model::chain::Chain;
 use model::format::{self, MISSING, many};
@@ -196,14 +196,6 @@ fn simulated(simulation: &Value) -> Option<Section> {
     let (dex, time) = (word_or(&simulation["dex"], "no known pool"), word(&simulation["timestamp"]));
     let note = format!("{dex} · block {} · {time}", format::count(block));
     let mut section = Section::part("traded in memory", note);
-    let trades = [
-        ("buy", "buy"),
-        ("sell", "sell half"),
-        ("sellRest", "sell the rest"),
-        ("sellAfterDay", "sell half a day later"),
-        ("transfer", "transfer to somebody else"),
-        ("sellReceived", "sell what was sent"),
-    ];
     let row = |(key, name): (&str, &str)| {
         let trade = simulation[key].as_object()?;
         let ok = trade["ok"].as_bool()?;
@@ -214,7 +206,7 @@ fn simulated(simulation: &Value) -> Option<Section> {
         let cells = [check_mark(mark), name, &percent("tax"), &percent("ofQuote"), reason].map(|cell| StyledText::new(cell, tone));
         Some(cells.into())
     };
-    let rows = trades.into_iter().filter_map(row).collect();
+    let rows = TRADES.into_iter().filter_map(row).collect();
     section.table(&["", "trade", "tax", "of quote", "reason"], rows, "no pool of it is known, so nothing was traded");
     if let Some(reason) = simulation["buyReason"].as_str() {
         section.say(format!("Nobody can buy: {reason}"), Tone::Bad);

@@ -38,7 +38,7 @@ impl Question for SecurityQuestion {
         let token = known_token(snapshot, &self.contract_address)?;
         let _held = require_balances(snapshot, &self.contract_address)?;
         let dataset = &snapshot.dataset;
-        if !infer::has_data(dataset, &self.contract_address) && dataset.chain_states_of(&self.contract_address).is_none() {
+        if !infer::has_data(dataset, &self.contract_address) {
             let known =
                 scam_report(dataset, &self.contract_address).map_or_else(String::new, |report| format!(" The address is {}.", report.how));
             return Err(Problem::new(
@@ -54,10 +54,11 @@ impl Question for SecurityQuestion {
         let corpus = snapshot.security.corpus(dataset, progress)?;
         let traits_of =
             |address: &Address, code: &[u8]| snapshot.security.traits(address, progress, || infer::traits(code, &|| progress.cancelled()));
-        let answer = infer::infer(dataset, token, (corpus, &snapshot.settings.exchanges), self.explain, &traits_of, &watch)?;
+        let mut answer = infer::infer(dataset, token, (corpus, &snapshot.settings.exchanges), self.explain, &traits_of, &watch)?;
         // A cancelled answer is incomplete and must not be cached.
         progress.step(1, 1)?;
         snapshot.security.insert(self.contract_address, SecuritySummary::of(&answer));
+        answer.changed = answer.changed.filter(|_| self.explain);
         Ok(answer)
     }
 }
@@ -78,7 +79,8 @@ impl SecurityQuestion {
         if let Some(summary) = snapshot.security.summary(&token) {
             return Ok(summary);
         }
-        Self { contract_address: token, explain: false }.answer(snapshot, progress).map(|answer| SecuritySummary::of(&answer))
+        let answer = Self { contract_address: token, explain: false }.answer(snapshot, progress)?;
+        Ok(snapshot.security.summary(&token).unwrap_or_else(|| SecuritySummary::of(&answer)))
     }
 }
 

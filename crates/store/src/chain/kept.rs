@@ -68,13 +68,25 @@ impl StateFiles {
     }
 }
 
-fn read(path: &Path) -> Option<TokenState> {
-    let meta = fs::metadata(path).ok()?;
-    if !meta.is_file() || meta.len() > FILE_MAX {
-        return None;
-    }
+/// The rows of a Parquet file. `None` if there is no such file, or one that is too large; an error if it cannot be read.
+pub(super) fn parquet_rows(path: &Path) -> Option<Result<DataFrame, String>> {
+    fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= FILE_MAX)?;
     let bytes = fs::read(path).ok()?;
-    let state = guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()).ok().and_then(|frame| decoded(&frame));
+    Some(guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()))
+}
+
+/// The rows as a Parquet file.
+pub(super) fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, String> {
+    let encode = || {
+        let mut bytes = Vec::new();
+        ParquetWriter::new(&mut bytes).finish(&mut rows()?)?;
+        Ok(bytes)
+    };
+    guarded("Parquet", encode)
+}
+
+fn read(path: &Path) -> Option<TokenState> {
+    let state = parquet_rows(path)?.ok().and_then(|frame| decoded(&frame));
     if state.is_none() {
         tracing::warn!("`{}` is not a state of a token as this program keeps it, and is read from the node again", path.display());
     }
@@ -99,13 +111,7 @@ fn rows(state: &TokenState) -> impl Iterator<Item = StateRow<'_>> {
 }
 
 fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
-    let encode = || {
-        let mut frame = frame(token, state)?;
-        let mut bytes = Vec::new();
-        ParquetWriter::new(&mut bytes).finish(&mut frame)?;
-        Ok(bytes)
-    };
-    guarded("Parquet", encode)
+    as_parquet(|| frame(token, state))
 }
 
 fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
@@ -128,6 +134,7 @@ fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
         each("slot", &|row| row.slot.map(const_hex::encode_prefixed)),
         each("value", &|row| Some(row.value.clone())),
         numbers("requests", state.requests.into()).into_column(),
+        numbers("rounds", state.rounds.into()).into_column(),
     ];
     DataFrame::new(height, columns)
 }
@@ -141,8 +148,8 @@ fn decoded(frame: &DataFrame) -> Option<TokenState> {
         timestamp: (time / 1_000).try_into().ok()?,
         hash: word(text("block_hash", 0)?)?,
     };
-    let requests = number("requests")?.try_into().ok()?;
-    let mut state = TokenState { block: Some(block), requests, ..TokenState::default() };
+    let [requests, rounds] = [number("requests")?.try_into().ok()?, number("rounds")?.try_into().ok()?];
+    let mut state = TokenState { block: Some(block), requests, rounds, ..TokenState::default() };
     for row in 0..frame.height() {
         let (address, value) = (Address::parse(text("address", row)?)?, text("value", row)?);
         let none = || ChainAccount { balance: [0; 32], code: no_code() };
@@ -177,7 +184,7 @@ pub(super) mod tests {
             accounts: [(Address([1; 20]), account(1, &[0x60, 0x80])), (Address([2; 20]), account(0, &[]))].into(),
             slots: [((Address([1; 20]), [5; 32]), [6; 32]), ((Address([1; 20]), [7; 32]), [0; 32])].into(),
             requests: 3,
-            rounds: 0,
+            rounds: 2,
         }
     }
 

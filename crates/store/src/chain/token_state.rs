@@ -17,7 +17,7 @@ pub(super) struct TokenState {
     pub(super) accounts: BTreeMap<Address, ChainAccount>,
     pub(super) slots: BTreeMap<(Address, Word), Word>,
     pub(super) requests: u32,
-    /// Fetches of this run of the program; not kept.
+    /// Times that something was fetched; several requests each where the node takes few calls at once.
     pub(super) rounds: u32,
 }
 

@@ -3,22 +3,22 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    fs,
-    io::Cursor,
     path::{Path, PathBuf},
 };
 
-use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, ParquetReader, ParquetWriter, SerReader as _, Series, TimeUnit, TimeZone,
-};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
 use serde_json::Value;
 
-use super::ChainStates;
-use crate::{Storage, Table, decode::guarded, frame_rows::FromFrame as _, private_files::write_atomic};
+use super::{
+    ChainStates,
+    kept::{as_parquet, parquet_rows},
+};
+use crate::{Storage, Table, frame_rows::FromFrame as _, private_files::write_atomic};
 use model::{
     address::Address,
     findings::{Finding, Severity},
     rows::TokenRow,
+    untrusted::is_invisible,
 };
 use wire::{
     Fault,
@@ -27,8 +27,6 @@ use wire::{
 
 /// Tokens of which facts are asked at once.
 const TOKENS_AT_ONCE: usize = 250;
-/// Maximum size of the file that is read.
-const FILE_MAX: u64 = 64 << 20;
 /// Maximum characters of a symbol and a name.
 const SYMBOL_MAX: usize = 32;
 const NAME_MAX: usize = 100;
@@ -154,19 +152,14 @@ fn text(bytes: &[u8], most: usize) -> Option<String> {
         bytes.get(start.checked_add(32)?..)?.get(..length)
     };
     let said = if bytes.len() == 32 { bytes } else { string()? };
-    let hidden = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{ffff}')
-    };
+    let hidden = |letter: char| letter.is_control() || is_invisible(letter) || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fffd}');
     let clean: String = String::from_utf8_lossy(said).chars().filter(|letter| !hidden(*letter)).take(most).collect();
     let clean = clean.trim();
     (!clean.is_empty()).then(|| clean.to_owned())
 }
 
 fn read(path: &Path) -> Option<BTreeMap<Address, TokenFacts>> {
-    let meta = fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= FILE_MAX)?;
-    let bytes = fs::read(path).ok().filter(|bytes| bytes.len() as u64 == meta.len())?;
-    let frame = guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()).ok()?;
+    let frame = parquet_rows(path)?.ok()?;
     let text = |name: &str, row: usize| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_owned());
     let number = |name: &str, row: usize| frame.column(name).ok()?.to_physical_repr().i64().ok()?.get(row);
     let facts = |row| {
@@ -190,7 +183,7 @@ fn encoded(facts: &BTreeMap<Address, TokenFacts>) -> Result<Vec<u8>, String> {
     let numbers =
         |name: &str, number: &dyn Fn(&TokenFacts) -> Option<i64>| Series::new(name.into(), facts.values().map(number).collect::<Vec<_>>());
     let time = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
-    let encode = || {
+    as_parquet(|| {
         let columns = vec![
             texts("token_address", &|token, _| Some(token.to_string())),
             numbers("block_number", &|facts| Some(facts.block_number)).into_column(),
@@ -200,12 +193,8 @@ fn encoded(facts: &BTreeMap<Address, TokenFacts>) -> Result<Vec<u8>, String> {
             numbers("decimals", &|facts| facts.decimals).into_column(),
             Series::new("total_supply".into(), facts.values().map(|facts| facts.total_supply).collect::<Vec<_>>()).into_column(),
         ];
-        let mut frame = DataFrame::new(facts.len(), columns)?;
-        let mut bytes = Vec::new();
-        ParquetWriter::new(&mut bytes).finish(&mut frame)?;
-        Ok(bytes)
-    };
-    guarded("Parquet", encode)
+        DataFrame::new(facts.len(), columns)
+    })
 }
 
 fn file_in(folder: &Path) -> PathBuf {
@@ -214,6 +203,8 @@ fn file_in(folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn string(text: &[u8]) -> Vec<u8> {

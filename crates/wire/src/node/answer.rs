@@ -11,8 +11,6 @@ pub struct CallRefusal {
     pub code: i64,
     /// The node's own words, shortened.
     pub message: String,
-    /// What a reverted call returned.
-    pub data: Option<Value>,
 }
 
 /// Outcome of one call.
@@ -98,7 +96,7 @@ fn outcome(mut reply: Value) -> CallOutcome {
     } else if code == 429 || code == -32_005 || says(&BUSY) {
         CallOutcome::Busy
     } else {
-        CallOutcome::Refused(CallRefusal { code, message, data: error.get("data").cloned() })
+        CallOutcome::Refused(CallRefusal { code, message })
     }
 }
 
@@ -131,7 +129,7 @@ mod tests {
 
     #[test]
     fn replies_are_matched_by_id_and_errors_by_what_they_mean() {
-        let refused = |code, message: &str| CallOutcome::Refused(CallRefusal { code, message: message.to_owned(), data: None });
+        let refused = |code, message: &str| CallOutcome::Refused(CallRefusal { code, message: message.to_owned() });
         let error = |code: i64, message: &str| json!({"id": 0, "error": {"code": code, "message": message}});
         for (reply, expected) in [
             (json!({"id": 0, "result": "0x1"}), CallOutcome::Value(json!("0x1"))),

@@ -21,16 +21,11 @@ macro_rules! methods {
 
 methods! {
     ChainId "eth_chainId";
-    BlockNumber "eth_blockNumber";
     GetBlockByNumber "eth_getBlockByNumber";
     GetCode "eth_getCode";
     GetBalance "eth_getBalance";
     GetStorageAt "eth_getStorageAt";
     Call "eth_call";
-    GetLogs "eth_getLogs";
-    GetProof "eth_getProof";
-    CreateAccessList "eth_createAccessList";
-    SimulateV1 "eth_simulateV1";
 }
 
 /// One call of a batch.
@@ -75,9 +70,8 @@ impl NodeCall {
     /// Bytes that its answer has, roughly.
     pub(super) fn weight(&self) -> u64 {
         match self.method {
-            ReadMethod::GetCode | ReadMethod::SimulateV1 => 20_000,
-            ReadMethod::GetLogs => 200_000,
-            ReadMethod::GetProof | ReadMethod::GetBlockByNumber => 4_000,
+            ReadMethod::GetCode => 20_000,
+            ReadMethod::GetBlockByNumber => 4_000,
             _ => 200,
         }
     }
@@ -103,22 +97,7 @@ mod tests {
     #[test]
     fn only_methods_that_read_can_be_sent() {
         let words: Vec<&str> = READ_METHODS.iter().map(|(_, word)| *word).collect();
-        assert_eq!(
-            words,
-            [
-                "eth_chainId",
-                "eth_blockNumber",
-                "eth_getBlockByNumber",
-                "eth_getCode",
-                "eth_getBalance",
-                "eth_getStorageAt",
-                "eth_call",
-                "eth_getLogs",
-                "eth_getProof",
-                "eth_createAccessList",
-                "eth_simulateV1"
-            ]
-        );
+        assert_eq!(words, ["eth_chainId", "eth_getBlockByNumber", "eth_getCode", "eth_getBalance", "eth_getStorageAt", "eth_call"]);
         assert!(READ_METHODS.iter().all(|(method, word)| method.word() == *word));
         // The word of a request is that of its method: no text of a caller gets there.
         let sent = NodeCall::slot(&[1; 20], &[2; 32], 17).request(3);

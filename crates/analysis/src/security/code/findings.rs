@@ -11,10 +11,10 @@ use super::{
 };
 
 /// A smaller tax is a rounding error.
-const TAX_MIN: f64 = 0.005;
-const TAX_FATAL: f64 = 0.5;
-/// Strength of sales that are blocked until the owner opens them.
-const ONE_WAY: f64 = 0.6;
+pub(super) const TAX_MIN: f64 = 0.005;
+pub(super) const TAX_FATAL: f64 = 0.5;
+/// Strength of sales of which only some fail: until the owner opens them, at some time, or for some.
+pub(super) const SOME_SALES: f64 = 0.6;
 /// Strength of findings with zeroed storage: the contract may never have been in that state.
 const ZERO_STORAGE: f64 = 0.8;
 /// Strength factor if the taken balance is burned.
@@ -105,7 +105,7 @@ fn blocked(traded: &Traded<'_>) -> Option<Anomaly> {
         return one_way.then(|| {
             let text = format!("a holder who bought {amount} cannot sell them until the owner calls something; buying needs no such call");
             let shown = seen(&format!("sell of {amount}"), "router", "fails", "goes through after the owner's call");
-            Anomaly::new(AnomalyCode::SellBlocked, ONE_WAY, text).fatal(false).evidence(shown)
+            Anomaly::new(AnomalyCode::SellBlocked, SOME_SALES, text).fatal(false).evidence(shown)
         });
     }
     let (strength, how) = match traded.deployed_by {
@@ -185,9 +185,9 @@ pub(super) fn outside(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolde
 /// it is unknown whether the call was ever made. Returns `None` if a call that stops sales was found, which is the stronger finding.
 pub(super) fn withheld(traded: &Traded<'_>, found: &[Anomaly], holder: PowerHolder) -> Option<Anomaly> {
     let says_more = found.iter().any(|anomaly| [AnomalyCode::Pausable, AnomalyCode::SellBlocked].contains(&anomaly.code));
-    // On a chain the sale itself was tried.
-    let launch = matches!(traded.deployed_by, DeployedBy::Constructor | DeployedBy::Chain);
-    if traded.opening != Opening::Owner || traded.first.sell.ok || launch || says_more {
+    // After a constructor it is a launch; on a chain the sale itself was tried.
+    let is_no_news = matches!(traded.deployed_by, DeployedBy::Constructor | DeployedBy::Chain);
+    if traded.opening != Opening::Owner || traded.first.sell.ok || is_no_news || says_more {
         return None;
     }
     let shown = seen("sell", "holder", "fails", "goes through after the owner's call");

@@ -36,7 +36,7 @@ use model::{
     untrusted::caught,
 };
 
-/// Round trips after which powers are judged by what is known.
+/// Times that the state is read on; after that trades show nothing, and powers are judged by what is known.
 const ROUNDS_MAX: u32 = 10;
 /// Digits of a code's hash that are shown, with `0x`.
 const HASH_SHOWN: usize = 10;
@@ -48,8 +48,7 @@ const IMPLEMENTATIONS_MAX: usize = 32;
 pub struct LiveInput<'a> {
     pub state: Arc<dyn ChainState>,
     pub exchanges: &'a Exchanges,
-    /// The chain's short name, as the table of exchanges has it.
-    pub chain: &'a str,
+    pub chain: &'a Chain,
     pub token: model::address::Address,
 }
 
@@ -61,20 +60,16 @@ pub fn inspect(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<CodeReport, MissingState> {
     let token = Address::new(live.token.0);
-    let places = live.exchanges.places(live.chain, token);
+    let places = live.exchanges.places(live.chain.as_str(), token);
     let Some(head) = live.state.block().filter(|_| live.state.account(&live.token).is_some()) else {
         return Err(pools::first_need(token, &places));
     };
     // As for code alone: a panic in the interpreter loses this contract's result only.
     let ran = caught(|| {
-        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), (chain_id(live.chain), head));
+        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), (live.chain.id(), head));
         Run { input, live, token, places: &places }.execute(&mut machine)
     });
     ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))
-}
-
-fn chain_id(chain: &str) -> Option<u64> {
-    Chain::known(chain).and_then(|chain| chain.id())
 }
 
 /// Who owns the token.
@@ -177,14 +172,12 @@ impl Run<'_> {
             report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
             return self.complete(machine).map(drop);
         }
-        let known = owner.now.or(owner.told);
-        if let Some(owner) = known {
+        if let Some(owner) = owner.now.or(owner.told) {
             deployment.owner = owner;
             deployment.owner_known = true;
         }
         report.owner = owner.now.map(|owner| model::address::Address(owner.into_array()));
         machine.world().person(deployment.owner);
-        let input = CodeInput { owner: known.map(|owner| model::address::Address(owner.into_array())), ..*input };
         deployment::assume_ownership(machine, &mut deployment, &shape.functions, AssumedSlots::None);
         let (pair, router) = pool.map_or((PAIR, ROUTER), |pool| (pool.address, pool.router));
         let supply = machine.ask(self.token, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
@@ -206,7 +199,7 @@ impl Run<'_> {
             return self.complete(machine).map(|whole| give_up_unless(whole, report));
         };
         let scene = Scene { funding, ..scene };
-        self.powers(machine, &input, shape, &deployment, &scene, report)
+        self.powers(machine, input, shape, &deployment, &scene, report)
     }
 
     /// Whether all that the calls so far read is known. Errors: what is not, while another round trip is worth it.
@@ -252,24 +245,13 @@ impl Run<'_> {
             report.unfinished.push("no transfer went through, so the owner's powers do not show".into());
         }
         report.anomalies.extend(findings::lied(&traded));
-        let of_trades = std::mem::take(&mut report.proofs);
-        let sale = std::mem::take(&mut report.sale);
         try_powers(machine, input, shape, deployment, scene, &traded, report);
-        report.sale = sale;
-        report.proofs.retain(|(code, _)| of_trades.iter().all(|(of, _)| of != code));
-        report.proofs.extend(of_trades);
-        let still = machine.world().missing();
-        if still.is_empty() {
-            return Ok(());
+        if !self.complete(machine)? {
+            let MissingState { accounts, slots } = machine.world().missing();
+            let left = format!("{} slots and accounts that calls of the owner read were not fetched", accounts.len() + slots.len());
+            report.conclusive = false;
+            report.unfinished.push(format!("{left}, so that powers may be missing"));
         }
-        if self.live.state.rounds() < ROUNDS_MAX {
-            return Err(std::mem::take(still));
-        }
-        let left = still.slots.len() + still.accounts.len();
-        report.conclusive = false;
-        report
-            .unfinished
-            .push(format!("{left} slots and accounts that calls of the owner read were not fetched, so that powers may be missing"));
         Ok(())
     }
 }
@@ -286,7 +268,7 @@ fn give_up_unless(whole: bool, report: &mut CodeReport) {
     if let Some(simulation) = &mut report.simulation {
         simulation.trades = SimulatedTrades::default();
     }
-    let why = format!("its trades read more of the chain than {ROUNDS_MAX} round trips bring");
+    let why = format!("its trades read on and on: {ROUNDS_MAX} rounds of reading did not bring all of the state");
     report.unfinished.push(why.clone());
     report.sale = SaleState::Depends(why);
 }

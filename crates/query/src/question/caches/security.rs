@@ -36,7 +36,11 @@ pub struct SecuritySummary {
 
 impl SecuritySummary {
     pub(in crate::question) fn of(answer: &SecurityInference) -> Self {
-        Self { score: answer.security_score, recommendation: word_of(&answer.recommendation), changed: answer.is_changed }
+        Self {
+            score: answer.security_score,
+            recommendation: word_of(&answer.recommendation),
+            changed: answer.changed.as_ref().is_some_and(|changed| !changed.changes.is_empty()),
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     if simulation.pool.is_none() {
         lines.push(PaneLine::default().at(LEFT, "no pool of it is known, so nothing was traded", Role::Warning));
     }
-    for (what, _, trade) in simulation.trades.tried() {
+    for (what, trade) in simulation.trades.tried() {
         let (mark, role) = if trade.ok { (CheckState::Passed, Role::Up) } else { (CheckState::Found, Role::Down) };
         let mut outcome = trade.outcome();
         outcome.extend(trade.of_quote.map(|share| format!(" · {} of the pool's quote", format::share(Some(share)))));

@@ -130,7 +130,6 @@ fn trap() -> SecurityInference {
         explanation: Some(trap_explained()),
         simulation: None,
         changed: None,
-        is_changed: false,
     };
     listed(answer, [None; 3])
 }
@@ -228,7 +227,6 @@ fn unknown() -> SecurityInference {
         }),
         simulation: None,
         changed: None,
-        is_changed: false,
     };
     listed(answer, [Some(NeededInput::Code), Some(NeededInput::Transfers), None])
 }

@@ -92,14 +92,9 @@ impl Exchanges {
 }
 
 impl Exchange {
-    /// Address of the pool of two coins, as text.
-    pub fn pool_of(&self, one: &Address, other: &Address, fee: u32) -> String {
-        self.pool(*one, *other, fee).to_string()
-    }
-
     /// Address of the pool of two coins: CREATE2 with the sorted pair as salt
     /// (<https://docs.uniswap.org/contracts/v2/guides/smart-contract-integration/getting-pair-addresses>).
-    fn pool(&self, one: Address, other: Address, fee: u32) -> Address {
+    pub fn pool(&self, one: Address, other: Address, fee: u32) -> Address {
         let (first, second) = if one < other { (one, other) } else { (other, one) };
         let salt = match self.kind {
             PoolKind::V2 => keccak256([first.as_slice(), second.as_slice()].concat()),

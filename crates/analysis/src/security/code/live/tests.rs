@@ -1,9 +1,6 @@
 //! Execution over states recorded from a local node: contracts of the synthetic market with pools of the real exchange's code.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Mutex,
-};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
@@ -40,7 +37,7 @@ struct RecordedState {
     head: BlockHead,
     accounts: HashMap<ModelAddress, ChainAccount>,
     slots: HashMap<(ModelAddress, Word), Word>,
-    fetched: Option<Mutex<MissingState>>,
+    fetched: Option<MissingState>,
     requests: u32,
 }
 
@@ -50,14 +47,14 @@ impl ChainState for RecordedState {
     }
 
     fn account(&self, address: &ModelAddress) -> Option<ChainAccount> {
-        let known = self.fetched.as_ref().is_none_or(|fetched| fetched.lock().unwrap().accounts.contains(address));
+        let known = self.fetched.as_ref().is_none_or(|fetched| fetched.accounts.contains(address));
         let nobody = || ChainAccount { balance: [0; 32], code: Arc::from([]) };
         known.then(|| self.accounts.get(address).cloned().unwrap_or_else(nobody))
     }
 
     fn slot(&self, address: &ModelAddress, slot: &Word) -> Option<Word> {
         let key = (*address, *slot);
-        let known = self.fetched.as_ref().is_none_or(|fetched| fetched.lock().unwrap().slots.contains(&key));
+        let known = self.fetched.as_ref().is_none_or(|fetched| fetched.slots.contains(&key));
         known.then(|| self.slots.get(&key).copied().unwrap_or_default())
     }
 
@@ -90,7 +87,7 @@ fn recorded(name: &str, sparse: bool) -> (ModelAddress, RecordedState) {
         head: BlockHead { number: one.block, timestamp: one.timestamp, hash: [0; 32] },
         accounts: one.accounts.iter().map(account).collect(),
         slots: slots.collect(),
-        fetched: sparse.then(Mutex::default),
+        fetched: sparse.then(MissingState::default),
         requests: u32::from(!sparse),
     };
     (ModelAddress(hex(&one.token)), state)
@@ -98,7 +95,8 @@ fn recorded(name: &str, sparse: bool) -> (ModelAddress, RecordedState) {
 
 fn inspected(token: ModelAddress, state: Arc<RecordedState>) -> Result<CodeReport, MissingState> {
     let exchanges: Exchanges = toml::from_str(EXCHANGES).expect("exchanges");
-    let live = LiveInput { state, exchanges: &exchanges, chain: "eth", token };
+    let chain = Chain::known("eth").expect("a chain");
+    let live = LiveInput { state, exchanges: &exchanges, chain: &chain, token };
     let input = CodeInput { has_source: true, ..CodeInput::default() };
     inspect(&input, &live, &Budget::default(), &|| false)
 }
@@ -144,7 +142,7 @@ fn what_is_missing_is_asked_for_in_few_rounds_and_the_answer_is_the_same() {
         let mut rounds = 0;
         let report = loop {
             let (_, mut state) = recorded(name, true);
-            state.fetched = Some(Mutex::new(known.clone()));
+            state.fetched = Some(known.clone());
             state.requests = rounds;
             match inspected(token, Arc::new(state)) {
                 Ok(report) => break report,
@@ -168,9 +166,9 @@ fn trades_over_a_state_that_never_becomes_whole_show_nothing() {
     let (token, whole) = recorded("blocked", false);
     let first = live_need(token);
     // A contract that reads on and on: after many round trips most of it is still not there.
-    let state = RecordedState { fetched: Some(Mutex::new(first)), requests: ROUNDS_MAX, ..whole };
+    let state = RecordedState { fetched: Some(first), requests: ROUNDS_MAX, ..whole };
     let report = inspected(token, Arc::new(state)).expect("a report, and no further request");
-    assert!(matches!(&report.sale, SaleState::Depends(why) if why.contains("round trips")), "{:?}", report.sale);
+    assert!(matches!(&report.sale, SaleState::Depends(why) if why.contains("rounds of reading")), "{:?}", report.sale);
     assert!(!report.traded && report.taxes.is_none() && report.sale_unknown());
     assert!(report.anomalies.iter().all(|anomaly| anomaly.code != AnomalyCode::SellBlocked), "{:?}", report.anomalies);
 }

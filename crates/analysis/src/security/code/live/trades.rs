@@ -15,6 +15,7 @@ use super::{
     pools::{LivePool, balance_slot_of, reserves},
 };
 use crate::security::simulation::{SimulatedTrade, SimulatedTrades};
+use model::untrusted::is_invisible;
 
 /// `swapExactTokensForTokensSupportingFeeOnTransferTokens(uint256,uint256,address[],address,uint256)` of a V2 router.
 const SWAP_V2: Selector = [0x5C, 0x11, 0xD7, 0x95];
@@ -32,8 +33,8 @@ const BUYS: [u64; 3] = [5_000, 500, 50];
 /// Purchases tried to see how much can be bought and sold at once.
 const LARGE: [u64; 4] = [200_000, 100_000, 50_000, 20_000];
 const MILLION: u64 = 1_000_000;
-/// Blocks between a purchase and the sale.
-const BLOCKS: u64 = 3;
+/// Blocks and seconds between a purchase and the sale, and of a day.
+const BETWEEN: (u64, u64) = (3, 36);
 const DAY: (u64, u64) = (7_200, 86_400);
 
 /// Runs all trades and takes them back.
@@ -60,16 +61,13 @@ impl Trader<'_, '_> {
             Ok(buy) => trades.buy = Some(buy),
             Err(refused) if self.pool.traded && self.give_to_holder() => {
                 trades.buy_reason = refused.reason;
-                trades.of_earlier_buyer = true;
             }
             Err(refused) => {
                 trades.buy = Some(refused);
                 return trades;
             }
         }
-        for _ in 0..BLOCKS {
-            self.machine.next_block();
-        }
+        self.machine.wait(BETWEEN.0, BETWEEN.1);
         let mark = self.machine.mark();
         trades.sell = Some(self.sell(HOLDER, 2));
         self.machine.next_block();
@@ -259,6 +257,6 @@ fn reason(output: &[u8]) -> String {
         Some((selector, _)) => format!("error {}", abi::hex(*selector)),
         None => String::new(),
     };
-    let text: String = text.chars().filter(|sign| !sign.is_control()).take(REASON_MAX).collect();
+    let text: String = text.chars().filter(|sign| !sign.is_control() && !is_invisible(*sign)).take(REASON_MAX).collect();
     if text.is_empty() { "execution reverted".to_owned() } else { format!("execution reverted: {text}") }
 }

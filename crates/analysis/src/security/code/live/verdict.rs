@@ -1,7 +1,10 @@
 //! What the simulated trades mean: anomalies, taxes, the evidence of what went well, and whether a sale is known to go through.
 
 use super::{
-    super::{CodeReport, SaleState},
+    super::{
+        CodeReport, SaleState,
+        findings::{SOME_SALES, TAX_FATAL, TAX_MIN},
+    },
     LiveInput,
     pools::LivePool,
 };
@@ -9,12 +12,6 @@ use crate::security::{
     Anomaly, AnomalyCode, Evidence, Taxes,
     simulation::{SimulatedTrade, SimulatedTrades},
 };
-
-/// A smaller tax is a rounding error.
-const TAX_MIN: f64 = 0.005;
-const TAX_FATAL: f64 = 0.5;
-/// Strength of a sale that fails only later, or only for one who was sent the tokens.
-const SOME_SALES: f64 = 0.6;
 
 /// Adds what the trades show to the report.
 pub(super) fn judge(trades: &SimulatedTrades, live: &LiveInput<'_>, pool: Option<&LivePool>, report: &mut CodeReport) {
@@ -34,7 +31,7 @@ pub(super) fn judge(trades: &SimulatedTrades, live: &LiveInput<'_>, pool: Option
     report.sale = match (&trades.sell, &trades.buy) {
         (Some(_), _) => SaleState::Stands,
         (None, Some(SimulatedTrade { reason: Some(why), .. })) => SaleState::Depends(format!("nobody can buy it {at} ({why})")),
-        (None, _) => SaleState::Unknown,
+        (None, _) => SaleState::Depends("its trades were cut off for their length".to_owned()),
     };
     report.proofs = [AnomalyCode::SellBlocked, AnomalyCode::SellTax].map(|code| (code, evidence(trades))).into();
 }
@@ -45,7 +42,7 @@ fn why(trade: &SimulatedTrade) -> &str {
 
 fn blocked(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
     let refused = |trade: &Option<SimulatedTrade>| trade.as_ref().filter(|trade| !trade.ok).map(|trade| why(trade).to_owned());
-    let who = if trades.of_earlier_buyer { "one who bought earlier" } else { "one who has just bought" };
+    let who = if trades.buy_reason.is_some() { "one who bought earlier" } else { "one who has just bought" };
     let later = trades.sell_after_day.as_ref().is_some_and(|sale| sale.ok);
     let (strength, text) = if let Some(why) = refused(&trades.sell).filter(|_| later) {
         (SOME_SALES, format!("{who} can sell a day later, and not at once {at}: {why}"))
@@ -100,9 +97,8 @@ fn taxed(trades: &SimulatedTrades, at: &str) -> Option<Anomaly> {
 
 /// Each trade with what became of it.
 fn evidence(trades: &SimulatedTrades) -> Vec<Evidence> {
-    let row = |(what, by, trade): (&str, &str, &SimulatedTrade)| Evidence {
-        what: what.to_owned(),
-        caller: Some(by.to_owned()),
+    let row = |(name, trade): (&str, &SimulatedTrade)| Evidence {
+        what: name.to_owned(),
         before: Some("sent 100 %".to_owned()),
         after: Some(trade.outcome()),
         ..Evidence::default()
