@@ -23,6 +23,7 @@ mod newest;
 pub mod order;
 pub mod origin;
 pub mod private_files;
+pub mod provider;
 pub mod repeats;
 pub mod rows_by_address;
 pub mod sample;

@@ -149,7 +149,7 @@ pub fn read_tables(member: &TomlEntry<'_>) -> Result<Vec<(&'static str, TableMan
     member.table()?.into_iter().map(read).collect()
 }
 
-fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
+pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
     let mut table = TableManifest::default();
     // Columns first, as settings of the whole table are spread over them.
     let columns = members.iter().find(|member| member.key == "columns").cloned();
