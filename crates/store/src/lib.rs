@@ -19,6 +19,7 @@ pub mod in_place;
 pub mod invariants;
 pub mod load;
 pub mod manifest;
+pub mod live;
 mod newest;
 pub mod order;
 pub mod origin;

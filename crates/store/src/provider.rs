@@ -50,6 +50,8 @@ pub struct Provider {
     pub terms: Option<String>,
     /// Requests a minute, over all tables.
     pub per_minute: u32,
+    /// Requests a second, where that is limited too.
+    pub per_second: Option<u32>,
     /// Requests at a time.
     pub in_flight: u32,
     pub headers: Vec<(String, String)>,
@@ -115,8 +117,8 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
     Ok(all)
 }
 
-const KEYS: [&str; 12] =
-    ["name", "home", "credit", "terms", "per_minute", "in_flight", "headers", "key", "chains", "symbols", "intervals", "request"];
+const KEYS: [&str; 13] =
+    ["name", "home", "credit", "terms", "per_minute", "per_second", "in_flight", "headers", "key", "chains", "symbols", "intervals", "request"];
 
 impl Provider {
     /// Parses a description. Errors name the line.
@@ -129,6 +131,7 @@ impl Provider {
             credit: None,
             terms: None,
             per_minute: 30,
+            per_second: None,
             in_flight: 1,
             headers: Vec::new(),
             key: None,
@@ -145,6 +148,7 @@ impl Provider {
                 "credit" => provider.credit = Some(member.text()?),
                 "terms" => provider.terms = Some(member.text()?),
                 "per_minute" => provider.per_minute = member.integer(1, 100_000)? as u32,
+                "per_second" => provider.per_second = Some(member.integer(1, 1_000)? as u32),
                 "in_flight" => provider.in_flight = member.integer(1, 16)? as u32,
                 "headers" => provider.headers = pairs(member)?,
                 "key" => provider.key = Some(key(member)?),

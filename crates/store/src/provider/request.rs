@@ -25,6 +25,8 @@ pub struct ProviderRequest {
     pub tables: Vec<(&'static str, TableManifest)>,
     /// How the next page is asked for, by placeholder.
     pub next: Vec<(String, NextPage)>,
+    /// The most pages that are asked for.
+    pub pages: u32,
     pub refusals: Vec<RefusalSign>,
     /// Signs of a saved answer, as `import` knows them.
     pub known: Option<toml::Value>,
@@ -42,10 +44,13 @@ pub enum Each {
     Coin,
     /// The most liquid known pool of a token.
     Pool,
+    /// Whatever a person types: a name, a symbol, an address.
+    Search,
 }
 
 impl Each {
-    pub const WORDS: [(&'static str, Self); 4] = [("once", Self::Once), ("token", Self::Token), ("coin", Self::Coin), ("pool", Self::Pool)];
+    pub const WORDS: [(&'static str, Self); 5] =
+        [("once", Self::Once), ("token", Self::Token), ("coin", Self::Coin), ("pool", Self::Pool), ("search", Self::Search)];
 }
 
 /// What fills a placeholder for the next page.
@@ -96,7 +101,10 @@ impl Then {
 }
 
 /// Keys of a request besides those of a table.
-const KEYS: [&str; 11] = ["name", "fills", "each", "home", "path", "query", "rows", "next", "errors", "known", "tables"];
+const KEYS: [&str; 12] = ["name", "fills", "each", "home", "path", "query", "rows", "next", "pages", "errors", "known", "tables"];
+
+/// The most pages, where nothing is said.
+const PAGES: u32 = 10;
 
 /// The prefix of URLs.
 pub(super) fn home(member: &TomlEntry<'_>) -> Result<Template, TomlError> {
@@ -129,10 +137,11 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         tables: of("tables").map_or(Ok(Vec::new()), tables)?,
         refusals: of("errors").map_or(Ok(Vec::new()), |errors| errors.table()?.iter().map(refusal).collect())?,
         known: of("known").map(TomlEntry::read).transpose()?,
+        pages: of("pages").map_or(Ok(PAGES), |pages| pages.integer(1, 10_000).map(|pages| pages as u32))?,
         name,
         next,
     };
-    let fills = of("fills").map(|fills| filled(fills)).transpose()?;
+    let fills = of("fills").map(filled).transpose()?;
     entries.retain(|entry| !KEYS.contains(&entry.key));
     match (fills, entries.first()) {
         (Some(schema), _) => request.tables.insert(0, (schema.name, mapping(schema, entries)?)),

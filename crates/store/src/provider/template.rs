@@ -2,12 +2,11 @@
 
 use model::toml_reader::{TomlEntry, TomlError};
 
-/// Placeholders of every request; `next` and the whole of `KNOWN` are filled by whoever asks.
-pub(super) const KNOWN: [&str; 12] =
-    ["token", "chain", "pool", "symbol", "interval", "page", "from", "to", "before", "cursor", "key", "now"];
+/// Placeholders of every request, besides those that its `next` names.
+pub(super) const KNOWN: [&str; 9] = ["token", "chain", "pool", "symbol", "interval", "from", "to", "before", "search"];
 
 /// Parts of placeholders, after the dot.
-const PARTS: [&str; 7] = ["unit", "count", "minutes", "seconds", "milliseconds", "iso", "lower"];
+const PARTS: [&str; 6] = ["unit", "count", "minutes", "seconds", "milliseconds", "iso"];
 
 /// A text with placeholders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
