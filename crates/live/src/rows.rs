@@ -65,11 +65,12 @@ pub(crate) fn read(
     let mut rows = FileRows::new(&context, schema, mapping, name);
     let mut frames = Vec::new();
     while let Some(batch) = source.next_batch()? {
-        rows.add(batch, source.columns()).map_err(|reason| lacking(&reason))?;
+        missing(schema, mapping, source.columns())?;
+        rows.add(batch, source.columns())?;
         frames.append(&mut rows.frames);
     }
     rows.end();
-    let mut notes = missing(schema, mapping, source.columns());
+    let mut notes = missing(schema, mapping, source.columns())?;
     notes.extend(odd(&rows.findings, rows.rows_bad));
     let (bad, left_out) = (rows.rows_bad, rows.left_out);
     if bad > 0 && bad + left_out >= count {
@@ -86,22 +87,21 @@ pub(crate) fn read(
     Ok(TableRows { frame: Some(frame), notes })
 }
 
-/// Words for a column that the description names and the answer has not.
-fn lacking(reason: &str) -> String {
-    format!("answers without a column that is read from it, which it may have renamed: {reason}")
-}
-
-/// Columns that the description reads, and the answer has in no row.
-fn missing(schema: &TableSchema, mapping: &TableManifest, names: &[String]) -> Vec<String> {
+/// Columns that the description reads, and the answer has in no row. Errors: every row needs it.
+fn missing(schema: &TableSchema, mapping: &TableManifest, names: &[String]) -> Result<Vec<String>, String> {
     let mut missing = Vec::new();
-    for column in schema.columns.iter().filter(|column| column.need == Need::Optional) {
+    for column in schema.columns {
         let Some(from) = mapping.columns.get(column.name).and_then(|column| column.from.as_deref()) else { continue };
         let head = from.split('.').next().unwrap_or(from);
-        if !names.iter().any(|name| name.eq_ignore_ascii_case(from) || name.eq_ignore_ascii_case(head)) {
-            missing.push(format!("no row has `{from}`, from which `{}` is read: it may have been renamed", column.name));
+        if names.iter().any(|name| name.eq_ignore_ascii_case(from) || name.eq_ignore_ascii_case(head)) {
+            continue;
         }
+        if column.need == Need::Cell {
+            return Err(format!("answers without `{from}`, from which `{}` is read: it may have been renamed", column.name));
+        }
+        missing.push(format!("no row has `{from}`, from which `{}` is read: it may have been renamed", column.name));
     }
-    missing
+    Ok(missing)
 }
 
 /// Rows that were left out, and the first reason.

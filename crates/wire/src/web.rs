@@ -9,7 +9,7 @@ use std::{
 
 use reqwest::{
     Client, Response, StatusCode, Url,
-    header::{ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, RETRY_AFTER},
+    header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, RETRY_AFTER},
     redirect,
 };
 use tokio::sync::Semaphore;
@@ -19,7 +19,7 @@ use super::{
     client::Connector,
     fault::{PRIVATE_ADDRESS, UNTRUSTED},
     locked,
-    place::is_private_host,
+    place::{UrlPattern, is_private_host},
     source::{Source, SourceKind},
 };
 
@@ -141,6 +141,12 @@ impl Wire {
         self.options.sources.iter().find(|source| source.kind == SourceKind::Provider && source.name == id)
     }
 
+    /// The person's source of files that covers the URL.
+    fn web_source(&self, url: &str) -> Option<&Source> {
+        let place = UrlPattern::parse(url.split('?').next().unwrap_or(url)).ok()?;
+        self.options.sources.iter().find(|source| source.has(&place))
+    }
+
     /// Whether a key for that provider is at hand.
     pub fn has_provider_key(&self, id: &str) -> bool {
         self.provider_source(id).is_some_and(|source| key_of(source).is_ok_and(|key| key.is_some()))
@@ -153,12 +159,13 @@ impl Wire {
     }
 
     async fn answer_of(&self, request: &WebRequest, waits: &WaitWatch) -> Result<WebAnswer, Fault> {
-        let source = self.provider_source(&request.provider);
+        let source = self.provider_source(&request.provider).or_else(|| self.web_source(&request.url));
         let key = source.map_or(Ok(None), key_of)?;
         let limits = WebLimits {
             per_minute: source.map(|source| source.per_minute).filter(|count| *count > 0).unwrap_or(request.limits.per_minute),
             ..request.limits
         };
+        let bearer = source.is_some_and(|source| source.kind == SourceKind::Https);
         if let (Some(place), None) = (&request.key, &key)
             && !place.optional
         {
@@ -181,7 +188,7 @@ impl Wire {
                 waits(wait, false);
                 tokio::time::sleep(wait).await;
             }
-            let (fault, after) = match self.send(&client, request, key.as_deref()).await {
+            let (fault, after) = match self.send(&client, request, key.as_deref(), bearer).await {
                 Ok(answer) => return Ok(answer),
                 Err(WebFault::Final(fault)) => return Err(fault),
                 Err(WebFault::Later(fault, after)) => (fault, after),
@@ -237,7 +244,7 @@ impl Wire {
         Ok(client)
     }
 
-    async fn send(&self, client: &Client, request: &WebRequest, key: Option<&str>) -> Result<WebAnswer, WebFault> {
+    async fn send(&self, client: &Client, request: &WebRequest, key: Option<&str>, bearer: bool) -> Result<WebAnswer, WebFault> {
         let mut url = parsed(&request.url).map_err(WebFault::Final)?;
         if !request.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&request.query);
@@ -259,6 +266,11 @@ impl Wire {
                 value.set_sensitive(true);
                 headers.insert(header(&place.name)?, value);
             }
+        }
+        if let (true, Some(key)) = (bearer, key) {
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| odd_header("authorization"))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
         }
         let _asking = self.ask(&request.provider);
         let response = client.get(url).headers(headers).send().await.map_err(|error| request_fault(&error))?;
