@@ -1,6 +1,7 @@
 //! The command line: argument parsing, dispatch to a command and its exit code. Each command has its own file; to add one, add the file, a
 //! variant of `Command` and a line in `run`.
 
+mod add;
 mod alert;
 mod appearance;
 mod cache;
@@ -12,6 +13,7 @@ pub mod defect;
 mod demo;
 mod desk;
 mod dispute;
+mod feed;
 mod flatten;
 mod get;
 mod import;
@@ -22,8 +24,11 @@ mod log;
 mod mcp;
 mod memory;
 mod meter;
+mod new;
 mod outcome;
 mod program;
+mod providers;
+mod refresh;
 mod report;
 mod schema;
 mod serve;
@@ -69,6 +74,14 @@ enum Command {
     Report(report::ReportArgs),
     /// Check a dataset: every finding with file, row, column, value and what was expected
     Check(check::CheckArgs),
+    /// Make a dataset whose tables come by themselves
+    New(new::NewArgs),
+    /// Put tokens into such a dataset, and fetch their rows
+    Add(add::AddArgs),
+    /// Fetch what is missing in the tables that come by themselves, and end
+    Refresh(refresh::RefreshArgs),
+    /// List the services that can be asked, with their limits and terms
+    Providers(providers::ProvidersArgs),
     /// Import third-party files into a dataset's own columns
     Import(import::ImportArgs),
     /// Write a synthetic dataset, the same for the same seed
@@ -147,6 +160,10 @@ pub fn run(arguments: CommandLine) -> Outcome {
         Some(Command::Get(args)) => get::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::New(args)) => new::run(&args),
+        Some(Command::Add(args)) => add::run(&args),
+        Some(Command::Refresh(args)) => refresh::run(&args),
+        Some(Command::Providers(args)) => providers::run(&args),
         Some(Command::Check(args)) => check::run(&args),
         Some(Command::Import(args)) => import::run(&args),
         Some(Command::Demo(args)) => demo::run(&args),

@@ -187,6 +187,12 @@ impl Config {
         }
     }
 
+    /// Folder of the file, where a person's own descriptions lie too.
+    pub fn folder(&self) -> Option<PathBuf> {
+        let folder = self.file.as_ref()?.parent()?;
+        Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
+    }
+
     fn load(file: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(file)
             .map_err(|error| format!("the configuration `{}` cannot be read: {}", file.display(), plain_reason(&error)))?;

@@ -56,6 +56,11 @@ impl Watchlist {
     }
 }
 
+/// The starred tokens of the user.
+pub fn addresses(state_dir: &Path) -> Vec<Address> {
+    Watchlist::open(state_dir).tokens().copied().collect()
+}
+
 /// Reads the addresses of the file; other lines are skipped.
 fn read(path: &Path) -> Result<BTreeSet<Address>, String> {
     match read_text(path, FILE_BYTES_MAX) {

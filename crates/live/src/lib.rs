@@ -4,6 +4,8 @@
 
 mod answer;
 mod ask;
+pub mod create;
+pub mod find;
 mod kept;
 mod pages;
 mod plan;

@@ -134,6 +134,8 @@ impl Needs<'_> {
         for request in provider.filling(self.schema.name) {
             match request.each {
                 Each::Once | Each::Search => {}
+                // Two tokens may have one symbol: only a coin is asked for by it.
+                Each::Coin if !is_coin => {}
                 Each::Coin => {
                     let about = About { token: Some(token.address), symbol: token.symbol.clone(), ..About::default() };
                     if token.symbol.is_some() {

@@ -131,6 +131,11 @@ fn missing(schema: &TableSchema, mapping: &TableManifest, names: &[String]) -> R
     Ok(missing)
 }
 
+/// Rows that are written in our own columns.
+pub(crate) fn own(schema: &'static TableSchema, elements: Vec<Box<RawValue>>) -> Result<Option<DataFrame>, String> {
+    read(schema, &TableManifest::default(), elements, 0, "", &Known::default(), false).map(|rows| rows.frame)
+}
+
 /// Rows that were left out, and the first reason.
 fn odd(findings: &Findings, bad: u64) -> Option<String> {
     let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error).filter(|_| bad > 0)?;

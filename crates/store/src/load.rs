@@ -208,6 +208,10 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadErr
     let tokens = table::load(context, &TABLES[0])?;
     match &tokens.state {
         TableState::Loaded => Ok(tokens),
+        TableState::Absent if context.manifest.tables.get("tokens").is_some_and(|tokens| tokens.live.is_some()) => {
+            let reason = format!("`{folder}` has no token yet: `tokendeck add ADDRESS --data {folder}` puts one into it");
+            Err(LoadError::unusable(reason, None))
+        }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
             Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {hint}; {DEMO}"), None))

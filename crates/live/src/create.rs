@@ -1,0 +1,89 @@
+//! A dataset whose tables come by themselves: its `dataset.toml`.
+
+use std::{fs, path::Path};
+
+use store::{
+    manifest::FILE,
+    private_files::{create_dir, write_atomic},
+    provider::Providers,
+};
+
+/// Who is asked, where nothing else is said.
+pub const USUAL: [&str; 5] = ["dexscreener", "geckoterminal", "binance", "kraken", "defillama"];
+
+/// The tables of such a dataset, and how often they come.
+const TABLES: [(&str, &str); 8] = [
+    ("tokens", "15m"),
+    ("pools", "1h"),
+    ("candles", "5m"),
+    ("yields", "6h"),
+    ("holders", "6h"),
+    ("holder_counts", "6h"),
+    ("transfers", "1h"),
+    ("contracts", "24h"),
+];
+
+/// Text of its `dataset.toml`. Errors: one of the names is no provider.
+fn text(title: &str, providers: &[String], known: &Providers, node: Option<&str>) -> Result<String, String> {
+    let names: Vec<&str> = if providers.is_empty() { USUAL.to_vec() } else { providers.iter().map(String::as_str).collect() };
+    for name in &names {
+        if !known.contains_key(*name) {
+            let near = model::spelling::meant(name, known.keys().map(String::as_str)).map(|near| format!(", did you mean `{near}`?"));
+            return Err(format!("`{name}` is no provider{}", near.unwrap_or_else(|| ": `tokendeck providers` lists them".to_owned())));
+        }
+    }
+    let quoted = |text: &str| toml_text(text);
+    let mut text = format!("title = {}\n", quoted(title));
+    for (table, every) in TABLES {
+        let filling: Vec<String> =
+            names.iter().filter(|name| known.get(**name).is_some_and(|provider| provider.filling(table).next().is_some())).map(|name| quoted(name)).collect();
+        // A key is needed for these, or many requests: whoever wants them says so.
+        let usual = providers.is_empty() && ["holders", "holder_counts", "transfers", "contracts"].contains(&table);
+        if !filling.is_empty() && !usual {
+            text.push_str(&format!("\n[tables.{table}]\nprovider = [{}]\nevery = \"{every}\"\n", filling.join(", ")));
+        }
+    }
+    if let Some(node) = node {
+        text = text.split("\n[tables.contracts]").next().unwrap_or_default().to_owned();
+        text.push_str(&format!("\n[tables.contracts]\nsource = {}\n", quoted(node)));
+    }
+    Ok(text)
+}
+
+/// A text in TOML.
+fn toml_text(text: &str) -> String {
+    serde_json::Value::String(text.to_owned()).to_string()
+}
+
+/// Makes the dataset. Errors: there is one already, or it cannot be written.
+pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Option<&str>) -> Result<(), String> {
+    let file = folder.join(FILE);
+    if file.exists() || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(format!("`{}` is there already, and not empty: name another folder, or write [tables.candles] provider = … into its dataset.toml", folder.display()));
+    }
+    let title = folder.file_name().map_or_else(|| "live".to_owned(), |name| name.to_string_lossy().into_owned());
+    let text = text(&title, providers, known, node)?;
+    create_dir(folder)?;
+    write_atomic(&file, text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::{manifest::Manifest, provider::built_in};
+
+    #[test]
+    fn a_new_dataset_can_be_read_and_every_table_has_a_provider() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("my \"deck\"");
+        create(&place, &[], built_in(), Some("mainnet")).expect("made");
+        let text = fs::read_to_string(place.join(FILE)).expect("text");
+        let manifest = Manifest::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(manifest.title.as_deref(), Some("my \"deck\""));
+        assert!(["tokens", "pools", "candles", "yields"].iter().all(|table| manifest.tables[table].live.is_some()), "{text}");
+        assert_eq!(manifest.tables["contracts"].node.as_deref(), Some("mainnet"));
+        assert!(create(&place, &[], built_in(), None).expect_err("there").contains("is there already"));
+        let error = create(&folder.path().join("b"), &["binanc".to_owned()], built_in(), None).expect_err("misspelt");
+        assert_eq!(error, "`binanc` is no provider, did you mean `binance`?");
+    }
+}

@@ -1,0 +1,138 @@
+//! What the commands about live tables share: the dataset and its tokens, the consent of who types, and progress on stderr.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use super::{
+    LocationArgs,
+    outcome::{Failure, say},
+    program::{cache, configuration, wire},
+};
+use crate::{config::Config, state::Dirs};
+use live::{LiveToken, RefreshContext, RefreshWatch};
+use model::{address::Address, locks::Locked as _, progress::Silent, rows::PoolRow};
+use store::{
+    load,
+    manifest::{FILE, Manifest},
+    provider::{self, Providers},
+    wall_clock::now,
+};
+use wire::Wire;
+
+/// A dataset whose tables come by themselves.
+pub(super) struct Feed {
+    pub(super) config: Config,
+    pub(super) folder: PathBuf,
+    pub(super) providers: Providers,
+    pub(super) wire: Arc<Wire>,
+    watch: Arc<StderrWatch>,
+}
+
+impl Feed {
+    pub(super) fn open(location: &LocationArgs) -> Result<Self, Failure> {
+        let mut config = configuration(location.config.as_deref())?;
+        location.apply_overrides(&mut config);
+        let folder = config.datasets.dir.clone();
+        let providers = provider::all(config.folder().as_deref(), Some(&folder)).map_err(Failure::Bad)?;
+        let wire = wire(&config);
+        Ok(Self { folder, providers, wire, config, watch: Arc::default() })
+    }
+
+    pub(super) fn watch(&self) -> Arc<dyn RefreshWatch> {
+        Arc::clone(&self.watch) as _
+    }
+
+    pub(super) fn manifest(&self) -> Result<Manifest, Failure> {
+        let text = load::read_manifest(&self.folder.join(FILE)).map_err(|error| Failure::Bad(error.to_string()))?;
+        Manifest::parse(&text).map_err(|error| Failure::Bad(format!("{FILE}, {error}")))
+    }
+
+    /// Runs `work` over the dataset's tokens, or over those that are named.
+    pub(super) fn with<T>(&self, only: Option<&Address>, work: impl FnOnce(&RefreshContext<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let manifest = self.manifest()?;
+        // Without a token there is no dataset yet, but perhaps tables without one.
+        let dataset = load::load_with(&self.folder, &cache(&self.config), &Silent).ok();
+        let (mut tokens, mut pools, mut decimals): (Vec<LiveToken>, Vec<PoolRow>, HashMap<_, _>) = Default::default();
+        if let Some(dataset) = &dataset {
+            tokens.extend(dataset.tokens().iter().map(|token| LiveToken {
+                address: token.row.token_address,
+                symbol: token.row.symbol.clone(),
+                chains: token.chains.clone(),
+            }));
+            pools.extend(dataset.pools().iter().cloned());
+            decimals.extend(dataset.tokens().iter().map(|token| (token.row.token_address, token.row.decimals)));
+        }
+        let watchlist: Vec<Address> = Dirs::find().map(|dirs| crate::state::watchlist::addresses(&dirs.state)).unwrap_or_default();
+        tokens.retain(|token| only.is_none_or(|only| token.address == *only));
+        let dataset = self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone());
+        work(&RefreshContext {
+            dataset: &dataset,
+            manifest: &manifest,
+            providers: &self.providers,
+            wire: &self.wire,
+            tokens: &tokens,
+            watchlist: &watchlist,
+            pools: &pools,
+            decimals,
+            now: now(),
+            watch: self.watch(),
+        })
+    }
+
+    /// Asks who types whether these hosts may be asked, unless they agreed before. Errors: they refuse, or nobody is there to say so.
+    pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<(), Failure> {
+        let dataset = self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone());
+        let open: Vec<(&String, &u64)> = hosts.iter().filter(|(origin, _)| self.wire.may_ask(&dataset, origin).is_err()).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = open.iter().map(|(origin, count)| format!("{} ({count} requests or more)", host(origin))).collect();
+        let named = named.join(", ");
+        if !self.wire.asks_first() || !io::stdin().is_terminal() {
+            return Err(Failure::Bad(format!("nothing was asked at {named}: agree with --remote, or type the command in a terminal and say y")));
+        }
+        let mut out = io::stderr();
+        write!(out, "ask {named}? [y/N] ").ok();
+        out.flush().ok();
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;
+        if !matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+            return Err(Failure::Bad("nothing was asked".to_owned()));
+        }
+        open.iter().try_for_each(|(origin, _)| self.wire.agree(&dataset, origin)).map_err(Failure::Bad)
+    }
+}
+
+/// The host of an origin, as people write it.
+fn host(origin: &str) -> &str {
+    origin.split_once("://").map_or(origin, |(_, host)| host)
+}
+
+/// Progress on stderr: a line when a table begins, and one for a wait that is longer than people like.
+#[derive(Default)]
+struct StderrWatch {
+    told: Mutex<String>,
+}
+
+impl RefreshWatch for StderrWatch {
+    fn step(&self, table: &str, provider: &str, done: usize, total: usize) {
+        let mut told = self.told.locked();
+        if io::stderr().is_terminal() && total > 1 {
+            eprint!("\r{table}: {done} of {total}, {provider}\u{1b}[K{}", if done + 1 == total { "\n" } else { "" });
+        } else if *told != table {
+            table.clone_into(&mut told);
+        }
+    }
+
+    fn waits(&self, provider: &str, wait: Duration, asked: bool) {
+        if wait >= Duration::from_secs(2) {
+            let why = if asked { "as it asked for" } else { "for its limit of requests" };
+            say(&format!("{provider}: waiting {} s {why}", wait.as_secs_f64().ceil()));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `tokendeck new`: a dataset whose tables come by themselves.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    LocationArgs,
+    feed::Feed,
+    outcome::{Failure, Outcome, print},
+};
+use live::create::create;
+
+#[derive(Debug, Args)]
+pub(super) struct NewArgs {
+    /// The folder, which is made
+    dir: PathBuf,
+    /// Who is asked: names as `tokendeck providers` lists them, with commas between
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    providers: Vec<String>,
+    /// The node that says the code and state of contracts: its [sources.NAME] in config.toml
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &NewArgs) -> Outcome {
+    let location = LocationArgs { config: args.config.clone(), data: Some(args.dir.clone()), remote: false };
+    let feed = Feed::open(&location)?;
+    if let Some(node) = args.node.as_ref().filter(|node| feed.wire.node_source(node).is_none()) {
+        return Err(Failure::Bad(format!(
+            "`{node}` is no node: write [sources.{node}] kind = \"node\", url = \"http://127.0.0.1:8545\", chain = \"eth\" into config.toml first"
+        )));
+    }
+    create(&args.dir, &args.providers, &feed.providers, args.node.as_deref()).map_err(Failure::Bad)?;
+    let shown = args.dir.display();
+    print(format!("{shown}/dataset.toml is written. A token comes into it with\n  tokendeck add ADDRESS --data {shown}\n"))
+}

@@ -1,0 +1,73 @@
+//! `tokendeck providers`: the services that live tables may name, what each gives, its limits and its terms.
+
+use clap::Args;
+
+use super::{
+    LocationArgs,
+    feed::Feed,
+    outcome::{Failure, Outcome, print},
+    table,
+};
+use store::provider::{Each, Provider, ProviderOrigin};
+
+#[derive(Debug, Args)]
+pub(super) struct ProvidersArgs {
+    /// Show one of them with its requests
+    name: Option<String>,
+    #[command(flatten)]
+    location: LocationArgs,
+}
+
+pub(super) fn run(args: &ProvidersArgs) -> Outcome {
+    let feed = Feed::open(&args.location)?;
+    let Some(name) = &args.name else {
+        let rows = feed.providers.values().map(|provider| {
+            let key = if feed.wire.has_provider_key(&provider.id) { "given" } else { needs_key(provider) };
+            vec![provider.id.clone(), provider.tables().join(", "), key.to_owned(), limit(provider), whose(provider).to_owned()]
+        });
+        return print(table::aligned(&["provider", "gives", "key", "limit", ""], &rows.collect::<Vec<_>>()));
+    };
+    let provider = feed.providers.get(name).ok_or_else(|| {
+        let near = model::spelling::meant(name, feed.providers.keys().map(String::as_str));
+        Failure::Bad(format!("`{name}` is no provider{}", near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()))
+    })?;
+    let mut text = format!("{} ({}){}\n", provider.name, provider.id, whose(provider));
+    let mut line = |name: &str, value: String| text.push_str(&format!("{name:<9}{value}\n"));
+    line("limit", limit(provider));
+    line("key", needs_key(provider).to_owned());
+    line("terms", provider.terms.clone().unwrap_or_default());
+    line("credit", provider.credit.clone().unwrap_or_else(|| "none asked for".to_owned()));
+    let chains: Vec<String> = provider.chains.iter().map(|(chain, _)| chain.to_string()).collect();
+    line("chains", if chains.is_empty() { "none: coins by symbol, or lists".to_owned() } else { chains.join(", ") });
+    let intervals: Vec<String> = provider.intervals.iter().map(ToString::to_string).collect();
+    line("candles", if intervals.is_empty() { "as its requests say".to_owned() } else { intervals.join(", ") });
+    let rows = provider.requests.iter().map(|request| {
+        let each = Each::WORDS.iter().find(|(_, each)| *each == request.each).map_or("", |(word, _)| word);
+        let tables: Vec<&str> = request.tables.iter().map(|filled| filled.table).collect();
+        vec![request.name.clone(), tables.join(", "), each.to_owned()]
+    });
+    text.push('\n');
+    text.push_str(&table::aligned(&["request", "gives", "each"], &rows.collect::<Vec<_>>()));
+    print(text)
+}
+
+fn needs_key(provider: &Provider) -> &'static str {
+    match &provider.key {
+        None => "none",
+        Some(key) if key.optional => "optional",
+        Some(_) => "needed",
+    }
+}
+
+fn limit(provider: &Provider) -> String {
+    let second = provider.per_second.map_or_else(String::new, |count| format!(", {count} a second"));
+    format!("{} a minute{second}", provider.per_minute)
+}
+
+fn whose(provider: &Provider) -> &'static str {
+    match provider.origin {
+        ProviderOrigin::BuiltIn => "",
+        ProviderOrigin::Own => "your own",
+        ProviderOrigin::Dataset => "of the dataset",
+    }
+}

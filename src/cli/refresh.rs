@@ -1,0 +1,66 @@
+//! `tokendeck refresh`: fetches what is missing in the tables that come by themselves, and ends.
+
+use clap::Args;
+
+use super::{
+    LocationArgs,
+    feed::Feed,
+    outcome::{Failure, Outcome, print, say},
+    program::require_folder,
+};
+use live::{RefreshReport, hosts, live_tables, refresh};
+
+#[derive(Debug, Args)]
+pub(super) struct RefreshArgs {
+    /// Only these tables
+    #[arg(value_name = "TABLE")]
+    tables: Vec<String>,
+    #[command(flatten)]
+    location: LocationArgs,
+}
+
+pub(super) fn run(args: &RefreshArgs) -> Outcome {
+    let feed = Feed::open(&args.location)?;
+    require_folder(&feed.folder)?;
+    let manifest = feed.manifest()?;
+    let live: Vec<&str> = live_tables(&manifest).iter().map(|(schema, _)| schema.name).collect();
+    if live.is_empty() {
+        return Err(Failure::Bad(format!(
+            "no table of `{}` comes by itself: say `provider` in its section of dataset.toml, or make a dataset with `tokendeck new`",
+            feed.folder.display()
+        )));
+    }
+    if let Some(other) = args.tables.iter().find(|table| !live.contains(&table.as_str())) {
+        return Err(Failure::Bad(format!("`{other}` does not come by itself: {} do", live.join(", "))));
+    }
+    let only: Vec<&str> = args.tables.iter().map(String::as_str).collect();
+    feed.with(None, |context| {
+        feed.consent(&hosts(context, &only))?;
+        let report = refresh(context, &only).map_err(|error| Failure::Bad(error.to_string()))?;
+        tell(&report)
+    })
+}
+
+/// Prints what came. Errors: some of it did not.
+pub(super) fn tell(report: &RefreshReport) -> Outcome {
+    let mut text = String::new();
+    for table in &report.tables {
+        let from: Vec<&str> = table.providers.iter().map(String::as_str).collect();
+        let from = if from.is_empty() { String::new() } else { format!(" from {}", from.join(", ")) };
+        text.push_str(&format!("{}: {} rows{from}, {} requests\n", table.table, table.rows, table.requests));
+        if !table.unknown.is_empty() {
+            text.push_str(&format!("  {} tokens are known to none of its providers\n", table.unknown.len()));
+        }
+        for note in &table.notes {
+            text.push_str(&format!("  {note}\n"));
+        }
+    }
+    print(text)?;
+    let failures: Vec<String> =
+        report.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?))).collect();
+    if failures.is_empty() {
+        return Ok(());
+    }
+    failures.iter().for_each(|failure| say(failure));
+    Err(Failure::Reported)
+}
