@@ -123,13 +123,15 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
         choices: providers.iter().flat_map(|provider| needs.choices(provider, token)).collect(),
     });
     let once = (!once.is_empty()).then_some(Wanted { token: None, choices: once });
-    once.into_iter().chain(tokens).filter(|wanted| !wanted.choices.is_empty()).collect()
+    // A token without a choice is known to nobody, which is told; but of a list nobody asks by token.
+    let listed = once.is_some();
+    once.into_iter().chain(tokens.filter(move |wanted| !listed || !wanted.choices.is_empty())).collect()
 }
 
 impl Needs<'_> {
     /// The ways in which the provider may know the token: one for each of its chains.
     fn choices<'a>(&self, provider: &'a Provider, token: &LiveToken) -> Vec<Choice<'a>> {
-        let is_coin = token.address.to_string().starts_with("coin:");
+        let is_coin = token.symbol.as_ref().is_some_and(|symbol| Address::coin(symbol) == token.address);
         let mut choices = Vec::new();
         for request in provider.filling(self.schema.name) {
             match request.each {

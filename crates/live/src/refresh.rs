@@ -239,7 +239,7 @@ impl Run<'_> {
 
     /// Asks the first provider that knows it.
     fn wanted(&mut self, wanted: &Wanted<'_>, held: &mut Held, report: &mut TableReport) {
-        let mut unknown = false;
+        let mut unknown = wanted.choices.is_empty();
         for choice in &wanted.choices {
             if let Some(reason) = self.failed.get(&choice.provider.id) {
                 report.failure.get_or_insert_with(|| reason.clone());
