@@ -213,7 +213,9 @@ impl App {
                     let snapshot = self.setup.deck.snapshot().ok();
                     match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
                         Some(stale) => self.say(stale, true),
-                        None => self.say("data loaded again", false),
+                        // Tables that come by themselves do so all the time.
+                        None if self.setup.deck.feed_tables().is_empty() => self.say("data loaded again", false),
+                        None => {}
                     }
                 }
                 self.ask_consent();

@@ -3,10 +3,12 @@
 use super::cells::cut_path;
 use crate::views::prelude::*;
 use model::{
+    candles::Interval,
     findings::Severity,
     schema::{Need, TABLES, TableSchema},
     table_state::TableState as Loaded,
 };
+use query::deck::feed::FeedTable;
 use store::{Dataset, Table as DataTable};
 
 pub(super) struct TableFields;
@@ -17,6 +19,8 @@ pub(super) struct ListedTable<'a> {
     /// `None` before a dataset is loaded.
     table: Option<&'a DataTable>,
     context: &'a Context<'a>,
+    /// Things asked for of all, while its rows are fetched.
+    fetching: Option<(usize, usize)>,
 }
 
 type F = Field<TableFields>;
@@ -127,8 +131,11 @@ pub(super) fn places(dataset: Option<&Dataset>) -> Vec<usize> {
 /// The rows of the list, by index.
 pub(super) fn rows<'a>(context: &'a Context<'a>) -> impl Fn(usize) -> Option<ListedTable<'a>> {
     let dataset = context.snapshot.map(|snapshot| &snapshot.dataset);
+    let feeds = context.deck.feed_tables();
     move |place| {
-        Some(ListedTable { schema: schema(dataset, place)?, table: dataset.and_then(|dataset| dataset.tables.get(place)), context })
+        let schema = schema(dataset, place)?;
+        let fetching = feeds.iter().find(|feed| feed.table == schema.name).and_then(|feed| feed.progress);
+        Some(ListedTable { schema, table: dataset.and_then(|dataset| dataset.tables.get(place)), context, fetching })
     }
 }
 
@@ -160,6 +167,10 @@ fn state_cell(row: ListedTable<'_>) -> Cell {
         let [bar, track] = thin_bar(share, 8);
         let figure = if total == 0 { " open".to_owned() } else { format!(" {:3.0} %", (share * 100.0).floor()) };
         return Cell::new(bar, Role::Accent).then(track, Role::Grid).then(figure, Role::Text);
+    }
+    if let Some((done, total)) = row.fetching {
+        let figure = if total > 1 { format!("fetching {done}/{total}") } else { "fetching".to_owned() };
+        return Cell::new(figure, Role::Accent);
     }
     let Some(table) = row.table else { return Cell::new("not read yet", Role::Dim) };
     let (mark, word, role) = state_mark(table);
@@ -229,11 +240,17 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         }
     };
     line(1, schema.meaning, Role::Text);
+    let feeds = context.deck.feed_tables();
+    let feed = feeds.iter().find(|feed| feed.table == schema.name);
+    for (says, role) in feed.map(|feed| feed_lines(feed, context)).unwrap_or_default() {
+        line(1, &says, role);
+    }
     if let Some(then) = table.and_then(DataTable::stale_since) {
         line(1, &format!("! its source could not be reached: these are the rows of {}", format::moment(then)), Role::Warning);
     }
     match table.map(|table| &table.state) {
         Some(Loaded::Unusable(reason)) => line(1, &format!("! {reason}"), Role::Warning),
+        Some(Loaded::Absent) if feed.is_some() => line(1, "no rows have come yet: r fetches them", Role::Warning),
         Some(Loaded::Absent) => {
             let folder = dataset.map_or_else(String::new, |dataset| dataset.folder.display().to_string());
             let needs: Vec<&str> = schema.required().map(|column| column.name).collect();
@@ -263,6 +280,27 @@ pub(super) fn draw_detail(buffer: &mut Buffer, area: Rect, place: usize, skip: u
         return draw_columns(buffer, body, y + 1, schema, skip, context);
     }
     0
+}
+
+/// What is told of a table that comes by itself: from whom, how old it is and when it comes again, and what went wrong.
+fn feed_lines(feed: &FeedTable, context: &Context<'_>) -> Vec<(String, Role)> {
+    let now = context.now.0;
+    let age = feed.last.map_or_else(|| "nothing came yet".to_owned(), |last| format!("{} old", format::age(now - last.0)));
+    let every = feed.every.map_or_else(|| "comes when asked for: r".to_owned(), |every| format!("every {}", Interval(every)));
+    let next = match (&feed.waiting, feed.progress, feed.next) {
+        (Some((until, provider)), ..) => format!(" · waits {} for {provider}", format::age((until.0 - now).max(0))),
+        (None, Some((done, total)), _) if total > 1 => format!(" · fetching {done} of {total}"),
+        (None, Some(_), _) => " · fetching".to_owned(),
+        (None, None, Some(next)) if next.0 > now => format!(" · next in {}", format::age(next.0 - now)),
+        (None, None, Some(_)) => " · due".to_owned(),
+        (None, None, None) => String::new(),
+    };
+    let role = if feed.is_stale { Role::Warning } else { Role::Dim };
+    let mut lines = vec![(format!("from {} · {every} · {age}{next}", feed.providers.join(", ")), role)];
+    lines.extend(feed.failure.iter().map(|failure| (format!("! {failure}"), Role::Warning)));
+    lines.extend(feed.notes.iter().take(3).map(|note| (format!("! {note}"), Role::Warning)));
+    lines.extend((!feed.credit.is_empty()).then(|| (feed.credit.join(" · "), Role::Dim)));
+    lines
 }
 
 /// Draws every column with its type and meaning; required ones are marked. Returns how many at the end did not fit.

@@ -1,0 +1,138 @@
+//! Tables that come by themselves, as a user meets them: the program makes a dataset, adds tokens and fetches, against a service on this
+//! machine; with the service gone it answers the same, and the same as for the rows as files.
+
+#[path = "../../crates/live/tests/service/server.rs"]
+mod server;
+
+use std::{fs, path::Path, process::Output};
+
+use self::server::{Reply, Request, Service};
+use crate::common::Program;
+
+fn address(number: u32) -> String {
+    format!("0x{number:040x}")
+}
+
+/// DEX Screener and GeckoTerminal for fifty tokens, in the form of their recorded answers.
+fn market(request: &Request) -> Reply {
+    let target = request.target.as_str();
+    if let Some(query) = target.strip_prefix("/dex/latest/dex/search?q=") {
+        let query = query.split('&').next().unwrap_or_default();
+        return Reply::ok(if query == "TWO" { format!(r#"{{"pairs":[{},{}]}}"#, pair(1, "TWO", 5.0), pair(2, "TWO", 9.0)) } else { one(query) });
+    }
+    if let Some(token) = target.strip_prefix("/dex/latest/dex/tokens/") {
+        return Reply::ok(one(token));
+    }
+    if target.contains("/ohlcv/") {
+        let token = target.split("token=").nth(1).map_or("", |rest| &rest[..42.min(rest.len())]);
+        let number = u32::from_str_radix(&token[34..], 16).unwrap_or(1);
+        let rows: Vec<String> = (0..400).rev().map(|day| format!("[{},1.0,2.5,0.5,{},100.0]", (20_000 + day) * 86_400, 1.0 + f64::from(number) / 100.0)).collect();
+        return Reply::ok(format!(r#"{{"data":{{"attributes":{{"ohlcv_list":[{}]}}}}}}"#, if target.contains("before_timestamp") { String::new() } else { rows.join(",") }));
+    }
+    if target.contains("/search/pools") {
+        return Reply::ok(r#"{"data":[],"included":[]}"#);
+    }
+    Reply::status(404)
+}
+
+fn one(token: &str) -> String {
+    let number = token.strip_prefix("0x").and_then(|digits| u32::from_str_radix(&digits[32..], 16).ok());
+    number.map_or_else(|| r#"{"pairs":null}"#.to_owned(), |number| format!(r#"{{"pairs":[{}]}}"#, pair(number, &format!("T{number}"), 1e6)))
+}
+
+fn pair(number: u32, symbol: &str, liquidity: f64) -> String {
+    format!(
+        r#"{{"chainId":"ethereum","dexId":"uniswap","pairAddress":"{}","baseToken":{{"address":"{}","name":"Token {number}","symbol":"{symbol}"}},
+           "quoteToken":{{"address":"{}","name":"Wrapped Ether","symbol":"WETH"}},"priceUsd":"1.5","volume":{{"h24":10}},"liquidity":{{"usd":{liquidity}}},"marketCap":1000000}}"#,
+        address(number + 1_000_000),
+        address(number),
+        address(0xffff)
+    )
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A folder with the configuration that has the services asked on this machine.
+fn place(service: &Service) -> tempfile::TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    let source = |name: &str, path: &str| format!("[sources.{name}]\nkind = \"provider\"\nurl = \"{}/{path}\"\nper_minute = 10000\n", service.url);
+    fs::write(place.path().join("config.toml"), source("dexscreener", "dex") + &source("geckoterminal", "gecko")).expect("written");
+    place
+}
+
+fn run(place: &Path, arguments: &[&str]) -> Output {
+    let mut all: Vec<&str> = arguments.to_vec();
+    all.extend(["--config", "config.toml"]);
+    Program::new(place).run(&all)
+}
+
+#[test]
+fn from_nothing_to_answers_and_the_same_without_the_network() {
+    let service = Service::new(market);
+    let place = place(&service);
+    let run = |arguments: &[&str]| run(place.path(), arguments);
+    let made = run(&["new", "deck", "--providers", "dexscreener,geckoterminal"]);
+    assert!(made.status.success(), "{}", said(&made));
+    let refused = run(&["add", &address(1), "--data", "deck"]);
+    assert!(!refused.status.success() && said(&refused).contains("nothing was asked at 127.0.0.1"), "{}", said(&refused));
+    assert_eq!(service.asked(), Vec::<String>::new());
+    let tokens: Vec<String> = (1..=50).map(address).collect();
+    let mut arguments = vec!["add", "--data", "deck", "--remote"];
+    arguments.extend(tokens.iter().map(String::as_str));
+    let added = run(&arguments);
+    assert!(added.status.success(), "{}", said(&added));
+    let asked = service.asked().len();
+    let again = run(&["refresh", "--data", "deck", "--remote"]);
+    assert!(again.status.success(), "{}", said(&again));
+    assert!(service.asked().len() < asked, "what is there is not asked for again");
+
+    // The network is gone.
+    service.now(|_| Reply::status(503));
+    let answers = |data: &str| {
+        let asked = [format!("/tokens?limit=100"), format!("/trendlines?token_address={}", tokens[6]), format!("/patterns?token_address={}", tokens[6])];
+        asked.map(|path| {
+            let answer = run(&["get", &path, "--data", data]);
+            assert!(answer.status.success(), "{path}: {}", said(&answer));
+            String::from_utf8(answer.stdout).expect("text")
+        })
+    };
+    let live = answers("deck");
+    assert!(live[0].contains("\"total\":50"), "{}", live[0]);
+    let failing = run(&["refresh", "--data", "deck", "--remote"]);
+    assert!(!failing.status.success() && said(&failing).contains("busy or broken"), "{}", said(&failing));
+    assert_eq!(answers("deck"), live);
+
+    // The rows as files: the same folder without its dataset.toml's providers.
+    let files = place.path().join("files");
+    fs::create_dir(&files).expect("a folder");
+    for table in ["tokens", "pools"] {
+        fs::copy(place.path().join(format!("deck/live/{table}.parquet")), files.join(format!("{table}.parquet"))).expect("copied");
+    }
+    let candles = files.join("candles");
+    fs::create_dir(&candles).expect("a folder");
+    let live_candles = place.path().join("deck/live/candles");
+    let mut parts: Vec<_> = fs::read_dir(&live_candles).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    parts.push(place.path().join("deck/live/candles.parquet"));
+    for (number, part) in parts.iter().filter(|part| part.exists()).enumerate() {
+        fs::copy(part, candles.join(format!("{number}.parquet"))).expect("copied");
+    }
+    assert_eq!(answers("files"), live);
+}
+
+#[test]
+fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
+    let service = Service::new(market);
+    let place = place(&service);
+    let several = run(place.path(), &["add", "TWO", "--data", "deck", "--remote"]);
+    assert!(!several.status.success(), "{}", said(&several));
+    let text = said(&several);
+    assert!(text.contains(&address(1)) && text.contains(&address(2)) && text.contains("`TWO` is several tokens"), "{text}");
+    let nobody = said(&run(place.path(), &["add", "NOBODY", "--data", "deck", "--remote"]));
+    assert!(nobody.contains("no provider knows `NOBODY`"), "{nobody}");
+    let misspelt = said(&run(place.path(), &["new", "other", "--providers", "dexscrener"]));
+    assert!(misspelt.contains("`dexscrener` is no provider, did you mean `dexscreener`?"), "{misspelt}");
+    let providers = said(&run(place.path(), &["providers"]));
+    assert!(["geckoterminal", "defillama", "etherscan", "needed"].iter().all(|word| providers.contains(word)), "{providers}");
+}
