@@ -2,6 +2,7 @@
 //! neither read nor written.
 
 mod help;
+mod live;
 mod serve;
 
 use std::{

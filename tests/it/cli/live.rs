@@ -1,13 +1,13 @@
 //! Tables that come by themselves, as a user meets them: the program makes a dataset, adds tokens and fetches, against a service on this
 //! machine; with the service gone it answers the same, and the same as for the rows as files.
 
-#[path = "../../crates/live/tests/service/server.rs"]
+#[path = "../../../crates/live/tests/service/server.rs"]
 mod server;
 
-use std::{fs, path::Path, process::Output};
+use std::{fs, process::Output};
 
 use self::server::{Reply, Request, Service};
-use crate::common::Program;
+use super::Desk;
 
 fn address(number: u32) -> String {
     format!("0x{number:040x}")
@@ -55,24 +55,22 @@ fn said(output: &Output) -> String {
 }
 
 /// A folder with the configuration that has the services asked on this machine.
-fn place(service: &Service) -> tempfile::TempDir {
-    let place = tempfile::tempdir().expect("a folder");
+fn desk(service: &Service) -> Desk {
+    let desk = Desk::new();
     let source = |name: &str, path: &str| format!("[sources.{name}]\nkind = \"provider\"\nurl = \"{}/{path}\"\nper_minute = 10000\n", service.url);
-    fs::write(place.path().join("config.toml"), source("dexscreener", "dex") + &source("geckoterminal", "gecko")).expect("written");
-    place
+    desk.write("config.toml", &(source("dexscreener", "dex") + &source("geckoterminal", "gecko")));
+    desk
 }
 
-fn run(place: &Path, arguments: &[&str]) -> Output {
-    let mut all: Vec<&str> = arguments.to_vec();
-    all.extend(["--config", "config.toml"]);
-    Program::new(place).run(&all)
+fn run(desk: &Desk, arguments: &[&str]) -> Output {
+    desk.command(arguments).output().unwrap()
 }
 
 #[test]
 fn from_nothing_to_answers_and_the_same_without_the_network() {
     let service = Service::new(market);
-    let place = place(&service);
-    let run = |arguments: &[&str]| run(place.path(), arguments);
+    let desk = desk(&service);
+    let run = |arguments: &[&str]| run(&desk, arguments);
     let made = run(&["new", "deck", "--providers", "dexscreener,geckoterminal"]);
     assert!(made.status.success(), "{}", said(&made));
     let refused = run(&["add", &address(1), "--data", "deck"]);
@@ -95,7 +93,7 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
         asked.map(|path| {
             let answer = run(&["get", &path, "--data", data]);
             assert!(answer.status.success(), "{path}: {}", said(&answer));
-            String::from_utf8(answer.stdout).expect("text")
+            String::from_utf8(answer.stdout).unwrap()
         })
     };
     let live = answers("deck");
@@ -105,18 +103,18 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     assert_eq!(answers("deck"), live);
 
     // The rows as files: the same folder without its dataset.toml's providers.
-    let files = place.path().join("files");
-    fs::create_dir(&files).expect("a folder");
+    let files = desk.path().join("files");
+    fs::create_dir(&files).unwrap();
     for table in ["tokens", "pools"] {
-        fs::copy(place.path().join(format!("deck/live/{table}.parquet")), files.join(format!("{table}.parquet"))).expect("copied");
+        fs::copy(desk.path().join(format!("deck/live/{table}.parquet")), files.join(format!("{table}.parquet"))).unwrap();
     }
     let candles = files.join("candles");
-    fs::create_dir(&candles).expect("a folder");
-    let live_candles = place.path().join("deck/live/candles");
+    fs::create_dir(&candles).unwrap();
+    let live_candles = desk.path().join("deck/live/candles");
     let mut parts: Vec<_> = fs::read_dir(&live_candles).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    parts.push(place.path().join("deck/live/candles.parquet"));
+    parts.push(desk.path().join("deck/live/candles.parquet"));
     for (number, part) in parts.iter().filter(|part| part.exists()).enumerate() {
-        fs::copy(part, candles.join(format!("{number}.parquet"))).expect("copied");
+        fs::copy(part, candles.join(format!("{number}.parquet"))).unwrap();
     }
     assert_eq!(answers("files"), live);
 }
@@ -124,15 +122,15 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
 #[test]
 fn a_symbol_of_several_tokens_is_asked_back_and_a_mistake_is_named() {
     let service = Service::new(market);
-    let place = place(&service);
-    let several = run(place.path(), &["add", "TWO", "--data", "deck", "--remote"]);
+    let desk = desk(&service);
+    let several = run(&desk, &["add", "TWO", "--data", "deck", "--remote"]);
     assert!(!several.status.success(), "{}", said(&several));
     let text = said(&several);
     assert!(text.contains(&address(1)) && text.contains(&address(2)) && text.contains("`TWO` is several tokens"), "{text}");
-    let nobody = said(&run(place.path(), &["add", "NOBODY", "--data", "deck", "--remote"]));
+    let nobody = said(&run(&desk, &["add", "NOBODY", "--data", "deck", "--remote"]));
     assert!(nobody.contains("no provider knows `NOBODY`"), "{nobody}");
-    let misspelt = said(&run(place.path(), &["new", "other", "--providers", "dexscrener"]));
+    let misspelt = said(&run(&desk, &["new", "other", "--providers", "dexscrener"]));
     assert!(misspelt.contains("`dexscrener` is no provider, did you mean `dexscreener`?"), "{misspelt}");
-    let providers = said(&run(place.path(), &["providers"]));
+    let providers = said(&run(&desk, &["providers"]));
     assert!(["geckoterminal", "defillama", "etherscan", "needed"].iter().all(|word| providers.contains(word)), "{providers}");
 }
