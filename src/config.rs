@@ -23,7 +23,7 @@ pub use self::{
     sources::{SOURCE_SETTINGS, SourceRow},
 };
 use query::{
-    deck::DeckOptions,
+    deck::{DeckOptions, feed::FeedOptions},
     question::{
         exchanges::{self, Exchanges},
         snapshot::AnswerSettings,
@@ -215,6 +215,7 @@ impl Config {
     pub fn deck_options(&self) -> DeckOptions {
         let usual = DeckOptions::default();
         DeckOptions {
+            feed: FeedOptions { own_providers: self.folder(), watchlist: None },
             settings: AnswerSettings {
                 whale_usd: self.analysis.whale_usd,
                 medium_usd: self.analysis.medium_usd,

@@ -122,6 +122,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
     let args = args.clone();
     let apply_overrides = move |config: &mut Config| args.apply_overrides(config);
     let live = Live::watch(&program.config, &program.deck, apply_overrides).map(|live| live as Arc<dyn LiveSettings>);
+    program.deck.start_feed();
     let outcome = tui::run::run(setup, memory.as_mut(), program.config.terminal.mouse, live).map_err(Failure::Bad);
     api.stop();
     if let Some(jobs) = jobs {

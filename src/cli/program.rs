@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     config::{self, Config},
-    state::{Dirs, remote::Remote},
+    state::{Dirs, remote::Remote, watchlist},
 };
 use api::keys::Keys;
 use api::{Api, ApiOptions};
@@ -26,6 +26,7 @@ use query::{
     deck::{Deck, DeckEvent, DeckOptions},
     jobs::{JobOptions, Jobs, OfflineJobs},
 };
+use model::address::Address;
 use store::{cache::CacheOptions, load::origins_to_agree, manifest};
 use wire::{Ledger, MemoryLedger, Wire};
 
@@ -47,7 +48,10 @@ impl Program {
     pub(super) fn open(location: &LocationArgs) -> Result<Self, Failure> {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
-        let options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), ..config.deck_options() };
+        let state = Dirs::find().ok().map(|dirs| dirs.state);
+        let watchlist = state.map(|state| Arc::new(move || watchlist::addresses(&state)) as Arc<dyn Fn() -> Vec<Address> + Send + Sync>);
+        let mut options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), ..config.deck_options() };
+        options.feed.watchlist = watchlist;
         let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
         Ok(Self { config, deck })
     }

@@ -52,6 +52,7 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
         api.log.write_to(log.sink());
         let events = program.deck.listen();
         program.deck.load_in_background();
+        program.deck.start_feed();
         program.watch().unwrap_or_else(|reason| tracing::warn!("{reason}"));
         announce(address)?;
         let (sender, mut ending) = oneshot::channel();
@@ -103,6 +104,7 @@ async fn wait_for_end(mut signals: Signals, mut reload: Signal, events: broadcas
     let reloading = async {
         while reload.recv().await.is_some() {
             deck.load_in_background();
+            deck.refresh_feed();
         }
         std::future::pending::<()>().await;
     };
@@ -125,7 +127,9 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
             Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("a reload failed, the earlier data stay: {reason}"),
             Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),
-            Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Ok(DeckEvent::FeedRefreshed { table, rows }) => tracing::info!(table, rows, "rows came"),
+            Ok(DeckEvent::FeedFailed { table, reason }) => tracing::warn!(table, "rows did not come, the earlier stay: {reason}"),
+            Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_) | DeckEvent::FeedRunning) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }

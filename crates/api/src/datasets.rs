@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use model::{findings::FindingCount, time::Time};
-use query::{deck::load::LoadFailure, question::snapshot::Snapshot};
+use query::{
+    deck::{feed::FeedTable, load::LoadFailure},
+    question::snapshot::Snapshot,
+};
 use store::{Dataset, Table, TableFile, file_names::file_in};
 
 /// The loaded data.
@@ -23,6 +26,49 @@ pub(super) struct Datasets {
     stale: Option<Stale>,
     /// One entry per table of the schema.
     tables: Vec<DatasetTable>,
+    /// The tables that come by themselves.
+    feeds: Vec<DatasetFeed>,
+}
+
+/// A table that comes by itself.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DatasetFeed {
+    table: String,
+    /// Who gave the rows, else who is asked for them.
+    providers: Vec<String>,
+    /// What must be said beside the figures.
+    credit: Vec<String>,
+    /// Seconds after which it comes again; null where only when asked for.
+    every_seconds: Option<i64>,
+    /// When rows came last.
+    last: Option<Time>,
+    /// When it is due.
+    next: Option<Time>,
+    /// Whether it is older than twice that time.
+    stale: bool,
+    /// Whether it is being fetched.
+    fetching: bool,
+    /// Why the last fetch failed, in words.
+    failure: Option<String>,
+    /// What was odd about its rows.
+    notes: Vec<String>,
+}
+
+impl From<FeedTable> for DatasetFeed {
+    fn from(feed: FeedTable) -> Self {
+        Self {
+            every_seconds: feed.every.map(|every| every / 1_000),
+            fetching: feed.progress.is_some(),
+            stale: feed.is_stale,
+            table: feed.table,
+            providers: feed.providers,
+            credit: feed.credit,
+            last: feed.last,
+            next: feed.next,
+            failure: feed.failure,
+            notes: feed.notes,
+        }
+    }
 }
 
 /// A failed load; the data of the previous load stay in use.
@@ -79,7 +125,7 @@ impl Stale {
     }
 }
 
-pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>) -> Datasets {
+pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>, feeds: Vec<FeedTable>) -> Datasets {
     let dataset = &snapshot.dataset;
     Datasets {
         title: dataset.title.clone(),
@@ -88,6 +134,7 @@ pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>) -> Datas
         generation: snapshot.generation,
         stale: stale.map(Stale::of),
         tables: dataset.tables.iter().map(|table| describe_table(dataset, table)).collect(),
+        feeds: feeds.into_iter().map(DatasetFeed::from).collect(),
     }
 }
 

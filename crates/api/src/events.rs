@@ -46,6 +46,12 @@ pub const EVENTS: &[EventKind] = &[
         meaning: "A load failed; answers still come from the generation before.",
         data: SchemaGenerator::subschema_for::<Stale>,
     },
+    EventKind { name: FEED, meaning: "Rows of a table that comes by itself came.", data: SchemaGenerator::subschema_for::<FeedRefreshed> },
+    EventKind {
+        name: FEED_FAILED,
+        meaning: "Rows of a table that comes by itself did not come, or not all; the rows before stay.",
+        data: SchemaGenerator::subschema_for::<FeedFailed>,
+    },
     EventKind { name: FIRED, meaning: "An alert fired for a token.", data: SchemaGenerator::subschema_for::<FiredAlert> },
     EventKind { name: JOB, meaning: "A deep analysis has made progress or has ended.", data: SchemaGenerator::subschema_for::<Job> },
     EventKind {
@@ -56,6 +62,8 @@ pub const EVENTS: &[EventKind] = &[
 ];
 const RELOADED: &str = "dataset.reloaded";
 const FAILED: &str = "dataset.failed";
+const FEED: &str = "feed.refreshed";
+const FEED_FAILED: &str = "feed.failed";
 const JOB: &str = "job.updated";
 const FIRED: &str = "alert.fired";
 const MISSED: &str = "events.missed";
@@ -64,6 +72,20 @@ const MISSED: &str = "events.missed";
 struct Reloaded {
     /// Increases with every load.
     generation: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FeedRefreshed {
+    table: String,
+    /// Rows that were given, new or not.
+    rows: u64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FeedFailed {
+    table: String,
+    /// Why, in words.
+    reason: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -151,7 +173,9 @@ pub(super) async fn record(api: Arc<Api>, mut events: Receiver<DeckEvent>) {
                 }
             }
             Ok(DeckEvent::AlertsFired) => record_alerts(&api, &cursor).await,
-            Ok(DeckEvent::Notice(_)) => {}
+            Ok(DeckEvent::FeedRefreshed { table, rows }) => api.events.add(FEED, &FeedRefreshed { table, rows }),
+            Ok(DeckEvent::FeedFailed { table, reason }) => api.events.add(FEED_FAILED, &FeedFailed { table, reason }),
+            Ok(DeckEvent::Notice(_) | DeckEvent::FeedRunning) => {}
             // The channel dropped events: a reload may be among them, and the store still has the alerts that fired.
             Err(RecvError::Lagged(_)) => {
                 record_alerts(&api, &cursor).await;

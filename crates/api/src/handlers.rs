@@ -199,7 +199,7 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {
     let deck = &call.api.deck;
     let snapshot = deck.snapshot()?;
-    Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale()))?))
+    Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale(), deck.feed_tables()))?))
 }
 
 /// Whether the server runs and has data.

@@ -9,7 +9,8 @@ use std::{
 };
 
 use super::endpoint::Endpoint;
-use query::deck::Deck;
+use query::deck::{Deck, feed::FeedTable};
+use store::wall_clock::now;
 
 /// Upper bounds of the latency histogram's buckets, in microseconds; one more bucket is unbounded.
 pub const LATENCY_MICROS: [u64; 15] =
@@ -107,6 +108,7 @@ impl Metrics {
             page.figure("tokendeck_remote_requests_total", "counter", "Requests to sources elsewhere.", fetched.requests as f64);
             page.figure("tokendeck_remote_bytes_total", "counter", "Bytes fetched from sources elsewhere.", fetched.bytes as f64);
         }
+        write_feeds(&mut page, deck);
         if let Some(bytes) = resident_bytes() {
             page.figure("process_resident_memory_bytes", "gauge", "Memory of the process.", bytes as f64);
         }
@@ -138,6 +140,22 @@ impl Metrics {
         page.line("tokendeck_request_seconds_bucket{le=\"+Inf\"}", all);
         page.line("tokendeck_request_seconds_sum", latency.micros as f64 / 1e6);
         page.line("tokendeck_request_seconds_count", all);
+    }
+}
+
+/// The tables that come by themselves.
+fn write_feeds(page: &mut Page, deck: &Deck) {
+    let feeds = deck.feed_tables();
+    let age = |feed: &FeedTable| feed.last.map(|last| (now().0 - last.0).max(0) as f64 / 1e3);
+    if !feeds.is_empty() {
+        page.head("tokendeck_feed_age_seconds", "gauge", "Time since rows of a table that comes by itself came.");
+        for (feed, age) in feeds.iter().filter_map(|feed| Some((feed, age(feed)?))) {
+            page.line(&format!("tokendeck_feed_age_seconds{{table=\"{}\"}}", feed.table), age);
+        }
+        page.head("tokendeck_feed_failing", "gauge", "Whether its last fetch failed.");
+        for feed in &feeds {
+            page.line(&format!("tokendeck_feed_failing{{table=\"{}\"}}", feed.table), f64::from(feed.failure.is_some()));
+        }
     }
 }
 

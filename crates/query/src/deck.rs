@@ -2,6 +2,7 @@
 //! and notifies listeners of changes. Knows neither the API nor the terminal.
 
 pub mod cached;
+pub mod feed;
 mod fetch;
 pub mod load;
 pub mod pending;
@@ -25,6 +26,7 @@ use tokio::sync::{broadcast, oneshot};
 pub use self::fetch::TableSlice;
 use self::{
     cached::{AnswerWeighter, CachedAnswer},
+    feed::{FeedDesk, FeedOptions},
     load::LoadState,
     pending::{PendingAnswer, PendingResult},
     single_flight::SingleFlight,
@@ -55,6 +57,8 @@ pub struct DeckOptions {
     pub cache: CacheOptions,
     /// Client for remote files; `None` restricts the deck to local ones.
     pub wire: Option<Arc<Wire>>,
+    /// Tables that come by themselves.
+    pub feed: FeedOptions,
 }
 
 impl Default for DeckOptions {
@@ -67,6 +71,7 @@ impl Default for DeckOptions {
             memo_bytes: 48 << 20,
             cache: CacheOptions::default(),
             wire: None,
+            feed: FeedOptions::default(),
         }
     }
 }
@@ -80,6 +85,18 @@ pub enum DeckEvent {
     LoadFailed(String),
     /// A background task ended; carries the message for the user.
     Notice(String),
+    /// A table that comes by itself came.
+    FeedRefreshed {
+        table: String,
+        rows: u64,
+    },
+    /// It did not, or not all of it; carries the reason for the user.
+    FeedFailed {
+        table: String,
+        reason: String,
+    },
+    /// A fetch began, goes on or waits: `Deck::feed_tables` says how far it is.
+    FeedRunning,
     /// A job changed; carries its id.
     JobUpdated(String),
     /// Alerts fired, or events were lost; `Jobs::deliver_fired` lists the firings.
@@ -124,6 +141,7 @@ pub struct Deck {
     settings: RwLock<AnswerSettings>,
     /// Time of the last malloc trim.
     trimmed: Mutex<Instant>,
+    feed: FeedDesk,
 }
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
@@ -203,6 +221,7 @@ impl Deck {
             folder: RwLock::new(folder.to_owned()),
             settings: RwLock::new(options.settings.clone()),
             trimmed: Mutex::new(Instant::now()),
+            feed: FeedDesk::default(),
             options,
         }))
     }

@@ -222,6 +222,8 @@ impl App {
             DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
             DeckEvent::Notice(text) => self.say(text, false),
             DeckEvent::AlertsFired => self.read_alerts(),
+            DeckEvent::FeedFailed { table, reason } => self.say(format!("{table}: {reason}"), true),
+            DeckEvent::FeedRefreshed { .. } | DeckEvent::FeedRunning => self.dirty = true,
             DeckEvent::JobUpdated(_) => {}
         }
         self.take_in_changes();

@@ -178,7 +178,10 @@ impl Deck {
 
     /// Returns whether another load was requested meanwhile.
     fn end_load(&self, folder: PathBuf, error: Option<&LoadError>, retried: bool, took: Duration) -> bool {
-        let unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
+        let mut unconsented = self.options.wire.as_ref().map_or_else(Vec::new, |wire| origins_to_agree(&folder, wire));
+        unconsented.extend(self.feed_hosts().into_keys());
+        unconsented.sort();
+        unconsented.dedup();
         let mut state = self.load_lock();
         state.running = false;
         let repeat = std::mem::take(&mut state.requested.repeat);
@@ -198,6 +201,8 @@ impl Deck {
             folder,
         });
         state.ended = Some(ended);
+        drop(state);
+        self.look_at_feed();
         repeat
     }
 

@@ -160,6 +160,7 @@ impl App {
 
     pub(super) fn reload(&mut self) {
         self.setup.deck.load_in_background();
+        self.setup.deck.refresh_feed();
         self.say("loading the data again", false);
         self.take_in_changes();
     }

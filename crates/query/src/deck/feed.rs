@@ -1,0 +1,367 @@
+//! Keeps the tables that come by themselves fresh while the program runs: a thread that sleeps until one is due, has it refreshed, and loads
+//! what came. What is fetched, and how, belongs to the crate `live`.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::PathBuf,
+    sync::{Arc, Condvar, Mutex},
+    time::{Duration, Instant},
+};
+
+use super::{Deck, DeckEvent};
+use live::{LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts, live_tables, refresh};
+use model::{
+    address::Address,
+    locks::Locked as _,
+    time::{MINUTE_MS, Time},
+};
+use store::{
+    load,
+    manifest::{Every, FILE, LiveSource, Manifest},
+    provider::{self, Providers},
+    wall_clock::now,
+};
+
+/// Longest sleep: by then dataset.toml may say otherwise.
+const SLEEP_MAX: Duration = Duration::from_mins(1);
+/// How long what is on disk counts as read.
+const SHOWN_FOR: Duration = Duration::from_secs(5);
+/// Shortest time between two looks.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Who keeps tables fresh, and for whom.
+#[derive(Clone, Default)]
+pub struct FeedOptions {
+    /// Folder with a person's own descriptions of providers.
+    pub own_providers: Option<PathBuf>,
+    /// The starred tokens.
+    pub watchlist: Option<Arc<dyn Fn() -> Vec<Address> + Send + Sync>>,
+}
+
+impl fmt::Debug for FeedOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FeedOptions").field("own_providers", &self.own_providers).finish_non_exhaustive()
+    }
+}
+
+/// A table that comes by itself, for people and tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeedTable {
+    pub table: String,
+    /// Who gave the rows, else who is asked for them; names for people.
+    pub providers: Vec<String>,
+    /// What must be said beside the figures.
+    pub credit: Vec<String>,
+    /// How often it comes, in milliseconds; none where only when asked for.
+    pub every: Option<i64>,
+    pub last: Option<Time>,
+    pub next: Option<Time>,
+    /// Whether it is older than twice the time after which it should come.
+    pub is_stale: bool,
+    /// Things asked for of all, while it is fetched.
+    pub progress: Option<(usize, usize)>,
+    /// Until when the next request waits, and for whom.
+    pub waiting: Option<(Time, String)>,
+    pub failure: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// State of the feed.
+#[derive(Default)]
+pub(super) struct FeedDesk {
+    state: Mutex<FeedState>,
+    woken: Condvar,
+}
+
+#[derive(Default)]
+struct FeedState {
+    runs: bool,
+    /// Somebody asked for all tables, or for a look.
+    asked: Asked,
+    /// The dataset whose tables came at this start.
+    started: Option<PathBuf>,
+    running: BTreeMap<String, (usize, usize)>,
+    waiting: Option<(Time, String)>,
+    stopped: bool,
+    /// What was shown last, of which folder, and when it was read.
+    shown: Option<(Instant, PathBuf, Vec<FeedTable>)>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Asked {
+    #[default]
+    Nothing,
+    Look,
+    All,
+}
+
+/// What the thread reads of the dataset.
+struct Feeds {
+    folder: PathBuf,
+    manifest: Manifest,
+    providers: Providers,
+}
+
+impl Deck {
+    /// Starts to keep tables fresh; once for a deck.
+    pub fn start_feed(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.feed.state.locked().runs, true) {
+            return;
+        }
+        let deck = Arc::downgrade(self);
+        let run = move || {
+            while let Some(deck) = deck.upgrade() {
+                let sleep = deck.feed_once();
+                deck.feed.wait(sleep);
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("feed".into()).spawn(run) {
+            self.notify(DeckEvent::Notice(format!("tables do not come by themselves, as no thread can be started: {error}")));
+        }
+    }
+
+    /// Has every table fetched that comes by itself.
+    pub fn refresh_feed(&self) {
+        self.feed.wake(Asked::All);
+    }
+
+    /// Has the feed look whether something is due, as after a load or a consent.
+    pub(super) fn look_at_feed(&self) {
+        self.feed.wake(Asked::Look);
+    }
+
+    /// Ends the running fetch; what came by then is kept.
+    pub fn stop_feed(&self) {
+        let mut state = self.feed.state.locked();
+        state.stopped = !state.running.is_empty();
+    }
+
+    /// Hosts that the dataset's tables come from and that the person did not agree to, with the requests that are sure.
+    pub fn feed_hosts(&self) -> BTreeMap<String, u64> {
+        let (Some(wire), Ok(Some(feeds))) = (&self.options.wire, self.feeds()) else { return BTreeMap::new() };
+        let mut hosts = self.with_context(&feeds, |context| hosts(context, &[]));
+        hosts.retain(|origin, _| wire.asks_first() && wire.may_ask(&feeds.folder, origin).is_err());
+        hosts
+    }
+
+    /// The tables that come by themselves. Cheap: what is on disk is read again after a while only.
+    pub fn feed_tables(&self) -> Vec<FeedTable> {
+        let folder = self.folder();
+        let known = self.feed.state.locked().shown.clone();
+        let known = known.filter(|(read, of, _)| read.elapsed() < SHOWN_FOR && *of == folder);
+        // Read without the lock, which the thread of the feed needs.
+        let shown = known.unwrap_or_else(|| (Instant::now(), folder, self.read_feed_tables()));
+        let mut state = self.feed.state.locked();
+        state.shown = Some(shown.clone());
+        let mut tables = shown.2;
+        for table in &mut tables {
+            table.progress = state.running.get(&table.table).copied();
+            table.waiting = state.waiting.clone().filter(|(until, _)| *until > now() && table.progress.is_some());
+        }
+        tables
+    }
+
+    fn read_feed_tables(&self) -> Vec<FeedTable> {
+        let Ok(Some(feeds)) = self.feeds() else { return Vec::new() };
+        let (kept, now) = (RefreshState::read(&feeds.folder), now());
+        let table = |(schema, live): (&'static model::schema::TableSchema, &store::manifest::LiveTable)| {
+            let known = kept.tables.get(schema.name).cloned().unwrap_or_default();
+            let asked = match &live.from {
+                LiveSource::Providers(ids) => ids.clone(),
+                LiveSource::Url(_) => vec!["url".to_owned()],
+            };
+            let ids = if known.providers.is_empty() { asked } else { known.providers.clone() };
+            let of = |id: &String| feeds.providers.get(id);
+            let every = if let Every::Span(every) = live.every { Some(every) } else { None };
+            let last = known.last.map(Time);
+            FeedTable {
+                table: schema.name.to_owned(),
+                providers: ids.iter().map(|id| of(id).map_or_else(|| id.clone(), |provider| provider.name.clone())).collect(),
+                credit: ids.iter().filter_map(|id| of(id)?.credit.clone()).collect(),
+                every,
+                last,
+                next: every.map(|every| kept.due(schema.name, every, now)),
+                is_stale: every.zip(last).is_some_and(|(every, last)| now.0 - last.0 > 2 * every + MINUTE_MS),
+                progress: None,
+                waiting: None,
+                failure: known.failure.map(|(_, reason)| reason),
+                notes: known.notes,
+            }
+        };
+        live_tables(&feeds.manifest).into_iter().map(table).collect()
+    }
+
+    /// Reads who keeps what fresh; none where no table comes by itself.
+    fn feeds(&self) -> Result<Option<Feeds>, String> {
+        let folder = self.folder();
+        let folder = folder.canonicalize().unwrap_or(folder);
+        let text = load::read_manifest(&folder.join(FILE)).map_err(|error| error.to_string())?;
+        let manifest = Manifest::parse(&text).unwrap_or_default();
+        if live_tables(&manifest).is_empty() {
+            return Ok(None);
+        }
+        let providers = provider::all(self.options.feed.own_providers.as_deref(), Some(&folder))?;
+        Ok(Some(Feeds { folder, manifest, providers }))
+    }
+
+    fn with_context<T>(&self, feeds: &Feeds, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
+        let snapshot = self.snapshot().ok();
+        let dataset = snapshot.as_ref().map(|snapshot| &snapshot.dataset);
+        let tokens: Vec<LiveToken> = dataset.map_or_else(Vec::new, |dataset| {
+            let token = |token: &model::token::Token| LiveToken {
+                address: token.row.token_address,
+                symbol: token.row.symbol.clone(),
+                chains: token.chains.clone(),
+            };
+            dataset.tokens().iter().map(token).collect()
+        });
+        let decimals = dataset.into_iter().flat_map(|dataset| dataset.tokens()).map(|token| (token.row.token_address, token.row.decimals));
+        let wire = self.options.wire.clone().unwrap_or_else(|| {
+            wire::Wire::new(wire::WireOptions { consent: wire::Consent::Never, ..wire::WireOptions::default() }, Arc::new(wire::MemoryLedger::default()))
+        });
+        work(&RefreshContext {
+            dataset: &feeds.folder,
+            manifest: &feeds.manifest,
+            providers: &feeds.providers,
+            wire: &wire,
+            tokens: &tokens,
+            watchlist: &self.options.feed.watchlist.as_ref().map_or_else(Vec::new, |watchlist| watchlist()),
+            pools: dataset.map_or(&[], |dataset| dataset.pools()),
+            decimals: decimals.collect(),
+            now: now(),
+            watch: self.this.upgrade().map_or_else(|| Arc::new(live::Unwatched) as Arc<dyn RefreshWatch>, |deck| Arc::new(FeedWatch(deck)) as _),
+        })
+    }
+
+    /// Refreshes what is due; returns how long nothing will be.
+    fn feed_once(self: &Arc<Self>) -> Duration {
+        let asked = std::mem::take(&mut self.feed.state.locked().asked);
+        // The first load comes first: without tokens nothing is known to be missing.
+        if self.options.wire.is_none() || self.is_loading() {
+            if asked == Asked::All {
+                self.feed.wake(Asked::All);
+            }
+            return LOOK;
+        }
+        let feeds = match self.feeds() {
+            Ok(Some(feeds)) => feeds,
+            Ok(None) => return SLEEP_MAX,
+            Err(reason) => {
+                self.notify(DeckEvent::Notice(reason));
+                return SLEEP_MAX;
+            }
+        };
+        let (kept, now) = (RefreshState::read(&feeds.folder), now());
+        let first = self.feed.state.locked().started.as_deref() != Some(&*feeds.folder);
+        let (mut due, mut next): (Vec<&str>, i64) = (Vec::new(), SLEEP_MAX.as_millis() as i64);
+        for (schema, live) in live_tables(&feeds.manifest) {
+            let wait = match live.every {
+                Every::Span(every) => kept.due(schema.name, every, now).0 - now.0,
+                Every::Start if first => 0,
+                Every::Start | Every::Request => i64::MAX,
+            };
+            if asked == Asked::All || wait <= 0 {
+                due.push(schema.name);
+            } else {
+                next = next.min(wait);
+            }
+        }
+        if due.is_empty() {
+            return Duration::from_millis(next.max(1) as u64);
+        }
+        // What nobody agreed to is asked for later: the dashboard asks the person.
+        let open = self.with_context(&feeds, |context| hosts(context, &due).into_keys().any(|origin| context.wire.may_ask(context.dataset, &origin).is_err()));
+        if open {
+            return SLEEP_MAX;
+        }
+        self.feed.state.locked().started = Some(feeds.folder.clone());
+        self.run_feed(&feeds, &due);
+        Duration::ZERO
+    }
+
+    fn run_feed(self: &Arc<Self>, feeds: &Feeds, due: &[&str]) {
+        {
+            let mut state = self.feed.state.locked();
+            state.stopped = false;
+            state.running = due.iter().map(|table| ((*table).to_owned(), (0, 0))).collect();
+        }
+        self.notify(DeckEvent::FeedRunning);
+        let outcome = self.with_context(feeds, |context| refresh(context, due));
+        {
+            let mut state = self.feed.state.locked();
+            (state.running, state.waiting, state.shown) = (BTreeMap::new(), None, None);
+        }
+        let came = match &outcome {
+            Ok(report) => {
+                self.tell_feed(report);
+                report.tables.iter().any(|table| table.rows > 0)
+            }
+            // What came before it was stopped is kept.
+            Err(RefreshError::Stopped) => true,
+            Err(RefreshError::Busy) => false,
+            Err(RefreshError::Failed(reason)) => {
+                self.notify(DeckEvent::FeedFailed { table: due.first().copied().unwrap_or_default().to_owned(), reason: reason.clone() });
+                false
+            }
+        };
+        if came && self.folder().canonicalize().is_ok_and(|folder| folder == feeds.folder) {
+            self.reload(false);
+        }
+    }
+
+    fn tell_feed(&self, report: &RefreshReport) {
+        for table in &report.tables {
+            self.notify(match &table.failure {
+                Some(reason) => DeckEvent::FeedFailed { table: table.table.clone(), reason: reason.clone() },
+                None => DeckEvent::FeedRefreshed { table: table.table.clone(), rows: table.rows },
+            });
+        }
+    }
+}
+
+impl FeedDesk {
+    fn wake(&self, asked: Asked) {
+        let mut state = self.state.locked();
+        if state.asked != Asked::All {
+            state.asked = asked;
+        }
+        drop(state);
+        self.woken.notify_all();
+    }
+
+    fn wait(&self, sleep: Duration) {
+        let state = self.state.locked();
+        if state.asked == Asked::Nothing {
+            drop(self.woken.wait_timeout(state, sleep.max(LOOK)));
+        } else {
+            drop(state);
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Shows a refresh, and ends it where the person says so or the dataset is left.
+struct FeedWatch(Arc<Deck>);
+
+impl RefreshWatch for FeedWatch {
+    fn step(&self, table: &str, _: &str, done: usize, total: usize) {
+        let mut state = self.0.feed.state.locked();
+        state.waiting = None;
+        let fresh = state.running.insert(table.to_owned(), (done, total)).is_none_or(|(before, _)| before != done);
+        drop(state);
+        if fresh {
+            self.0.notify(DeckEvent::FeedRunning);
+        }
+    }
+
+    fn waits(&self, provider: &str, wait: Duration, _: bool) {
+        let until = Time(now().0 + wait.as_millis() as i64);
+        self.0.feed.state.locked().waiting = Some((until, provider.to_owned()));
+        self.0.notify(DeckEvent::FeedRunning);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.feed.state.locked().stopped
+    }
+}
