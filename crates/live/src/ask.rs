@@ -152,7 +152,10 @@ impl Ask<'_> {
             *text = expand(text, &|hole| self.value(hole, &Page::default()));
         }
         let Some(schema) = model::schema::table(filled.table) else { return mapping };
-        let about = [("token_address", self.about.token.map(|token| token.to_string())), ("chain", self.about.chain.as_ref().map(Chain::to_string))];
+        // A coin without a contract has a chain of its own.
+        let own = || self.about.symbol.as_deref().filter(|_| self.request.each == Each::Coin).map(Chain::of_coin);
+        let chain = self.about.chain.clone().or_else(own).map(|chain| chain.to_string());
+        let about = [("token_address", self.about.token.map(|token| token.to_string())), ("chain", chain)];
         let said = self.request.each == Each::Search || self.request.each == Each::Once;
         for (column, value) in about {
             let free = schema.column(column).is_some() && mapping.columns.get(column).is_none_or(|column| column.from.is_none());

@@ -350,7 +350,7 @@ mod tests {
                 "line 3: `dexes.chain` has a constant in `set` and a column in `columns`: keep one",
             ),
             ("[tables.candles]\nexplode = true", "line 2: `explode` must name the column: `explode = \"COLUMN\"`"),
-            ("[tables.pools.columns]\ntoken0 = { item = 0 }", "line 2: `item` must be a whole number from 1 to 10000"),
+            ("[tables.pools.columns]\ntoken0 = { item = 0 }", "line 2: `item` must be 1 for the first element, or -1 for the last"),
             (
                 "[tables.posts]\nvalues = { ETH = 'x' }",
                 "line 2: `values` of no column must be addresses; say which column: [tables.posts.values.COLUMN]",

@@ -181,12 +181,13 @@ fn whole_256(cell: &RawCell<'_>) -> Read<U256> {
     }
 }
 
-/// Converts an amount in smallest units to whole tokens, with a single rounding.
-pub fn raw_amount(cell: &RawCell<'_>, decimals: i64) -> Read<f64> {
+/// Converts an amount in smallest units to whole tokens, with a single rounding. Floats and powers of ten only if amounts are `approximate`.
+pub fn raw_amount(cell: &RawCell<'_>, decimals: i64, approximate: bool) -> Read<f64> {
     if !(0..=DECIMALS_MAX).contains(&decimals) {
         return Err(Bad);
     }
-    let Some(amount) = whole_256(cell)? else { return Ok(None) };
+    let amount = if approximate { uint256_or_approximate(cell, None, true) } else { uint256(cell, None) };
+    let Some(amount) = amount? else { return Ok(None) };
     format!("{amount}e-{decimals}").parse().map(Some).map_err(|_| Bad)
 }
 
@@ -247,9 +248,11 @@ mod tests {
         assert_eq!(uint256(&text("-1"), None), Err(Bad));
         assert_eq!(uint256(&text("1.5"), None), Err(Bad));
         assert_eq!(uint256(&RawCell::Float(1e20), None), Err(Bad));
-        assert_eq!(raw_amount(&text("1500000"), 6), Ok(Some(1.5)));
-        assert_eq!(raw_amount(&text("100000000000000000000"), 18), Ok(Some(100.0)));
-        assert_eq!(raw_amount(&text("1"), 300), Err(Bad));
+        assert_eq!(raw_amount(&text("1500000"), 6, false), Ok(Some(1.5)));
+        assert_eq!(raw_amount(&text("100000000000000000000"), 18, false), Ok(Some(100.0)));
+        assert_eq!(raw_amount(&text("1"), 300, false), Err(Bad));
+        assert_eq!(raw_amount(&text("1.5e20"), 18, true), Ok(Some(150.0)));
+        assert_eq!(raw_amount(&text("1.5e20"), 18, false), Err(Bad));
         assert_eq!(uint256(&text("1,000"), Some(Decimal::Point)), Ok(Some("1000".to_owned())));
         assert_eq!(smallest_units(&text("0.00000015"), 6, None, true), Ok(Some("0".to_owned())));
         assert_eq!(uint256_or_approximate(&RawCell::Float(1e20), None, true), Ok(Some("100000000000000000000".to_owned())));

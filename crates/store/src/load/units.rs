@@ -61,7 +61,7 @@ pub(super) fn converted(
                 Some(Unit::Usd) => priced(columns, row, cell, notation),
                 Some(Unit::Token) => worth(columns, row, cell, notation),
                 _ => match decimals.get(row) {
-                    Some(decimals) => raw_amount(cell, decimals).map_err(|_| NOT_RAW),
+                    Some(decimals) => raw_amount(cell, decimals, bound.rule.approximate).map_err(|_| NOT_RAW),
                     None => Err(NO_DECIMALS),
                 },
             };
