@@ -22,7 +22,7 @@ mod yields;
 
 use std::collections::HashMap;
 
-pub use self::description::{FORMATS, FormatRow, formats_table};
+pub use self::description::{FORMATS_FILE, FormatRow, Formats};
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
@@ -82,7 +82,7 @@ readers! {
 /// A file to import, with its context.
 pub(super) struct FileToImport<'a> {
     pub sniffed: &'a Sniffed,
-    pub format: &'static FormatRow,
+    pub format: &'a FormatRow,
     pub tokens: &'a KnownTokens,
     pub hints: TokenHints<'a>,
     pub options: &'a ImportOptions,
@@ -115,7 +115,7 @@ pub(super) struct Take {
     pub manifest: TableManifest,
     pub rows: Box<dyn RowSource>,
     /// Describes the rows that the filter of `manifest` drops.
-    pub left_out: &'static str,
+    pub left_out: String,
     /// Columns of the file from which a schema column is computed.
     pub worked_out: Vec<String>,
 }
@@ -127,7 +127,7 @@ impl FormatRow {
         let mut plan = (reader.open)(file)?;
         for (table, manifest) in &self.mappings {
             for take in plan.takes.iter_mut().filter(|take| take.table == *table) {
-                take.manifest.set.extend(manifest.set.clone());
+                take.overlay(manifest);
             }
         }
         Ok(plan.saying_all(self.says.iter().cloned()))
@@ -266,7 +266,7 @@ impl ImportPlan {
             }
             for (name, value) in &options.pick {
                 take.manifest.filters.push((name.clone(), std::iter::once(value.clone()).collect()));
-                take.left_out = "are not picked";
+                "are not picked".clone_into(&mut take.left_out);
             }
         }
         Ok(self)
@@ -288,7 +288,20 @@ fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
 
 impl Take {
     pub(super) fn into(table: &'static str, rows: Box<dyn RowSource>) -> Self {
-        Self { table, manifest: TableManifest::default(), rows, left_out: "", worked_out: Vec::new() }
+        Self { table, manifest: TableManifest::default(), rows, left_out: String::new(), worked_out: Vec::new() }
+    }
+
+    /// What a description says goes before what was found.
+    fn overlay(&mut self, said: &TableManifest) {
+        for (ours, rule) in &said.columns {
+            self.manifest.set.remove(ours);
+            self.manifest.columns.insert(ours, rule.clone());
+        }
+        for (ours, value) in &said.set {
+            self.manifest.columns.remove(ours);
+            self.manifest.set.insert(ours, value.clone());
+        }
+        self.manifest.filters.extend(said.filters.iter().cloned());
     }
 
     /// Maps columns of the file to schema columns.
@@ -318,9 +331,9 @@ impl Take {
     }
 
     /// Keeps the rows whose column has one of the values; `left_out` describes the others.
-    pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &'static str) -> Self {
+    pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &str) -> Self {
         self.manifest.filters.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
-        self.left_out = left_out;
+        left_out.clone_into(&mut self.left_out);
         self
     }
 

@@ -67,6 +67,9 @@ fn with_texts(text: &str, file: &FileToImport<'_>) -> String {
 
 /// The one token of the file; refuses prices in another currency than USD.
 fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenMatch>, Refusal> {
+    if let Some(stated) = file.stated_token()? {
+        return Ok(Some(stated));
+    }
     match file.format.token {
         None => Ok(None),
         Some(TokenFrom::Named) => file.token(None).map(Some),
@@ -89,15 +92,17 @@ fn take(file: &FileToImport<'_>, sheet: &Sheet, table: &'static str, manifest: &
         return Ok(None);
     }
     let bound = bind(schema, manifest, &sheet.names)?;
-    let columns =
-        bound.iter().filter_map(|bound| Some((bound.column, sheet.names.iter().position(|name| Some(name) == bound.raw.as_ref())?)));
+    // A notation that the description states is read by it.
+    let is_said = |column: &str| manifest.columns.get(column).is_some_and(|rule| rule.format.is_some() || rule.decimal.is_some());
+    let place = |raw: &Option<String>| sheet.names.iter().position(|name| Some(name) == raw.as_ref());
+    let columns = bound.iter().filter(|bound| !is_said(bound.column.name)).filter_map(|bound| Some((bound.column, place(&bound.raw)?)));
     let fixes = mapped::fixes(sheet, &columns.collect::<Vec<_>>());
     let worked_out = made.sources(format);
     let rows = made.over(fixed(sheet.rows(file.sniffed)?, fixes), format, format.filled.get(table));
-    let left_out = format.left_out.get(table).map_or("", String::as_str);
-    let mut take = Take { manifest: manifest.clone(), worked_out, left_out, ..Take::into(table, rows) };
+    let left_out = format.left_out.get(table).cloned().unwrap_or_default();
+    let mut take = Take { manifest: manifest.clone(), worked_out, left_out: left_out.clone(), ..Take::into(table, rows) };
     if format.filled.contains_key(table) {
-        take = take.keep(KEPT, &["yes"], left_out);
+        take = take.keep(KEPT, &["yes"], &left_out);
     }
     match (format.chain.filter(|_| schema.column("chain").is_some()), &file.options.chain) {
         (None, _) => {}
@@ -132,12 +137,13 @@ impl Made {
     }
 
     /// The rows with these columns, and marks on those in which `filled` has a value.
-    fn over(self, rows: Box<dyn RowSource>, format: &'static FormatRow, filled: Option<&'static String>) -> Box<dyn RowSource> {
+    fn over(self, rows: Box<dyn RowSource>, format: &FormatRow, filled: Option<&String>) -> Box<dyn RowSource> {
         let mut added = self.names;
         added.extend(filled.map(|_| KEPT.to_owned()));
         if added.is_empty() {
             return rows;
         }
+        let (bracketed, filled) = (format.bracketed.clone(), filled.cloned());
         Edited::over(rows, added, move |batch| {
             for (name, names) in &self.first_of {
                 let mut first = vec![None; batch.height];
@@ -146,13 +152,13 @@ impl Made {
                 }
                 put(batch, name, first);
             }
-            if let Some(column) = &format.bracketed {
+            if let Some(column) = &bracketed {
                 let parts = cells(batch, column).into_iter().map(|text| text.map_or((None, None), |text| name_and_symbol(&text)));
                 let (names, symbols): (Vec<_>, Vec<_>) = parts.unzip();
                 put(batch, "name", names);
                 put(batch, "symbol", symbols);
             }
-            if let Some(column) = filled {
+            if let Some(column) = &filled {
                 let kept: Vec<Option<String>> = cells(batch, column).into_iter().map(|cell| cell.map(|_| "yes".to_owned())).collect();
                 put(batch, KEPT, kept);
             }

@@ -3,7 +3,9 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::LazyLock,
+    fs::File,
+    io::{ErrorKind, Read},
+    path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, de::IgnoredAny};
@@ -21,9 +23,83 @@ use super::{
 use model::toml_reader::{TomlDocument, TomlError};
 use store::manifest::{TableManifest, read_tables};
 
-/// The formats, in the order they are tried.
-pub static FORMATS: LazyLock<Vec<FormatRow>> =
-    LazyLock::new(|| parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them"));
+/// A person's own formats: a file of this name beside `config.toml`, and one in a dataset's folder.
+pub const FORMATS_FILE: &str = "formats.toml";
+/// The format of files mapped by the user, whose name no other may have.
+const MAPPED: &str = "own";
+/// Bytes of a person's own descriptions.
+const OWN_MAX: u64 = 1 << 20;
+
+/// The formats that are known, in the order in which they are tried.
+#[derive(Debug)]
+pub struct Formats(Vec<FormatRow>);
+
+impl Formats {
+    pub fn built_in() -> Self {
+        Self(parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them"))
+    }
+
+    /// A person's own before those built in, those of the first file first; of two of one name, only the first. A file that is not there
+    /// describes none. Errors name file and line.
+    pub fn with_own(files: &[PathBuf]) -> Result<Self, String> {
+        let mut formats = Self(Vec::new());
+        for file in files {
+            let text = read_own(file)?;
+            let own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
+            if own.iter().any(|format| format.word == MAPPED) {
+                return Err(format!(
+                    "`{}` describes `{MAPPED}`, which is the name of tables in our own columns: take another",
+                    file.display()
+                ));
+            }
+            formats.add(own.into_iter().map(|format| FormatRow { file: Some(file.clone()), ..format }));
+        }
+        formats.add(Self::built_in().0);
+        Ok(formats)
+    }
+
+    fn add(&mut self, rows: impl IntoIterator<Item = FormatRow>) {
+        for row in rows {
+            if !self.0.iter().any(|known| known.word == row.word) {
+                self.0.push(row);
+            }
+        }
+    }
+
+    pub fn rows(&self) -> &[FormatRow] {
+        &self.0
+    }
+
+    /// The first format that recognises the file.
+    pub(crate) fn of(&self, sniffed: &Sniffed) -> Option<&FormatRow> {
+        let header = sniffed.header();
+        self.0.iter().find(|format| format.recognises(sniffed, &header))
+    }
+
+    /// The format of files mapped by the user.
+    pub(crate) fn mapped(&self) -> &FormatRow {
+        self.0.iter().find(|format| format.word == MAPPED).unwrap_or(&self.0[0])
+    }
+
+    /// The formats as a Markdown table.
+    pub fn table(&self) -> String {
+        let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
+        format!("| format | known by | goes to |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
+    }
+}
+
+/// The text of a person's own descriptions; empty if there is no such file.
+fn read_own(file: &Path) -> Result<String, String> {
+    let unread = |reason: String| format!("`{}` cannot be read: {reason}", file.display());
+    let opened = match File::open(file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => return Err(unread(error.to_string())),
+    };
+    let mut text = String::new();
+    opened.take(OWN_MAX + 1).read_to_string(&mut text).map_err(|error| unread(error.to_string()))?;
+    if text.len() as u64 > OWN_MAX { Err(unread(format!("it has more than {} KiB", OWN_MAX >> 10))) } else { Ok(text) }
+}
 
 /// A file format; `formats.toml` says what each key means.
 #[derive(Debug, Default, Deserialize)]
@@ -32,6 +108,9 @@ pub struct FormatRow {
     /// Short id.
     #[serde(skip)]
     pub word: String,
+    /// The file that describes it, if it is a person's own.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
     pub title: String,
     /// How to recognise it, for the user.
     pub looks: String,
@@ -125,7 +204,7 @@ impl Signs {
     fn hold(&self, sniffed: &Sniffed, header: &[String]) -> bool {
         let (sheet, outline) = (sniffed.sheet.as_ref(), sniffed.outline());
         let names = sheet.map_or(&[][..], |sheet| &sheet.names);
-        let in_header = |name: &String| header.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let in_header = |name: &String| header.contains(&name.to_lowercase());
         let cells = |(number, sign): (&String, &CellSign)| {
             let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
             sheet.zip(at).is_some_and(|(sheet, at)| sign.holds(sheet, at))
@@ -151,6 +230,11 @@ impl Signs {
     }
 }
 
+/// Whether the mapping has keys that only fit `dataset.toml`.
+fn says_where(manifest: &TableManifest) -> bool {
+    !manifest.path.is_empty() || manifest.engine.is_some() || manifest.node.is_some() || manifest.headless || manifest.skip > 0
+}
+
 /// Reads descriptions. Errors name the line.
 fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
     let document = TomlDocument::parse(text).map_err(|error| error.to_string())?;
@@ -158,6 +242,10 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         let mut format = FormatRow { word: entry.key.to_owned(), ..entry.read()? };
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
+            for (table, _) in format.mappings.iter().filter(|(_, manifest)| says_where(manifest)) {
+                return Err(tables
+                    .error(format!("`{table}` says where its rows are (`path`, `source`, `header`, `skip`), which a format does not")));
+            }
         }
         if let Some(reader) = &format.reader {
             let names: Vec<&str> = READERS.iter().map(|reader| reader.word).collect();
@@ -173,25 +261,22 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         if format.known.is_empty() && format.read_by.is_none() {
             return Err(entry.wrong("has neither `known` nor a `reader`, so that no file is of it"));
         }
+        if format.into.is_empty() {
+            return Err(entry.wrong("has neither `tables` nor a `reader`, so that nothing is read from it"));
+        }
+        if format.title.is_empty() {
+            format.title.clone_from(&format.word);
+        }
         Ok(format)
     };
     document.entries().into_iter().map(one).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
 impl FormatRow {
-    /// The first format that recognises the file.
-    pub(crate) fn of(sniffed: &Sniffed) -> Option<&'static Self> {
-        let header = sniffed.header();
-        FORMATS.iter().find(|format| {
-            let signed = format.known.is_empty() || format.signs(sniffed, &header).is_some();
-            // A documented order needs no rows that prove it.
-            signed && format.read_by.is_none_or(|reader| !format.order.is_empty() || (reader.knows)(sniffed))
-        })
-    }
-
-    /// The format of files mapped by the user.
-    pub(crate) fn own() -> &'static Self {
-        FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
+    fn recognises(&self, sniffed: &Sniffed, header: &[String]) -> bool {
+        let signed = self.known.is_empty() || self.signs(sniffed, header).is_some();
+        // A documented order needs no rows that prove it.
+        signed && self.read_by.is_none_or(|reader| !self.order.is_empty() || (reader.knows)(sniffed))
     }
 
     pub(super) fn reader(&self) -> Option<&'static Reader> {
@@ -213,12 +298,6 @@ impl FormatRow {
     }
 }
 
-/// The formats as a Markdown table.
-pub fn formats_table() -> String {
-    let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
-    format!("| format | known by | goes to |\n|---|---|---|\n{}", FORMATS.iter().map(row).collect::<String>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,14 +305,19 @@ mod tests {
 
     #[test]
     fn every_format_goes_to_tables_there_are_and_a_mistake_is_named() {
-        for format in &*FORMATS {
+        for format in Formats::built_in().rows() {
             assert!(!format.into.is_empty() && format.into.iter().all(|table| schema::table(table).is_some()), "{}", format.word);
             assert!(!format.title.is_empty() && !format.looks.is_empty(), "{}", format.word);
         }
         for (text, expected) in [
             ("[a]\nreader = 'candels'", "line 1: unknown reader `candels`, did you mean `candles`?"),
             ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so that no file is of it"),
+            ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so that nothing is read from it"),
             ("[a]\nreader = 'holders'\n[a.tables.candels]", "line 3: unknown table `candels`, did you mean `candles`?"),
+            (
+                "[a]\nreader = 'holders'\n[a.tables.holders]\nskip = 1",
+                "line 3: `holders` says where its rows are (`path`, `source`, `header`, `skip`), which a format does not",
+            ),
         ] {
             assert_eq!(parse(text).unwrap_err(), expected);
         }
