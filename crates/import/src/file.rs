@@ -87,7 +87,15 @@ impl Run<'_> {
     fn plan(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let hints = TokenHints::of(self.options, &chain);
-        let file = FileToImport { sniffed, format, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };
+        let file = FileToImport {
+            sniffed,
+            format,
+            formats: self.formats,
+            tokens: &self.tokens,
+            hints,
+            options: self.options,
+            decimals: &self.context.decimals,
+        };
         mapped_columns(sniffed, &self.options.map)?;
         let mut plan = match &self.options.table {
             Some(table) => format::mapped::open(&file, table)?,

@@ -183,7 +183,7 @@ fn own_format() -> String {
     rest.split_once("<!-- end").unwrap().0.lines().map(|line| format!("{}\n", line.trim_start())).collect()
 }
 
-const BROKER: &str = "Tag;Eröffnung;Hoch;Tief;Schluss;Umsatz\n01.02.2024;5,5;6;4;5;1.000,5\n02.02.2024;5;6,5;5;6;0\n";
+const BROKER: &str = "Session;Initial;Peak;Trough;Settled;Turnover\n01.02.2024;5,5;6;4;5;1.000,5\n02.02.2024;5;6,5;5;6;0\n";
 
 #[test]
 fn a_format_of_a_persons_own_is_read_wherever_it_is_described() {

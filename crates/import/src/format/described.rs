@@ -4,6 +4,9 @@ use super::{
     super::{
         candles,
         edits::fixed,
+        evidence::when::TimeStyle,
+        refusal::DATES,
+        report::listed,
         rows::{Edited, cells, put},
         sheet::{Sheet, json::Json},
         sniff::FileShape,
@@ -11,9 +14,13 @@ use super::{
     },
     FileToImport, ImportPlan, Refusal, Take,
     description::{ChainFrom, FormatRow, TokenFrom},
+    found::Found,
     mapped, tokens,
 };
-use model::schema;
+use model::{
+    schema::{self, Kind},
+    time::Time,
+};
 use store::{load::bind::bind, manifest::TableManifest, source::RowSource};
 
 /// Added column that marks the rows that are kept.
@@ -30,17 +37,21 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     };
     let sheet = listed.as_ref().map_or_else(|| file.sheet(), Ok)?;
     let mut plan = ImportPlan::default();
-    let token = token(file, &mut plan)?;
-    for (table, manifest) in &format.mappings {
-        if let Some(take) = take(file, sheet, table, manifest)? {
-            plan.takes.push(match &token {
-                Some(token) => take.of(token),
-                None => take,
-            });
-        }
+    let mapped = format.mapped(sheet);
+    let is_told = |(_, manifest, found): &(&str, TableManifest, Option<Found>)| {
+        found.as_ref().is_some_and(|found| found.at("token_address").is_some()) || manifest.columns.contains_key("token_address")
+    };
+    let token = if mapped.iter().all(is_told) { None } else { token(file, &mut plan)? };
+    for of_table in mapped {
+        let is_told = is_told(&of_table);
+        let Some(take) = take(file, sheet, of_table, &mut plan.says)? else { continue };
+        plan.takes.push(match &token {
+            Some(token) if !is_told => take.of(token),
+            _ => take,
+        });
     }
     if plan.takes.is_empty() {
-        return Err(format.otherwise.as_str().into());
+        return Err(if format.otherwise.is_empty() { lacking(format, sheet) } else { format.otherwise.clone() }.into());
     }
     plan.says.extend(format.says.iter().cloned());
     match (format.chain, &file.options.chain) {
@@ -54,6 +65,13 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         Some(token) => plan.about(token),
         None => plan,
     })
+}
+
+/// What the file lacks of all that the description names.
+fn lacking(format: &FormatRow, sheet: &Sheet) -> String {
+    let named = format.mapped(sheet).into_iter().flat_map(|(_, manifest, _)| manifest.columns.into_values()).filter_map(|rule| rule.from);
+    let missing: Vec<String> = named.filter(|from| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).collect();
+    format!("is `{}` by its signs, and has no column {}: it has {}", format.title, listed(&missing), listed(&sheet.names))
 }
 
 /// The text with `{PLACE}` replaced by what the file has at that place.
@@ -84,35 +102,97 @@ fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenM
 }
 
 /// The rows for one table; `None` if the file lacks a column of its mapping.
-fn take(file: &FileToImport<'_>, sheet: &Sheet, table: &'static str, manifest: &TableManifest) -> Result<Option<Take>, Refusal> {
+fn take(
+    file: &FileToImport<'_>,
+    sheet: &Sheet,
+    (table, manifest, found): (&'static str, TableManifest, Option<Found>),
+    says: &mut Vec<String>,
+) -> Result<Option<Take>, Refusal> {
     let (format, Some(schema)) = (file.format, schema::table(table)) else { return Ok(None) };
     let made = Made::of(format, sheet);
     let has = |from: &String| sheet.names.iter().chain(&made.names).any(|name| name.eq_ignore_ascii_case(from));
     if !manifest.columns.values().filter_map(|rule| rule.from.as_ref()).all(has) {
         return Ok(None);
     }
-    let bound = bind(schema, manifest, &sheet.names)?;
+    let mut take = Take { manifest, ..Take::into(table, sheet.rows(file.sniffed)?) };
+    let mut fixes = Vec::new();
+    if let Some(found) = found {
+        fixes = found.fixes(sheet);
+        take = found.map(sheet, take);
+    }
     // A notation that the description states is read by it.
-    let is_said = |column: &str| manifest.columns.get(column).is_some_and(|rule| rule.format.is_some() || rule.decimal.is_some());
+    let is_said = |column: &str| take.manifest.columns.get(column).is_some_and(|rule| rule.format.is_some() || rule.decimal.is_some());
     let place = |raw: &Option<String>| sheet.names.iter().position(|name| Some(name) == raw.as_ref());
+    let bound = bind(schema, &take.manifest, &sheet.names)?;
     let columns = bound.iter().filter(|bound| !is_said(bound.column.name)).filter_map(|bound| Some((bound.column, place(&bound.raw)?)));
-    let fixes = mapped::fixes(sheet, &columns.collect::<Vec<_>>());
+    let columns: Vec<mapped::Mapped> = columns.collect();
+    for when in columns.iter().filter_map(|column| time_style(sheet, &take, *column).transpose()) {
+        says.extend(when?.says().map(str::to_owned));
+    }
+    fixes.extend(mapped::fixes(sheet, &columns));
     let worked_out = made.sources(format);
-    let rows = made.over(fixed(sheet.rows(file.sniffed)?, fixes), format, format.filled.get(table));
+    let mut rows = made.over(fixed(take.rows, fixes), format, format.filled.get(table));
+    if let Some(column) = &format.latest {
+        rows = latest(rows, sheet.rows(file.sniffed)?, column, says)?;
+    }
     let left_out = format.left_out.get(table).cloned().unwrap_or_default();
-    let mut take = Take { manifest: manifest.clone(), worked_out, left_out: left_out.clone(), ..Take::into(table, rows) };
-    if format.filled.contains_key(table) {
+    take = Take { rows, worked_out, ..take };
+    left_out.clone_into(&mut take.left_out);
+    if format.filled.contains_key(table) || format.latest.is_some() {
         take = take.keep(KEPT, &["yes"], &left_out);
     }
     match (format.chain.filter(|_| schema.column("chain").is_some()), &file.options.chain) {
         (None, _) => {}
         (Some(ChainFrom::Asked), None) => {
-            let address = manifest.columns.get("token_address").and_then(|rule| rule.from.as_deref());
+            let address = take.manifest.columns.get("token_address").and_then(|rule| rule.from.as_deref());
             return Err(tokens::no_chain(sheet, address.unwrap_or("token_address")));
         }
         (Some(_), _) => take = take.set("chain", &file.chain()),
     }
     Ok(Some(take))
+}
+
+/// How a column's times are written; `None` if it holds none. Refuses dates whose day and month cannot be told apart.
+fn time_style(sheet: &Sheet, take: &Take, (column, at): mapped::Mapped) -> Result<Option<TimeStyle>, Refusal> {
+    if !matches!(column.kind, Kind::Time | Kind::Date) {
+        return Ok(None);
+    }
+    sheet.when(&sheet.column(at).collect::<Vec<_>>()).map_err(|_| {
+        let (table, cell, name) = (take.table, sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
+        let mapped = take.manifest.columns.iter().filter_map(|(ours, rule)| Some((*ours, rule.from.as_ref()?)));
+        let others = mapped.filter(|(ours, _)| *ours != column.name).map(|(ours, from)| format!(", {ours} = \"{from}\""));
+        Refusal::new(format!(
+            "is nearest to {table}, but `{cell}` in `{name}` could be day/month or month/day: say which it is, as in --dates day or --dates month"
+        ))
+        .say("dates", DATES)
+        .lines(format!(
+            "[tables.{table}] columns = {{ {} = {{ from = \"{name}\", format = \"%d/%m/%Y\" }}{} }}",
+            column.name,
+            others.collect::<String>()
+        ))
+    })
+}
+
+/// Marks the row with the largest number in `column`, which `again` reads first, and says which time that is.
+fn latest(
+    rows: Box<dyn RowSource>,
+    mut again: Box<dyn RowSource>,
+    column: &str,
+    says: &mut Vec<String>,
+) -> Result<Box<dyn RowSource>, Refusal> {
+    let number = |cell: &Option<String>| cell.as_ref().and_then(|cell| cell.trim().parse::<f64>().ok()).filter(|number| number.is_finite());
+    let mut last = None;
+    while let Some(batch) = again.next_batch()? {
+        last = cells(&batch, column).iter().filter_map(number).chain(last).reduce(f64::max);
+    }
+    let time = last.and_then(|last: f64| TimeStyle::Epoch.ms(&last.to_string()));
+    says.extend(time.map(|ms| format!("its row of {}, the last by `{column}`", Time(ms).day())));
+    let column = column.to_owned();
+    Ok(Edited::over(rows, [KEPT], move |batch| {
+        let is_last = |cell| number(&cell).is_some_and(|number| Some(number) == last).then(|| "yes".to_owned());
+        let kept: Vec<Option<String>> = cells(batch, &column).into_iter().map(is_last).collect();
+        put(batch, KEPT, kept);
+    }))
 }
 
 /// The columns that are made of others.
@@ -133,7 +213,7 @@ impl Made {
     }
 
     fn sources(&self, format: &FormatRow) -> Vec<String> {
-        self.first_of.iter().flat_map(|(_, names)| names).chain(&format.bracketed).cloned().collect()
+        self.first_of.iter().flat_map(|(_, names)| names).chain(&format.bracketed).chain(&format.latest).cloned().collect()
     }
 
     /// The rows with these columns, and marks on those in which `filled` has a value.

@@ -19,9 +19,10 @@ use super::{
         sniff::{FileShape, Sniffed},
     },
     READERS, Reader,
+    found::{ColumnNames, Found},
 };
 use model::toml_reader::{TomlDocument, TomlError};
-use store::manifest::{TableManifest, read_tables};
+use store::manifest::{ColumnManifest, TableManifest, read_tables};
 
 /// A person's own formats: a file of this name beside `config.toml`, and one in a dataset's folder.
 pub const FORMATS_FILE: &str = "formats.toml";
@@ -36,25 +37,34 @@ pub struct Formats(Vec<FormatRow>);
 
 impl Formats {
     pub fn built_in() -> Self {
-        Self(parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them"))
+        let mut formats = Self(compiled_in());
+        for at in 0..formats.0.len() {
+            let mut row = std::mem::take(&mut formats.0[at]);
+            row.inherit(&formats);
+            formats.0[at] = row;
+        }
+        formats
     }
 
     /// A person's own before those built in, those of the first file first; of two of one name, only the first. A file that is not there
     /// describes none. Errors name file and line.
     pub fn with_own(files: &[PathBuf]) -> Result<Self, String> {
-        let mut formats = Self(Vec::new());
+        let (mut formats, built_in) = (Self(Vec::new()), Self::built_in());
         for file in files {
             let text = read_own(file)?;
-            let own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
+            let mut own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
             if own.iter().any(|format| format.word == MAPPED) {
                 return Err(format!(
                     "`{}` describes `{MAPPED}`, which is the name of tables in our own columns: take another",
                     file.display()
                 ));
             }
+            for format in &mut own {
+                format.inherit(&built_in);
+            }
             formats.add(own.into_iter().map(|format| FormatRow { file: Some(file.clone()), ..format }));
         }
-        formats.add(Self::built_in().0);
+        formats.add(built_in.0);
         Ok(formats)
     }
 
@@ -86,6 +96,10 @@ impl Formats {
         let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
         format!("| format | known by | goes to |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
     }
+}
+
+fn compiled_in() -> Vec<FormatRow> {
+    parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them")
 }
 
 /// The text of a person's own descriptions; empty if there is no such file.
@@ -125,6 +139,11 @@ pub struct FormatRow {
     /// How its columns are read, by table.
     #[serde(skip)]
     pub(super) mappings: Vec<(&'static str, TableManifest)>,
+    #[serde(rename = "names")]
+    _names: IgnoredAny,
+    /// The names of columns elsewhere, by table.
+    #[serde(skip)]
+    names: Vec<ColumnNames>,
     pub(super) token: Option<TokenFrom>,
     pub(super) chain: Option<ChainFrom>,
     pub(super) first_of: BTreeMap<String, Vec<String>>,
@@ -134,7 +153,8 @@ pub struct FormatRow {
     pub(super) otherwise: String,
     pub(super) refused: Option<String>,
     pub(super) says: Vec<String>,
-    pub(crate) order: Vec<String>,
+    /// Of its rows, only the last by this column.
+    pub(super) latest: Option<String>,
     pub(crate) ends: bool,
     pub(crate) token_at: Option<String>,
     pub(crate) symbol_at: Option<String>,
@@ -184,8 +204,15 @@ enum CellSign {
     Seconds,
     Milliseconds,
     Whole,
+    /// Some have decimals.
+    Decimals,
+    /// Whole, and as large as amounts in wei.
+    Wei,
     End,
 }
+
+/// Amounts in wei reach at least this.
+const WEI_LEAST: u128 = 10_000_000;
 
 impl CellSign {
     fn holds(self, sheet: &Sheet, at: usize) -> bool {
@@ -195,6 +222,11 @@ impl CellSign {
             Self::Seconds => epochs(10),
             Self::Milliseconds => epochs(13),
             Self::Whole => cells().all(|cell| cell.parse::<u64>().is_ok()),
+            Self::Decimals => kind(cells()) == CellKind::Number && cells().any(|cell| cell.contains('.')),
+            Self::Wei => {
+                let whole = |cell: &str| cell.parse::<u128>().ok();
+                cells().all(|cell| whole(cell).is_some()) && sheet.column(at).filter_map(whole).any(|amount| amount >= WEI_LEAST)
+            }
             Self::End => candles::has_close_times(sheet),
         }
     }
@@ -205,8 +237,9 @@ impl Signs {
         let (sheet, outline) = (sniffed.sheet.as_ref(), sniffed.outline());
         let names = sheet.map_or(&[][..], |sheet| &sheet.names);
         let in_header = |name: &String| header.contains(&name.to_lowercase());
-        let cells = |(number, sign): (&String, &CellSign)| {
-            let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let cells = |(column, sign): (&String, &CellSign)| {
+            let numbered = || column.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let at = names.iter().position(|name| name.eq_ignore_ascii_case(column)).or_else(numbered);
             sheet.zip(at).is_some_and(|(sheet, at)| sign.holds(sheet, at))
         };
         let list = |place: &String| {
@@ -242,10 +275,13 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         let mut format = FormatRow { word: entry.key.to_owned(), ..entry.read()? };
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
-            for (table, _) in format.mappings.iter().filter(|(_, manifest)| says_where(manifest)) {
-                return Err(tables
-                    .error(format!("`{table}` says where its rows are (`path`, `source`, `header`, `skip`), which a format does not")));
+            if let Some((table, _)) = format.mappings.iter().find(|(_, manifest)| says_where(manifest)) {
+                let must = "says where its rows are (`path`, `source`, `header`, `skip`), which a format does not";
+                return Err(tables.error(format!("`{table}` {must}")));
             }
+        }
+        if let Some(names) = entry.table()?.iter().find(|member| member.key == "names") {
+            format.names = ColumnNames::read(names)?;
         }
         if let Some(reader) = &format.reader {
             let names: Vec<&str> = READERS.iter().map(|reader| reader.word).collect();
@@ -253,12 +289,10 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
             format.read_by = Some(known.ok_or_else(|| entry.unknown_name("reader", reader, &names))?);
         }
         if format.into.is_empty() {
-            let mapped = format.mappings.iter().map(|(table, _)| *table);
-            format.into = format
-                .read_by
-                .map_or_else(|| mapped.map(str::to_owned).collect(), |reader| reader.into.split(' ').map(str::to_owned).collect());
+            let described = || format.tables_described().into_iter().map(str::to_owned).collect();
+            format.into = format.read_by.map_or_else(described, |reader| reader.into.split(' ').map(str::to_owned).collect());
         }
-        if format.known.is_empty() && format.read_by.is_none() {
+        if format.known.is_empty() && format.names.is_empty() && format.read_by.is_none() {
             return Err(entry.wrong("has neither `known` nor a `reader`, so that no file is of it"));
         }
         if format.into.is_empty() {
@@ -273,10 +307,52 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
 }
 
 impl FormatRow {
-    fn recognises(&self, sniffed: &Sniffed, header: &[String]) -> bool {
+    /// Takes the names of columns from the format that describes them for its reader.
+    fn inherit(&mut self, from: &Formats) {
+        let reader = self.reader.as_ref().filter(|_| self.names.is_empty());
+        if let Some(known) = from.0.iter().find(|known| reader.is_some() && known.reader.as_ref() == reader && !known.names.is_empty()) {
+            self.names.clone_from(&known.names);
+        }
+    }
+
+    pub(super) fn recognises(&self, sniffed: &Sniffed, header: &[String]) -> bool {
         let signed = self.known.is_empty() || self.signs(sniffed, header).is_some();
-        // A documented order needs no rows that prove it.
-        signed && self.read_by.is_none_or(|reader| !self.order.is_empty() || (reader.knows)(sniffed))
+        let found = |names: &ColumnNames| sniffed.sheet.as_ref().is_some_and(|sheet| names.find(sheet).is_some());
+        signed && self.names.iter().all(found) && self.read_by.is_none_or(|reader| (reader.knows)(self, sniffed))
+    }
+
+    /// Whether it is the reader's format for files without signs of their own.
+    pub(super) fn is_of_any_source(&self, reader: &str) -> bool {
+        self.known.is_empty() && self.read_by.is_some_and(|read_by| read_by.word == reader)
+    }
+
+    /// The file's columns for a table by their names; `None` if it lacks one.
+    pub(super) fn find(&self, table: &str, sheet: &Sheet) -> Option<Found> {
+        self.names.iter().find(|names| names.table.name == table)?.find(sheet)
+    }
+
+    /// The tables that it describes, in its order.
+    fn tables_described(&self) -> Vec<&'static str> {
+        let named = self.names.iter().map(|names| names.table.name).filter(|name| !self.mappings.iter().any(|(table, _)| table == name));
+        self.mappings.iter().map(|(table, _)| *table).chain(named).collect()
+    }
+
+    /// How a table of the file is read, and its columns that were found by name.
+    pub(super) fn mapped(&self, sheet: &Sheet) -> Vec<(&'static str, TableManifest, Option<Found>)> {
+        let mapping = |table: &str| self.mappings.iter().find(|(known, _)| *known == table).map(|(_, manifest)| manifest.clone());
+        self.tables_described().into_iter().map(|table| (table, mapping(table).unwrap_or_default(), self.find(table, sheet))).collect()
+    }
+
+    /// How it says to read a column of ours; only if the file has that column.
+    pub(crate) fn said(&self, table: &str, ours: &str, sheet: &Sheet) -> Option<&ColumnManifest> {
+        let (_, manifest) = self.mappings.iter().find(|(known, _)| *known == table)?;
+        let rule = manifest.columns.get(ours)?;
+        rule.from.as_ref().is_some_and(|from| sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).then_some(rule)
+    }
+
+    /// Whether it says where a column of ours stands.
+    pub(super) fn states(&self, table: &str, ours: &str) -> bool {
+        self.mappings.iter().any(|(known, manifest)| *known == table && manifest.columns.get(ours).is_some_and(|rule| rule.from.is_some()))
     }
 
     pub(super) fn reader(&self) -> Option<&'static Reader> {
