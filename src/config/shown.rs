@@ -109,9 +109,9 @@ fn keys_of(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> Strin
         SourceKind::ClickHouse if !source.password_env.is_empty() => of_variable(&source.password_env),
         SourceKind::ClickHouse if !source.password_file.is_empty() => format!("the file {}", source.password_file),
         SourceKind::ClickHouse => "no password".to_owned(),
-        SourceKind::Https | SourceKind::Node if !source.token_env.is_empty() => of_variable(&source.token_env),
+        SourceKind::Https | SourceKind::Node | SourceKind::Provider if !source.token_env.is_empty() => of_variable(&source.token_env),
         SourceKind::Node if !source.url_env.is_empty() => format!("in the URL: {}", of_variable(&source.url_env)),
-        SourceKind::Https | SourceKind::Node => "none".to_owned(),
+        SourceKind::Https | SourceKind::Node | SourceKind::Provider => "none".to_owned(),
         _ if source.anonymous => "none, as `anonymous` says".to_owned(),
         SourceKind::S3 if !source.profile.is_empty() => format!("those of the profile {} in ~/.aws", source.profile),
         SourceKind::S3 if is_set("AWS_ACCESS_KEY_ID") && is_set("AWS_SECRET_ACCESS_KEY") => {

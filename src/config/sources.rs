@@ -72,7 +72,7 @@ fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<
 
 /// All settings of a source.
 pub const SOURCE_SETTINGS: &[SourceRow] = &[
-    row!(kind, |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\" or \"node\"", "What it speaks."),
+    row!(kind, |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\", \"node\" or \"provider\"", "What it speaks."),
     row!(
         buckets,
         |value| names(value)?,
@@ -95,7 +95,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         |value| text(value)?,
         "\"https://files.example.org/data\"",
         "a URL",
-        "Of https: the prefix of its URLs; of clickhouse: its HTTP interface; of node: its JSON-RPC."
+        "Of https: the prefix of its URLs; of clickhouse: its HTTP interface; of node: its JSON-RPC; of provider: where it is asked, in place of its home."
     ),
     row!(
         url_env,
@@ -116,7 +116,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         |value| text(value)?,
         "\"FILES_TOKEN\"",
         "the name of an environment variable",
-        "Of https and node: the variable with the token that is sent."
+        "Of https, node and provider: the variable with the token or key that is sent."
     ),
     row!(anonymous, |value| value.as_bool()?, "true", "true or false", "Whether it is asked without keys."),
     row!(insecure, |value| value.as_bool()?, "true", "true or false", "Whether http:// is used to other machines too."),
@@ -157,6 +157,13 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         "15",
         "a whole number from 0 to 10080",
         "Of clickhouse: minutes a block has to be old to be taken, as the newest may be taken back."
+    ),
+    row!(
+        per_minute,
+        |value| whole(value, 1, 100_000)?,
+        "500",
+        "a whole number from 1 to 100000",
+        "Of provider: requests a minute, where a key allows another number than its description says."
     ),
 ];
 

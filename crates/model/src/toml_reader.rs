@@ -62,6 +62,11 @@ impl<'t> TomlDocument<'t> {
     pub fn entries(&self) -> Vec<TomlEntry<'_>> {
         entries(self.text, &self.table)
     }
+
+    /// Error about the document as a whole.
+    pub fn error(&self, reason: String) -> TomlError {
+        TomlError::new(self.text, 0, reason)
+    }
 }
 
 fn entries<'a>(text: &'a str, table: &'a DeTable<'a>) -> Vec<TomlEntry<'a>> {
@@ -122,6 +127,18 @@ impl<'a> TomlEntry<'a> {
     /// Entries of the section, in document order; none where the value is no table.
     pub fn section(&self) -> Option<Vec<TomlEntry<'a>>> {
         self.value.as_table().map(|table| entries(self.text, table))
+    }
+
+    /// The tables of a list, as of `[[request]]`; none where the value is no list. Each has the key of the list.
+    pub fn items(&self) -> Option<Vec<TomlEntry<'a>>> {
+        let item = |value: &'a Spanned<DeValue<'a>>| TomlEntry {
+            key: self.key,
+            value: value.get_ref(),
+            offset: value.span().start,
+            value_span: value.span(),
+            text: self.text,
+        };
+        self.value.as_array().map(|items| items.iter().map(item).collect())
     }
 
     pub fn table(&self) -> Result<Vec<TomlEntry<'a>>, TomlError> {

@@ -5,6 +5,7 @@ pub mod columns;
 mod decimal;
 mod engine;
 pub mod keys;
+mod live;
 pub mod unit;
 
 use std::collections::HashMap;
@@ -15,7 +16,11 @@ use self::{
     columns::read_columns,
     keys::{KeyPlace, names},
 };
-pub use self::{decimal::Decimal, unit::Unit};
+pub use self::{
+    decimal::Decimal,
+    live::{Every, LiveSource, LiveTable, LiveTokens, LiveUrl},
+    unit::Unit,
+};
 use model::toml_reader::{TomlDocument, TomlEntry, TomlError};
 use model::{
     address::Address,
@@ -56,6 +61,8 @@ pub struct TableManifest {
     pub node: Option<String>,
     /// Of tokens: a node says symbol and name where the files have no such columns.
     pub named_by_node: bool,
+    /// The rows come by themselves, beside those of files.
+    pub live: Option<LiveTable>,
 }
 
 /// A table or query of a source in config.toml.
@@ -149,7 +156,7 @@ pub fn read_tables(member: &TomlEntry<'_>) -> Result<Vec<(&'static str, TableMan
     member.table()?.into_iter().map(read).collect()
 }
 
-fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
+pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
     let mut table = TableManifest::default();
     // Columns first, as settings of the whole table are spread over them.
     let columns = members.iter().find(|member| member.key == "columns").cloned();
@@ -160,6 +167,7 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
     for member in &members {
         match member.key {
             "columns" | "source" | "table" | "query" | "final" | "read" => {}
+            key if live::KEYS.contains(&key) => {}
             "path" => table.path = member.texts()?,
             "set" => {
                 for constant in member.table()? {
@@ -197,6 +205,7 @@ fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) -> Result<T
             _ => return Err(member.unknown("key", &names(KeyPlace::Table))),
         }
     }
+    table.live = live::read(schema, &members, &mut table)?;
     table.node = engine::node(schema, &members)?;
     table.engine = if table.node.is_some() { None } else { engine::read(schema, &members)? };
     let both = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some()));

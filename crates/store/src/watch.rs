@@ -15,8 +15,8 @@ use notify::{
 };
 
 use crate::{
-    load,
-    manifest::{FILE, Manifest},
+    live, load,
+    manifest::{FILE, Manifest, TableManifest},
     source::locate,
 };
 use model::{locks::SharedLock as _, schema::TABLES};
@@ -68,12 +68,12 @@ impl FileStamps {
             if asked || here.len() < paths.len() && here.is_empty() {
                 continue;
             }
-            let paths = &here[..];
-            let found = if paths.is_empty() { locate::by_name(folder, schema.name) } else { locate::by_path(folder, paths) };
-            match found {
+            let mut local = TableManifest { path: here, ..TableManifest::default() };
+            local.live = manifest.tables.get(schema.name).and_then(|table| table.live.clone());
+            match locate::here(folder, schema.name, &local) {
                 Ok(found) => files.extend(found.into_iter().map(|found| found.path)),
                 // Files that are named but missing count too: they may appear.
-                Err(_) => files.extend(paths.iter().map(|path| folder.join(path))),
+                Err(_) => files.extend(local.path.iter().map(|path| folder.join(path))),
             }
         }
         Self { files: files.into_iter().map(|path| (path.clone(), stamp(&path))).collect() }
@@ -204,12 +204,10 @@ impl FileWatcher {
         // The folder itself may be replaced, and so may any symlink on the way to it.
         interest.names.insert(folder.to_owned());
         interest.names.extend(folder.ancestors().skip(1).take(LINKS_MAX).filter(|path| path.is_symlink()).map(Path::to_owned));
-        for schema in TABLES {
-            let of_table = folder.join(schema.name);
-            if of_table.is_dir() {
-                interest.folders.insert(of_table);
-            }
-        }
+        let by_name = |below: &Path| TABLES.iter().map(|schema| below.join(schema.name)).collect::<Vec<_>>();
+        let live = folder.join(live::FOLDER);
+        let folders = by_name(folder).into_iter().chain(by_name(&live)).chain([live]);
+        interest.folders.extend(folders.filter(|folder| folder.is_dir()));
         for (path, _) in &stamps.files {
             interest.folders.extend(path.parent().map(Path::to_owned));
             if path.is_symlink() {

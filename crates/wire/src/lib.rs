@@ -1,5 +1,5 @@
 //! The only place that opens outgoing connections: object stores (S3, Google Cloud Storage, Azure), web servers, the Hugging Face hub,
-//! ClickHouse, and nodes of chains. Lists files, fetches byte ranges of them, runs queries, reads state. Using and storing the bytes belongs to the dataset.
+//! ClickHouse, nodes of chains, and services that `providers` describe. Lists files, fetches byte ranges of them, runs queries, reads state. Using and storing the bytes belongs to the dataset.
 //!
 //! Nothing here runs before the first request: no thread, no certificate, no connection.
 
@@ -14,6 +14,7 @@ pub mod node;
 mod place;
 mod source;
 mod store;
+pub mod web;
 
 use std::{
     collections::HashMap,
@@ -104,6 +105,7 @@ pub struct Wire {
     stores: Mutex<HashMap<String, Arc<store::Store>>>,
     engines: Mutex<HashMap<String, Arc<clickhouse::Server>>>,
     nodes: node::KnownNodes,
+    services: web::KnownServices,
     places: Arc<Semaphore>,
     requests: AtomicU64,
     bytes: AtomicU64,
@@ -137,6 +139,7 @@ impl Wire {
             stores: Mutex::default(),
             engines: Mutex::default(),
             nodes: node::KnownNodes::default(),
+            services: web::KnownServices::default(),
             places: Arc::new(Semaphore::new(REQUESTS_MAX)),
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),

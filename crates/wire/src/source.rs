@@ -47,6 +47,8 @@ pub struct Source {
     pub queries_max: u32,
     /// Minimum age of a block in minutes; none for the default.
     pub lag_minutes: Option<u32>,
+    /// For a provider: requests a minute; 0 for what its description says.
+    pub per_minute: u32,
 }
 
 /// The protocol of a source.
@@ -60,16 +62,19 @@ pub enum SourceKind {
     ClickHouse,
     /// A node of a chain, by JSON-RPC over HTTP.
     Node,
+    /// The person's key and limits at a provider of the same name.
+    Provider,
 }
 
 impl SourceKind {
-    pub const WORDS: [(&'static str, Self); 6] = [
+    pub const WORDS: [(&'static str, Self); 7] = [
         ("s3", Self::S3),
         ("gcs", Self::Gcs),
         ("azure", Self::Azure),
         ("https", Self::Https),
         ("clickhouse", Self::ClickHouse),
         ("node", Self::Node),
+        ("provider", Self::Provider),
     ];
 }
 
@@ -130,7 +135,7 @@ impl Source {
         if !lacks.is_empty() {
             return Some(lacks.to_owned());
         }
-        let by_url = matches!(self.kind, SourceKind::Https | SourceKind::ClickHouse | SourceKind::Node);
+        let by_url = !matches!(self.kind, SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure);
         let address = if by_url { &self.url } else { &self.endpoint };
         if address.is_empty() { None } else { self.url_fault(address) }
     }

@@ -20,6 +20,7 @@ use crate::decode::guarded;
 use crate::{
     RemoteOrigin, SourcePosition, Storage, Table,
     cache::{FileEnd, LargeTable, LoadReport},
+    live,
     manifest::EngineTable,
     order, repeats,
     source::locate::LocatedFile,
@@ -297,7 +298,9 @@ impl TableReader<'_> {
             load.step(total + share, total + total / 2)
         };
         let large = import.finish(&mut progress, |dropped| {
-            self.note_repeats(dropped.first().into_iter(), dropped.counts(), files);
+            if load.manifest.live.is_none() {
+                self.note_repeats(dropped.first().into_iter(), dropped.counts(), files);
+            }
             self.report(files.len(), &self.table.findings)
         })?;
         self.table.load_ms = self.start.elapsed().as_millis() as u64;
@@ -309,6 +312,11 @@ impl TableReader<'_> {
         let schema = self.load.schema;
         fill::table(schema, &mut frame);
         self.note_fractions(&frame);
+        if self.load.manifest.live.is_some() {
+            // A newer row is no repeat.
+            let newest = guarded("table", || live::newest(schema, frame))?;
+            return Ok(guarded("table", || order::sorted(schema.order, newest))?);
+        }
         if let Some(frame) = guarded("table", || order::in_runs(schema, &mut frame))? {
             return Ok(frame);
         }

@@ -47,8 +47,7 @@ impl<'a> TableLoad<'a> {
     }
 
     fn local_files(&self) -> Result<Vec<LocatedFile>, String> {
-        let (folder, paths) = (self.context.folder, &self.manifest.path);
-        if paths.is_empty() { locate::by_name(folder, self.schema.name) } else { locate::by_path(folder, paths) }
+        locate::here(self.context.folder, self.schema.name, self.manifest)
     }
 
     /// Lists the files of the table, local or remote.

@@ -43,6 +43,9 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
         };
         return Err(member.wrong(must));
     }
+    if let Some(member) = find("provider").or_else(|| find("url")) {
+        return Err(member.wrong("and `source` both say where the rows are: keep one"));
+    }
     let text = |member: &TomlEntry<'_>| member.text().map(|text| text.trim().trim_end_matches(';').trim_end().to_owned());
     let from = match (table, query) {
         (Some(table), None) => Relation::Table(text(table)?),

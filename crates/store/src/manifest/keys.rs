@@ -43,6 +43,15 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and similar engines)";
     "read" Table "read = \"in place\""
         "of a source, and of candles or holders: the rows stay there, and an answer queries those of its token; else \"bring\"";
+    "provider" Table "provider = [\"geckoterminal\", \"binance\"]"
+        "the rows come by themselves: which provider is asked (`tokendeck providers`); of several, for each token the first that knows it";
+    "url" Table "url = \"https://api.example.org/prices?token={token}\""
+        "the rows come by themselves, from this service; `{token}`, `{chain}`, `{symbol}` stand for those of each token";
+    "rows" Table "rows = \"data.items\"" "of a url: the place of the rows in its JSON answer; `*` for every member or element";
+    "every" Table "every = \"5m\"" "of rows that come by themselves: how often, while the program runs; \"start\": at each start; else when asked";
+    "history" Table "history = \"2y\"" "how far back the first fetch goes; one year if it is not said";
+    "interval" Table "interval = [\"1h\", \"1d\"]" "of candles that come by themselves: their lengths; 1d if it is not said";
+    "tokens" Table "tokens = \"watchlist\"" "whose rows come by themselves: all tokens, or those of the watchlist";
     "header" Table "header = false" "the file has no header: its columns are called 1, 2, 3, …";
     "skip" Table "skip = 1" "lines before the header, or before the first row";
     "coin" Table "coin = \"BTC\"" "every row is of this coin, which has no contract; `coin:BTC` in a cell says the same";

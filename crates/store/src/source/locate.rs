@@ -13,6 +13,7 @@ use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::format_of;
+use crate::{live, manifest::TableManifest};
 use model::time::Time;
 use wire::{Object, UrlPattern};
 
@@ -121,6 +122,16 @@ impl LocatedFile {
             }
         }
     }
+}
+
+/// Lists the files of a table on this machine: its own, then those that came by themselves.
+pub fn here(folder: &Path, table: &str, manifest: &TableManifest) -> Result<Vec<LocatedFile>, String> {
+    let mut files = if manifest.path.is_empty() { by_name(folder, table)? } else { by_path(folder, &manifest.path)? };
+    if manifest.live.is_some() {
+        let shown = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        files.extend(live::files(folder, table).into_iter().map(|path| LocatedFile::here(path.clone(), shown(&path))));
+    }
+    Ok(files)
 }
 
 /// Lists the files named after the table; an error where they are ambiguous, empty where the table is absent.

@@ -1,0 +1,241 @@
+//! One thing to ask a provider: a request, the token or pool it is about, and the span of time. Its placeholders are filled here.
+
+use std::collections::BTreeMap;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use model::{
+    address::Address,
+    chain::Chain,
+    interval::Interval,
+    time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
+};
+use store::{
+    manifest::TableManifest,
+    provider::{Each, Hole, Provider, ProviderOrigin, ProviderRequest, expand},
+};
+use wire::web::{WebKey, WebLimits, WebRequest, WebVersion};
+
+/// What stays as it is in a path.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b',');
+
+/// A token, as far as providers are asked about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveToken {
+    pub address: Address,
+    pub symbol: Option<String>,
+    pub chains: Vec<Chain>,
+}
+
+/// A request about something.
+#[derive(Debug, Clone)]
+pub(crate) struct Ask<'a> {
+    pub(crate) provider: &'a Provider,
+    pub(crate) request: &'a ProviderRequest,
+    pub(crate) about: About,
+    pub(crate) interval: Option<Interval>,
+    /// From and to when, in milliseconds.
+    pub(crate) span: Option<(i64, i64)>,
+    /// The present, in milliseconds, where it is asked for rows of a span.
+    pub(crate) present: Option<i64>,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct About {
+    pub(crate) token: Option<Address>,
+    pub(crate) symbol: Option<String>,
+    pub(crate) chain: Option<Chain>,
+    pub(crate) pool: Option<Address>,
+    pub(crate) search: Option<String>,
+}
+
+/// What fills a placeholder of the next page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PageValue {
+    Text(String),
+    /// Milliseconds since 1970.
+    Time(i64),
+}
+
+/// What the next page is asked with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub(crate) values: BTreeMap<String, PageValue>,
+    /// Parameters that the answer itself names.
+    pub(crate) query: Vec<(String, String)>,
+}
+
+/// What the time of a placeholder is written as.
+fn time_text(time: i64, part: Option<&str>) -> String {
+    match part {
+        Some("milliseconds") => time.to_string(),
+        Some("iso") => Time(time).to_string(),
+        _ => time.div_euclid(1_000).to_string(),
+    }
+}
+
+/// The parts of an interval: `{interval}` is `4h`, `{interval.unit}` hour, `{interval.count}` 4.
+fn interval_text(interval: Interval, part: Option<&str>) -> Option<String> {
+    let units = [(7 * DAY_MS, "week"), (DAY_MS, "day"), (HOUR_MS, "hour"), (MINUTE_MS, "minute")];
+    let (length, unit) = units.into_iter().find(|(length, _)| interval.0 % length == 0)?;
+    Some(match part {
+        None => interval.to_string(),
+        Some("unit") => unit.to_owned(),
+        Some("count") => (interval.0 / length).to_string(),
+        Some("minutes") => (interval.0 / MINUTE_MS).to_string(),
+        Some("seconds") => (interval.0 / 1_000).to_string(),
+        Some(_) => return None,
+    })
+}
+
+impl Ask<'_> {
+    /// What a placeholder stands for; none where there is nothing to fill it with.
+    fn value(&self, hole: &Hole, page: &Page) -> Option<String> {
+        let part = hole.part.as_deref();
+        match page.values.get(&hole.name) {
+            Some(PageValue::Text(text)) => return Some(text.clone()),
+            Some(PageValue::Time(time)) => return Some(time_text(*time, part)),
+            None => {}
+        }
+        let About { token, symbol, chain, pool, search } = &self.about;
+        match hole.name.as_str() {
+            "token" => token.as_ref().map(Address::to_string),
+            "pool" => pool.as_ref().map(Address::to_string),
+            "chain" => self.provider.chain(chain.as_ref()?).map(str::to_owned),
+            "symbol" => {
+                let symbol = symbol.as_ref()?;
+                Some(self.provider.symbols.get(symbol).unwrap_or(symbol).clone())
+            }
+            "search" => search.clone(),
+            "interval" => interval_text(self.interval?, part),
+            "from" => self.span.map(|(from, _)| time_text(from, part)),
+            "to" => self.span.map(|(_, to)| time_text(to, part)),
+            _ => None,
+        }
+    }
+
+    /// The request of a page; none where a placeholder of its path cannot be filled. `other` is where the person has it asked.
+    pub(crate) fn page(&self, page: &Page, other: Option<&str>, known: WebVersion) -> Option<WebRequest> {
+        let Self { provider, request, .. } = self;
+        let in_path = |hole: &Hole| self.value(hole, page).map(|value| utf8_percent_encode(&value, PLAIN).to_string());
+        let home = match (other, &request.home) {
+            (Some(other), _) => other.trim_end_matches('/').to_owned(),
+            (None, Some(home)) => home.fill(&in_path)?,
+            (None, None) => provider.home.fill(&in_path)?,
+        };
+        let mut query: Vec<(String, String)> = Vec::new();
+        for (name, value) in &request.query {
+            query.extend(value.fill(&|hole| self.value(hole, page)).map(|value| (name.clone(), value)));
+        }
+        query.retain(|(name, _)| !page.query.iter().any(|(other, _)| other == name));
+        query.extend(page.query.iter().cloned());
+        Some(WebRequest {
+            provider: provider.id.clone(),
+            limits: WebLimits { per_minute: provider.per_minute, per_second: provider.per_second, in_flight: provider.in_flight },
+            url: format!("{home}{}", request.path.fill(&in_path)?),
+            query,
+            headers: provider.headers.clone(),
+            key: provider.key.as_ref().map(|key| WebKey { name: key.name.clone(), in_query: key.in_query, optional: key.optional }),
+            known,
+            own: provider.origin == ProviderOrigin::Own,
+        })
+    }
+
+    /// The mapping with its placeholders filled, and with the token and chain that the request is about.
+    pub(crate) fn mapping(&self, table: &'static str, manifest: &TableManifest) -> TableManifest {
+        let mut mapping = manifest.clone();
+        for value in mapping.set.values_mut() {
+            *value = expand(value, &|hole| self.value(hole, &Page::default()));
+        }
+        let Some(schema) = model::schema::table(table) else { return mapping };
+        let about = [("token_address", self.about.token.map(|token| token.to_string())), ("chain", self.about.chain.as_ref().map(Chain::to_string))];
+        let said = self.request.each == Each::Search || self.request.each == Each::Once;
+        for (column, value) in about {
+            let free = schema.column(column).is_some() && mapping.columns.get(column).is_none_or(|column| column.from.is_none());
+            let open = mapping.set.get(column).is_none_or(String::is_empty);
+            if let (Some(value), true, false) = (value, free && open, said) {
+                mapping.set.insert(schema.column(column).map_or("token_address", |column| column.name), value);
+            }
+        }
+        mapping
+    }
+
+    /// Whether that end of a span is not the present.
+    pub(crate) fn is_past(&self, end: i64) -> bool {
+        self.present.is_some_and(|now| end < now)
+    }
+
+    /// Name of what is asked, to remember it by.
+    pub(crate) fn key(&self) -> String {
+        let About { token, chain, pool, .. } = &self.about;
+        let of = |text: Option<String>| text.unwrap_or_default();
+        format!(
+            "{}/{} {} {} {} {}",
+            self.provider.id,
+            self.request.name,
+            of(token.map(|token| token.to_string())),
+            of(chain.as_ref().map(Chain::to_string)),
+            of(pool.map(|pool| pool.to_string())),
+            of(self.interval.map(|interval| interval.to_string()))
+        )
+        .trim_end()
+        .to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+        home = "https://{chain}.example.org/v1"
+        per_minute = 12
+        chains = { eth = "ethereum" }
+        symbols = { BTC = "XBT" }
+        [[request]]
+        name = "ohlcv"
+        fills = "candles"
+        each = "token"
+        path = "/{token}/{interval.unit}"
+        query = { n = "{interval.count}", pair = "{symbol}USD", before = "{before}", from = "{from.iso}", ms = "{to.milliseconds}" }
+        columns = { timestamp = 1, open = 2, high = 3, low = 4, close = 5 }
+        set = { interval = "{interval}" }
+        next = { before = "oldest timestamp" }
+    "#;
+
+    fn ask(provider: &Provider) -> Ask<'_> {
+        let about = About {
+            token: Address::parse(&format!("0x{:040x}", 7)),
+            symbol: Some("BTC".to_owned()),
+            chain: Chain::parse("eth"),
+            ..About::default()
+        };
+        Ask { provider, request: &provider.requests[0], about, interval: Some(Interval::FOUR_HOURS), span: Some((1_000, 86_400_000)), present: None }
+    }
+
+    #[test]
+    fn placeholders_are_filled_and_what_has_no_value_is_left_out() {
+        let provider = Provider::parse("example", TEXT, ProviderOrigin::BuiltIn).expect("valid");
+        let ask = ask(&provider);
+        let first = ask.page(&Page::default(), None, WebVersion::default()).expect("a request");
+        assert_eq!(first.url, format!("https://ethereum.example.org/v1/0x{:040x}/hour", 7));
+        let query: Vec<_> = first.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(query, ["n=4", "pair=XBTUSD", "from=1970-01-01T00:00:01Z", "ms=86400000"]);
+        let page = Page { values: [("before".to_owned(), PageValue::Time(5_000))].into(), query: vec![("n".to_owned(), "9".to_owned())] };
+        let second = ask.page(&page, Some("http://127.0.0.1:1/x/"), WebVersion::default()).expect("a request");
+        assert!(second.url.starts_with("http://127.0.0.1:1/x/0x") && second.query.contains(&("before".to_owned(), "5".to_owned())));
+        assert!(second.query.contains(&("n".to_owned(), "9".to_owned())) && !second.query.contains(&("n".to_owned(), "4".to_owned())));
+        let elsewhere = Ask { about: About { chain: Chain::parse("base"), ..ask.about.clone() }, ..ask.clone() };
+        assert!(elsewhere.page(&Page::default(), None, WebVersion::default()).is_none(), "a chain it does not have");
+    }
+
+    #[test]
+    fn rows_get_the_token_and_the_interval_they_were_asked_for() {
+        let provider = Provider::parse("example", TEXT, ProviderOrigin::BuiltIn).expect("valid");
+        let ask = ask(&provider);
+        let (table, manifest) = &ask.request.tables[0];
+        let mapping = ask.mapping(table, manifest);
+        assert_eq!((mapping.set["interval"].as_str(), mapping.set["token_address"].as_str()), ("4h", format!("0x{:040x}", 7).as_str()));
+    }
+}

@@ -1,0 +1,263 @@
+//! The fetched rows in the dataset's folder, as Parquet: rows with a time in parts, which are brought together; rows without one as the
+//! newest state, and beside it what changed, with the time at which it was observed. Every file is written whole and then renamed.
+
+use std::{
+    collections::HashSet,
+    fs,
+    io::Cursor,
+    path::{Path, PathBuf},
+};
+
+use polars::prelude::{
+    BooleanChunked, DataFrame, DataType, IntoColumn as _, NamedFrom as _, NewChunkedArray as _, ParquetReader, ParquetWriter, PlSmallStr, PolarsResult,
+    SerReader as _, Series, TimeUnit, TimeZone,
+};
+
+use model::{address::Address, schema::TableSchema, time::Time};
+use store::{
+    decode::guarded,
+    live::{file, files, history_folder, newest, parts_folder},
+    order,
+    private_files::write_atomic,
+};
+
+/// Parts from which they are brought together.
+const PARTS_MAX: usize = 12;
+/// Rows up to which files are brought together.
+const JOINED_ROWS_MAX: usize = 3_000_000;
+/// Snapshots from which the older ones are brought together.
+const SNAPSHOTS_MAX: usize = 32;
+/// Bytes of a file that is read back.
+const FILE_MAX: u64 = 2 << 30;
+
+/// Column with the time at which a row was seen.
+pub(crate) const OBSERVED_AT: &str = "observed_at";
+
+/// What a fetch speaks of: the rows it replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// The whole table.
+    All,
+    /// The rows of these tokens.
+    Tokens(HashSet<Address>),
+    /// Only rows with the same key.
+    Keys,
+}
+
+/// Whether rows of the table have a time, so that newer ones do not replace all older ones.
+pub(crate) fn has_time(schema: &TableSchema) -> bool {
+    schema.key.iter().any(|column| matches!(*column, "timestamp" | "date" | "log_index" | "post_id" | "block_number"))
+}
+
+/// The kept rows of a table.
+pub(crate) struct Kept<'a> {
+    pub(crate) dataset: &'a Path,
+    pub(crate) schema: &'static TableSchema,
+}
+
+impl Kept<'_> {
+    /// Keeps rows of a table with times, in a part of their own.
+    pub(crate) fn append(&self, frame: DataFrame, now: Time) -> Result<(), String> {
+        let frame = guarded("table", || order::sorted(self.schema.order, newest(self.schema, frame)?))?;
+        let folder = parts_folder(self.dataset, self.schema.name);
+        let free = |number: u32| folder.join(format!("{:015}-{number:04}.parquet", now.0));
+        let path = (0..10_000).map(free).find(|path| !path.exists());
+        let path = path.ok_or_else(|| format!("`{}` has too many parts of one moment", folder.display()))?;
+        write(&path, frame)?;
+        self.bring_together()
+    }
+
+    /// Keeps the state of a table without times: what `scope` says is replaced. What changed is kept with its time.
+    pub(crate) fn replace(&self, frame: DataFrame, scope: &Scope, now: Time) -> Result<(), String> {
+        let path = file(self.dataset, self.schema.name);
+        let before = read(&path)?;
+        let after = guarded("table", || {
+            let kept = before.as_ref().map(|before| outside(before, scope)).transpose()?;
+            let whole = order::whole(kept.into_iter().chain([frame.clone()]))?.unwrap_or_else(|| frame.clone());
+            order::sorted(self.schema.order, newest(self.schema, whole)?)
+        })?;
+        let changed = guarded("table", || changed(before.as_ref(), &after))?;
+        if changed.height() > 0 {
+            let observed = guarded("table", || observed(changed, now))?;
+            write(&history_folder(self.dataset, self.schema.name).join(format!("{:015}.parquet", now.0)), observed)?;
+            self.join_snapshots()?;
+        }
+        write(&path, after)
+    }
+
+    /// Brings the parts together once they are many, and into the table's file once they are as large as half of it.
+    fn bring_together(&self) -> Result<(), String> {
+        let main = file(self.dataset, self.schema.name);
+        let parts: Vec<PathBuf> = files(self.dataset, self.schema.name).into_iter().filter(|path| *path != main).collect();
+        if parts.len() < PARTS_MAX {
+            return Ok(());
+        }
+        let bytes = |path: &PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
+        let of_parts: u64 = parts.iter().map(bytes).sum();
+        let into_main = of_parts * 2 >= bytes(&main);
+        let sources: Vec<&PathBuf> = if into_main { std::iter::once(&main).chain(&parts).collect() } else { parts.iter().collect() };
+        let mut frames = Vec::new();
+        for source in &sources {
+            frames.extend(read(source)?);
+        }
+        if frames.iter().map(DataFrame::height).sum::<usize>() > JOINED_ROWS_MAX && into_main {
+            return Ok(());
+        }
+        let Some(whole) = guarded("table", || order::whole(frames))? else { return Ok(()) };
+        let whole = guarded("table", || order::sorted(self.schema.order, newest(self.schema, whole)?))?;
+        // The newest part takes all of them, and only then the others go: whoever reads in between finds every row.
+        let Some(last) = parts.last() else { return Ok(()) };
+        write(if into_main { &main } else { last }, whole)?;
+        let gone = if into_main { &parts[..] } else { &parts[..parts.len() - 1] };
+        gone.iter().for_each(|part| drop(fs::remove_file(part)));
+        Ok(())
+    }
+
+    /// Brings all but the newest snapshots into one file.
+    fn join_snapshots(&self) -> Result<(), String> {
+        let folder = history_folder(self.dataset, self.schema.name);
+        let mut snapshots: Vec<PathBuf> = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        snapshots.retain(|path| path.extension().is_some_and(|ending| ending == "parquet"));
+        snapshots.sort();
+        if snapshots.len() < SNAPSHOTS_MAX {
+            return Ok(());
+        }
+        let small: Vec<PathBuf> = snapshots.into_iter().filter(|path| fs::metadata(path).is_ok_and(|meta| meta.len() < (32 << 20))).collect();
+        let Some((last, others)) = small[..small.len().saturating_sub(4)].split_last() else { return Ok(()) };
+        let mut frames = Vec::new();
+        for source in others.iter().chain([last]) {
+            frames.extend(read(source)?);
+        }
+        if let Some(whole) = guarded("table", || order::whole(frames))? {
+            write(last, whole)?;
+            others.iter().for_each(|part| drop(fs::remove_file(part)));
+        }
+        Ok(())
+    }
+}
+
+/// The rows that the scope leaves as they are.
+fn outside(frame: &DataFrame, scope: &Scope) -> PolarsResult<DataFrame> {
+    match scope {
+        Scope::Keys => Ok(frame.clone()),
+        Scope::All => Ok(frame.head(Some(0))),
+        Scope::Tokens(tokens) => {
+            let Ok(column) = frame.column("token_address") else { return Ok(frame.clone()) };
+            let is_kept = |text: Option<&str>| text.and_then(Address::or_coin).is_none_or(|token| !tokens.contains(&token));
+            frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, column.str()?.iter().map(is_kept)))
+        }
+    }
+}
+
+/// The rows of `after` that `before` does not have.
+fn changed(before: Option<&DataFrame>, after: &DataFrame) -> PolarsResult<DataFrame> {
+    let Some(before) = before else { return Ok(after.clone()) };
+    let names: Vec<&str> = after.columns().iter().map(|column| column.name().as_str()).collect();
+    let known: HashSet<u128> = order::hashes(before, &names)?.into_iter().collect();
+    let new = order::hashes(after, &names)?.into_iter().map(|hash| !known.contains(&hash));
+    after.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, new))
+}
+
+/// The rows with the time at which they were seen.
+fn observed(mut frame: DataFrame, now: Time) -> PolarsResult<DataFrame> {
+    let times = Series::new(OBSERVED_AT.into(), vec![now.0; frame.height()]);
+    let kind = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
+    frame.with_column(times.cast(&kind)?.into_column())?;
+    Ok(frame)
+}
+
+/// The rows of a file; none where it is missing. Errors: it cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Option<DataFrame>, String> {
+    let Ok(meta) = fs::metadata(path) else { return Ok(None) };
+    let failed = |reason: String| format!("`{}` cannot be read: {reason}; move it away, and its rows are fetched again", path.display());
+    if meta.len() > FILE_MAX {
+        return Err(failed("it is too large".to_owned()));
+    }
+    let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()).map(Some).map_err(failed)
+}
+
+fn write(path: &Path, mut frame: DataFrame) -> Result<(), String> {
+    let mut bytes = Vec::new();
+    guarded("Parquet", || ParquetWriter::new(&mut bytes).finish(&mut frame))?;
+    write_atomic(path, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::schema;
+    use store::coerce;
+
+    fn candles(from: i64, to: i64, close: f64) -> DataFrame {
+        let schema = schema::table("candles").expect("a table");
+        let rows = (to - from) as usize;
+        let column = |column: &'static schema::Column| match column.name {
+            "token_address" => Series::new("token_address".into(), vec![format!("0x{:040x}", 1); rows]).into_column(),
+            "interval" => Series::new("interval".into(), vec!["1d"; rows]).into_column(),
+            "timestamp" => {
+                let kind = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
+                Series::new("timestamp".into(), (from..to).map(|day| day * 86_400_000).collect::<Vec<_>>()).cast(&kind).expect("times").into_column()
+            }
+            "volume" => coerce::empty(column, rows),
+            name => Series::new(name.into(), vec![close; rows]).into_column(),
+        };
+        DataFrame::new(rows, schema.columns.iter().map(column).collect()).expect("a frame")
+    }
+
+    fn rows(dataset: &Path) -> Vec<f64> {
+        let schema = schema::table("candles").expect("a table");
+        let frames: Vec<DataFrame> = files(dataset, "candles").iter().map(|path| read(path).expect("read").expect("there")).collect();
+        let whole = newest(schema, order::whole(frames).expect("joined").expect("some")).expect("merged");
+        let whole = order::sorted(schema.order, whole).expect("sorted");
+        whole.column("close").expect("closes").f64().expect("numbers").iter().flatten().collect()
+    }
+
+    #[test]
+    fn parts_are_brought_together_and_no_row_is_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kept = Kept { dataset: folder.path(), schema: schema::table("candles").expect("a table") };
+        let mut most = 0;
+        for part in 0..40 {
+            // Each part replaces the last candle of the one before, which was forming.
+            kept.append(candles(part * 3, part * 3 + 4, part as f64), Time(1_000 + part)).expect("kept");
+            most = most.max(files(folder.path(), "candles").len());
+        }
+        let closes = rows(folder.path());
+        assert_eq!(closes.len(), 121);
+        assert!((0..40).all(|part| closes[part * 3] == part as f64), "the newer candle holds");
+        assert!(most <= PARTS_MAX + 1, "{most} files");
+    }
+
+    #[test]
+    fn a_snapshot_replaces_what_it_speaks_of_and_its_changes_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let schema = schema::table("holders").expect("a table");
+        let kept = Kept { dataset: folder.path(), schema };
+        let holders = |token: u32, holders: &[(u32, f64)]| {
+            let column = |column: &'static schema::Column| match column.name {
+                "token_address" => Series::new("token_address".into(), vec![format!("0x{token:040x}"); holders.len()]).into_column(),
+                "holder_address" => {
+                    Series::new("holder_address".into(), holders.iter().map(|(holder, _)| format!("0x{holder:040x}")).collect::<Vec<_>>()).into_column()
+                }
+                _ => Series::new("balance".into(), holders.iter().map(|(_, balance)| *balance).collect::<Vec<_>>()).into_column(),
+            };
+            DataFrame::new(holders.len(), schema.columns.iter().map(column).collect()).expect("a frame")
+        };
+        let token = |number: u32| Address::parse(&format!("0x{number:040x}")).expect("an address");
+        kept.replace(holders(1, &[(5, 10.0), (6, 1.0)]), &Scope::Tokens([token(1)].into()), Time(1)).expect("kept");
+        kept.replace(holders(2, &[(5, 2.0)]), &Scope::Tokens([token(2)].into()), Time(2)).expect("kept");
+        kept.replace(holders(1, &[(5, 10.0)]), &Scope::Tokens([token(1)].into()), Time(3)).expect("kept");
+        let now = read(&file(folder.path(), "holders")).expect("read").expect("there");
+        assert_eq!(now.height(), 2, "the holder that is gone is gone, and the other token's stays");
+        let history = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").count();
+        assert_eq!(history, 2, "nothing new was seen the third time");
+        for time in 4..80 {
+            kept.replace(holders(1, &[(5, f64::from(time))]), &Scope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
+        }
+        let snapshots: Vec<_> = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").flatten().collect();
+        assert!(snapshots.len() < SNAPSHOTS_MAX + 1);
+        let rows: usize = snapshots.iter().map(|entry| read(&entry.path()).expect("read").expect("there").height()).sum();
+        assert_eq!(rows, 3 + 76);
+    }
+}

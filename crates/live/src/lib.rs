@@ -1,0 +1,18 @@
+//! Rows that come by themselves: providers, as `store::provider` describes them, are asked at the pace they allow for what is missing in a
+//! dataset, and what they answer is kept in its folder. No figure is computed here, and nothing is asked without the consent that `wire`
+//! keeps.
+
+mod answer;
+mod ask;
+mod kept;
+mod pages;
+mod plan;
+mod refresh;
+mod rows;
+mod state;
+
+pub use self::{
+    ask::LiveToken,
+    refresh::{RefreshContext, RefreshError, RefreshReport, RefreshWatch, TableReport, Unwatched, hosts, live_tables, refresh},
+    state::{RefreshState, TableRefreshed},
+};

@@ -1,0 +1,254 @@
+//! Asks one thing, page by page, until nothing new comes or the span is covered.
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use polars::prelude::DataFrame;
+
+use model::schema::{self, Kind, TableSchema};
+use store::provider::{Each, NextPage, Then};
+use wire::{
+    Fault, Wire,
+    web::{WebAnswer, WebVersion},
+};
+
+use crate::{
+    RefreshWatch,
+    answer::JsonAnswer,
+    ask::{Ask, Page, PageValue},
+    plan::origin,
+    rows::{self, Known},
+};
+
+/// The most pages of a span of time.
+const SPAN_PAGES_MAX: u32 = 400;
+/// Times that a service which says inside its answer that it is busy is asked again.
+const WAITS_MAX: u32 = 3;
+const WAIT: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(50);
+
+/// What came of asking one thing.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Rows(FetchedRows),
+    /// The answer is the one of the last time.
+    Unchanged,
+    /// The provider does not know what was asked for.
+    Unknown,
+    /// For people; continues the name of the provider.
+    Failed(String),
+    Stopped,
+}
+
+/// The rows of all pages.
+#[derive(Debug, Default)]
+pub(crate) struct FetchedRows {
+    /// By table.
+    pub(crate) frames: Vec<(&'static str, DataFrame)>,
+    pub(crate) notes: Vec<String>,
+    /// The times between which everything was answered, in milliseconds.
+    pub(crate) covered: Option<(i64, i64)>,
+    pub(crate) version: WebVersion,
+}
+
+/// Who asks, and for which dataset.
+pub(crate) struct Asker<'a> {
+    pub(crate) wire: &'a Arc<Wire>,
+    pub(crate) dataset: &'a Path,
+    pub(crate) known: Known,
+    pub(crate) watch: Arc<dyn RefreshWatch>,
+    pub(crate) requests: u64,
+}
+
+/// What the first page is asked with.
+pub(crate) fn first_page(ask: &Ask<'_>) -> Page {
+    let mut page = Page::default();
+    for (name, next) in &ask.request.next {
+        if let NextPage::Step(step) = next {
+            page.values.insert(name.clone(), PageValue::Text(u32::from(*step == 1).to_string()));
+        }
+    }
+    page
+}
+
+/// What a page brought, as far as the next one depends on it.
+struct PageRead {
+    answer: JsonAnswer,
+    rows: usize,
+    /// Of the first table: the least and the greatest value by column.
+    bounds: BTreeMap<String, (i64, i64)>,
+}
+
+impl Asker<'_> {
+    /// Asks all pages of it.
+    pub(crate) fn all_pages(&mut self, ask: &Ask<'_>, version: WebVersion) -> Outcome {
+        let mut page = first_page(ask);
+        // An older span is asked from its end backwards.
+        if let Some((_, to)) = ask.span.filter(|(_, to)| ask.is_past(*to)) {
+            let oldest = ask.request.next.iter().filter(|(_, next)| matches!(next, NextPage::Oldest(_)));
+            page.values.extend(oldest.map(|(name, _)| (name.clone(), PageValue::Time(to))));
+        }
+        let most = if ask.span.is_some() { ask.request.pages.max(SPAN_PAGES_MAX) } else { ask.request.pages };
+        let (mut fetched, mut seen): (FetchedRows, Option<(i64, i64)>) = (FetchedRows::default(), None);
+        let mut known = version;
+        for number in 0..most {
+            let first = number == 0;
+            let (read, version) = match self.page(ask, &page, std::mem::take(&mut known), &mut fetched) {
+                Ok(Some(read)) => read,
+                Ok(None) if first => return Outcome::Unchanged,
+                Ok(None) => break,
+                // A later page that is not there is the end.
+                Err(Outcome::Unknown) if !first => break,
+                Err(outcome) => return outcome,
+            };
+            if first && ask.request.next.is_empty() {
+                fetched.version = version;
+            }
+            let times = time_column(ask).and_then(|column| read.bounds.get(column).copied());
+            let before = seen;
+            seen = match (seen, times) {
+                (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+                (seen, times) => seen.or(times),
+            };
+            let done = read.rows == 0 || ask.request.next.is_empty();
+            let Some(next) = next_page(ask, &page, &read).filter(|next| !done && *next != page) else {
+                fetched.covered = covered(ask, seen, true);
+                return Outcome::Rows(fetched);
+            };
+            if ask.span.zip(seen).is_some_and(|((from, to), (oldest, newest))| covers(ask, (from, to), (oldest, newest)))
+                || (times.is_some() && before.is_some() && before == seen)
+            {
+                fetched.covered = covered(ask, seen, true);
+                return Outcome::Rows(fetched);
+            }
+            page = next;
+        }
+        fetched.covered = covered(ask, seen, false);
+        Outcome::Rows(fetched)
+    }
+
+    /// Asks one page and adds its rows; none where the answer did not change.
+    fn page(&mut self, ask: &Ask<'_>, page: &Page, known: WebVersion, fetched: &mut FetchedRows) -> Result<Option<(PageRead, WebVersion)>, Outcome> {
+        let other = self.wire.provider_source(&ask.provider.id).map(|source| source.url.clone()).filter(|url| !url.is_empty());
+        let Some(request) = ask.page(page, other.as_deref(), known) else { return Err(Outcome::Unknown) };
+        let failed = |fault: Fault| if fault == Fault::Stopped { Outcome::Stopped } else { Outcome::Failed(fault.to_string()) };
+        let host = origin(&request.url).ok_or_else(|| Outcome::Failed("has no URL that can be asked".to_owned()))?;
+        self.wire.may_ask(self.dataset, &host).map_err(failed)?;
+        let (watch, id) = (Arc::clone(&self.watch), ask.provider.id.clone());
+        let waits = Arc::new(move |wait, asked| watch.waits(&id, wait, asked));
+        for wait in 1.. {
+            self.requests += 1;
+            let watch = Arc::clone(&self.watch);
+            let answer = self.wire.get(request.clone(), Arc::clone(&waits) as _, &|| watch.is_stopped()).map_err(failed)?;
+            let (bytes, version) = match answer {
+                WebAnswer::Body { bytes, version } => (bytes, version),
+                WebAnswer::Unchanged => return Ok(None),
+                WebAnswer::Unknown if ask.request.each == Each::Once => return Err(Outcome::Failed("refuses the request: is its description right?".to_owned())),
+                WebAnswer::Unknown => return Err(Outcome::Unknown),
+            };
+            let answer = JsonAnswer::read(&bytes).map_err(Outcome::Failed)?;
+            match answer.refusal(&ask.request.refusals) {
+                None => {}
+                Some((Then::NoRows, _)) => return Ok(Some((PageRead { answer, rows: 0, bounds: BTreeMap::new() }, version))),
+                Some((Then::Wait, _)) if wait <= WAITS_MAX => {
+                    self.pause(&ask.provider.id, WAIT * wait)?;
+                    continue;
+                }
+                Some((_, said)) => return Err(Outcome::Failed(format!("refuses: `{said}`"))),
+            }
+            return self.take(ask, answer, bytes.len() as u64, fetched).map(|read| Some((read, version))).map_err(Outcome::Failed);
+        }
+        Err(Outcome::Stopped)
+    }
+
+    /// Adds the rows of an answer to what was fetched.
+    fn take(&self, ask: &Ask<'_>, answer: JsonAnswer, bytes: u64, fetched: &mut FetchedRows) -> Result<PageRead, String> {
+        let mut read = PageRead { answer, rows: 0, bounds: BTreeMap::new() };
+        let Some(elements) = read.answer.rows(&ask.request.rows)? else {
+            return Err(format!("answers without `{}`, where its rows were: it may have been renamed", ask.request.rows));
+        };
+        read.rows = elements.len();
+        for (number, (table, manifest)) in ask.request.tables.iter().enumerate() {
+            let Some(schema) = schema::table(table) else { continue };
+            let rows = rows::read(schema, &ask.mapping(table, manifest), elements.clone(), bytes, &ask.provider.id, &self.known)?;
+            fetched.notes.extend(rows.notes.into_iter().filter(|note| !fetched.notes.contains(note)).collect::<Vec<_>>());
+            let Some(frame) = rows.frame else { continue };
+            if number == 0 {
+                for (_, next) in &ask.request.next {
+                    if let NextPage::Oldest(column) | NextPage::Newest(column) = next {
+                        read.bounds.extend(rows::bounds(&frame, column).map(|bounds| (column.clone(), bounds)));
+                    }
+                }
+                if let Some(column) = time_column(ask) {
+                    read.bounds.extend(rows::bounds(&frame, column).map(|bounds| (column.to_owned(), bounds)));
+                }
+            }
+            fetched.frames.push((table, frame));
+        }
+        Ok(read)
+    }
+
+    /// Waits, unless it is stopped.
+    fn pause(&self, provider: &str, wait: Duration) -> Result<(), Outcome> {
+        self.watch.waits(provider, wait, true);
+        let until = Instant::now() + wait;
+        while Instant::now() < until {
+            if self.watch.is_stopped() {
+                return Err(Outcome::Stopped);
+            }
+            std::thread::sleep(POLL.min(wait));
+        }
+        Ok(())
+    }
+}
+
+/// The column with the time of a row, in the first table that is filled.
+fn time_column(ask: &Ask<'_>) -> Option<&'static str> {
+    let schema: &TableSchema = schema::table(ask.request.tables.first()?.0)?;
+    schema.columns.iter().find(|column| matches!(column.kind, Kind::Time | Kind::Date)).map(|column| column.name)
+}
+
+/// Whether the rows reach over the span, in the direction in which its pages go.
+fn covers(ask: &Ask<'_>, span: (i64, i64), seen: (i64, i64)) -> bool {
+    let step = ask.interval.map_or(0, |interval| interval.0);
+    ask.request.next.iter().any(|(_, next)| match next {
+        NextPage::Oldest(_) => seen.0 <= span.0,
+        NextPage::Newest(_) => seen.1 + step >= span.1,
+        NextPage::Step(_) | NextPage::Place(_) => false,
+    })
+}
+
+/// The times between which nothing has to be asked again.
+fn covered(ask: &Ask<'_>, seen: Option<(i64, i64)>, whole: bool) -> Option<(i64, i64)> {
+    let (from, _) = ask.span?;
+    let (oldest, newest) = seen?;
+    Some((if whole { from.min(oldest) } else { oldest }, newest))
+}
+
+fn next_page(ask: &Ask<'_>, page: &Page, read: &PageRead) -> Option<Page> {
+    let mut next = Page { values: page.values.clone(), query: Vec::new() };
+    for (name, rule) in &ask.request.next {
+        let value = match rule {
+            NextPage::Oldest(column) => PageValue::Time(read.bounds.get(column)?.0),
+            NextPage::Newest(column) => PageValue::Time(read.bounds.get(column)?.1),
+            NextPage::Step(step) => {
+                let Some(PageValue::Text(number)) = page.values.get(name) else { return None };
+                PageValue::Text((number.parse::<u64>().ok()? + u64::from(*step)).to_string())
+            }
+            NextPage::Place(place) => match read.answer.members(place) {
+                Some(members) if members.is_empty() => return None,
+                Some(members) => {
+                    next.query = members;
+                    continue;
+                }
+                None => PageValue::Text(read.answer.text(place).filter(|text| !text.is_empty())?),
+            },
+        };
+        next.values.insert(name.clone(), value);
+    }
+    Some(next)
+}

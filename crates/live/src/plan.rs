@@ -1,0 +1,258 @@
+//! What is to be asked for a table: for each token the requests of the providers that may know it, the first one first. Nothing is sent
+//! here, and no clock is read.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use model::{address::Address, chain::Chain, interval::Interval, rows::PoolRow, schema::TableSchema, time::Time};
+use store::{
+    manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
+    provider::{Each, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, Template},
+};
+
+use crate::{
+    ask::{About, Ask, LiveToken},
+    kept::has_time,
+    state::RefreshState,
+};
+
+/// Requests for one thing, of which the first that is known answers.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) token: Option<Address>,
+    pub(crate) choices: Vec<Choice<'a>>,
+}
+
+/// One provider's way to it: all of these are asked.
+#[derive(Debug)]
+pub(crate) struct Choice<'a> {
+    pub(crate) provider: &'a Provider,
+    pub(crate) asks: Vec<Ask<'a>>,
+    /// The request that says a token's pools, where they must be known first.
+    pub(crate) pools: Option<Ask<'a>>,
+}
+
+/// The providers of a table, in the order in which they are asked. Errors: there is none of that name.
+pub(crate) fn providers<'a>(table: &TableSchema, live: &LiveTable, known: &'a Providers) -> Result<Vec<Cow<'a, Provider>>, String> {
+    let named = |id: &String| {
+        let provider = known.get(id).ok_or_else(|| {
+            let near = model::spelling::meant(id, known.keys().map(String::as_str)).map(|near| format!(", did you mean `{near}`?"));
+            format!("`{id}` is no provider{}", near.unwrap_or_else(|| ": `tokendeck providers` lists them".to_owned()))
+        })?;
+        if provider.filling(table.name).next().is_none() {
+            return Err(format!("`{id}` gives no `{}`: it gives {}", table.name, provider.tables().join(", ")));
+        }
+        Ok(Cow::Borrowed(provider))
+    };
+    match &live.from {
+        LiveSource::Providers(ids) => ids.iter().map(named).collect(),
+        LiveSource::Url(url) => described_by(table, url).map(|provider| vec![Cow::Owned(provider)]),
+    }
+}
+
+/// The provider that a table's own `url` describes.
+fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, String> {
+    let schema = model::schema::table(table.name).ok_or("is no table")?;
+    let each = match (url.url.has("token"), url.url.has("symbol")) {
+        (true, _) => Each::Token,
+        (false, true) => Each::Coin,
+        (false, false) => Each::Once,
+    };
+    let request = ProviderRequest {
+        name: table.name.to_owned(),
+        home: None,
+        each,
+        path: Template::default(),
+        query: Vec::new(),
+        rows: url.rows.clone(),
+        tables: vec![(schema.name, url.mapping.clone())],
+        next: Vec::new(),
+        pages: 1,
+        refusals: Vec::new(),
+        known: None,
+    };
+    Ok(Provider {
+        id: format!("{}.url", table.name),
+        name: "a URL".to_owned(),
+        home: url.url.clone(),
+        credit: None,
+        terms: None,
+        per_minute: 30,
+        per_second: None,
+        in_flight: 1,
+        headers: Vec::new(),
+        key: None,
+        chains: model::chain::CHAINS.iter().filter_map(|row| Some((Chain::known(row.short_name)?, row.short_name.to_owned()))).collect(),
+        symbols: std::collections::HashMap::new(),
+        intervals: Vec::new(),
+        requests: vec![request],
+        origin: ProviderOrigin::Dataset,
+    })
+}
+
+/// What the plan is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Needs<'a> {
+    pub(crate) schema: &'static TableSchema,
+    pub(crate) live: &'a LiveTable,
+    pub(crate) tokens: &'a [LiveToken],
+    pub(crate) watchlist: &'a [Address],
+    pub(crate) pools: &'a [PoolRow],
+    pub(crate) state: &'a RefreshState,
+    /// Whether rows of an earlier fetch are there.
+    pub(crate) is_kept: bool,
+    pub(crate) now: Time,
+}
+
+/// Plans a refresh of the table.
+pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> Vec<Wanted<'a>> {
+    let table = needs.schema.name;
+    let once: Vec<Choice<'a>> = providers
+        .iter()
+        .map(|provider| Choice {
+            provider,
+            asks: provider.filling(table).filter(|request| request.each == Each::Once).flat_map(|request| needs.asks(provider, request, About::default())).collect(),
+            pools: None,
+        })
+        .filter(|choice| !choice.asks.is_empty())
+        .collect();
+    let of_tokens = needs.tokens.iter().filter(|token| needs.live.tokens == LiveTokens::All || needs.watchlist.contains(&token.address));
+    let tokens = of_tokens.map(|token| Wanted {
+        token: Some(token.address),
+        choices: providers.iter().flat_map(|provider| needs.choices(provider, token)).collect(),
+    });
+    let once = (!once.is_empty()).then_some(Wanted { token: None, choices: once });
+    once.into_iter().chain(tokens).filter(|wanted| !wanted.choices.is_empty()).collect()
+}
+
+impl Needs<'_> {
+    /// The ways in which the provider may know the token: one for each of its chains.
+    fn choices<'a>(&self, provider: &'a Provider, token: &LiveToken) -> Vec<Choice<'a>> {
+        let is_coin = token.address.to_string().starts_with("coin:");
+        let mut choices = Vec::new();
+        for request in provider.filling(self.schema.name) {
+            match request.each {
+                Each::Once | Each::Search => {}
+                Each::Coin => {
+                    let about = About { token: Some(token.address), symbol: token.symbol.clone(), ..About::default() };
+                    if token.symbol.is_some() {
+                        self.add(&mut choices, provider, self.asks(provider, request, about), None);
+                    }
+                }
+                Each::Token | Each::Pool if is_coin => {}
+                Each::Token => {
+                    // A request that needs no chain asks for all of them.
+                    let any = !needs_chain(provider, request);
+                    let chains = token.chains.iter().filter(|chain| any || provider.chain(chain).is_some());
+                    for chain in chains.take(if any { 1 } else { usize::MAX }) {
+                        let about = About { token: Some(token.address), symbol: token.symbol.clone(), chain: Some(chain.clone()), ..About::default() };
+                        self.add(&mut choices, provider, self.asks(provider, request, about), None);
+                    }
+                }
+                Each::Pool => {
+                    for chain in token.chains.iter().filter(|chain| provider.chain(chain).is_some()) {
+                        let about = About { token: Some(token.address), symbol: token.symbol.clone(), chain: Some(chain.clone()), ..About::default() };
+                        let pool = self.pool_of(token.address, chain);
+                        let first = provider.filling("pools").find(|request| request.each == Each::Token);
+                        let pools = first.filter(|_| pool.is_none()).map(|request| Ask { provider, request, about: about.clone(), interval: None, span: None, present: None });
+                        if pool.is_some() || pools.is_some() {
+                            self.add(&mut choices, provider, self.asks(provider, request, About { pool, ..about }), pools);
+                        }
+                    }
+                }
+            }
+        }
+        choices
+    }
+
+    /// Adds asks as a choice of their own, or to the one of the same chain: a provider may need several requests for a table.
+    fn add<'a>(&self, choices: &mut Vec<Choice<'a>>, provider: &'a Provider, asks: Vec<Ask<'a>>, pools: Option<Ask<'a>>) {
+        let Some(first) = asks.first() else { return };
+        let chain = first.about.chain.clone();
+        match choices.iter_mut().find(|choice| choice.asks[0].about.chain == chain && !has_time(self.schema)) {
+            Some(choice) => choice.asks.extend(asks),
+            None => choices.push(Choice { provider, asks, pools }),
+        }
+    }
+
+    /// The pool that the token's candles come from: the one of the last time, else the most liquid one.
+    pub(crate) fn pool_of(&self, token: Address, chain: &Chain) -> Option<Address> {
+        self.state.pool_of(token, chain).or_else(|| most_liquid(self.pools, token, chain))
+    }
+
+    /// The request for each interval and each span that is missing.
+    fn asks<'a>(&self, provider: &'a Provider, request: &'a ProviderRequest, about: About) -> Vec<Ask<'a>> {
+        let intervals: Vec<Option<Interval>> = if self.schema.name == "candles" {
+            let given = |interval: &&Interval| provider.intervals.is_empty() || provider.intervals.contains(interval);
+            self.live.intervals.iter().filter(given).map(|interval| Some(*interval)).collect()
+        } else {
+            vec![None]
+        };
+        let mut asks = Vec::new();
+        for interval in intervals {
+            let ask = Ask { provider, request, about: about.clone(), interval, span: None, present: Some(self.now.0) };
+            if !is_of_spans(self.schema, request) {
+                asks.push(ask);
+                continue;
+            }
+            let start = self.now.0 - self.live.history;
+            let known = self.state.asked.get(&ask.key()).and_then(|asked| asked.covered).filter(|_| self.is_kept);
+            match known {
+                None => asks.push(Ask { span: Some((start, self.now.0)), ..ask }),
+                Some((from, to)) => {
+                    let step = interval.map_or(model::time::DAY_MS, |interval| interval.0);
+                    // The last row may still be forming: it is asked for again.
+                    asks.push(Ask { span: Some((to.min(self.now.0), self.now.0)), ..ask.clone() });
+                    if start + step < from {
+                        asks.push(Ask { span: Some((start, from)), ..ask });
+                    }
+                }
+            }
+        }
+        asks
+    }
+}
+
+/// Whether a placeholder of its URL is the chain.
+fn needs_chain(provider: &Provider, request: &ProviderRequest) -> bool {
+    let home = request.home.as_ref().unwrap_or(&provider.home);
+    home.has("chain") || request.path.has("chain") || request.query.iter().any(|(_, value)| value.has("chain"))
+}
+
+/// Whether rows of a span of time can be asked for.
+fn is_of_spans(schema: &TableSchema, request: &ProviderRequest) -> bool {
+    let holes = |name: &str| request.path.has(name) || request.query.iter().any(|(_, value)| value.has(name));
+    let pages = request.next.iter().any(|(_, next)| matches!(next, NextPage::Oldest(_) | NextPage::Newest(_)));
+    has_time(schema) && (pages || ["from", "to", "before"].into_iter().any(holes))
+}
+
+/// The most liquid of the token's pools on the chain.
+pub(crate) fn most_liquid(pools: &[PoolRow], token: Address, chain: &Chain) -> Option<Address> {
+    let of_token = pools.iter().filter(|pool| pool.chain == *chain && (pool.token0 == token || pool.token1 == token || pool.tokens.contains(&token)));
+    let liquidity = |pool: &PoolRow| pool.liquidity.unwrap_or(0.0);
+    of_token.max_by(|a, b| liquidity(a).total_cmp(&liquidity(b)).then(b.address.cmp(&a.address))).map(|pool| pool.address)
+}
+
+/// The hosts that a plan asks, with the number of requests that are sure.
+pub(crate) fn hosts(plan: &[Wanted<'_>], other: impl Fn(&str) -> Option<String>, hosts: &mut BTreeMap<String, u64>) {
+    for choice in plan.iter().filter_map(|wanted| wanted.choices.first()) {
+        for ask in choice.pools.iter().chain(&choice.asks) {
+            if let Some(origin) = origin_of(ask, other(&ask.provider.id).as_deref()) {
+                *hosts.entry(origin).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// The origin that a request goes to.
+pub(crate) fn origin_of(ask: &Ask<'_>, other: Option<&str>) -> Option<String> {
+    let filled = Ask { about: About { pool: ask.about.pool.or(ask.about.token), ..ask.about.clone() }, ..ask.clone() };
+    let url = filled.page(&crate::pages::first_page(ask), other, wire::web::WebVersion::default())?.url;
+    origin(&url)
+}
+
+/// The origin of a URL.
+pub(crate) fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?']).next().filter(|host| !host.is_empty())?;
+    Some(format!("{scheme}://{}", host.to_ascii_lowercase()))
+}

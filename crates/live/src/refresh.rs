@@ -1,0 +1,402 @@
+//! A refresh: plans what is missing, asks for it, and keeps what came. One program at a time refreshes a dataset; what it knows is written
+//! after the rows.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use polars::prelude::DataFrame;
+
+use model::{
+    address::Address,
+    rows::PoolRow,
+    schema::{TABLES, TableSchema},
+    time::Time,
+};
+use store::{
+    frame_rows::FromFrame as _,
+    live::files,
+    manifest::{LiveTable, Manifest},
+    order,
+    provider::Providers,
+};
+use wire::{Wire, web::WebVersion};
+
+use crate::{
+    ask::LiveToken,
+    kept::{Kept, Scope, has_time},
+    pages::{Asker, FetchedRows, Outcome},
+    plan::{self, Choice, Needs, Wanted, most_liquid},
+    rows::Known,
+    state::{Asked, RefreshLock, RefreshState, TableRefreshed},
+};
+
+/// Rows of a table that are held before they are written.
+const HELD_ROWS: usize = 100_000;
+/// Notes that are kept of a table.
+const NOTES_MAX: usize = 20;
+
+/// Observer of a refresh. Called from several threads.
+pub trait RefreshWatch: Send + Sync {
+    /// `done` of `total` things of the table were asked for.
+    fn step(&self, _table: &str, _provider: &str, _done: usize, _total: usize) {}
+    /// The next request waits: for the provider's limit, or because it says so.
+    fn waits(&self, _provider: &str, _wait: Duration, _asked: bool) {}
+    /// Whether it shall end.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// An observer that never stops it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl RefreshWatch for Unwatched {}
+
+/// What a refresh is made of.
+pub struct RefreshContext<'a> {
+    /// The dataset's folder.
+    pub dataset: &'a Path,
+    pub manifest: &'a Manifest,
+    pub providers: &'a Providers,
+    pub wire: &'a Arc<Wire>,
+    pub tokens: &'a [LiveToken],
+    pub watchlist: &'a [Address],
+    pub pools: &'a [PoolRow],
+    pub decimals: HashMap<Address, Option<i64>>,
+    pub now: Time,
+    pub watch: Arc<dyn RefreshWatch>,
+}
+
+/// Why nothing was refreshed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RefreshError {
+    /// Another program refreshes this dataset: its rows will be there.
+    Busy,
+    Stopped,
+    /// One line for the user.
+    Failed(String),
+}
+
+impl std::fmt::Display for RefreshError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Busy => f.write_str("another program fetches for this dataset: its rows will be there once it is done"),
+            Self::Stopped => f.write_str("the fetch was stopped: what had come by then is kept"),
+            Self::Failed(reason) => f.write_str(reason),
+        }
+    }
+}
+
+/// What came of a refresh, by table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RefreshReport {
+    pub tables: Vec<TableReport>,
+}
+
+impl RefreshReport {
+    /// The first failure, for the user.
+    pub fn failure(&self) -> Option<String> {
+        self.tables.iter().find_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?)))
+    }
+}
+
+/// What came of a table's refresh.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableReport {
+    pub table: String,
+    /// Rows that were given, new or not.
+    pub rows: u64,
+    pub requests: u64,
+    /// Ids of those who gave rows.
+    pub providers: BTreeSet<String>,
+    /// Tokens that no provider of the table knows.
+    pub unknown: Vec<Address>,
+    /// What is odd about the rows.
+    pub notes: Vec<String>,
+    /// Why some are missing, for the user; what came is kept.
+    pub failure: Option<String>,
+}
+
+/// The tables that come by themselves, in the order in which they are asked for: candles need the pools.
+pub fn live_tables(manifest: &Manifest) -> Vec<(&'static TableSchema, &LiveTable)> {
+    let mut tables: Vec<_> = TABLES.iter().filter_map(|schema| Some((schema, manifest.tables.get(schema.name)?.live.as_ref()?))).collect();
+    tables.sort_by_key(|(schema, _)| schema.name != "pools" && schema.name != "tokens");
+    tables
+}
+
+/// The hosts that a refresh asks, with the number of requests that are sure; more come with further pages.
+pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u64> {
+    let state = RefreshState::read(context.dataset);
+    let mut hosts = BTreeMap::new();
+    for (schema, live) in live_tables(context.manifest) {
+        if only.is_empty() || only.contains(&schema.name) {
+            let Ok(providers) = plan::providers(schema, live, context.providers) else { continue };
+            let plan = plan::plan(context.needs(schema, live, &state), &providers);
+            let other = |id: &str| context.wire.provider_source(id).map(|source| source.url.clone()).filter(|url| !url.is_empty());
+            plan::hosts(&plan, other, &mut hosts);
+        }
+    }
+    hosts
+}
+
+/// Refreshes the tables, or those of `only`. What came before a failure is kept, and the failure is in the report.
+pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshReport, RefreshError> {
+    let _lock = RefreshLock::take(context.dataset).map_err(RefreshError::Failed)?.ok_or(RefreshError::Busy)?;
+    let mut run = Run {
+        context,
+        state: RefreshState::read(context.dataset),
+        asker: Asker {
+            wire: context.wire,
+            dataset: context.dataset,
+            known: Known { decimals: context.decimals.clone() },
+            watch: Arc::clone(&context.watch),
+            requests: 0,
+        },
+        pools: context.pools.to_vec(),
+        failed: HashMap::new(),
+    };
+    let mut report = RefreshReport::default();
+    for (schema, live) in live_tables(context.manifest) {
+        if only.is_empty() || only.contains(&schema.name) {
+            let table = run.table(schema, live);
+            context.wire.settle();
+            report.tables.push(table.map_err(|error| if context.watch.is_stopped() { RefreshError::Stopped } else { error })?);
+        }
+    }
+    Ok(report)
+}
+
+impl RefreshContext<'_> {
+    fn needs<'b>(&'b self, schema: &'static TableSchema, live: &'b LiveTable, state: &'b RefreshState) -> Needs<'b> {
+        let is_kept = !files(self.dataset, schema.name).is_empty();
+        Needs { schema, live, tokens: self.tokens, watchlist: self.watchlist, pools: self.pools, state, is_kept, now: self.now }
+    }
+}
+
+/// A refresh under way.
+struct Run<'a> {
+    context: &'a RefreshContext<'a>,
+    state: RefreshState,
+    asker: Asker<'a>,
+    /// The pools of the dataset, and those that came.
+    pools: Vec<PoolRow>,
+    /// Providers that failed, with the reason: they are not asked again in this refresh.
+    failed: HashMap<String, String>,
+}
+
+/// Rows that wait to be written, and what is known once they are.
+#[derive(Default)]
+struct Held {
+    frames: BTreeMap<&'static str, Vec<DataFrame>>,
+    tokens: HashSet<Address>,
+    whole: bool,
+    asked: Vec<(String, Asked)>,
+    rows: usize,
+}
+
+impl Run<'_> {
+    fn table(&mut self, schema: &'static TableSchema, live: &LiveTable) -> Result<TableReport, RefreshError> {
+        let mut report = TableReport { table: schema.name.to_owned(), ..TableReport::default() };
+        let providers = match plan::providers(schema, live, self.context.providers) {
+            Ok(providers) => providers,
+            Err(reason) => {
+                report.failure = Some(reason);
+                return self.end(report);
+            }
+        };
+        let state = self.state.clone();
+        let mut needs = self.context.needs(schema, live, &state);
+        let pools = self.pools.clone();
+        needs.pools = &pools;
+        let plan = plan::plan(needs, &providers);
+        let (mut held, total) = (Held::default(), plan.len());
+        for (done, wanted) in plan.iter().enumerate() {
+            if self.context.watch.is_stopped() {
+                break;
+            }
+            let provider = wanted.choices.first().map_or("", |choice| &choice.provider.name);
+            self.context.watch.step(schema.name, provider, done, total);
+            self.wanted(wanted, &mut held, &mut report);
+            if held.rows >= HELD_ROWS {
+                self.keep(schema, &mut held)?;
+            }
+        }
+        self.keep(schema, &mut held)?;
+        report.notes.truncate(NOTES_MAX);
+        if self.context.watch.is_stopped() {
+            return Err(RefreshError::Stopped);
+        }
+        self.end(report)
+    }
+
+    /// Asks the first provider that knows it.
+    fn wanted(&mut self, wanted: &Wanted<'_>, held: &mut Held, report: &mut TableReport) {
+        let mut unknown = false;
+        for choice in &wanted.choices {
+            if let Some(reason) = self.failed.get(&choice.provider.id) {
+                report.failure.get_or_insert_with(|| reason.clone());
+                continue;
+            }
+            match self.choice(choice, held, report) {
+                Some(true) => return,
+                Some(false) => unknown = true,
+                None => {}
+            }
+            if self.context.watch.is_stopped() {
+                return;
+            }
+        }
+        report.unknown.extend(wanted.token.filter(|_| unknown));
+    }
+
+    /// Asks one provider all it takes: whether it knows it; none after a failure.
+    fn choice(&mut self, choice: &Choice<'_>, held: &mut Held, report: &mut TableReport) -> Option<bool> {
+        let now = self.context.now;
+        let mut pool = None;
+        if let Some(ask) = &choice.pools {
+            pool = self.first_pool(ask, held, report)?;
+            if pool.is_none() {
+                return Some(false);
+            }
+        }
+        let mut knows = false;
+        for ask in &choice.asks {
+            let mut ask = ask.clone();
+            ask.about.pool = ask.about.pool.or(pool);
+            let key = ask.key();
+            if self.state.is_unknown(&key, now) {
+                continue;
+            }
+            let before = self.state.asked.get(&key).cloned().unwrap_or_default();
+            let version = if ask.span.is_none() { before.version.clone() } else { WebVersion::default() };
+            let requests = self.asker.requests;
+            let outcome = self.asker.all_pages(&ask, version);
+            report.requests += self.asker.requests - requests;
+            match outcome {
+                Outcome::Rows(fetched) => {
+                    knows = true;
+                    report.providers.insert(choice.provider.id.clone());
+                    if let (Some(token), Some(chain), Some(pool)) = (ask.about.token, &ask.about.chain, ask.about.pool) {
+                        self.state.keep_pool(token, chain, pool);
+                    }
+                    held.take(&key, ask.about.token, before, fetched, report, now);
+                }
+                Outcome::Unchanged => {
+                    knows = true;
+                    held.asked.push((key, Asked { at: now.0, ..before }));
+                }
+                Outcome::Unknown => held.asked.push((key, Asked { at: now.0, unknown: true, ..Asked::default() })),
+                Outcome::Failed(reason) => {
+                    self.fail(choice, &reason, report);
+                    return None;
+                }
+                Outcome::Stopped => return None,
+            }
+        }
+        Some(knows)
+    }
+
+    fn fail(&mut self, choice: &Choice<'_>, reason: &str, report: &mut TableReport) {
+        let reason = format!("{} {reason}", choice.provider.name);
+        report.failure.get_or_insert_with(|| reason.clone());
+        self.failed.insert(choice.provider.id.clone(), reason);
+    }
+
+    /// The token's most liquid pool as its provider says; its rows are kept where the dataset wants pools. None after a failure.
+    fn first_pool(&mut self, ask: &crate::ask::Ask<'_>, held: &mut Held, report: &mut TableReport) -> Option<Option<Address>> {
+        let (token, chain) = (ask.about.token?, ask.about.chain.as_ref()?);
+        if let Some(pool) = most_liquid(&self.pools, token, chain) {
+            return Some(Some(pool));
+        }
+        if self.state.is_unknown(&ask.key(), self.context.now) {
+            return Some(None);
+        }
+        let requests = self.asker.requests;
+        let outcome = self.asker.all_pages(ask, WebVersion::default());
+        report.requests += self.asker.requests - requests;
+        match outcome {
+            Outcome::Rows(fetched) => {
+                for (_, frame) in fetched.frames.iter().filter(|(table, _)| *table == "pools") {
+                    self.pools.extend(PoolRow::rows(frame));
+                }
+                Some(most_liquid(&self.pools, token, chain))
+            }
+            Outcome::Unknown | Outcome::Unchanged => {
+                held.asked.push((ask.key(), Asked { at: self.context.now.0, unknown: true, ..Asked::default() }));
+                Some(None)
+            }
+            Outcome::Failed(reason) => {
+                self.fail(&Choice { provider: ask.provider, asks: Vec::new(), pools: None }, &reason, report);
+                None
+            }
+            Outcome::Stopped => None,
+        }
+    }
+
+    /// Writes the rows, and then what is known of them.
+    fn keep(&mut self, schema: &'static TableSchema, held: &mut Held) -> Result<(), RefreshError> {
+        let held = std::mem::take(held);
+        let live: Vec<&str> = live_tables(self.context.manifest).iter().map(|(schema, _)| schema.name).collect();
+        for (table, frames) in held.frames {
+            let Some(filled) = model::schema::table(table).filter(|_| live.contains(&table)) else { continue };
+            let whole = order::whole(frames).map_err(|error| RefreshError::Failed(error.to_string()))?;
+            let Some(frame) = whole else { continue };
+            if table == "pools" {
+                self.pools.extend(PoolRow::rows(&frame));
+            }
+            let kept = Kept { dataset: self.context.dataset, schema: filled };
+            let scope = match (table == schema.name, held.whole) {
+                (true, true) if table != "tokens" => Scope::All,
+                (true, false) if filled.column("token_address").is_some() && table != "tokens" => Scope::Tokens(held.tokens.clone()),
+                _ => Scope::Keys,
+            };
+            let done = if has_time(filled) { kept.append(frame, self.context.now) } else { kept.replace(frame, &scope, self.context.now) };
+            done.map_err(RefreshError::Failed)?;
+        }
+        self.state.asked.extend(held.asked);
+        self.state.write(self.context.dataset).map_err(RefreshError::Failed)
+    }
+
+    /// Notes the end of a table's refresh.
+    fn end(&mut self, report: TableReport) -> Result<TableReport, RefreshError> {
+        let now = self.context.now.0;
+        let before = self.state.tables.remove(&report.table).unwrap_or_default();
+        let since = before.failure.as_ref().map_or(now, |(since, _)| *since);
+        let table = TableRefreshed {
+            last: if report.failure.is_none() || report.rows > 0 { Some(now) } else { before.last },
+            failure: report.failure.clone().map(|reason| (since, reason)),
+            notes: report.notes.clone(),
+            providers: if report.providers.is_empty() { before.providers } else { report.providers.iter().cloned().collect() },
+        };
+        self.state.tables.insert(report.table.clone(), table);
+        self.state.write(self.context.dataset).map_err(RefreshError::Failed)?;
+        Ok(report)
+    }
+}
+
+impl Held {
+    /// Adds what was fetched.
+    fn take(&mut self, key: &str, token: Option<Address>, before: Asked, fetched: FetchedRows, report: &mut TableReport, now: Time) {
+        for (table, frame) in fetched.frames {
+            self.rows += frame.height();
+            if table == report.table {
+                report.rows += frame.height() as u64;
+            }
+            self.frames.entry(table).or_default().push(frame);
+        }
+        report.notes.extend(fetched.notes.into_iter().filter(|note| !report.notes.contains(note)).collect::<Vec<_>>());
+        self.whole |= token.is_none();
+        self.tokens.extend(token);
+        let earlier = self.asked.iter().rev().find(|(other, _)| other == key).and_then(|(_, asked)| asked.covered).or(before.covered);
+        let covered = match (earlier, fetched.covered) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (earlier, covered) => covered.or(earlier),
+        };
+        self.asked.push((key.to_owned(), Asked { at: now.0, covered, unknown: false, version: fetched.version }));
+    }
+}

@@ -1,0 +1,124 @@
+//! The rows of an answer as rows of our table, read as the loader reads files: units, notations, rules. A column that an answer lacks
+//! altogether is told, as a service may have renamed it.
+
+use std::collections::{HashMap, HashSet};
+
+use polars::prelude::{DataFrame, DataType};
+use serde_json::value::RawValue;
+
+use model::{
+    address::Address,
+    findings::{Findings, Severity},
+    progress::Silent,
+    schema::{Need, TableSchema},
+};
+use store::{
+    cache::CacheOptions,
+    load::{Blocks, LoadContext, bind::wanted, file::FileRows, fill},
+    manifest::{Manifest, TableManifest},
+    order,
+    source::json_objects,
+};
+
+/// Our rows of one answer.
+#[derive(Debug, Default)]
+pub(crate) struct TableRows {
+    pub(crate) frame: Option<DataFrame>,
+    /// What is odd about them, for people.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What is known of the dataset while rows are read.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// Decimals of each token.
+    pub(crate) decimals: HashMap<Address, Option<i64>>,
+}
+
+/// Reads the rows. Errors, which continue the name of a provider: none of them can be read, or a column that every row needs is missing.
+pub(crate) fn read(
+    schema: &'static TableSchema,
+    mapping: &TableManifest,
+    elements: Vec<Box<RawValue>>,
+    bytes: u64,
+    name: &str,
+    known: &Known,
+) -> Result<TableRows, String> {
+    if elements.is_empty() {
+        return Ok(TableRows::default());
+    }
+    let (manifest, cache) = (Manifest::default(), CacheOptions::default());
+    let context = LoadContext {
+        folder: std::path::Path::new(""),
+        manifest: &manifest,
+        progress: &Silent,
+        cache: &cache,
+        wire: None,
+        growing: false,
+        decimals: known.decimals.clone(),
+        blocks: Blocks::default(),
+        tokens: HashSet::new(),
+        snapshot: None,
+    };
+    let count = elements.len() as u64;
+    let mut source = json_objects(elements, bytes, wanted(schema, mapping));
+    let mut rows = FileRows::new(&context, schema, mapping, name);
+    let mut frames = Vec::new();
+    while let Some(batch) = source.next_batch()? {
+        missing(schema, mapping, source.columns())?;
+        rows.add(batch, source.columns())?;
+        frames.append(&mut rows.frames);
+    }
+    rows.end();
+    let mut notes = missing(schema, mapping, source.columns())?;
+    notes.extend(odd(&rows.findings, rows.rows_bad));
+    let (bad, left_out) = (rows.rows_bad, rows.left_out);
+    if bad > 0 && bad + left_out >= count {
+        let first = rows.findings.kept().iter().find(|finding| finding.severity == Severity::Error);
+        let why = first.map_or_else(String::new, |finding| {
+            let column = finding.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
+            format!(":{column} {}", finding.reason)
+        });
+        return Err(format!("answers with rows that cannot be read{why}"));
+    }
+    let whole = order::whole(frames).map_err(|error| error.to_string())?;
+    let Some(mut frame) = whole else { return Ok(TableRows { frame: None, notes }) };
+    fill::table(schema, &mut frame);
+    Ok(TableRows { frame: Some(frame), notes })
+}
+
+/// Columns that the description reads, and the answer has in no row. Errors: every row needs it.
+fn missing(schema: &TableSchema, mapping: &TableManifest, names: &[String]) -> Result<Vec<String>, String> {
+    let mut missing = Vec::new();
+    for column in schema.columns {
+        let Some(from) = mapping.columns.get(column.name).and_then(|column| column.from.as_deref()) else { continue };
+        let head = from.split('.').next().unwrap_or(from);
+        if names.iter().any(|name| name.eq_ignore_ascii_case(from) || name.eq_ignore_ascii_case(head)) {
+            continue;
+        }
+        if column.need == Need::Cell {
+            return Err(format!("answers without `{from}`, from which `{}` is read: it may have been renamed", column.name));
+        }
+        missing.push(format!("no row has `{from}`, from which `{}` is read: it may have been renamed", column.name));
+    }
+    Ok(missing)
+}
+
+/// Rows that were left out, and the first reason.
+fn odd(findings: &Findings, bad: u64) -> Option<String> {
+    let first = findings.kept().iter().find(|finding| finding.severity == Severity::Error).filter(|_| bad > 0)?;
+    let column = first.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
+    let value = first.value.as_ref().map_or_else(String::new, |value| format!(" (`{value}`)"));
+    Some(format!("{bad} rows were left out:{column} {}{value}", first.reason))
+}
+
+/// The least and the greatest value of a column, times in milliseconds; none where it has none.
+pub(crate) fn bounds(frame: &DataFrame, column: &str) -> Option<(i64, i64)> {
+    let cells = frame.column(column).ok()?;
+    let days = cells.dtype() == &DataType::Date;
+    let numbers = cells.to_physical_repr().cast(&DataType::Int64).ok()?;
+    let numbers = numbers.i64().ok()?;
+    let (least, most) = (numbers.iter().flatten().min()?, numbers.iter().flatten().max()?);
+    let scale = if days { model::time::DAY_MS } else { 1 };
+    Some((least * scale, most * scale))
+}

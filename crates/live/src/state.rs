@@ -1,0 +1,162 @@
+//! What was asked and when, in `live/refresh.json` of the dataset. It is written after the rows it speaks of, so that what it calls known is
+//! there.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use model::{
+    address::Address,
+    chain::Chain,
+    time::{DAY_MS, MINUTE_MS, Time},
+};
+use store::{
+    live::FOLDER,
+    private_files::{create_dir, open_private, read_text, write_atomic},
+};
+use wire::web::WebVersion;
+
+const FILE: &str = "refresh.json";
+const LOCK: &str = "refresh.lock";
+const FILE_MAX: u64 = 256 << 20;
+/// How long a provider counts as not knowing a token.
+const UNKNOWN_FOR: i64 = DAY_MS;
+
+/// What is remembered of all tables.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RefreshState {
+    pub tables: BTreeMap<String, TableRefreshed>,
+    /// By key of what was asked.
+    pub(crate) asked: BTreeMap<String, Asked>,
+    /// The pool that a token's candles come from, by token and chain: they stay those of one pool.
+    pub(crate) pools: BTreeMap<String, String>,
+}
+
+/// The last refresh of a table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableRefreshed {
+    /// When it ended, in milliseconds; none before the first that brought something.
+    pub last: Option<i64>,
+    /// Why the last one failed, and since when they fail.
+    pub failure: Option<(i64, String)>,
+    /// What was odd about its rows.
+    pub notes: Vec<String>,
+    /// Who gave the rows.
+    pub providers: Vec<String>,
+}
+
+/// What is known of one thing that was asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    pub(crate) at: i64,
+    /// The span that is covered, in milliseconds: nothing in it has to be asked again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) covered: Option<(i64, i64)>,
+    /// The provider does not know it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unknown: bool,
+    #[serde(flatten)]
+    pub(crate) version: WebVersion,
+}
+
+impl RefreshState {
+    /// What is remembered; nothing where there is no such file, or one that cannot be read.
+    pub fn read(dataset: &Path) -> Self {
+        let path = dataset.join(FOLDER).join(FILE);
+        let read = read_text(&path, FILE_MAX).ok().map(|text| serde_json::from_str(&text));
+        if let Some(Err(error)) = &read {
+            tracing::warn!("`{}` cannot be read, and everything is asked again: {error}", path.display());
+        }
+        read.and_then(Result::ok).unwrap_or_default()
+    }
+
+    pub(crate) fn write(&self, dataset: &Path) -> Result<(), String> {
+        let text = serde_json::to_vec(self).map_err(|error| error.to_string())?;
+        write_atomic(&dataset.join(FOLDER).join(FILE), &text)
+    }
+
+    /// Whether the provider was found not to know it, a short while ago.
+    pub(crate) fn is_unknown(&self, key: &str, now: Time) -> bool {
+        self.asked.get(key).is_some_and(|asked| asked.unknown && (0..UNKNOWN_FOR).contains(&(now.0 - asked.at)))
+    }
+
+    pub(crate) fn pool_of(&self, token: Address, chain: &Chain) -> Option<Address> {
+        self.pools.get(&format!("{token} {chain}")).and_then(|pool| Address::parse(pool))
+    }
+
+    pub(crate) fn keep_pool(&mut self, token: Address, chain: &Chain, pool: Address) {
+        self.pools.insert(format!("{token} {chain}"), pool.to_string());
+    }
+
+    /// When the table is due, if it comes after each so many milliseconds. After a failure it is tried again after a while, and after a
+    /// clock that went backwards at once.
+    pub fn due(&self, table: &str, every: i64, now: Time) -> Time {
+        let Some(known) = self.tables.get(table) else { return now };
+        let last = known.last.into_iter().chain(known.failure.as_ref().map(|(at, _)| *at)).max();
+        let wait = if known.failure.is_some() { every.clamp(MINUTE_MS, 15 * MINUTE_MS) } else { every };
+        last.filter(|last| *last <= now.0 + MINUTE_MS).map_or(now, |last| Time(last.saturating_add(wait)))
+    }
+}
+
+/// The right to fetch for a dataset: one program at a time has it.
+#[derive(Debug)]
+pub(crate) struct RefreshLock(#[expect(dead_code, reason = "dropping it frees the lock")] File);
+
+impl RefreshLock {
+    /// Takes the lock; none while another program has it.
+    pub(crate) fn take(dataset: &Path) -> Result<Option<Self>, String> {
+        let folder: PathBuf = dataset.join(FOLDER);
+        create_dir(&folder)?;
+        let path = folder.join(LOCK);
+        let file = open_private(&path).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(format!("`{}` cannot be locked: {error}", path.display())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_due_after_its_time_and_at_once_when_the_clock_went_back() {
+        let mut state = RefreshState::default();
+        let now = Time(100 * DAY_MS);
+        assert_eq!(state.due("candles", 1_000, now), now);
+        state.tables.insert("candles".to_owned(), TableRefreshed { last: Some(now.0), ..TableRefreshed::default() });
+        assert_eq!(state.due("candles", 300_000, now), Time(now.0 + 300_000));
+        assert_eq!(state.due("candles", 300_000, Time(now.0 - DAY_MS)), Time(now.0 - DAY_MS));
+        let failed = TableRefreshed { last: Some(now.0 - DAY_MS), failure: Some((now.0, "away".to_owned())), ..TableRefreshed::default() };
+        state.tables.insert("candles".to_owned(), failed);
+        assert_eq!(state.due("candles", 10_000, now), Time(now.0 + MINUTE_MS));
+        assert_eq!(state.due("candles", DAY_MS, now), Time(now.0 + 15 * MINUTE_MS));
+    }
+
+    #[test]
+    fn what_is_remembered_is_there_again_and_one_program_fetches() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let lock = RefreshLock::take(folder.path()).expect("a lock");
+        assert!(lock.is_some() && RefreshLock::take(folder.path()).expect("held").is_none());
+        drop(lock);
+        assert!(RefreshLock::take(folder.path()).expect("free").is_some());
+        let mut state = RefreshState::default();
+        state.asked.insert("a".to_owned(), Asked { at: 5, unknown: true, ..Asked::default() });
+        state.asked.insert("b".to_owned(), Asked { at: 5, covered: Some((1, 2)), ..Asked::default() });
+        state.write(folder.path()).expect("written");
+        let again = RefreshState::read(folder.path());
+        assert_eq!(again, state);
+        assert!(again.is_unknown("a", Time(6)) && !again.is_unknown("a", Time(6 + DAY_MS)) && !again.is_unknown("b", Time(6)));
+        std::fs::write(folder.path().join(FOLDER).join(FILE), "{half").expect("written");
+        assert_eq!(RefreshState::read(folder.path()), RefreshState::default());
+    }
+}

@@ -1,0 +1,410 @@
+//! Services as sources: what they answer is in the dataset, whatever they do on the way; what is there is not asked for again.
+
+#[path = "service/server.rs"]
+mod server;
+
+use std::{
+    collections::HashMap,
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use model::{address::Address, candles::{ChartCandles, Interval}, chain::Chain, rows::PoolRow, time::{DAY_MS, Time}};
+use store::{
+    Dataset,
+    load::load,
+    manifest::Manifest,
+    provider::{Provider, ProviderOrigin, Providers},
+};
+use tokendeck_live::{LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts, refresh};
+use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
+
+use self::server::{Reply, Service, Trouble};
+
+const TOKEN: &str = "0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const OTHER: &str = "0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+const POOL: &str = "0xcccccccccccccccccccccccccccccccccccccccc";
+/// A day at noon.
+const NOW: Time = Time(20_000 * DAY_MS + DAY_MS / 2);
+
+const MARKET: &str = r#"
+    name = "Market"
+    home = "HOME"
+    per_minute = 10000
+    chains = { eth = "ethereum" }
+    [[request]]
+    name = "ohlcv"
+    fills = "candles"
+    each = "pool"
+    path = "/{chain}/{pool}/{interval.unit}"
+    query = { before = "{before}" }
+    rows = "data.list"
+    columns = { timestamp = 1, open = 2, high = 3, low = 4, close = 5, volume = 6 }
+    set = { interval = "{interval}" }
+    next = { before = "oldest timestamp" }
+    errors = { "error.code" = { say = "error.text" } }
+    [[request]]
+    name = "pools"
+    fills = "pools"
+    each = "token"
+    path = "/{chain}/tokens/{token}/pools"
+    rows = "data"
+    columns = { address = "id", dex_id = "dex", token0 = "base", token1 = "quote", liquidity = "usd" }
+    [[request]]
+    name = "holders"
+    fills = "holders"
+    each = "token"
+    path = "/{chain}/tokens/{token}/holders"
+    rows = "items"
+    columns = { holder_address = "address", balance = "amount" }
+    next = { cursor = "next_page" }
+    [[request]]
+    name = "yields"
+    fills = "yields"
+    path = "/yields"
+    rows = "data"
+"#;
+
+/// A dataset with the token, and the provider of the service.
+struct Setup {
+    folder: tempfile::TempDir,
+    providers: Providers,
+    wire: Arc<Wire>,
+    now: Time,
+    watch: Arc<dyn RefreshWatch>,
+}
+
+fn wire(consent: Consent, sources: Vec<Source>) -> Arc<Wire> {
+    let ms = Duration::from_millis;
+    let timeouts = TimeoutsAndRetries { connect_timeout: ms(500), read_timeout: ms(800), retries: 2, backoff: ms(1), backoff_max: ms(4) };
+    Wire::new(WireOptions { consent, sources, timeouts, ..WireOptions::default() }, Arc::new(MemoryLedger::default()))
+}
+
+fn provider(id: &str, text: &str, url: &str, origin: ProviderOrigin) -> Provider {
+    Provider::parse(id, &text.replace("HOME", url), origin).expect("a description")
+}
+
+impl Setup {
+    fn new(service: &Service, manifest: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{TOKEN},A,A,eth\n")).expect("written");
+        fs::write(folder.path().join("dataset.toml"), manifest).expect("written");
+        let market = provider("market", MARKET, &service.url, ProviderOrigin::Own);
+        Self {
+            folder,
+            providers: [("market".to_owned(), market)].into(),
+            wire: wire(Consent::Always, Vec::new()),
+            now: NOW,
+            watch: Arc::new(Unwatched),
+        }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
+        let manifest = Manifest::parse(&fs::read_to_string(self.folder.path().join("dataset.toml")).expect("text")).expect("valid");
+        let tokens = [LiveToken { address: Address::parse(TOKEN).expect("an address"), symbol: Some("A".to_owned()), chains: Chain::parse("eth").into_iter().collect() }];
+        work(&RefreshContext {
+            dataset: self.folder.path(),
+            manifest: &manifest,
+            providers: &self.providers,
+            wire: &self.wire,
+            tokens: &tokens,
+            watchlist: &[],
+            pools: &[] as &[PoolRow],
+            decimals: HashMap::new(),
+            now: self.now,
+            watch: Arc::clone(&self.watch),
+        })
+    }
+
+    fn refresh(&self) -> RefreshReport {
+        self.with(|context| refresh(context, &[])).expect("a refresh")
+    }
+
+    fn failure(&self) -> String {
+        self.refresh().failure().expect("a failure")
+    }
+
+    fn dataset(&self) -> Dataset {
+        load(self.folder.path(), &model::progress::Silent).expect("a dataset")
+    }
+
+    /// Days and closes of the token's candles.
+    fn candles(&self) -> Vec<(i64, f64)> {
+        let dataset = self.dataset();
+        let chart = dataset.candles().of(&Address::parse(TOKEN).expect("an address"));
+        let ChartCandles::Here(series) = chart else { panic!("they are here") };
+        let days = series.into_iter().find(|(interval, _)| *interval == Interval::DAY);
+        days.map(|(_, days)| days.timestamp.iter().zip(days.close).map(|(time, close)| (time / DAY_MS, *close)).collect()).unwrap_or_default()
+    }
+}
+
+/// Candles of some days, newest first, as the service writes them.
+fn candles(days: impl DoubleEndedIterator<Item = i64>, close: f64) -> String {
+    let rows: Vec<String> = days.rev().map(|day| format!("[{},1,\"9\",\"0.5\",{close},3]", day * 86_400)).collect();
+    format!(r#"{{"data":{{"list":[{}]}}}}"#, rows.join(","))
+}
+
+fn pools() -> Reply {
+    Reply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"uniswap","base":"{TOKEN}","quote":"{OTHER}","usd":"5000.5"}}]}}"#))
+}
+
+/// The market with candles of each day up to the newest; pages of 100.
+fn market(newest: i64) -> impl FnMut(&server::Request) -> Reply + Send {
+    move |request| {
+        if request.target.contains("/pools") {
+            return pools();
+        }
+        let before = request.target.split("before=").nth(1).map_or(newest + 1, |seconds| seconds.split('&').next().unwrap_or_default().parse::<i64>().expect("a number") / 86_400);
+        Reply::ok(candles((before - 100).max(19_000)..before, (newest - 20_000) as f64 + 2.0))
+    }
+}
+
+const CANDLES: &str = "[tables.candles]\nprovider = 'market'\nhistory = '250d'\n[tables.pools]\nprovider = 'market'\n";
+
+#[test]
+fn candles_come_page_by_page_and_then_only_what_is_missing() {
+    let service = Service::new(market(20_000));
+    let mut setup = Setup::new(&service, CANDLES);
+    let asks = setup.with(|context| hosts(context, &[]));
+    assert_eq!(asks.values().sum::<u64>(), 3, "{asks:?}");
+    let report = setup.refresh();
+    assert_eq!(report.failure(), None);
+    let asked = service.asked();
+    assert_eq!(asked.len(), 4, "the pools, and three pages of candles: {asked:?}");
+    let days = setup.candles();
+    assert_eq!((days.len(), days[299]), (300, (20_000, 2.0)));
+    assert_eq!(setup.dataset().pools()[0].liquidity, Some(5000.5));
+
+    service.now(market(20_002));
+    setup.now = Time(NOW.0 + 2 * DAY_MS);
+    setup.refresh();
+    let asked = service.asked();
+    assert_eq!(asked.len(), 2, "one page of candles: {asked:?}");
+    let days = setup.candles();
+    assert_eq!((days.len(), days[299], days[301]), (302, (20_000, 4.0), (20_002, 4.0)), "the candle that was forming is replaced");
+
+    // A longer history asks for the older part alone.
+    fs::write(setup.folder.path().join("dataset.toml"), CANDLES.replace("250d", "350d")).expect("written");
+    setup.refresh();
+    let asked = service.asked();
+    assert!(asked.len() == 3 && asked.iter().any(|target| target.contains("before=")), "{asked:?}");
+    assert_eq!(setup.candles()[0].0, 19_601);
+}
+
+#[test]
+fn what_fails_is_said_in_words_and_what_was_there_stays() {
+    let service = Service::new(market(20_000));
+    let mut setup = Setup::new(&service, CANDLES);
+    setup.refresh();
+    let before = setup.candles();
+    setup.now = Time(NOW.0 + DAY_MS);
+    let list = candles(19_990..20_001, 7.0);
+    let troubles: [(&str, Reply, &str); 9] = [
+        ("busy", Reply::status(503), "Market is answered with 503 again and again: it is busy or broken"),
+        ("too often", Reply::status(429).with("retry-after", "500"), "Market is answered with 429, and wants to be left alone for 500 s"),
+        ("no key", Reply::status(401), "Market is not given without a key, or not with this one: see [sources.market] kind = \"provider\", token_env in config.toml"),
+        ("cut off", Reply::ok(list.clone()).but(Trouble::CutOff), "Market was cut off again and again"),
+        ("a gigabyte", Reply::ok(list.clone()).but(Trouble::Huge), "Market answers with more than the 67.1 MB that are taken"),
+        ("no JSON", Reply::ok("<html>"), "Market answers with what is no JSON: it begins with `<html>`"),
+        ("a renamed member", Reply::ok(list.replace("list", "rows")), "Market answers without `data.list`, where its rows were: it may have been renamed"),
+        ("an error inside", Reply::ok(r#"{"error":{"code":7,"text":"no\u0007 more"}}"#), "Market refuses: `no more`"),
+        ("elsewhere", Reply::status(302).with("location", "http://localhost:1/x"), "Market leads to another server, which is not asked"),
+    ];
+    for (what, reply, expected) in troubles {
+        service.now(move |request| if request.target.contains("/pools") { pools() } else { reply.clone() });
+        assert_eq!(setup.failure(), format!("`candles`: {expected}"), "{what}");
+        assert_eq!(setup.candles(), before, "{what}");
+        let state = RefreshState::read(setup.folder.path());
+        assert!(state.tables["candles"].failure.is_some(), "{what}");
+    }
+    service.now(|request| if request.target.contains("/pools") { pools() } else { Reply::ok(r#"{"data":{"list":[["x",1,2,3,4,5]]}}"#) });
+    let failure = setup.failure();
+    assert!(failure.starts_with("`candles`: Market answers with rows that cannot be read: `timestamp` expected a time"), "{failure}");
+    // And well again.
+    service.now(market(20_001));
+    assert_eq!((setup.refresh().failure(), setup.candles().len()), (None, 301));
+    assert_eq!(RefreshState::read(setup.folder.path()).tables["candles"].failure, None);
+}
+
+#[test]
+fn a_service_that_asks_for_patience_gets_it() {
+    let mut times = 0;
+    let mut market = market(20_000);
+    let service = Service::new(move |request| {
+        times += 1;
+        if times < 3 { Reply::status(429).with("retry-after", "1") } else { market(request) }
+    });
+    let setup = Setup::new(&service, CANDLES);
+    let start = Instant::now();
+    assert_eq!(setup.refresh().failure(), None);
+    assert!(start.elapsed() >= Duration::from_secs(2), "it waited as long as it was told to");
+}
+
+#[test]
+fn a_renamed_member_of_a_row_is_told_with_its_name() {
+    let service = Service::new(|_| Reply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","liq":1}}]}}"#)));
+    let setup = Setup::new(&service, "[tables.pools]\nprovider = 'market'\n");
+    let report = setup.refresh();
+    assert_eq!(report.tables[0].notes, ["no row has `usd`, from which `liquidity` is read: it may have been renamed"]);
+    assert_eq!(report.tables[0].rows, 1);
+    service.now(|_| Reply::ok(format!(r#"{{"data":[{{"pool":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","usd":1}}]}}"#)));
+    let failure = setup.failure();
+    assert!(failure.contains("`id`") && failure.contains("renamed"), "{failure}");
+    assert_eq!(setup.dataset().pools().len(), 1, "the old row stays");
+}
+
+struct Stops(AtomicBool);
+
+impl RefreshWatch for Stops {
+    fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_slow_answer_is_not_waited_for_once_it_is_stopped() {
+    let service = Service::new(|_| pools().but(Trouble::Drips));
+    let stops = Arc::new(Stops(AtomicBool::new(false)));
+    let setup = Setup { watch: Arc::clone(&stops) as _, ..Setup::new(&service, CANDLES) };
+    let start = Instant::now();
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(300));
+            stops.0.store(true, Ordering::Relaxed);
+        });
+        setup.with(|context| refresh(context, &[]))
+    });
+    assert_eq!(outcome, Err(RefreshError::Stopped));
+    assert!(start.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
+    let service = Service::new(market(20_000));
+    for consent in [Consent::Ask, Consent::Never] {
+        let setup = Setup { wire: wire(consent, Vec::new()), ..Setup::new(&service, CANDLES) };
+        assert!(setup.failure().contains("is not asked"), "{consent:?}");
+    }
+    let mut setup = Setup::new(&service, CANDLES);
+    setup.providers.insert("market".to_owned(), provider("market", MARKET, &service.url, ProviderOrigin::Dataset));
+    assert!(setup.failure().contains("is at an address of this machine or its network"));
+    assert_eq!(service.asked(), Vec::<String>::new());
+    // The person's configuration may have it asked there.
+    let own = Source { name: "market".into(), kind: SourceKind::Provider, url: service.url.clone(), ..Source::default() };
+    setup.wire = wire(Consent::Always, vec![own]);
+    assert_eq!(setup.refresh().failure(), None);
+}
+
+#[test]
+fn a_key_goes_to_its_service_and_nowhere_else() {
+    let service = Service::new(market(20_000));
+    let text = MARKET.replace("per_minute", "key = { query = 'apikey' }\nper_minute");
+    let mut setup = Setup::new(&service, CANDLES);
+    setup.providers.insert("market".to_owned(), provider("market", &text, &service.url, ProviderOrigin::Own));
+    assert!(setup.failure().contains("needs a key: put it into an environment variable"));
+    // A variable that is set wherever tests run.
+    let own = |variable: &str| Source { name: "market".into(), kind: SourceKind::Provider, token_env: variable.into(), ..Source::default() };
+    setup.wire = wire(Consent::Always, vec![own("TOKENDECK_NO_SUCH_KEY")]);
+    assert!(setup.failure().contains("needs the key in the variable `TOKENDECK_NO_SUCH_KEY`, which is not set"));
+    setup.wire = wire(Consent::Always, vec![own("CARGO_PKG_NAME")]);
+    let report = setup.refresh();
+    assert_eq!(report.failure(), None);
+    assert!(service.asked().iter().all(|target| target.contains("apikey=tokendeck-live")));
+    let mut kept = String::new();
+    for file in ["refresh.json", "pools.parquet"] {
+        kept.push_str(&String::from_utf8_lossy(&fs::read(setup.folder.path().join("live").join(file)).expect("a file")));
+    }
+    assert!(!kept.contains("tokendeck-live") && !format!("{report:?}").contains("tokendeck-live"));
+}
+
+#[test]
+fn what_one_provider_does_not_know_the_next_one_is_asked_for() {
+    let (first, second) = (Service::new(|_| Reply::status(404)), Service::new(market(20_000)));
+    let mut setup = Setup::new(&first, &CANDLES.replace("provider = 'market'", "provider = ['market', 'second']"));
+    setup.providers.insert("second".to_owned(), provider("second", MARKET, &second.url, ProviderOrigin::Own));
+    let report = setup.refresh();
+    assert_eq!((report.failure(), setup.candles().len()), (None, 300));
+    assert!(report.tables.iter().all(|table| table.providers.iter().eq(["second"])));
+    assert!(!first.asked().is_empty());
+    setup.now = Time(NOW.0 + DAY_MS / 2);
+    setup.refresh();
+    assert_eq!(first.asked(), Vec::<String>::new(), "for a day it counts as not knowing it");
+    let nobody = Setup::new(&first, CANDLES);
+    let report = nobody.refresh();
+    assert_eq!((report.failure(), report.tables[1].unknown.len(), report.tables[1].rows), (None, 1, 0));
+}
+
+#[test]
+fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
+    let row = |pool: &str, apy: f64| format!(r#"{{"pool":"{pool}","project":"p","chain":"Ethereum","symbol":"A","tvlUsd":1e6,"apyBase":{apy},"apyReward":null,"underlyingTokens":["{TOKEN}"]}}"#);
+    let list = |rows: &[String]| Reply::ok(format!(r#"{{"data":[{}]}}"#, rows.join(","))).with("etag", "\"one\"");
+    let first = list(&[row("a", 1.0), row("b", 2.0)]);
+    let service = Service::new(move |_| first.clone());
+    let mut setup = Setup::new(&service, "[tables.yields]\nprovider = 'market'\n");
+    let pools = |setup: &Setup| setup.dataset().yields().len();
+    assert_eq!(setup.refresh().tables[0].rows, 2);
+    assert_eq!(pools(&setup), 2);
+    service.now(|request| if request.head.contains("if-none-match: \"one\"") { Reply::status(304) } else { Reply::status(500) });
+    setup.now = Time(NOW.0 + 1);
+    assert_eq!((setup.refresh().failure(), pools(&setup)), (None, 2));
+    let second = list(&[row("b", 3.0)]);
+    service.now(move |_| second.clone());
+    setup.now = Time(NOW.0 + 2);
+    setup.refresh();
+    assert_eq!(pools(&setup), 1, "a pool that is gone is gone");
+    let history = fs::read_dir(setup.folder.path().join("live/history/yields")).expect("a folder").count();
+    assert_eq!(history, 2);
+}
+
+#[test]
+fn pages_are_followed_by_what_the_answer_says_and_those_that_overlap_count_once() {
+    let holder = |number: u32| format!(r#"{{"address":"0x{number:040x}","amount":"{number}"}}"#);
+    let page = move |from: u32, next: &str| Reply::ok(format!(r#"{{"items":[{}],"next_page":{next}}}"#, (from..from + 3).map(holder).collect::<Vec<_>>().join(",")));
+    let service = Service::new(move |request| match request.target.split_once('?') {
+        None => page(1, r#"{"id":7,"after":"x y"}"#),
+        Some((_, "after=x+y&id=7")) => page(3, r#"{"id":9}"#),
+        Some(_) => page(5, "null"),
+    });
+    let setup = Setup::new(&service, "[tables.holders]\nprovider = 'market'\n");
+    assert_eq!(setup.refresh().failure(), None);
+    assert_eq!(service.asked().len(), 3);
+    let holders = setup.dataset().holders_of(&Address::parse(TOKEN).expect("an address")).len();
+    assert_eq!(holders, 7);
+}
+
+#[test]
+fn one_program_fetches_and_a_damaged_file_is_named() {
+    let service = Service::new(market(20_000));
+    let setup = Setup::new(&service, CANDLES);
+    setup.refresh();
+    let held = fs::File::open(setup.folder.path().join("live/refresh.lock")).expect("a lock");
+    held.lock().expect("locked");
+    assert_eq!(setup.with(|context| refresh(context, &[])), Err(RefreshError::Busy));
+    drop(held);
+    fs::write(setup.folder.path().join("live/pools.parquet"), "half").expect("written");
+    let Err(RefreshError::Failed(reason)) = setup.with(|context| refresh(context, &["pools"])) else { panic!("it cannot be read") };
+    assert!(reason.contains("live/pools.parquet` cannot be read") && reason.contains("move it away"), "{reason}");
+}
+
+#[test]
+fn a_url_of_the_dataset_is_a_source() {
+    let service = Service::new(|request| {
+        assert!(request.target.starts_with("/posts?of=0xaaaa"), "{}", request.target);
+        Reply::ok(r#"[{"id":5,"headline":"hello","when":"2024-01-01T00:00:00Z"}]"#)
+    });
+    let manifest = format!("[tables.posts]\nurl = '{}/posts?of={{token}}'\ncolumns = {{ post_id = 'id', title = 'headline', published_at = 'when' }}\n", service.url);
+    let mut setup = Setup::new(&service, &manifest);
+    assert!(setup.failure().contains("is at an address of this machine"), "a dataset's URL reaches no private address");
+    let own = Source { name: "feed".into(), kind: SourceKind::Https, url: service.url.clone(), token_env: "CARGO_PKG_NAME".into(), ..Source::default() };
+    setup.wire = wire(Consent::Always, vec![own]);
+    assert_eq!(setup.refresh().failure(), None);
+    let posts = setup.dataset().posts_of(&Address::parse(TOKEN).expect("an address")).len();
+    assert_eq!(posts, 1);
+    let requests = service.requests.lock().expect("no panic");
+    assert!(requests[0].head.contains("authorization: bearer tokendeck-live"), "{requests:?}");
+}

@@ -1,0 +1,134 @@
+//! The rows that came by themselves, in the dataset's folder: where they lie, and which of several versions of a row holds. Fetching them
+//! belongs to the crate `live`.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use polars::prelude::{DataFrame, IdxCa, PlSmallStr, PolarsResult};
+
+use crate::{order, source::locate::ENTRIES_MAX};
+use model::schema::TableSchema;
+
+/// Folder in the dataset's.
+pub const FOLDER: &str = "live";
+/// Folder below it with the snapshots of tables without a time.
+pub const HISTORY: &str = "history";
+
+/// Tables whose newer row replaces the older one whole. In the others a null does not overwrite a value.
+const MEASURED: &[&str] = &["candles", "holders", "holder_counts", "transfers", "yields"];
+
+/// The file with the rows of a table.
+pub fn file(dataset: &Path, table: &str) -> PathBuf {
+    dataset.join(FOLDER).join(format!("{table}.parquet"))
+}
+
+/// Folder with the parts that were fetched since the file was written, and are newer in the order of their names.
+pub fn parts_folder(dataset: &Path, table: &str) -> PathBuf {
+    dataset.join(FOLDER).join(table)
+}
+
+/// Folder with the snapshots of a table.
+pub fn history_folder(dataset: &Path, table: &str) -> PathBuf {
+    dataset.join(FOLDER).join(HISTORY).join(table)
+}
+
+/// The table's file and its parts, oldest first; those there are.
+pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
+    let mut parts: Vec<PathBuf> = fs::read_dir(parts_folder(dataset, table)).into_iter().flatten().flatten().take(ENTRIES_MAX).map(|entry| entry.path()).collect();
+    parts.retain(|part| part.extension().is_some_and(|ending| ending == "parquet") && part.is_file());
+    parts.sort();
+    let file = file(dataset, table);
+    file.is_file().then_some(file).into_iter().chain(parts).collect()
+}
+
+/// One row for each key: the last one, and in tables of facts the last value of each column. Rows come oldest first.
+pub fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<DataFrame> {
+    if schema.key.is_empty() || frame.height() < 2 {
+        return Ok(frame);
+    }
+    let (hashes, keyless) = (order::hashes(&frame, schema.key)?, order::keyless(schema, &frame)?);
+    let mut last: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
+    // By row: the earlier row of its key.
+    let mut before: Vec<Option<u32>> = vec![None; hashes.len()];
+    for row in (0..hashes.len()).filter(|row| !keyless[*row]) {
+        before[row] = last.insert(hashes[row], row).map(|row| row as u32);
+    }
+    if last.len() + keyless.iter().filter(|keyless| **keyless).count() == frame.height() {
+        return Ok(frame);
+    }
+    let kept: Vec<u32> = (0..hashes.len()).filter(|row| keyless[*row] || last.get(&hashes[*row]) == Some(row)).map(|row| row as u32).collect();
+    let measured = MEASURED.contains(&schema.name);
+    let mut columns = Vec::with_capacity(frame.width());
+    for cells in frame.columns() {
+        let mut places = kept.clone();
+        if !measured && cells.null_count() > 0 {
+            let empty: Vec<bool> = cells.is_null().iter().map(|empty| empty == Some(true)).collect();
+            for place in &mut places {
+                let filled = std::iter::successors(Some(*place), |row| before[*row as usize]).find(|row| !empty[*row as usize]);
+                *place = filled.unwrap_or(*place);
+            }
+        }
+        columns.push(cells.take(&IdxCa::from_vec(PlSmallStr::EMPTY, places))?);
+    }
+    DataFrame::new(kept.len(), columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use crate::coerce;
+    use model::schema;
+
+    fn frame(table: &str, columns: &[(&str, Series)]) -> DataFrame {
+        let schema = schema::table(table).expect("a table");
+        let height = columns[0].1.len();
+        let column = |column: &'static schema::Column| {
+            let given = columns.iter().find(|(name, _)| *name == column.name).map(|(name, series)| series.clone().with_name((*name).into()).into_column());
+            given.unwrap_or_else(|| coerce::empty(column, height))
+        };
+        DataFrame::new(height, schema.columns.iter().map(column).collect()).expect("a frame")
+    }
+
+    #[test]
+    fn of_facts_the_last_value_holds_and_of_measurements_the_last_row() {
+        let (a, b) = (format!("0x{:040x}", 1), format!("0x{:040x}", 2));
+        let texts = |texts: &[&str]| Series::new("".into(), texts);
+        let tokens = frame(
+            "tokens",
+            &[
+                ("token_address", texts(&[&a, &b, &a])),
+                ("chain", texts(&["eth", "eth", "eth"])),
+                ("symbol", texts(&["A", "B", "A"])),
+                ("price", Series::new("".into(), [Some(1.0), Some(2.0), None])),
+                ("holders", Series::new("".into(), [None, None, Some(7i64)])),
+            ],
+        );
+        let newest = newest(schema::table("tokens").expect("a table"), tokens).expect("merged");
+        let prices: Vec<_> = newest.column("price").expect("prices").f64().expect("numbers").iter().collect();
+        let holders: Vec<_> = newest.column("holders").expect("holders").i64().expect("numbers").iter().collect();
+        assert_eq!((prices, holders), (vec![Some(2.0), Some(1.0)], vec![None, Some(7)]));
+        let counts = frame(
+            "holders",
+            &[("token_address", texts(&[&a, &a])), ("holder_address", texts(&[&b, &b])), ("balance", Series::new("".into(), [Some(1.0), None]))],
+        );
+        let counts = super::newest(schema::table("holders").expect("a table"), counts).expect("merged");
+        assert_eq!((counts.height(), counts.column("balance").expect("balances").null_count()), (1, 1));
+    }
+
+    #[test]
+    fn parts_come_after_the_file_in_the_order_of_their_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(files(folder.path(), "candles").is_empty());
+        fs::create_dir_all(parts_folder(folder.path(), "candles")).expect("a folder");
+        for name in ["candles/2.parquet", "candles/10.parquet", "candles.parquet", "candles/.x.tmp"] {
+            fs::write(folder.path().join(FOLDER).join(name), "x").expect("written");
+        }
+        let names: Vec<_> = files(folder.path(), "candles").iter().map(|file| file.file_name().expect("a name").to_owned()).collect();
+        assert_eq!(names, ["candles.parquet", "10.parquet", "2.parquet"]);
+    }
+}

@@ -1,0 +1,228 @@
+//! A request of a provider: its URL, the place of the rows in its answer, their mapping, the next page, and what is a refusal.
+
+use toml::de::DeValue;
+
+use super::template::Template;
+use crate::manifest::{TableManifest, read_table};
+use model::{
+    schema::{self, TABLES, TableSchema},
+    toml_reader::{TomlEntry, TomlError},
+};
+
+/// A request that a provider answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProviderRequest {
+    pub name: String,
+    /// Prefix of its URL, if not that of the provider.
+    pub home: Option<Template>,
+    pub each: Each,
+    pub path: Template,
+    /// Parameters; one whose placeholder has no value is left out.
+    pub query: Vec<(String, Template)>,
+    /// Place of the rows in the answer: members and elements joined by dots, `*` for every one. Empty: the whole answer.
+    pub rows: String,
+    /// The tables it fills, and how; a column that is not said is taken by its name only where no column is said at all.
+    pub tables: Vec<(&'static str, TableManifest)>,
+    /// How the next page is asked for, by placeholder.
+    pub next: Vec<(String, NextPage)>,
+    /// The most pages that are asked for.
+    pub pages: u32,
+    pub refusals: Vec<RefusalSign>,
+    /// Signs of a saved answer, as `import` knows them.
+    pub known: Option<toml::Value>,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Each {
+    /// No token in particular.
+    #[default]
+    Once,
+    /// A token of a chain, by its address.
+    Token,
+    /// A coin or token, by its symbol.
+    Coin,
+    /// The most liquid known pool of a token.
+    Pool,
+    /// Whatever a person types: a name, a symbol, an address.
+    Search,
+}
+
+impl Each {
+    pub const WORDS: [(&'static str, Self); 5] =
+        [("once", Self::Once), ("token", Self::Token), ("coin", Self::Coin), ("pool", Self::Pool), ("search", Self::Search)];
+}
+
+/// What fills a placeholder for the next page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NextPage {
+    /// The least value of a column of ours in the page.
+    Oldest(String),
+    /// The greatest.
+    Newest(String),
+    /// Counts on: by one from one, or by more from zero.
+    Step(u32),
+    /// What stands at this place in the answer; the members of an object become parameters.
+    Place(String),
+}
+
+/// A sign in an answer that there are no rows in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusalSign {
+    /// Place in the answer.
+    pub place: String,
+    /// How the text there begins; none: anything but null, false and 0.
+    pub is: Option<String>,
+    /// Place of the words for people, if another.
+    pub say: Option<String>,
+    pub then: Then,
+}
+
+/// What follows from a refusal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Then {
+    /// It is told.
+    #[default]
+    Say,
+    /// It is asked again later.
+    Wait,
+    /// There is nothing to be had: an answer without rows.
+    NoRows,
+}
+
+impl Then {
+    const WORDS: [(&'static str, Self); 3] = [("say it", Self::Say), ("wait", Self::Wait), ("no rows", Self::NoRows)];
+
+    fn read(member: &TomlEntry<'_>) -> Result<Self, TomlError> {
+        let word = member.text()?;
+        let known = Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, then)| *then);
+        known.ok_or_else(|| member.wrong("must be \"say it\", \"wait\" or \"no rows\""))
+    }
+}
+
+/// Keys of a request besides those of a table.
+const KEYS: [&str; 12] = ["name", "fills", "each", "home", "path", "query", "rows", "next", "pages", "errors", "known", "tables"];
+
+/// The most pages, where nothing is said.
+const PAGES: u32 = 10;
+
+/// The prefix of URLs.
+pub(super) fn home(member: &TomlEntry<'_>) -> Result<Template, TomlError> {
+    let text = member.text()?;
+    if !text.starts_with("https://") && !text.starts_with("http://") {
+        return Err(member.wrong("must be a URL that begins with https://"));
+    }
+    Template::read(member, text.trim_end_matches('/'), &[])
+}
+
+/// Reads all requests.
+pub(super) fn read(member: &TomlEntry<'_>) -> Result<Vec<ProviderRequest>, TomlError> {
+    let all = member.items().ok_or_else(|| member.wrong("must be a list of tables: [[request]]"))?;
+    all.iter().map(one).collect()
+}
+
+fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
+    let mut entries = member.table()?;
+    let of = |key: &str| entries.iter().find(|entry| entry.key == key);
+    let name = of("name").map_or(Ok(String::new()), TomlEntry::text)?;
+    let next: Vec<(String, NextPage)> = of("next").map_or(Ok(Vec::new()), |next| next.table()?.iter().map(next_page).collect())?;
+    let also: Vec<String> = next.iter().map(|(name, _)| name.clone()).collect();
+    let path = of("path").ok_or_else(|| member.error(format!("the request `{name}` lacks `path`")))?;
+    let mut request = ProviderRequest {
+        home: of("home").map(home).transpose()?,
+        each: of("each").map_or(Ok(Each::Once), each)?,
+        path: Template::read(path, &path.text()?, &also)?,
+        query: of("query").map_or(Ok(Vec::new()), |query| parameters(query, &also))?,
+        rows: of("rows").map_or(Ok(String::new()), TomlEntry::text)?,
+        tables: of("tables").map_or(Ok(Vec::new()), tables)?,
+        refusals: of("errors").map_or(Ok(Vec::new()), |errors| errors.table()?.iter().map(refusal).collect())?,
+        known: of("known").map(TomlEntry::read).transpose()?,
+        pages: of("pages").map_or(Ok(PAGES), |pages| pages.integer(1, 10_000).map(|pages| pages as u32))?,
+        name,
+        next,
+    };
+    let fills = of("fills").map(filled).transpose()?;
+    entries.retain(|entry| !KEYS.contains(&entry.key));
+    match (fills, entries.first()) {
+        (Some(schema), _) => request.tables.insert(0, (schema.name, mapping(schema, entries)?)),
+        (None, Some(lone)) => return Err(lone.wrong("is of a table: say which one with `fills`, or write it under [request.tables.TABLE]")),
+        (None, None) if request.tables.is_empty() => {
+            return Err(member.error(format!("the request `{}` fills no table: say `fills = \"candles\"`", request.name)));
+        }
+        (None, None) => {}
+    }
+    Ok(request)
+}
+
+fn filled(member: &TomlEntry<'_>) -> Result<&'static TableSchema, TomlError> {
+    let name = member.text()?;
+    let names: Vec<&str> = TABLES.iter().map(|schema| schema.name).collect();
+    schema::table(&name).ok_or_else(|| member.unknown_name("table", &name, &names))
+}
+
+fn tables(member: &TomlEntry<'_>) -> Result<Vec<(&'static str, TableManifest)>, TomlError> {
+    let names: Vec<&str> = TABLES.iter().map(|schema| schema.name).collect();
+    let read = |table: TomlEntry<'_>| {
+        let schema = schema::table(table.key).ok_or_else(|| table.unknown("table", &names))?;
+        Ok((schema.name, mapping(schema, table.table()?)?))
+    };
+    member.table()?.into_iter().map(read).collect()
+}
+
+/// The mapping of a table. Where columns are said, the others are empty: a member of an answer is not ours because it is called alike.
+fn mapping(schema: &'static TableSchema, entries: Vec<TomlEntry<'_>>) -> Result<TableManifest, TomlError> {
+    let mut table = read_table(schema, entries)?;
+    if table.columns.values().any(|column| column.from.is_some()) {
+        for column in schema.columns {
+            let said = table.columns.get(column.name).is_some_and(|column| column.from.is_some());
+            if !said && !table.set.contains_key(column.name) {
+                table.set.insert(column.name, String::new());
+            }
+        }
+    }
+    Ok(table)
+}
+
+fn each(member: &TomlEntry<'_>) -> Result<Each, TomlError> {
+    let word = member.text()?;
+    let known = Each::WORDS.map(|(known, _)| known);
+    let each = Each::WORDS.iter().find(|(known, _)| *known == word).map(|(_, each)| *each);
+    each.ok_or_else(|| member.unknown_name("value of `each`", &word, &known))
+}
+
+fn parameters(member: &TomlEntry<'_>, also: &[String]) -> Result<Vec<(String, Template)>, TomlError> {
+    let one = |pair: &TomlEntry<'_>| Ok((pair.key.to_owned(), Template::read(pair, &pair.scalar()?, also)?));
+    member.table()?.iter().map(one).collect()
+}
+
+fn next_page(member: &TomlEntry<'_>) -> Result<(String, NextPage), TomlError> {
+    let text = member.text()?;
+    let must = "must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a place in the answer";
+    let next = match text.split_once(' ') {
+        Some(("oldest", column)) => NextPage::Oldest(column.trim().to_owned()),
+        Some(("newest", column)) => NextPage::Newest(column.trim().to_owned()),
+        Some(_) => return Err(member.wrong(must)),
+        None => match text.strip_prefix('+') {
+            Some(step) => NextPage::Step(step.parse().ok().filter(|step| *step > 0).ok_or_else(|| member.wrong(must))?),
+            None => NextPage::Place(text),
+        },
+    };
+    Ok((member.key.to_owned(), next))
+}
+
+fn refusal(member: &TomlEntry<'_>) -> Result<RefusalSign, TomlError> {
+    let mut sign = RefusalSign { place: member.key.to_owned(), is: None, say: None, then: Then::default() };
+    if !matches!(member.value, DeValue::Table(_)) {
+        sign.then = Then::read(member)?;
+        return Ok(sign);
+    }
+    for part in member.table()? {
+        match part.key {
+            "is" => sign.is = Some(part.scalar()?),
+            "say" => sign.say = Some(part.text()?),
+            "then" => sign.then = Then::read(&part)?,
+            _ => return Err(part.unknown("key", &["is", "say", "then"])),
+        }
+    }
+    Ok(sign)
+}
