@@ -17,12 +17,12 @@ use super::{
     demo::shell_word,
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
-    program::{configuration, own_formats},
+    program::{config_folder, configuration},
     table::{aligned, aligned_to_the_end},
 };
 use import::{
-    AmountUnit, Dates, FORMATS_FILE, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview,
-    Taken, VolumeUnit, assignment, chain, decimals, import, table_name, token,
+    AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit,
+    assignment, chain, decimals, import, table_name, token,
 };
 use model::{
     address::Address,
@@ -232,8 +232,7 @@ fn agreed(args: &ImportArgs, into: &Path, formats: &Formats, options: &ImportOpt
 
 /// The formats of the dataset's folder and of the user, before those of the program.
 fn own_and_known(into: Option<&Path>) -> Result<Formats, Failure> {
-    let files: Vec<PathBuf> = into.map(|into| into.join(FORMATS_FILE)).into_iter().chain(own_formats(&configuration(None)?)).collect();
-    Formats::with_own(&files).map_err(Failure::Bad)
+    Formats::of(config_folder(&configuration(None)?).as_deref(), into).map_err(Failure::Bad)
 }
 
 fn listed(formats: &Formats) -> String {

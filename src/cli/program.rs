@@ -43,10 +43,10 @@ pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
     Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
 }
 
-/// The file with import formats of the user's own: beside the configuration, and in the user's folder for it where there is none.
-pub(super) fn own_formats(config: &Config) -> Option<PathBuf> {
-    let beside = config.file.as_ref().map(|file| file.with_file_name(import::FORMATS_FILE));
-    beside.or_else(|| Dirs::find().ok().map(|dirs| dirs.config.join(import::FORMATS_FILE)))
+/// The folder of what a person describes for themselves: that of the configuration, or where it would be looked for.
+pub(super) fn config_folder(config: &Config) -> Option<PathBuf> {
+    let beside = config.file.as_ref().map(|file| file.with_file_name(""));
+    beside.or_else(|| Dirs::find().ok().map(|dirs| dirs.config))
 }
 
 impl Program {

@@ -21,7 +21,7 @@ mod yields;
 
 use std::collections::HashMap;
 
-pub use self::description::{FORMATS_FILE, FormatRow, Formats};
+pub use self::description::{FormatRow, Formats};
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,

@@ -41,7 +41,7 @@ use self::{
     staging::StagingFolder, table::ExistingTable, take::NotTaken, tokens::KnownTokens,
 };
 pub use self::{
-    format::{FORMATS_FILE, FormatRow, Formats},
+    format::{FormatRow, Formats},
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
     refusal::PLACEHOLDERS,
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
@@ -227,7 +227,7 @@ impl Run<'_> {
                 self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
                 continue;
             }
-            match formats.of(&sniffed) {
+            match formats.recognised(&sniffed) {
                 _ if self.options.table.is_some() => known.push((path, sniffed, formats.mapped())),
                 None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed), Some(&sniffed)),
                 Some(format) => known.push((path, sniffed, format)),

@@ -227,3 +227,26 @@ fn one_of_the_same_name_takes_a_formats_place_and_a_mistake_is_named() {
         assert!(err.contains("formats.toml`") && err.contains(says), "{err}");
     }
 }
+
+#[test]
+fn a_saved_answer_is_known_by_the_description_of_its_service() {
+    let desk = Desk::new();
+    let provider = "name = 'My API'\nhome = 'https://api.example.org'\n[[request]]\nname = 'holders'\nfills = 'holders'\neach = 'token'\n\
+                    path = '/{token}'\nrows = 'data.*.list'\ncolumns = { holder_address = 'wallet.address', balance = 'amount' }\n";
+    desk.write("saved.json", format!(r#"{{"data":{{"a":{{"list":[{{"wallet":{{"address":"{PEPE}"}},"amount":"1.5"}}]}}}},"v":7}}"#));
+    for (known, says) in
+        [("", "is of no format known"), ("known = [{ lists = 'x' }]", "`known` of the request `holders` of my-api: unknown field")]
+    {
+        desk.write("data/providers/my-api.toml", format!("{provider}{known}"));
+        let err = String::from_utf8(desk.command(&["saved.json", "--token", UNI]).output().unwrap().stderr).unwrap();
+        assert!(err.contains(says), "{err}");
+    }
+    desk.write("data/providers/my-api.toml", format!("{provider}known = [{{ members = ['data', 'v'] }}]"));
+    let report = desk.imports(&["saved.json", "--token", UNI]);
+    let file = &report["files"][0];
+    assert_eq!((file["format"].as_str(), file["title"].as_str()), (Some("my-api-holders"), Some("My API holders")), "{report:#}");
+    assert_eq!(
+        (taken(&report, 0, "holders"), desk.clean().holders_of(&address(UNI)).get(0).and_then(|row| row.balance)),
+        ([1, 0, 0, 0, 0, 0], Some(1.5))
+    );
+}

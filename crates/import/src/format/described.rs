@@ -31,27 +31,29 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if let Some(refused) = &format.refused {
         return Err(with_texts(refused, file).into());
     }
-    let listed = match (format.place(file.sniffed), &file.sniffed.shape) {
-        (Some(place), FileShape::Json { text, .. }) => Some(Sheet::json(Json::at(text, place)?)),
-        _ => None,
-    };
-    let sheet = listed.as_ref().map_or_else(|| file.sheet(), Ok)?;
+    let mut listed = Vec::new();
+    for table in format.tables_described() {
+        listed.push((table, at_place(file, table)?));
+    }
+    let mut tables = Vec::new();
+    for (table, sheet) in &listed {
+        let sheet = sheet.as_ref().map_or_else(|| file.sheet(), Ok)?;
+        tables.push(DescribedTable { table, sheet, manifest: format.manifest(table), found: format.find(table, sheet) });
+    }
     let mut plan = ImportPlan::default();
-    let mapped = format.mapped(sheet);
-    let is_told = |(_, manifest, found): &(&str, TableManifest, Option<Found>)| {
-        found.as_ref().is_some_and(|found| found.at("token_address").is_some()) || manifest.columns.contains_key("token_address")
-    };
-    let token = if mapped.iter().all(is_told) { None } else { token(file, &mut plan)? };
-    for of_table in mapped {
-        let is_told = is_told(&of_table);
-        let Some(take) = take(file, sheet, of_table, &mut plan.says)? else { continue };
+    let token = if tables.iter().all(DescribedTable::names_tokens) { None } else { token(file, &mut plan)? };
+    let reasons: Vec<String> = tables.iter().filter_map(DescribedTable::lacking).collect();
+    for of_table in tables {
+        let names_tokens = of_table.names_tokens();
+        let Some(take) = take(file, of_table, &mut plan.says)? else { continue };
         plan.takes.push(match &token {
-            Some(token) if !is_told => take.of(token),
+            Some(token) if !names_tokens => take.of(token),
             _ => take,
         });
     }
     if plan.takes.is_empty() {
-        return Err(if format.otherwise.is_empty() { lacking(format, sheet) } else { format.otherwise.clone() }.into());
+        let lacking = || format!("is `{}` by its signs, and {}", format.title, reasons.join("; "));
+        return Err(if format.otherwise.is_empty() { lacking() } else { format.otherwise.clone() }.into());
     }
     plan.says.extend(format.says.iter().cloned());
     match (format.chain, &file.options.chain) {
@@ -67,11 +69,37 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     })
 }
 
-/// What the file lacks of all that the description names.
-fn lacking(format: &FormatRow, sheet: &Sheet) -> String {
-    let named = format.mapped(sheet).into_iter().flat_map(|(_, manifest, _)| manifest.columns.into_values()).filter_map(|rule| rule.from);
-    let missing: Vec<String> = named.filter(|from| !sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).collect();
-    format!("is `{}` by its signs, and has no column {}: it has {}", format.title, listed(&missing), listed(&sheet.names))
+/// A table of a described file.
+struct DescribedTable<'a> {
+    table: &'static str,
+    sheet: &'a Sheet,
+    manifest: TableManifest,
+    /// Its columns that were found by name.
+    found: Option<Found>,
+}
+
+impl DescribedTable<'_> {
+    /// Whether a column has the token of each row, or the table is not of tokens.
+    fn names_tokens(&self) -> bool {
+        let found = self.found.as_ref().is_some_and(|found| found.at("token_address").is_some());
+        let is_of_tokens = schema::table(self.table).is_some_and(|schema| schema.column("token_address").is_some());
+        found || self.manifest.columns.contains_key("token_address") || !is_of_tokens
+    }
+
+    /// The columns that the description names and the file lacks.
+    fn lacking(&self) -> Option<String> {
+        let has = |from: &String| self.sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from));
+        let missing: Vec<String> = self.manifest.columns.values().filter_map(|rule| rule.from.clone()).filter(|from| !has(from)).collect();
+        (!missing.is_empty())
+            .then(|| format!("has no column {} for {}: it has {}", listed(&missing), self.table, listed(&self.sheet.names)))
+    }
+}
+
+/// The rows at the place of JSON that the description names.
+fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<Sheet>, String> {
+    let FileShape::Json { text, .. } = &file.sniffed.shape else { return Ok(None) };
+    let Some(place) = file.format.place(table, file.sniffed) else { return Ok(None) };
+    Ok(Some(Sheet::json(Json::at(text, place)?)))
 }
 
 /// The text with `{PLACE}` replaced by what the file has at that place.
@@ -102,12 +130,8 @@ fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenM
 }
 
 /// The rows for one table; `None` if the file lacks a column of its mapping.
-fn take(
-    file: &FileToImport<'_>,
-    sheet: &Sheet,
-    (table, manifest, found): (&'static str, TableManifest, Option<Found>),
-    says: &mut Vec<String>,
-) -> Result<Option<Take>, Refusal> {
+fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, says: &mut Vec<String>) -> Result<Option<Take>, Refusal> {
+    let DescribedTable { table, sheet, manifest, found } = of;
     let (format, Some(schema)) = (file.format, schema::table(table)) else { return Ok(None) };
     let made = Made::of(format, sheet);
     let has = |from: &String| sheet.names.iter().chain(&made.names).any(|name| name.eq_ignore_ascii_case(from));

@@ -1,6 +1,8 @@
 //! The descriptions of file formats in `formats.toml`: their names, how a file of each is recognised, and how its columns are read or who
 //! reads it. What becomes of a described file is in `described`.
 
+mod saved_answers;
+
 use std::{
     collections::{BTreeMap, HashMap},
     fs::File,
@@ -22,10 +24,13 @@ use super::{
     found::{ColumnNames, Found},
 };
 use model::toml_reader::{TomlDocument, TomlError};
-use store::manifest::{ColumnManifest, TableManifest, read_tables};
+use store::{
+    manifest::{ColumnManifest, TableManifest, read_tables},
+    provider,
+};
 
 /// A person's own formats: a file of this name beside `config.toml`, and one in a dataset's folder.
-pub const FORMATS_FILE: &str = "formats.toml";
+const FORMATS_FILE: &str = "formats.toml";
 /// The format of files mapped by the user, whose name no other may have.
 const MAPPED: &str = "own";
 /// Bytes of a person's own descriptions.
@@ -36,7 +41,16 @@ const OWN_MAX: u64 = 1 << 20;
 pub struct Formats(Vec<FormatRow>);
 
 impl Formats {
+    /// Those of the program alone.
     pub fn built_in() -> Self {
+        let mut formats = Self::described();
+        // A test holds that there is no error.
+        formats.add_answers(provider::built_in()).ok();
+        formats
+    }
+
+    /// Those of the program's own `formats.toml`.
+    fn described() -> Self {
         let mut formats = Self(compiled_in());
         for at in 0..formats.0.len() {
             let mut row = std::mem::take(&mut formats.0[at]);
@@ -46,12 +60,12 @@ impl Formats {
         formats
     }
 
-    /// A person's own before those built in, those of the first file first; of two of one name, only the first. A file that is not there
-    /// describes none. Errors name file and line.
-    pub fn with_own(files: &[PathBuf]) -> Result<Self, String> {
-        let (mut formats, built_in) = (Self(Vec::new()), Self::built_in());
-        for file in files {
-            let text = read_own(file)?;
+    /// Those of a dataset's folder, then a person's own beside config.toml, then those built in: `formats.toml`, and what `providers` say of
+    /// saved answers. Of two of one name only the first counts. Errors name the file, and the line in it.
+    pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, String> {
+        let (mut formats, built_in) = (Self(Vec::new()), Self::described());
+        for file in [dataset, beside_config].into_iter().flatten().map(|folder| folder.join(FORMATS_FILE)) {
+            let text = read_own(&file)?;
             let mut own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
             if own.iter().any(|format| format.word == MAPPED) {
                 return Err(format!(
@@ -65,6 +79,7 @@ impl Formats {
             formats.add(own.into_iter().map(|format| FormatRow { file: Some(file.clone()), ..format }));
         }
         formats.add(built_in.0);
+        formats.add_answers(&provider::all(beside_config, dataset)?)?;
         Ok(formats)
     }
 
@@ -81,7 +96,7 @@ impl Formats {
     }
 
     /// The first format that recognises the file.
-    pub(crate) fn of(&self, sniffed: &Sniffed) -> Option<&FormatRow> {
+    pub(crate) fn recognised(&self, sniffed: &Sniffed) -> Option<&FormatRow> {
         let header = sniffed.header();
         self.0.iter().find(|format| format.recognises(sniffed, &header))
     }
@@ -155,6 +170,8 @@ pub struct FormatRow {
     pub(super) says: Vec<String>,
     /// Of its rows, only the last by this column.
     pub(super) latest: Option<String>,
+    /// The place of a table's rows in JSON, if another than that by which the format is known.
+    rows: HashMap<String, String>,
     pub(crate) ends: bool,
     pub(crate) token_at: Option<String>,
     pub(crate) symbol_at: Option<String>,
@@ -177,7 +194,7 @@ pub(super) enum ChainFrom {
 }
 
 /// Signs of a format, all of which must hold.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Signs {
     header: Vec<String>,
@@ -198,7 +215,7 @@ struct Signs {
 }
 
 /// What the first cells of a column are.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum CellSign {
     Seconds,
@@ -233,6 +250,30 @@ impl CellSign {
 }
 
 impl Signs {
+    /// What a person sees of them.
+    fn in_words(&self) -> String {
+        let mut parts = Vec::new();
+        let names: Vec<&str> = [&self.header, &self.any, &self.exactly, &self.columns].into_iter().flatten().map(String::as_str).collect();
+        if !names.is_empty() {
+            parts.push(format!("columns {}", names.join(", ")));
+        }
+        if let Some(list) = &self.list {
+            let place = if list.is_empty() { "a list" } else { list };
+            let of = self.of.map_or_else(String::new, |length| format!(" of lists of {length}"));
+            let objects = if self.objects.is_empty() { String::new() } else { format!(" of objects with {}", self.objects.join(", ")) };
+            parts.push(format!("JSON: {place}{of}{objects}"));
+        }
+        if let Some((least, most)) = self.width {
+            let width = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            parts.push(format!("{width} columns{}", if self.named == Some(false) { " without names" } else { "" }));
+        }
+        parts.extend(self.mentions.as_ref().filter(|_| self.list.is_none()).map(|word| format!("`{word}` before its rows")));
+        if parts.is_empty() {
+            parts.push(format!("JSON: {}", [self.members.as_slice(), &self.texts].concat().join(", ")));
+        }
+        parts.join(", ")
+    }
+
     fn hold(&self, sniffed: &Sniffed, header: &[String]) -> bool {
         let (sheet, outline) = (sniffed.sheet.as_ref(), sniffed.outline());
         let names = sheet.map_or(&[][..], |sheet| &sheet.names);
@@ -301,12 +342,20 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         if format.title.is_empty() {
             format.title.clone_from(&format.word);
         }
+        format.look();
         Ok(format)
     };
     document.entries().into_iter().map(one).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
 impl FormatRow {
+    /// Says how a file of it looks by its signs, where its description does not.
+    fn look(&mut self) {
+        if self.looks.is_empty() {
+            self.looks = self.known.iter().map(Signs::in_words).collect::<Vec<_>>().join("; ");
+        }
+    }
+
     /// Takes the names of columns from the format that describes them for its reader.
     fn inherit(&mut self, from: &Formats) {
         let reader = self.reader.as_ref().filter(|_| self.names.is_empty());
@@ -332,15 +381,14 @@ impl FormatRow {
     }
 
     /// The tables that it describes, in its order.
-    fn tables_described(&self) -> Vec<&'static str> {
+    pub(super) fn tables_described(&self) -> Vec<&'static str> {
         let named = self.names.iter().map(|names| names.table.name).filter(|name| !self.mappings.iter().any(|(table, _)| table == name));
         self.mappings.iter().map(|(table, _)| *table).chain(named).collect()
     }
 
-    /// How a table of the file is read, and its columns that were found by name.
-    pub(super) fn mapped(&self, sheet: &Sheet) -> Vec<(&'static str, TableManifest, Option<Found>)> {
-        let mapping = |table: &str| self.mappings.iter().find(|(known, _)| *known == table).map(|(_, manifest)| manifest.clone());
-        self.tables_described().into_iter().map(|table| (table, mapping(table).unwrap_or_default(), self.find(table, sheet))).collect()
+    /// How it says to read a table.
+    pub(super) fn manifest(&self, table: &str) -> TableManifest {
+        self.mappings.iter().find(|(known, _)| *known == table).map_or_else(TableManifest::default, |(_, manifest)| manifest.clone())
     }
 
     /// How it says to read a column of ours; only if the file has that column.
@@ -363,9 +411,10 @@ impl FormatRow {
         self.known.iter().find(|signs| signs.hold(sniffed, header))
     }
 
-    /// The place of its rows in a JSON text, if it names one.
-    pub(super) fn place(&self, sniffed: &Sniffed) -> Option<&str> {
-        self.signs(sniffed, &sniffed.header())?.list.as_deref()
+    /// The place of a table's rows in a JSON text, if it names one.
+    pub(super) fn place(&self, table: &str, sniffed: &Sniffed) -> Option<&str> {
+        let of_sign = || self.signs(sniffed, &sniffed.header())?.list.as_deref();
+        self.rows.get(table).map(String::as_str).or_else(of_sign)
     }
 
     /// Its tables, for people: "any table" if they are many.

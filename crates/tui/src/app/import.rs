@@ -7,7 +7,7 @@ use crate::{
     overlay::{Overlay, import::ImportDialog},
     task::BackgroundTask,
 };
-use import::{FORMATS_FILE, Formats, ImportError, ImportOptions, ImportReport, VALUED, import};
+use import::{Formats, ImportError, ImportOptions, ImportReport, VALUED, import};
 use model::{
     error::{Code, Problem},
     format::many,
@@ -57,9 +57,9 @@ impl App {
             Err(reason) => return self.say(reason, true),
         };
         let into = self.setup.deck.folder();
-        let own: Vec<PathBuf> = std::iter::once(into.join(FORMATS_FILE)).chain(self.setup.own_formats.clone()).collect();
+        let own = self.setup.config_folder.clone();
         let task = BackgroundTask::start(&self.wake, move |progress| {
-            let formats = Formats::with_own(&own).map_err(|reason| Problem::new(Code::Defect, reason))?;
+            let formats = Formats::of(own.as_deref(), Some(&into)).map_err(|reason| Problem::new(Code::Defect, reason))?;
             import(&[path], &into, &formats, &options, &Steps(progress.clone())).map_err(|error| match error {
                 ImportError::Cancelled => Problem::new(Code::Cancelled, "The import was stopped."),
                 ImportError::Failed(reason) => Problem::new(Code::Defect, reason),
