@@ -12,10 +12,12 @@ use model::{
 };
 use store::{
     manifest::TableManifest,
-    provider::{Each, Hole, Provider, ProviderOrigin, ProviderRequest, expand},
+    provider::{Each, FilledTable, Hole, Provider, ProviderOrigin, ProviderRequest, expand},
 };
 use wire::web::{WebKey, WebLimits, WebRequest, WebVersion};
 
+/// Parts of a span that are asked for in one refresh.
+const PARTS_MAX: usize = 1_000;
 /// What stays as it is in a path.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b',');
 
@@ -143,12 +145,13 @@ impl Ask<'_> {
     }
 
     /// The mapping with its placeholders filled, and with the token and chain that the request is about.
-    pub(crate) fn mapping(&self, table: &'static str, manifest: &TableManifest) -> TableManifest {
-        let mut mapping = manifest.clone();
-        for value in mapping.set.values_mut() {
-            *value = expand(value, &|hole| self.value(hole, &Page::default()));
+    pub(crate) fn mapping(&self, filled: &FilledTable) -> TableManifest {
+        let mut mapping = filled.mapping.clone();
+        let froms = mapping.columns.values_mut().filter_map(|column| column.from.as_mut());
+        for text in mapping.set.values_mut().chain(froms) {
+            *text = expand(text, &|hole| self.value(hole, &Page::default()));
         }
-        let Some(schema) = model::schema::table(table) else { return mapping };
+        let Some(schema) = model::schema::table(filled.table) else { return mapping };
         let about = [("token_address", self.about.token.map(|token| token.to_string())), ("chain", self.about.chain.as_ref().map(Chain::to_string))];
         let said = self.request.each == Each::Search || self.request.each == Each::Once;
         for (column, value) in about {
@@ -159,6 +162,22 @@ impl Ask<'_> {
             }
         }
         mapping
+    }
+
+    /// The span in parts that the provider gives at once, the newest first: what is missing then is the oldest.
+    pub(crate) fn parts(&self, from: i64, to: i64) -> Vec<Self> {
+        let longest = self.request.span.zip(self.interval).map(|(rows, interval)| i64::from(rows.saturating_sub(1).max(1)) * interval.0);
+        let mut parts = Vec::new();
+        let mut end = to;
+        while end > from && parts.len() < PARTS_MAX {
+            let start = longest.map_or(from, |longest| from.max(end - longest));
+            parts.push(Self { span: Some((start, end)), ..self.clone() });
+            end = start;
+        }
+        if parts.is_empty() {
+            parts.push(Self { span: Some((from, to)), ..self.clone() });
+        }
+        parts
     }
 
     /// Whether that end of a span is not the present.
@@ -234,8 +253,7 @@ mod tests {
     fn rows_get_the_token_and_the_interval_they_were_asked_for() {
         let provider = Provider::parse("example", TEXT, ProviderOrigin::BuiltIn).expect("valid");
         let ask = ask(&provider);
-        let (table, manifest) = &ask.request.tables[0];
-        let mapping = ask.mapping(table, manifest);
+        let mapping = ask.mapping(&ask.request.tables[0]);
         assert_eq!((mapping.set["interval"].as_str(), mapping.set["token_address"].as_str()), ("4h", format!("0x{:040x}", 7).as_str()));
     }
 }

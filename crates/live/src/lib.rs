@@ -8,6 +8,7 @@ mod pages;
 mod plan;
 mod refresh;
 mod rows;
+pub mod saved;
 mod state;
 
 pub use self::{

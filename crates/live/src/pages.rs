@@ -167,13 +167,8 @@ impl Asker<'_> {
     /// Adds the rows of an answer to what was fetched.
     fn take(&self, ask: &Ask<'_>, answer: JsonAnswer, bytes: u64, fetched: &mut FetchedRows) -> Result<PageRead, String> {
         let mut read = PageRead { answer, rows: 0, bounds: BTreeMap::new() };
-        let Some(elements) = read.answer.rows(&ask.request.rows)? else {
-            return Err(format!("answers without `{}`, where its rows were: it may have been renamed", ask.request.rows));
-        };
-        read.rows = elements.len();
-        for (number, (table, manifest)) in ask.request.tables.iter().enumerate() {
-            let Some(schema) = schema::table(table) else { continue };
-            let rows = rows::read(schema, &ask.mapping(table, manifest), elements.clone(), bytes, &ask.provider.id, &self.known)?;
+        for (number, (table, given, rows)) in rows::of_answer(ask, &read.answer, bytes, &self.known)?.into_iter().enumerate() {
+            read.rows += given;
             fetched.notes.extend(rows.notes.into_iter().filter(|note| !fetched.notes.contains(note)).collect::<Vec<_>>());
             let Some(frame) = rows.frame else { continue };
             if number == 0 {
@@ -207,7 +202,7 @@ impl Asker<'_> {
 
 /// The column with the time of a row, in the first table that is filled.
 fn time_column(ask: &Ask<'_>) -> Option<&'static str> {
-    let schema: &TableSchema = schema::table(ask.request.tables.first()?.0)?;
+    let schema: &TableSchema = schema::table(ask.request.tables.first()?.table)?;
     schema.columns.iter().find(|column| matches!(column.kind, Kind::Time | Kind::Date)).map(|column| column.name)
 }
 
@@ -228,12 +223,19 @@ fn covered(ask: &Ask<'_>, seen: Option<(i64, i64)>, whole: bool) -> Option<(i64,
     Some((if whole { from.min(oldest) } else { oldest }, newest))
 }
 
+/// The bound of a column, as a time where it is one.
+fn bound(ask: &Ask<'_>, column: &str, value: i64) -> PageValue {
+    let schema = ask.request.tables.first().and_then(|filled| schema::table(filled.table));
+    let is_time = schema.and_then(|schema| schema.column(column)).is_some_and(|column| matches!(column.kind, Kind::Time | Kind::Date));
+    if is_time { PageValue::Time(value) } else { PageValue::Text(value.to_string()) }
+}
+
 fn next_page(ask: &Ask<'_>, page: &Page, read: &PageRead) -> Option<Page> {
     let mut next = Page { values: page.values.clone(), query: Vec::new() };
     for (name, rule) in &ask.request.next {
         let value = match rule {
-            NextPage::Oldest(column) => PageValue::Time(read.bounds.get(column)?.0),
-            NextPage::Newest(column) => PageValue::Time(read.bounds.get(column)?.1),
+            NextPage::Oldest(column) => bound(ask, column, read.bounds.get(column)?.0),
+            NextPage::Newest(column) => bound(ask, column, read.bounds.get(column)?.1),
             NextPage::Step(step) => {
                 let Some(PageValue::Text(number)) = page.values.get(name) else { return None };
                 PageValue::Text((number.parse::<u64>().ok()? + u64::from(*step)).to_string())

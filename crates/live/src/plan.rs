@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use model::{address::Address, chain::Chain, interval::Interval, rows::PoolRow, schema::TableSchema, time::Time};
 use store::{
     manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
-    provider::{Each, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, Template},
+    provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, Template},
 };
 
 use crate::{
@@ -63,8 +63,10 @@ fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, String> 
         each,
         path: Template::default(),
         query: Vec::new(),
-        rows: url.rows.clone(),
-        tables: vec![(schema.name, url.mapping.clone())],
+        tables: vec![FilledTable { table: schema.name, rows: url.rows.clone(), mapping: url.mapping.clone(), lenient: false }],
+        intervals: Vec::new(),
+        ends: false,
+        span: None,
         next: Vec::new(),
         pages: 1,
         refusals: Vec::new(),
@@ -182,7 +184,8 @@ impl Needs<'_> {
     /// The request for each interval and each span that is missing.
     fn asks<'a>(&self, provider: &'a Provider, request: &'a ProviderRequest, about: About) -> Vec<Ask<'a>> {
         let intervals: Vec<Option<Interval>> = if self.schema.name == "candles" {
-            let given = |interval: &&Interval| provider.intervals.is_empty() || provider.intervals.contains(interval);
+            let known = if request.intervals.is_empty() { &provider.intervals } else { &request.intervals };
+            let given = |interval: &&Interval| known.is_empty() || known.contains(interval);
             self.live.intervals.iter().filter(given).map(|interval| Some(*interval)).collect()
         } else {
             vec![None]
@@ -197,13 +200,13 @@ impl Needs<'_> {
             let start = self.now.0 - self.live.history;
             let known = self.state.asked.get(&ask.key()).and_then(|asked| asked.covered).filter(|_| self.is_kept);
             match known {
-                None => asks.push(Ask { span: Some((start, self.now.0)), ..ask }),
+                None => asks.extend(ask.parts(start, self.now.0)),
                 Some((from, to)) => {
                     let step = interval.map_or(model::time::DAY_MS, |interval| interval.0);
                     // The last row may still be forming: it is asked for again.
-                    asks.push(Ask { span: Some((to.min(self.now.0), self.now.0)), ..ask.clone() });
+                    asks.extend(ask.parts(to.min(self.now.0), self.now.0));
                     if start + step < from {
-                        asks.push(Ask { span: Some((start, from)), ..ask });
+                        asks.extend(ask.parts(start, from));
                     }
                 }
             }

@@ -153,12 +153,13 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
         asker: Asker {
             wire: context.wire,
             dataset: context.dataset,
-            known: Known { decimals: context.decimals.clone() },
+            known: Known { decimals: context.decimals.clone(), tokens: context.tokens.iter().map(|token| token.address).collect() },
             watch: Arc::clone(&context.watch),
             requests: 0,
         },
         pools: context.pools.to_vec(),
         failed: HashMap::new(),
+        answered: HashSet::new(),
     };
     let mut report = RefreshReport::default();
     for (schema, live) in live_tables(context.manifest) {
@@ -187,6 +188,8 @@ struct Run<'a> {
     pools: Vec<PoolRow>,
     /// Providers that failed, with the reason: they are not asked again in this refresh.
     failed: HashMap<String, String>,
+    /// What was answered already: a request may fill several tables.
+    answered: HashSet<String>,
 }
 
 /// Rows that wait to be written, and what is known once they are.
@@ -269,6 +272,11 @@ impl Run<'_> {
             let mut ask = ask.clone();
             ask.about.pool = ask.about.pool.or(pool);
             let key = ask.key();
+            if ask.span.is_none() && self.answered.contains(&key) {
+                knows = true;
+                report.providers.insert(choice.provider.id.clone());
+                continue;
+            }
             if self.state.is_unknown(&key, now) {
                 continue;
             }
@@ -280,6 +288,7 @@ impl Run<'_> {
             match outcome {
                 Outcome::Rows(fetched) => {
                     knows = true;
+                    self.answered.insert(key.clone());
                     report.providers.insert(choice.provider.id.clone());
                     if let (Some(token), Some(chain), Some(pool)) = (ask.about.token, &ask.about.chain, ask.about.pool) {
                         self.state.keep_pool(token, chain, pool);

@@ -3,20 +3,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use polars::prelude::{DataFrame, DataType};
+use polars::prelude::{DataFrame, DataType, Int64Chunked, IntoColumn as _, IntoSeries as _, PolarsResult};
 use serde_json::value::RawValue;
 
+use crate::ask::Ask;
 use model::{
     address::Address,
     findings::{Findings, Severity},
     progress::Silent,
-    schema::{Need, TableSchema},
+    schema::{self, Need, TableSchema},
 };
 use store::{
     cache::CacheOptions,
     load::{Blocks, LoadContext, bind::wanted, file::FileRows, fill},
     manifest::{Manifest, TableManifest},
     order,
+    provider::JsonAnswer,
     source::json_objects,
 };
 
@@ -33,16 +35,42 @@ pub(crate) struct TableRows {
 pub(crate) struct Known {
     /// Decimals of each token.
     pub(crate) decimals: HashMap<Address, Option<i64>>,
+    /// The tokens of the dataset.
+    pub(crate) tokens: HashSet<Address>,
+}
+
+/// The rows of an answer by table, with the number of those that it gives. Errors, which continue the name of a provider: it is not as the
+/// provider is described.
+pub(crate) fn of_answer(ask: &Ask<'_>, answer: &JsonAnswer, bytes: u64, known: &Known) -> Result<Vec<(&'static str, usize, TableRows)>, String> {
+    let mut tables = Vec::new();
+    for (number, filled) in ask.request.tables.iter().enumerate() {
+        let Some(schema) = schema::table(filled.table) else { continue };
+        let Some(elements) = answer.rows(&filled.rows)? else {
+            // A table that comes along may be missing in some answers.
+            if number > 0 {
+                continue;
+            }
+            return Err(format!("answers without `{}`, where its rows were: it may have been renamed", filled.rows));
+        };
+        let given = elements.len();
+        let mut rows = read(schema, &ask.mapping(filled), elements, bytes, &ask.provider.id, known, filled.lenient)?;
+        if let Some(interval) = ask.interval.filter(|_| ask.request.ends) {
+            rows.frame = rows.frame.map(|frame| earlier(frame, interval.0)).transpose()?;
+        }
+        tables.push((filled.table, given, rows));
+    }
+    Ok(tables)
 }
 
 /// Reads the rows. Errors, which continue the name of a provider: none of them can be read, or a column that every row needs is missing.
-pub(crate) fn read(
+fn read(
     schema: &'static TableSchema,
     mapping: &TableManifest,
     elements: Vec<Box<RawValue>>,
     bytes: u64,
     name: &str,
     known: &Known,
+    lenient: bool,
 ) -> Result<TableRows, String> {
     if elements.is_empty() {
         return Ok(TableRows::default());
@@ -57,7 +85,7 @@ pub(crate) fn read(
         growing: false,
         decimals: known.decimals.clone(),
         blocks: Blocks::default(),
-        tokens: HashSet::new(),
+        tokens: known.tokens.clone(),
         snapshot: None,
     };
     let count = elements.len() as u64;
@@ -73,7 +101,7 @@ pub(crate) fn read(
     let mut notes = missing(schema, mapping, source.columns())?;
     notes.extend(odd(&rows.findings, rows.rows_bad));
     let (bad, left_out) = (rows.rows_bad, rows.left_out);
-    if bad > 0 && bad + left_out >= count {
+    if bad > 0 && bad + left_out >= count && !lenient {
         let first = rows.findings.kept().iter().find(|finding| finding.severity == Severity::Error);
         let why = first.map_or_else(String::new, |finding| {
             let column = finding.column.as_ref().map_or_else(String::new, |column| format!(" `{column}`"));
@@ -121,4 +149,18 @@ pub(crate) fn bounds(frame: &DataFrame, column: &str) -> Option<(i64, i64)> {
     let (least, most) = (numbers.iter().flatten().min()?, numbers.iter().flatten().max()?);
     let scale = if days { model::time::DAY_MS } else { 1 };
     Some((least * scale, most * scale))
+}
+
+/// The rows with their times earlier by so many milliseconds: those of the starts, where the ends are given.
+fn earlier(mut frame: DataFrame, by: i64) -> Result<DataFrame, String> {
+    let mut shift = || {
+        let times = frame.column("timestamp")?;
+        let kind = times.dtype().clone();
+        let numbers: Int64Chunked = times.to_physical_repr().i64()?.iter().map(|time| time.map(|time| time - by)).collect();
+        let shifted = numbers.with_name("timestamp".into()).into_series().cast(&kind)?;
+        frame.with_column(shifted.into_column())?;
+        PolarsResult::Ok(())
+    };
+    shift().map_err(|error| error.to_string())?;
+    Ok(frame)
 }

@@ -111,8 +111,8 @@ pub struct ColumnManifest {
     pub format: Option<String>,
     /// Delimiter of list elements.
     pub split: Option<String>,
-    /// The list element to take, counting from 1.
-    pub item: Option<usize>,
+    /// The list element to take, counting from 1, or from the end: -1 is the last.
+    pub item: Option<i64>,
     /// Makes a row of every list element.
     pub explode: bool,
     /// Unit of the figures, if not the schema's.

@@ -15,7 +15,7 @@ use std::{
 
 pub use self::{
     answer::JsonAnswer,
-    request::{Each, NextPage, ProviderRequest, RefusalSign, Then},
+    request::{Each, FilledTable, NextPage, ProviderRequest, RefusalSign, Then},
     template::{Hole, Template, expand},
 };
 use crate::private_files::read_text;
@@ -197,15 +197,15 @@ impl Provider {
 
     /// Its requests that fill the table.
     pub fn filling<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a ProviderRequest> {
-        self.requests.iter().filter(move |request| request.tables.iter().any(|(filled, _)| *filled == table))
+        self.requests.iter().filter(move |request| request.tables.iter().any(|filled| filled.table == table))
     }
 
     /// The tables that it fills, each once.
     pub fn tables(&self) -> Vec<&'static str> {
         let mut tables: Vec<&'static str> = Vec::new();
-        for (table, _) in self.requests.iter().flat_map(|request| &request.tables) {
-            if !tables.contains(table) {
-                tables.push(table);
+        for filled in self.requests.iter().flat_map(|request| &request.tables) {
+            if !tables.contains(&filled.table) {
+                tables.push(filled.table);
             }
         }
         tables
@@ -314,10 +314,10 @@ mod tests {
         assert_eq!((provider.per_minute, provider.in_flight), (12, 1));
         assert_eq!(provider.chain(&Chain::parse("bnb").expect("a chain")), Some("bsc"));
         let request = provider.filling("candles").next().expect("one");
-        assert_eq!((request.each, request.rows.as_str()), (Each::Pool, "data.list"));
+        assert_eq!((request.each, request.tables[0].rows.as_str()), (Each::Pool, "data.list"));
         assert_eq!(request.next, [("before".to_owned(), NextPage::Oldest("timestamp".to_owned()))]);
         assert_eq!(request.refusals.len(), 2);
-        assert_eq!(request.tables[0].1.columns["volume"].from.as_deref(), Some("6"));
+        assert_eq!(request.tables[0].mapping.columns["volume"].from.as_deref(), Some("6"));
         assert_eq!(provider.tables(), ["candles"]);
     }
 }

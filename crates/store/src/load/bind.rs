@@ -28,7 +28,7 @@ pub struct Bound<'a> {
     pub constant: Option<&'a str>,
     pub rule: &'a ColumnManifest,
     /// 1-based index of the list element to take.
-    pub item: Option<usize>,
+    pub item: Option<i64>,
     /// Neighbouring column that shows a volume to be in USD, where `dataset.toml` gives no unit.
     pub beside: Option<String>,
 }
@@ -149,7 +149,7 @@ fn claim_by_name(schema: &TableSchema, column: &Column, free: &[&String]) -> Res
 const OURS_FIRST: &[&str] = &["transfers", "contracts"];
 
 /// Columns that are elements of a list where a file has only the list: table, column, list, element.
-const ELEMENTS: &[(&str, &str, &str, usize)] = &[("pools", "token0", "tokens", 1), ("pools", "token1", "tokens", 2)];
+const ELEMENTS: &[(&str, &str, &str, i64)] = &[("pools", "token0", "tokens", 1), ("pools", "token1", "tokens", 2)];
 
 fn with_elements<'a>(schema: &TableSchema, mut bound: Vec<Bound<'a>>) -> Vec<Bound<'a>> {
     for (_, name, list, item) in ELEMENTS.iter().filter(|(table, ..)| *table == schema.name) {

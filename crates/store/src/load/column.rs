@@ -229,6 +229,8 @@ fn take_item(cells: &mut [RawCell<'_>], bound: &Bound<'_>) {
     let Some(item) = bound.item else { return };
     for cell in cells {
         let elements = list::elements(cell, bound.rule.split.as_deref(), true).unwrap_or_default();
-        *cell = elements.into_iter().nth(item.saturating_sub(1)).unwrap_or(RawCell::Null);
+        let from_end = usize::try_from(-item).map(|back| elements.len().checked_sub(back));
+        let place = if item < 0 { from_end.ok().flatten() } else { usize::try_from(item - 1).ok() };
+        *cell = place.and_then(|place| elements.into_iter().nth(place)).unwrap_or(RawCell::Null);
     }
 }

@@ -91,7 +91,13 @@ fn read_column(schema: &TableSchema, column: &Column, member: &TomlEntry<'_>) ->
                 read.format = Some(member.text()?);
             }
             "split" => read.split = Some(separator(&member)?),
-            "item" => read.item = Some(member.integer(1, ITEM_MAX)? as usize),
+            "item" => {
+                let item = member.integer(-ITEM_MAX, ITEM_MAX)?;
+                if item == 0 {
+                    return Err(member.wrong("must be 1 for the first element, or -1 for the last"));
+                }
+                read.item = Some(item);
+            }
             "explode" => read.explode = member.boolean()?,
             "unit" => {
                 let known = units(schema.name, column.name);

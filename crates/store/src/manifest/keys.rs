@@ -71,7 +71,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "approximate" Column "columns.value = { approximate = true }"
         "amounts that went through a floating-point number are read all the same, and said to be so";
     "split" Both "split = \";\"" "the sign between the elements of a list";
-    "item" Column "columns.token1 = { from = \"tokens\", item = 2 }" "the element of the list to take, the first being 1";
+    "item" Column "columns.token1 = { from = \"tokens\", item = 2 }" "the element of the list to take, the first being 1, the last -1";
     "explode" Both "explode = \"fee\"" "a row for each element of a list";
 };
 

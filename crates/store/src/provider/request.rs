@@ -5,6 +5,7 @@ use toml::de::DeValue;
 use super::template::Template;
 use crate::manifest::{TableManifest, read_table};
 use model::{
+    interval::Interval,
     schema::{self, TABLES, TableSchema},
     toml_reader::{TomlEntry, TomlError},
 };
@@ -19,10 +20,14 @@ pub struct ProviderRequest {
     pub path: Template,
     /// Parameters; one whose placeholder has no value is left out.
     pub query: Vec<(String, Template)>,
-    /// Place of the rows in the answer: members and elements joined by dots, `*` for every one. Empty: the whole answer.
-    pub rows: String,
-    /// The tables it fills, and how; a column that is not said is taken by its name only where no column is said at all.
-    pub tables: Vec<(&'static str, TableManifest)>,
+    /// The tables it fills, and how.
+    pub tables: Vec<FilledTable>,
+    /// Lengths of candles that it gives, if not those of the provider.
+    pub intervals: Vec<Interval>,
+    /// Whether the times of its candles are those of their ends.
+    pub ends: bool,
+    /// The most rows of a time that it gives at once: a longer span is asked for in parts.
+    pub span: Option<u32>,
     /// How the next page is asked for, by placeholder.
     pub next: Vec<(String, NextPage)>,
     /// The most pages that are asked for.
@@ -30,6 +35,18 @@ pub struct ProviderRequest {
     pub refusals: Vec<RefusalSign>,
     /// Signs of a saved answer, as `import` knows them.
     pub known: Option<toml::Value>,
+}
+
+/// A table that a request fills.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FilledTable {
+    pub table: &'static str,
+    /// Place of the rows in the answer: members and elements joined by dots, `*` for every one. Empty: the whole answer.
+    pub rows: String,
+    /// A column that is not said is taken by its name only where no column is said at all.
+    pub mapping: TableManifest,
+    /// Whether an answer may consist of rows that are none of ours: pools without an address.
+    pub lenient: bool,
 }
 
 /// What a request is about.
@@ -101,7 +118,9 @@ impl Then {
 }
 
 /// Keys of a request besides those of a table.
-const KEYS: [&str; 12] = ["name", "fills", "each", "home", "path", "query", "rows", "next", "pages", "errors", "known", "tables"];
+const KEYS: [&str; 15] = [
+    "name", "fills", "each", "home", "path", "query", "rows", "next", "pages", "errors", "known", "tables", "intervals", "ends", "span",
+];
 
 /// The most pages, where nothing is said.
 const PAGES: u32 = 10;
@@ -127,15 +146,18 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
     let name = of("name").map_or(Ok(String::new()), TomlEntry::text)?;
     let next: Vec<(String, NextPage)> = of("next").map_or(Ok(Vec::new()), |next| next.table()?.iter().map(next_page).collect())?;
     let also: Vec<String> = next.iter().map(|(name, _)| name.clone()).collect();
+    let rows = of("rows").map_or(Ok(String::new()), TomlEntry::text)?;
     let path = of("path").ok_or_else(|| member.error(format!("the request `{name}` lacks `path`")))?;
     let mut request = ProviderRequest {
         home: of("home").map(home).transpose()?,
         each: of("each").map_or(Ok(Each::Once), each)?,
         path: Template::read(path, &path.text()?, &also)?,
         query: of("query").map_or(Ok(Vec::new()), |query| parameters(query, &also))?,
-        rows: of("rows").map_or(Ok(String::new()), TomlEntry::text)?,
-        tables: of("tables").map_or(Ok(Vec::new()), tables)?,
-        refusals: of("errors").map_or(Ok(Vec::new()), |errors| errors.table()?.iter().map(refusal).collect())?,
+        tables: of("tables").map_or(Ok(Vec::new()), |member| tables(member, &rows))?,
+        intervals: of("intervals").map_or(Ok(Vec::new()), super::intervals)?,
+        ends: of("ends").map_or(Ok(false), TomlEntry::boolean)?,
+        span: of("span").map(|span| span.integer(1, 1_000_000).map(|rows| rows as u32)).transpose()?,
+        refusals: of("errors").map_or(Ok(Vec::new()), refusals)?,
         known: of("known").map(TomlEntry::read).transpose()?,
         pages: of("pages").map_or(Ok(PAGES), |pages| pages.integer(1, 10_000).map(|pages| pages as u32))?,
         name,
@@ -144,7 +166,7 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
     let fills = of("fills").map(filled).transpose()?;
     entries.retain(|entry| !KEYS.contains(&entry.key));
     match (fills, entries.first()) {
-        (Some(schema), _) => request.tables.insert(0, (schema.name, mapping(schema, entries)?)),
+        (Some(schema), _) => request.tables.insert(0, FilledTable { table: schema.name, rows, mapping: mapping(schema, entries)?, lenient: false }),
         (None, Some(lone)) => return Err(lone.wrong("is of a table: say which one with `fills`, or write it under [request.tables.TABLE]")),
         (None, None) if request.tables.is_empty() => {
             return Err(member.error(format!("the request `{}` fills no table: say `fills = \"candles\"`", request.name)));
@@ -160,11 +182,15 @@ fn filled(member: &TomlEntry<'_>) -> Result<&'static TableSchema, TomlError> {
     schema::table(&name).ok_or_else(|| member.unknown_name("table", &name, &names))
 }
 
-fn tables(member: &TomlEntry<'_>) -> Result<Vec<(&'static str, TableManifest)>, TomlError> {
+fn tables(member: &TomlEntry<'_>, rows: &str) -> Result<Vec<FilledTable>, TomlError> {
     let names: Vec<&str> = TABLES.iter().map(|schema| schema.name).collect();
     let read = |table: TomlEntry<'_>| {
         let schema = schema::table(table.key).ok_or_else(|| table.unknown("table", &names))?;
-        Ok((schema.name, mapping(schema, table.table()?)?))
+        let mut entries = table.table()?;
+        let own = entries.iter().find(|entry| entry.key == "rows").map(TomlEntry::text).transpose()?;
+        let lenient = entries.iter().find(|entry| entry.key == "lenient").map_or(Ok(false), TomlEntry::boolean)?;
+        entries.retain(|entry| entry.key != "rows" && entry.key != "lenient");
+        Ok(FilledTable { table: schema.name, rows: own.unwrap_or_else(|| rows.to_owned()), mapping: mapping(schema, entries)?, lenient })
     };
     member.table()?.into_iter().map(read).collect()
 }
@@ -208,6 +234,18 @@ fn next_page(member: &TomlEntry<'_>) -> Result<(String, NextPage), TomlError> {
         },
     };
     Ok((member.key.to_owned(), next))
+}
+
+/// Reads the signs of refusals: one or several at each place, of which the first that holds counts.
+fn refusals(member: &TomlEntry<'_>) -> Result<Vec<RefusalSign>, TomlError> {
+    let mut signs = Vec::new();
+    for place in member.table()? {
+        match place.items() {
+            Some(items) => signs.extend(items.iter().map(refusal).collect::<Result<Vec<_>, _>>()?),
+            None => signs.push(refusal(&place)?),
+        }
+    }
+    Ok(signs)
 }
 
 fn refusal(member: &TomlEntry<'_>) -> Result<RefusalSign, TomlError> {

@@ -1,0 +1,53 @@
+//! A saved answer of a provider as our rows, read as if it had just come. Nothing is asked here.
+
+use std::collections::HashSet;
+
+use polars::prelude::DataFrame;
+
+use model::{address::Address, chain::Chain, interval::Interval};
+use store::provider::{JsonAnswer, Provider, ProviderRequest, Then};
+
+use crate::{
+    ask::{About, Ask},
+    rows::{self, Known},
+};
+
+/// An answer, and what was asked.
+#[derive(Debug)]
+pub struct SavedAnswer<'a> {
+    pub provider: &'a Provider,
+    pub request: &'a ProviderRequest,
+    pub token: Option<Address>,
+    pub chain: Option<Chain>,
+    pub symbol: Option<String>,
+    pub decimals: Option<i64>,
+    pub interval: Option<Interval>,
+    pub body: &'a [u8],
+}
+
+/// What an answer is.
+#[derive(Debug)]
+pub enum SavedRows {
+    /// By table, with what is odd about them.
+    Rows(Vec<(&'static str, DataFrame)>, Vec<String>),
+    /// A refusal, with the service's words and what follows from it.
+    Refusal(Then, String),
+}
+
+/// Reads the answer. Errors, which continue the name of the provider: it is not as the provider is described.
+pub fn read(saved: &SavedAnswer<'_>) -> Result<SavedRows, String> {
+    let about = About { token: saved.token, symbol: saved.symbol.clone(), chain: saved.chain.clone(), ..About::default() };
+    let ask = Ask { provider: saved.provider, request: saved.request, about, interval: saved.interval, span: None, present: None };
+    let answer = JsonAnswer::read(saved.body)?;
+    if let Some((then, said)) = answer.refusal(&saved.request.refusals) {
+        return Ok(SavedRows::Refusal(then, said));
+    }
+    let tokens: HashSet<Address> = saved.token.into_iter().collect();
+    let known = Known { decimals: saved.token.into_iter().map(|token| (token, saved.decimals)).collect(), tokens };
+    let (mut frames, mut notes) = (Vec::new(), Vec::new());
+    for (table, _, rows) in rows::of_answer(&ask, &answer, saved.body.len() as u64, &known)? {
+        notes.extend(rows.notes);
+        frames.extend(rows.frame.map(|frame| (table, frame)));
+    }
+    Ok(SavedRows::Rows(frames, notes))
+}
