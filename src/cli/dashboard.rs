@@ -15,7 +15,7 @@ use super::{
     live::Live,
     memory::StateFolder,
     outcome::{Failure, Outcome},
-    program::{Program, open_keys, warn},
+    program::{Program, config_folder, open_keys, warn},
 };
 use crate::{
     config::{Config, Expect, ThemeChoice},
@@ -115,6 +115,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
         keymap,
         look,
         clock: wall_clock,
+        config_folder: config_folder(&program.config),
         demo_folder: dirs.map(|dirs| dirs.data.join("demo")),
         warnings,
     };

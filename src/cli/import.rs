@@ -17,11 +17,12 @@ use super::{
     demo::shell_word,
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
+    program::{config_folder, configuration},
     table::{aligned, aligned_to_the_end},
 };
 use import::{
-    AmountUnit, Dates, FORMATS, FileReport, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit, assignment,
-    chain, decimals, import, table_name, token,
+    AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit,
+    assignment, chain, decimals, import, table_name, token,
 };
 use model::{
     address::Address,
@@ -33,7 +34,10 @@ use model::{
 const PRINTED_PER_REASON: usize = 5;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Formats are recognised by content, compressed as .gz, .zst or .zip too; --formats lists them.")]
+#[command(
+    after_help = "Formats are recognised by content, compressed as .gz, .zst or .zip too; --formats lists them. Formats of your own are described \
+                        in formats.toml, beside config.toml or in the dataset's folder."
+)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ImportArgs {
     /// The files to take; `-` reads standard input
@@ -112,7 +116,8 @@ impl LoadProgress for Watch {
 }
 
 pub(super) fn run(args: &ImportArgs) -> Outcome {
-    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(formats()) };
+    let formats = own_and_known(args.into.as_deref())?;
+    let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(listed(&formats)) };
     let stop = stop_on_signals()?;
     let options = ImportOptions {
         token: args.token.or_else(|| args.coin.as_deref().map(Address::coin)),
@@ -132,11 +137,11 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         broken_too: args.broken_too,
     };
     let asks = !args.yes && !args.dry_run && !args.json && stdin().is_terminal() && stdout().is_terminal();
-    if asks && !agreed(args, into, &options, &stop)? {
+    if asks && !agreed(args, into, &formats, &options, &stop)? {
         say("nothing was changed");
         return Err(Failure::Reported);
     }
-    let report = take(args, into, &options, &stop)?;
+    let report = take(args, into, &formats, &options, &stop)?;
     let text = if args.json {
         format!("{:#}\n", serde_json::to_value(&report).unwrap_or_default())
     } else {
@@ -188,9 +193,15 @@ fn try_line(file: &FileReport, into: &Path) -> String {
 }
 
 /// Imports the files, showing progress.
-fn take(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<ImportReport, Failure> {
+fn take(
+    args: &ImportArgs,
+    into: &Path,
+    formats: &Formats,
+    options: &ImportOptions,
+    stop: &Arc<AtomicBool>,
+) -> Result<ImportReport, Failure> {
     let watch = Watch { meter: Meter::new("importing"), stop: Arc::clone(stop) };
-    let outcome = import(&args.files, into, options, &watch);
+    let outcome = import(&args.files, into, formats, options, &watch);
     drop(watch);
     match outcome {
         Ok(report) => Ok(report),
@@ -203,12 +214,12 @@ fn take(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<Atom
 }
 
 /// Prints a preview and asks for confirmation; true if no question is needed.
-fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
+fn agreed(args: &ImportArgs, into: &Path, formats: &Formats, options: &ImportOptions, stop: &Arc<AtomicBool>) -> Result<bool, Failure> {
     if args.files.iter().any(|file| file == Path::new("-")) {
         // Piped input cannot be read twice.
         return Ok(true);
     }
-    let report = take(args, into, &ImportOptions { dry_run: true, ..options.clone() }, stop)?;
+    let report = take(args, into, formats, &ImportOptions { dry_run: true, ..options.clone() }, stop)?;
     if report.files.iter().all(|file| file.refused.is_some()) {
         return Ok(true);
     }
@@ -219,10 +230,17 @@ fn agreed(args: &ImportArgs, into: &Path, options: &ImportOptions, stop: &Arc<At
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-fn formats() -> String {
-    let rows: Vec<Vec<String>> =
-        FORMATS.iter().map(|format| vec![format.word.clone(), format.tables(), format!("{}: {}", format.title, format.looks)]).collect();
-    aligned_to_the_end(&["format", "into", "how it looks"], &rows)
+/// The formats of the dataset's folder and of the user, before those of the program.
+fn own_and_known(into: Option<&Path>) -> Result<Formats, Failure> {
+    Formats::of(config_folder(&configuration(None)?).as_deref(), into).map_err(Failure::Bad)
+}
+
+fn listed(formats: &Formats) -> String {
+    let row = |format: &FormatRow| {
+        let own = format.file.as_ref().map_or_else(String::new, |file| format!(" (your own, {})", file.display()));
+        vec![format.word.clone(), format.tables(), format!("{}: {}{own}", format.title, format.looks)]
+    };
+    aligned_to_the_end(&["format", "into", "how it looks"], &formats.rows().iter().map(row).collect::<Vec<_>>())
 }
 
 fn as_text(report: &ImportReport, dry_run: bool) -> String {
@@ -230,7 +248,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
     // Writing to a String cannot fail.
     for file in report.files.iter().filter(|file| file.refused.is_none()) {
         let tables: Vec<&str> = file.taken.iter().map(|taken| taken.table).collect();
-        writeln!(text, "{}: {} → {}", printable(&file.file), file.title.unwrap_or_default(), tables.join(", ")).ok();
+        writeln!(text, "{}: {} → {}", printable(&file.file), file.title.as_deref().unwrap_or_default(), tables.join(", ")).ok();
         for says in &file.says {
             writeln!(text, "  {}", printable(says)).ok();
         }

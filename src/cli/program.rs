@@ -44,6 +44,12 @@ pub(super) fn configuration(file: Option<&Path>) -> Result<Config, Failure> {
     Config::find(file, variable.as_deref(), home.as_deref()).map_err(Failure::Usage)
 }
 
+/// The folder of what a person describes for themselves: that of the configuration, or where it would be looked for.
+pub(super) fn config_folder(config: &Config) -> Option<PathBuf> {
+    let beside = config.file.as_ref().map(|file| file.with_file_name(""));
+    beside.or_else(|| Dirs::find().ok().map(|dirs| dirs.config))
+}
+
 impl Program {
     pub(super) fn open(location: &LocationArgs) -> Result<Self, Failure> {
         let mut config = configuration(location.config.as_deref())?;

@@ -138,6 +138,7 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, 
         look,
         clock: wall_clock,
         demo_folder: None,
+        config_folder: None,
         warnings: Vec::new(),
     };
     let (buffer, _) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {

@@ -72,7 +72,13 @@ fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<
 
 /// All settings of a source.
 pub const SOURCE_SETTINGS: &[SourceRow] = &[
-    row!(kind, |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\", \"node\" or \"provider\"", "What it speaks."),
+    row!(
+        kind,
+        |value| kind(value)?,
+        "\"s3\"",
+        "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\", \"node\" or \"provider\"",
+        "What it speaks."
+    ),
     row!(
         buckets,
         |value| names(value)?,

@@ -68,7 +68,7 @@ fn the_pages_have_the_tables_that_the_program_can_print() {
         ("docs/configuration.md", "settings", settings_table()),
         ("docs/dashboard.md", "keys", keys_table()),
         ("docs/own-data.md", "mapping", store::manifest::keys::keys_table()),
-        ("docs/importing.md", "formats", import::formats_table()),
+        ("docs/importing.md", "formats", import::Formats::built_in().table()),
         ("docs/importing.md", "labels", analysis::security::facts::labels_table()),
     ];
     for (page, name, table) in tables {

@@ -46,6 +46,7 @@ fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, o
         look: Appearance { theme: Theme::new(palette, options), ascii, bell: false, options, fixed: true },
         clock: noon,
         demo_folder: None,
+        config_folder: None,
         warnings: Vec::new(),
     };
     run::picture(setup, view, size, |_| ()).0

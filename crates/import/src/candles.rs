@@ -10,7 +10,7 @@ mod volumes;
 
 pub(super) use self::columns::{PRICES, has_close_times};
 use self::{
-    columns::{CandleColumns, columns, refusal},
+    columns::{CandleColumns, TIME_AND_PRICES, columns, refusal},
     volumes::{Volume, VolumeRule},
 };
 use super::{
@@ -41,9 +41,12 @@ pub(super) fn is(sniffed: &Sniffed) -> bool {
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
-    // The user's mapping counts before the documented order.
-    let order = file.format.order.iter().cloned().zip(sheet.names.iter().cloned());
-    let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(order).collect();
+    // The user's mapping counts before that of the description.
+    let described = TIME_AND_PRICES.iter().filter_map(|ours| {
+        let rule = file.format.said("candles", ours, sheet)?;
+        Some(((*ours).to_owned(), rule.from.clone()?))
+    });
+    let said: Vec<(String, String)> = file.options.map.iter().cloned().chain(described).collect();
     let found = &columns(sheet, &said, file.format.ends)?.ok_or("has no time and four prices that fit together")?;
     if file.format.ends && found.ended.is_none() {
         return Err("has too few candles to tell how long each is: fetch more days".into());

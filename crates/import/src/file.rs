@@ -32,7 +32,7 @@ const SHOWN: usize = 5;
 
 impl Run<'_> {
     /// Reads the rows of one file into their tables; its notes and findings go to `report`.
-    pub(super) fn file(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
+    pub(super) fn file(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<(), NotTaken> {
         let plan = self.plan(sniffed, format, report)?;
         let source = self.sources;
         // Marked as refused until it has been read completely.
@@ -84,10 +84,18 @@ impl Run<'_> {
     }
 
     /// Plans how to read the file, with the options applied.
-    fn plan(&mut self, sniffed: &Sniffed, format: &'static FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
+    fn plan(&mut self, sniffed: &Sniffed, format: &FormatRow, report: &mut FileReport) -> Result<ImportPlan, NotTaken> {
         let chain = self.options.chain.clone().unwrap_or_else(default_chain);
         let hints = TokenHints::of(self.options, &chain);
-        let file = FileToImport { sniffed, format, tokens: &self.tokens, hints, options: self.options, decimals: &self.context.decimals };
+        let file = FileToImport {
+            sniffed,
+            format,
+            formats: self.formats,
+            tokens: &self.tokens,
+            hints,
+            options: self.options,
+            decimals: &self.context.decimals,
+        };
         mapped_columns(sniffed, &self.options.map)?;
         let mut plan = match &self.options.table {
             Some(table) => format::mapped::open(&file, table)?,
@@ -158,7 +166,7 @@ impl Run<'_> {
                 file.approximate.push((take.table, *column));
             }
         }
-        let taken = Taken::of(take.table, &amount, take.left_out);
+        let taken = Taken::of(take.table, &amount, &take.left_out);
         let own_findings = report.findings.kept().get(findings_before..).unwrap_or_default();
         file.rejected.extend(note_on_rejected_rows(&taken, own_findings).map(|note| (take.table, note)));
         report.taken.push(taken);

@@ -1,12 +1,11 @@
 //! File formats. `formats.toml` describes all of them (`description`); a format whose columns say all is read as it describes (`described`),
 //! the others by a reader in a file of its own. Here: the readers, and what they are given and return.
 
+mod builds;
 mod calls;
-mod chart;
-mod contracts;
-mod counts;
 mod described;
 mod description;
+mod found;
 mod holders;
 mod labels;
 mod logs;
@@ -22,13 +21,14 @@ mod yields;
 
 use std::collections::HashMap;
 
-pub use self::description::{FORMATS, FormatRow, formats_table};
+pub use self::description::{FormatRow, Formats};
 pub(super) use self::unknown::unknown;
 use super::{
     ImportOptions, candles,
     names::{DECIMALS, Names, TOKEN},
     refusal::{ADDRESS, Refusal, VALUE},
     report::few,
+    rows::address_text,
     sheet::{Sheet, json::LIST},
     sniff::Sniffed,
     tokens::{KnownTokens, TokenFoundBy, TokenHints, TokenMatch},
@@ -50,7 +50,7 @@ struct Reader {
     word: &'static str,
     /// The tables it fills, unless a format says others.
     into: &'static str,
-    knows: fn(&Sniffed) -> bool,
+    knows: fn(&FormatRow, &Sniffed) -> bool,
     open: fn(&FileToImport<'_>) -> Result<ImportPlan, Refusal>,
 }
 
@@ -62,27 +62,26 @@ macro_rules! readers {
 }
 
 readers! {
-    "candles" "candles" candles::is, candles::open;
-    "tokens" "tokens" tokens::is, tokens::open;
-    "tokens with supplies" "tokens" tokens::is, tokens::with_supplies;
-    "holders" "holders" holders::is, holders::open;
-    "holder counts" "holder_counts" counts::is, counts::open;
-    "transfers" "transfers" transfers::is, transfers::open;
-    "event logs" "transfers" logs::is, logs::open;
-    "calls" "transfers" |_| true, calls::open;
-    "contracts" "contracts" contracts::is, contracts::open;
-    "build files" "contracts" contracts::is_build, contracts::build;
-    "labels" "labels" labels::is, labels::open;
+    "candles" "candles" |format, sniffed| format.states("candles", "timestamp") || candles::is(sniffed), candles::open;
+    "tokens" "tokens" |_, sniffed| tokens::is(sniffed), tokens::open;
+    "tokens with supplies" "tokens" |_, sniffed| tokens::is(sniffed), tokens::with_supplies;
+    "holders" "holders" |_, sniffed| holders::is(sniffed), holders::open;
+    "transfers" "transfers" |_, _| true, transfers::open;
+    "event logs" "transfers" |_, sniffed| logs::is(sniffed), logs::open;
+    "calls" "transfers" |_, _| true, calls::open;
+    "build files" "contracts" |_, sniffed| builds::is(sniffed), builds::open;
+    "labels" "labels" |_, sniffed| labels::is(sniffed), labels::open;
     "pools" "pools tokens" pools::is, pools::open;
-    "chart of gas" "gas" |_| true, chart::open;
     "own" "tokens kols posts candles holders holder_counts transfers contracts scams labels dexes fee_tiers pools pool_events locks funding yields gas"
-        own::is, own::open;
+        |_, sniffed| own::is(sniffed), own::open;
 }
 
 /// A file to import, with its context.
+#[derive(Clone, Copy)]
 pub(super) struct FileToImport<'a> {
     pub sniffed: &'a Sniffed,
-    pub format: &'static FormatRow,
+    pub format: &'a FormatRow,
+    pub formats: &'a Formats,
     pub tokens: &'a KnownTokens,
     pub hints: TokenHints<'a>,
     pub options: &'a ImportOptions,
@@ -115,7 +114,7 @@ pub(super) struct Take {
     pub manifest: TableManifest,
     pub rows: Box<dyn RowSource>,
     /// Describes the rows that the filter of `manifest` drops.
-    pub left_out: &'static str,
+    pub left_out: String,
     /// Columns of the file from which a schema column is computed.
     pub worked_out: Vec<String>,
 }
@@ -125,9 +124,10 @@ impl FormatRow {
     pub(super) fn plan(&self, file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         let Some(reader) = self.reader() else { return described::open(file) };
         let mut plan = (reader.open)(file)?;
-        for (table, manifest) in &self.mappings {
+        // Columns of candles are checked against the rows, so their reader asks for what is said of them.
+        for (table, manifest) in self.mappings.iter().filter(|(table, _)| *table != "candles") {
             for take in plan.takes.iter_mut().filter(|take| take.table == *table) {
-                take.manifest.set.extend(manifest.set.clone());
+                take.overlay(manifest);
             }
         }
         Ok(plan.saying_all(self.says.iter().cloned()))
@@ -135,6 +135,13 @@ impl FormatRow {
 }
 
 impl<'a> FileToImport<'a> {
+    /// The file as of the first format with this reader that recognises it without signs of its own.
+    fn of_any_source(self, reader: &str) -> Option<Self> {
+        let header = self.sniffed.header();
+        let fits = |row: &&FormatRow| row.is_of_any_source(reader) && row.recognises(self.sniffed, &header);
+        self.formats.rows().iter().find(fits).map(|format| Self { format, ..self })
+    }
+
     /// The file as a table.
     pub(super) fn sheet(&self) -> Result<&'a Sheet, String> {
         self.sniffed.sheet.as_ref().ok_or_else(|| "holds no table".to_owned())
@@ -171,7 +178,7 @@ impl<'a> FileToImport<'a> {
     fn of_contract(&self, take: Take, column: Option<usize>, symbol: Option<&str>) -> Result<(ImportPlan, Take, Option<Address>), Refusal> {
         let sheet = self.sheet()?;
         if let Some(at) = column {
-            let first = sheet.column(at).find_map(|cell| Address::parse(cell.trim()));
+            let first = sheet.column(at).find_map(|cell| Address::parse(address_text(cell)));
             return Ok((ImportPlan::default(), take.columns(&[("token_address", &sheet.names[at])]), first));
         }
         let beside = sheet.beside(TOKEN).and_then(Address::parse);
@@ -266,7 +273,7 @@ impl ImportPlan {
             }
             for (name, value) in &options.pick {
                 take.manifest.filters.push((name.clone(), std::iter::once(value.clone()).collect()));
-                take.left_out = "are not picked";
+                "are not picked".clone_into(&mut take.left_out);
             }
         }
         Ok(self)
@@ -288,7 +295,20 @@ fn one_list(file: &FileToImport<'_>) -> Result<(), Refusal> {
 
 impl Take {
     pub(super) fn into(table: &'static str, rows: Box<dyn RowSource>) -> Self {
-        Self { table, manifest: TableManifest::default(), rows, left_out: "", worked_out: Vec::new() }
+        Self { table, manifest: TableManifest::default(), rows, left_out: String::new(), worked_out: Vec::new() }
+    }
+
+    /// What a description says goes before what was found.
+    fn overlay(&mut self, said: &TableManifest) {
+        for (ours, rule) in &said.columns {
+            self.manifest.set.remove(ours);
+            self.manifest.columns.insert(ours, rule.clone());
+        }
+        for (ours, value) in &said.set {
+            self.manifest.columns.remove(ours);
+            self.manifest.set.insert(ours, value.clone());
+        }
+        self.manifest.filters.extend(said.filters.iter().cloned());
     }
 
     /// Maps columns of the file to schema columns.
@@ -318,9 +338,9 @@ impl Take {
     }
 
     /// Keeps the rows whose column has one of the values; `left_out` describes the others.
-    pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &'static str) -> Self {
+    pub(super) fn keep(mut self, column: &str, values: &[&str], left_out: &str) -> Self {
         self.manifest.filters.push((column.to_owned(), values.iter().map(|&value| value.to_owned()).collect()));
-        self.left_out = left_out;
+        left_out.clone_into(&mut self.left_out);
         self
     }
 

@@ -41,7 +41,7 @@ use self::{
     staging::StagingFolder, table::ExistingTable, take::NotTaken, tokens::KnownTokens,
 };
 pub use self::{
-    format::{FORMATS, FormatRow, formats_table},
+    format::{FormatRow, Formats},
     options::{AmountUnit, Dates, ImportOptions, VALUED, VolumeUnit, assignment, chain, decimals, table_name, token},
     refusal::PLACEHOLDERS,
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
@@ -81,7 +81,13 @@ impl From<String> for ImportError {
 }
 
 /// Imports the files into the dataset's folder `into`. Refused files are in the report; the others are imported.
-pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress: &dyn LoadProgress) -> Result<ImportReport, ImportError> {
+pub fn import(
+    files: &[PathBuf],
+    into: &Path,
+    formats: &Formats,
+    options: &ImportOptions,
+    progress: &dyn LoadProgress,
+) -> Result<ImportReport, ImportError> {
     if into.exists() && !into.is_dir() {
         return Err(ImportError::Failed(format!("`{}` is not a folder: name one to import into", into.display())));
     }
@@ -104,7 +110,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
             tokens: HashSet::new(),
             snapshot: None,
         };
-        let mut run = Run::new(options, &staging.folder, context, refused_late);
+        let mut run = Run::new(formats, options, &staging.folder, context, refused_late);
         run.read_existing_tokens()?;
         run.files(files)?;
         run.missing_tokens()?;
@@ -125,6 +131,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
 
 /// The state of one import.
 struct Run<'a> {
+    formats: &'a Formats,
     options: &'a ImportOptions,
     folder: &'a Path,
     context: LoadContext<'a>,
@@ -152,8 +159,15 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(options: &'a ImportOptions, folder: &'a Path, context: LoadContext<'a>, refused_late: BTreeMap<String, Refusal>) -> Self {
+    fn new(
+        formats: &'a Formats,
+        options: &'a ImportOptions,
+        folder: &'a Path,
+        context: LoadContext<'a>,
+        refused_late: BTreeMap<String, Refusal>,
+    ) -> Self {
         Self {
+            formats,
             options,
             folder,
             context,
@@ -196,7 +210,7 @@ impl Run<'_> {
 
     /// Imports the files, those with tokens first, as the others refer to them.
     fn files(&mut self, files: &[PathBuf]) -> Result<(), ImportError> {
-        let mut known = Vec::new();
+        let (formats, mut known) = (self.formats, Vec::new());
         let all = files.iter().flat_map(|file| sniff::sniff(file).into_iter().map(move |sniffed| (file, sniffed)));
         for (path, sniffed) in all {
             let mut sniffed = match sniffed {
@@ -213,15 +227,16 @@ impl Run<'_> {
                 self.refuse(FileReport::new(path, &sniffed.name), &refusal, Some(&sniffed));
                 continue;
             }
-            match FormatRow::of(&sniffed) {
-                _ if self.options.table.is_some() => known.push((path, sniffed, FormatRow::own())),
+            match formats.recognised(&sniffed) {
+                _ if self.options.table.is_some() => known.push((path, sniffed, formats.mapped())),
                 None => self.refuse(FileReport::new(path, &sniffed.name), &format::unknown(&sniffed), Some(&sniffed)),
                 Some(format) => known.push((path, sniffed, format)),
             }
         }
         known.sort_by_key(|(_, _, format)| (format.into[0] != "tokens", format.word == "own"));
         for (path, sniffed, format) in known {
-            let mut report = FileReport { format: Some(&format.word), title: Some(&format.title), ..FileReport::new(path, &sniffed.name) };
+            let mut report =
+                FileReport { format: Some(format.word.clone()), title: Some(format.title.clone()), ..FileReport::new(path, &sniffed.name) };
             match self.file(&sniffed, format, &mut report) {
                 Ok(()) => self.report.files.push(report),
                 Err(NotTaken::Cancelled) => return Err(ImportError::Cancelled),

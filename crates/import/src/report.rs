@@ -32,8 +32,8 @@ pub struct FileReport {
     #[serde(skip)]
     pub(super) source: Option<u32>,
     /// The format's id.
-    pub format: Option<&'static str>,
-    pub title: Option<&'static str>,
+    pub format: Option<String>,
+    pub title: Option<String>,
     /// The reason, if the file was refused.
     pub refused: Option<String>,
     /// Options that would import it, or lead to the next question; values that only the user knows are placeholders in capitals.
@@ -128,12 +128,19 @@ pub struct Taken {
     pub set_aside: u64,
     /// Rows that do not belong to the table, and their description.
     pub left_out: u64,
-    pub left_out_why: &'static str,
+    pub left_out_why: String,
 }
 
 impl Taken {
-    pub(super) fn of(table: &'static str, amount: &RowCounts, left_out_why: &'static str) -> Self {
-        Self { table, rows: amount.rows, set_aside: amount.bad, left_out: amount.left_out, left_out_why, ..Self::default() }
+    pub(super) fn of(table: &'static str, amount: &RowCounts, left_out_why: &str) -> Self {
+        Self {
+            table,
+            rows: amount.rows,
+            set_aside: amount.bad,
+            left_out: amount.left_out,
+            left_out_why: left_out_why.to_owned(),
+            ..Self::default()
+        }
     }
 }
 

@@ -130,6 +130,14 @@ pub(super) fn link_text(text: &str) -> &str {
     if inner.is_empty() { text } else { inner }
 }
 
+/// The address in a cell that writes it as a link, or behind a network's name: `eth_0x…`. Returns anything else unchanged.
+pub(super) fn address_text(cell: &str) -> &str {
+    match cell.trim().rsplit_once('_') {
+        Some((_, rest)) if Address::parse(rest).is_some() => rest,
+        _ => link_text(cell),
+    }
+}
+
 /// The addresses in a text.
 fn addresses_in(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("0x").filter_map(|(at, _)| {

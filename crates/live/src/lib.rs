@@ -2,7 +2,6 @@
 //! dataset, and what they answer is kept in its folder. No figure is computed here, and nothing is asked without the consent that `wire`
 //! keeps.
 
-mod answer;
 mod ask;
 pub mod create;
 pub mod find;

@@ -10,7 +10,7 @@ use std::{
 use polars::prelude::DataFrame;
 
 use model::schema::{self, Kind, TableSchema};
-use store::provider::{Each, NextPage, Then};
+use store::provider::{Each, JsonAnswer, NextPage, Then};
 use wire::{
     Fault, Wire,
     web::{WebAnswer, WebVersion},
@@ -18,7 +18,6 @@ use wire::{
 
 use crate::{
     RefreshWatch,
-    answer::JsonAnswer,
     ask::{Ask, Page, PageValue},
     plan::origin,
     rows::{self, Known},

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use polars::prelude::{DataFrame, DataType, Int64Chunked, IntoColumn as _, IntoSeries as _, PolarsResult};
 use serde_json::value::RawValue;
 
-use crate::{answer::JsonAnswer, ask::Ask};
+use crate::ask::Ask;
 use model::{
     address::Address,
     findings::{Findings, Severity},
@@ -18,6 +18,7 @@ use store::{
     load::{Blocks, LoadContext, bind::wanted, file::FileRows, fill},
     manifest::{Manifest, TableManifest},
     order,
+    provider::JsonAnswer,
     source::json_objects,
 };
 

@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use polars::prelude::DataFrame;
 
 use model::{address::Address, chain::Chain, interval::Interval};
-use store::provider::{Provider, ProviderRequest, Then};
+use store::provider::{JsonAnswer, Provider, ProviderRequest, Then};
 
 use crate::{
-    answer::JsonAnswer,
     ask::{About, Ask},
     rows::{self, Known},
 };

@@ -1,6 +1,8 @@
 //! Providers: services described in TOML, one file each: the requests they answer, and how the rows of an answer become ours, in the
-//! language of `dataset.toml`. Parsed and validated here; `live` sends the requests, `import` reads saved answers.
+//! language of `dataset.toml`. Parsed and validated here; `live` sends the requests, `import` reads saved answers; the JSON of both is
+//! taken apart here.
 
+mod answer;
 mod request;
 mod template;
 
@@ -12,6 +14,7 @@ use std::{
 };
 
 pub use self::{
+    answer::JsonAnswer,
     request::{Each, FilledTable, NextPage, ProviderRequest, RefusalSign, Then},
     template::{Hole, Template, expand},
 };
@@ -117,8 +120,21 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
     Ok(all)
 }
 
-const KEYS: [&str; 13] =
-    ["name", "home", "credit", "terms", "per_minute", "per_second", "in_flight", "headers", "key", "chains", "symbols", "intervals", "request"];
+const KEYS: [&str; 13] = [
+    "name",
+    "home",
+    "credit",
+    "terms",
+    "per_minute",
+    "per_second",
+    "in_flight",
+    "headers",
+    "key",
+    "chains",
+    "symbols",
+    "intervals",
+    "request",
+];
 
 impl Provider {
     /// Parses a description. Errors name the line.
@@ -247,15 +263,24 @@ mod tests {
         let with = |rest: &str| format!("{request}{rest}");
         for (text, expected) in [
             ("nmae = 'x'".to_owned(), "line 1: unknown key `nmae`, did you mean `name`?"),
-            ("name = 'x'".to_owned(), "line 1: the provider lacks `home`: the beginning of its URLs, as in home = \"https://api.example.org/v1\""),
+            (
+                "name = 'x'".to_owned(),
+                "line 1: the provider lacks `home`: the beginning of its URLs, as in home = \"https://api.example.org/v1\"",
+            ),
             ("home = 'ftp://x'".to_owned(), "line 1: `home` must be a URL that begins with https://"),
             ("key = { optional = true }".to_owned(), "line 1: `key` needs `header` or `query`: where the key of a request stands"),
             (with("each = 'tokn'\npath = '/a'"), "line 5: unknown value of `each` `tokn`, did you mean `token`?"),
             (with("path = '/a/{tokne}'"), "line 5: unknown placeholder `tokne`, did you mean `token`?"),
             (with("path = '/a'\ncolumns = { opne = 1 }"), "line 6: unknown column `opne`, did you mean `open`?"),
-            (with("path = '/a'\nnext = { before = 'eldest timestamp' }"), "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a place in the answer"),
+            (
+                with("path = '/a'\nnext = { before = 'eldest timestamp' }"),
+                "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a place in the answer",
+            ),
             (with("rows = ''"), "line 2: the request `x` lacks `path`"),
-            ("home = 'https://a.org'\n[[request]]\nname = 'x'\npath = '/a'".to_owned(), "line 2: the request `x` fills no table: say `fills = \"candles\"`"),
+            (
+                "home = 'https://a.org'\n[[request]]\nname = 'x'\npath = '/a'".to_owned(),
+                "line 2: the request `x` fills no table: say `fills = \"candles\"`",
+            ),
         ] {
             let error = Provider::parse("x", &text, ProviderOrigin::Own).expect_err(&text);
             assert_eq!(error.to_string(), expected, "{text}");

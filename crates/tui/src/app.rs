@@ -57,6 +57,8 @@ pub struct Setup {
     pub clock: fn() -> Time,
     /// Where demo data may be written when there is no dataset.
     pub demo_folder: Option<std::path::PathBuf>,
+    /// Where the user describes import formats and providers of their own.
+    pub config_folder: Option<std::path::PathBuf>,
     /// Start-up warnings, shown in the header.
     pub warnings: Vec<String>,
 }

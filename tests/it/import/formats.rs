@@ -175,3 +175,78 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
     let candles = held.series()[0].1;
     assert_eq!((candles.close[0], candles.volume[0]), (0.000_005, 7000.0));
 }
+
+/// The example of docs/importing.md.
+fn own_format() -> String {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/importing.md")).unwrap();
+    let (_, rest) = page.split_once("<!-- own format -->\n").unwrap();
+    rest.split_once("<!-- end").unwrap().0.lines().map(|line| format!("{}\n", line.trim_start())).collect()
+}
+
+const BROKER: &str = "Session;Initial;Peak;Trough;Settled;Turnover\n01.02.2024;5,5;6;4;5;1.000,5\n02.02.2024;5;6,5;5;6;0\n";
+
+#[test]
+fn a_format_of_a_persons_own_is_read_wherever_it_is_described() {
+    assert_eq!(own_format().lines().filter(|line| !line.is_empty()).count(), 9);
+    for place in ["formats.toml", "data/formats.toml", ".config/tokendeck/formats.toml"] {
+        let desk = Desk::new();
+        desk.write("UNI.csv", BROKER);
+        assert!(desk.refuses(&["UNI.csv"]).contains("is of no format known"));
+        desk.write(place, own_format());
+        if place == "formats.toml" {
+            desk.write("config.toml", "");
+        }
+        let report = desk.imports(&["UNI.csv"]);
+        assert_eq!((&report["files"][0]["format"], taken(&report, 0, "candles")), (&"my-broker".into(), [2, 0, 0, 0, 0, 0]), "{report:#}");
+        let dataset = desk.clean();
+        let held = dataset.candles().of(&address(UNI));
+        let candles = held.series()[0].1;
+        assert_eq!((candles.timestamp[0], candles.open[0], candles.high[1], candles.volume[0]), (1_706_745_600_000, 5.5, 6.5, 200.1));
+        let listed = String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
+        let first = listed.lines().nth(1).unwrap();
+        assert!(first.contains("my-broker") && first.contains("(your own, ") && first.contains("formats.toml)"), "{listed}");
+    }
+}
+
+#[test]
+fn one_of_the_same_name_takes_a_formats_place_and_a_mistake_is_named() {
+    let desk = Desk::new();
+    desk.write("dump.csv", "date,open,high,low,close,volume,ticker\n2023-07-30,5,6,4,5.5,800,UNIUSDT\n");
+    let of = |desk: &Desk| desk.imports(&["dump.csv", "--dry-run", "--token", UNI])["files"][0]["title"].clone();
+    assert_eq!(of(&desk), "python-binance dump");
+    let own = |rest: &str| format!("[python-binance]\ntitle = 'mine'\nknown = [{{ header = ['ticker'] }}]\n{rest}");
+    desk.write("data/formats.toml", own("reader = 'candles'"));
+    assert_eq!(of(&desk), "mine");
+    desk.write("data/formats.toml", own("raeder = 'candles'"));
+    let err = desk.command(&["dump.csv"]).output().unwrap().stderr;
+    let err = String::from_utf8(err).unwrap();
+    assert!(err.contains("data/formats.toml`, line 4: unknown field `raeder`"), "{err}");
+    for (text, says) in [("[own]\nreader = 'own'", "take another"), ("[a", "line 1: ")] {
+        desk.write("data/formats.toml", text);
+        let err = String::from_utf8(desk.command(&["dump.csv"]).output().unwrap().stderr).unwrap();
+        assert!(err.contains("formats.toml`") && err.contains(says), "{err}");
+    }
+}
+
+#[test]
+fn a_saved_answer_is_known_by_the_description_of_its_service() {
+    let desk = Desk::new();
+    let provider = "name = 'My API'\nhome = 'https://api.example.org'\n[[request]]\nname = 'holders'\nfills = 'holders'\neach = 'token'\n\
+                    path = '/{token}'\nrows = 'data.*.list'\ncolumns = { holder_address = 'wallet.address', balance = 'amount' }\n";
+    desk.write("saved.json", format!(r#"{{"data":{{"a":{{"list":[{{"wallet":{{"address":"{PEPE}"}},"amount":"1.5"}}]}}}},"v":7}}"#));
+    for (known, says) in
+        [("", "is of no format known"), ("known = [{ lists = 'x' }]", "`known` of the request `holders` of my-api: unknown field")]
+    {
+        desk.write("data/providers/my-api.toml", format!("{provider}{known}"));
+        let err = String::from_utf8(desk.command(&["saved.json", "--token", UNI]).output().unwrap().stderr).unwrap();
+        assert!(err.contains(says), "{err}");
+    }
+    desk.write("data/providers/my-api.toml", format!("{provider}known = [{{ members = ['data', 'v'] }}]"));
+    let report = desk.imports(&["saved.json", "--token", UNI]);
+    let file = &report["files"][0];
+    assert_eq!((file["format"].as_str(), file["title"].as_str()), (Some("my-api-holders"), Some("My API holders")), "{report:#}");
+    assert_eq!(
+        (taken(&report, 0, "holders"), desk.clean().holders_of(&address(UNI)).get(0).and_then(|row| row.balance)),
+        ([1, 0, 0, 0, 0, 0], Some(1.5))
+    );
+}

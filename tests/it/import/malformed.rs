@@ -87,7 +87,7 @@ fn files_that_cannot_be_used_say_why_and_leave_no_row() {
             br#"{"status":"0","message":"NOTOK","result":"Max rate limit reached"}"#.to_vec(),
             "is a refusal of the API, not data: `Max rate limit reached`",
         ),
-        ("UNIUSDT-1d.csv", b"1690675200000,x,6,4,5.5,800,1690761599999,4400,8,1,1,0\n".to_vec(), "is of no format known"),
+        ("UNIUSDT-1d.csv", b"1690675200000,x,6,4,5.5,800,1690761599999,4400,8,1,1,0\n".to_vec(), "its prices are empty or no numbers"),
         ("chart.csv", b"Date(UTC),UnixTimeStamp,Value\n7/30/2015,1438214400,12\n".to_vec(), "is a chart of something else"),
     ] {
         desk.write(name, bytes);

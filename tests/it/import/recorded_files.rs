@@ -23,7 +23,7 @@ const FILES: &[Sample] = &[
     ("ethereum-etl_token_transfers.csv", "ethereum-etl-transfers", None, "transfers", 2, 0, 0),
     ("etherscan-api_txlist_TVS.json", "etherscan-txlist", None, "transfers", 298, 0, 2),
     ("etherscan-labels_accounts_bridge.csv", "etherscan-accounts", None, "labels", 166, 0, 0),
-    ("etherscan_export-AvgGasPrice.csv", "etherscan-chart", None, "gas", 1, 0, 0),
+    ("etherscan_export-AvgGasPrice.csv", "etherscan-chart", None, "gas", 1, 0, 1086),
     ("export-tokenholders-for-contract-0x1bBD79f1Ecb3f2cCC586A5E3A26eE1d1D2E1991f.csv", "etherscan-holders", None, "holders", 338, 0, 0),
     ("freqtrade_XRP_USDT_USDT-1h-futures.json", "freqtrade-json", Some(XRP), "candles", 100, 0, 0),
     ("python-binance_ARBUSDT_1h.csv", "python-binance", Some(ARB), "candles", 6774, 0, 0),
@@ -67,7 +67,7 @@ fn every_recorded_file_is_taken_or_refused_with_what_to_do() {
         }
     }
     let ether = format!("{raw}/etherscan_export-EtherPrice.csv");
-    assert_eq!(taken(&desk.imports(&[&ether]), 0, "gas"), [0, 1, 0, 0, 0, 0]);
+    assert_eq!(taken(&desk.imports(&[&ether]), 0, "gas"), [0, 1, 0, 0, 0, 1086]);
     let reason = desk.refuses(&[&format!("{raw}/freqtrade_ETH_BTC-5m.feather")]);
     assert!(reason.contains("has prices of ETH in BTC, and candles are in USD"), "{reason}");
     let dataset = desk.dataset();

@@ -19,7 +19,7 @@ use model::{candles::Interval, time::MINUTE_MS};
 /// Maximum share of invalid candles for which the columns may still be those that their names say.
 const BROKEN_FEW: f64 = 0.2;
 pub(crate) const PRICES: [&str; 4] = ["open", "high", "low", "close"];
-const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
+pub(crate) const TIME_AND_PRICES: [&str; 5] = ["timestamp", "open", "high", "low", "close"];
 /// Names of the candle's time; the first that is present and holds times wins. Names of the open time come first: a plain time beside one
 /// of them may be the close time.
 const TIMES: &str = "\
@@ -190,10 +190,6 @@ fn unnamed(sheet: &Sheet) -> Result<Option<CandleColumns>, Refusal> {
     let told = ohlc::find_order(&numbers, &by_time(sheet, &times));
     match told {
         FoundOrder::Nothing => Ok(None),
-        // Sources with this layout document their order; the rows must only not contradict it.
-        FoundOrder::Several(_) if has_documented_order(sheet) && ohlc::holds(&numbers, [0, 1, 2, 3]).0 >= 0.99 => {
-            candle_columns(sheet, time, [rest[0], rest[1], rest[2], rest[3]], false, false).map(Some)
-        }
         FoundOrder::Order(order) => {
             let mut found = candle_columns(sheet, time, order.map(|at| rest[at]), false, false)?;
             let stand = if order == [0, 1, 2, 3] || order.iter().any(|at| *at > 3) {
@@ -230,14 +226,6 @@ pub(crate) fn has_close_times(sheet: &Sheet) -> bool {
         number(0).zip(number(6)).is_some_and(|(open, close)| open > 1e11 && close > open && close < open * 1.01)
     };
     !sheet.named && !sheet.first.is_empty() && sheet.first.iter().take(50).all(spans)
-}
-
-/// Whether the lists come from an API response whose order is documented as open, high, low, close.
-fn has_documented_order(sheet: &Sheet) -> bool {
-    let answer = sheet.beside("retcode retmsg").is_some() && sheet.mentions("result.list")
-        || sheet.beside("code").is_some() && sheet.names.len() == 9
-        || sheet.mentions("result.") && sheet.names.len() == 8;
-    has_close_times(sheet) || answer
 }
 
 /// Whether the column is nearly monotonic, as times are.

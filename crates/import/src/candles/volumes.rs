@@ -16,7 +16,7 @@ use super::{
     volume_units::{self, scale_of, unread},
 };
 use crate::VolumeUnit;
-use store::load::bind::BESIDE_DOLLARS;
+use store::{load::bind::BESIDE_DOLLARS, manifest::Unit};
 
 /// Prices from which six decimals reveal a 32-bit float.
 const SINGLE_SHOWS: f64 = 100.0;
@@ -224,11 +224,15 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     }
     let too_large = too_large(among.ranges, &among.figures[place], found.step());
     let currency = volume_units::currency(sheet, at);
-    if let (Some(currency), None) = (currency.filter(|currency| !pair::is_dollar(currency)), file.options.volume) {
+    // The user's word, else that of the format's description.
+    let described = file.format.said("candles", "volume", sheet).and_then(|rule| rule.unit);
+    let said = file.options.volume.is_some() || described.is_some();
+    if let Some(currency) = currency.filter(|currency| !said && !pair::is_dollar(currency)) {
         return Volume::None(Some(format!("`{name}` is in {currency} by its cells, and our volume counts tokens: it is left empty")));
     }
     let money = match file.options.volume {
         Some(unit) => (unit == VolumeUnit::Usd).then(|| "as said with --volume usd".to_owned()),
+        None if said => (described == Some(Unit::Usd)).then(|| format!("as {} gives it", file.format.title)),
         None if too_large => Some("as tokens it would be worth more than is traded of any in a day".to_owned()),
         None if currency.is_some() => Some("as its cells say".to_owned()),
         None if counts(among.names.whole(at)) == Some(VolumeMeasure::Money) || name.contains('$') => Some("by its name".to_owned()),
@@ -237,7 +241,7 @@ fn single(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, among: 
     match money {
         None => {
             let named = counts(among.names.whole(at)) == Some(VolumeMeasure::Tokens);
-            Volume::Column { at, style: among.style, is_sure: named || file.options.volume.is_some(), scale }
+            Volume::Column { at, style: among.style, is_sure: named || said, scale }
         }
         Some(why) => Volume::Made(
             VolumeRule { first: at, second: None, style: among.style, scale },
@@ -253,10 +257,7 @@ fn in_usd(sheet: &Sheet, names: &Names, found: &CandleColumns, figures: &[f64]) 
     if let Some(at) = names.find(&BESIDE_DOLLARS.join(" ")) {
         return Some(format!("as of sources that give `{}` beside it", sheet.names[at]));
     }
-    if sheet.mentions("ohlcv_list") {
-        return Some("as GeckoTerminal gives it".to_owned());
-    }
-    if sheet.mentions("yfinance") || sheet.beside("datagranularity instrumenttype").is_some() {
+    if sheet.beside("datagranularity instrumenttype").is_some() {
         return Some("as Yahoo gives it".to_owned());
     }
     let whole = figures.iter().all(|figure| figure.is_nan() || figure.fract() == 0.0) && figures.iter().any(|figure| *figure > 1e5);

@@ -9,12 +9,12 @@ use super::{
     super::{
         report::few,
         rows::GeneratedRows,
-        sheet::json::element_list,
         sniff::{FileShape, Sniffed},
     },
     FileToImport, ImportPlan, Refusal, Take,
 };
 use model::address::Address;
+use store::provider::JsonAnswer;
 
 /// Function selectors of token transfers: ERC-20, and the two functions that issuers commonly add.
 const CALLS: &[(&str, Call)] =
@@ -91,7 +91,8 @@ fn transfer(of: &Transaction) -> Option<Vec<Option<String>>> {
 fn objects<T: for<'de> Deserialize<'de> + Default>(sniffed: &Sniffed) -> Result<Vec<T>, String> {
     let FileShape::Json { text, .. } = &sniffed.shape else { return Err("is not JSON".to_owned()) };
     // Elements of another shape become empty transactions, which are no transfers.
-    Ok(element_list(text, "result")?.into_iter().map(|value| serde_json::from_str(value.get()).unwrap_or_default()).collect())
+    let rows = JsonAnswer::read(text)?.rows("result")?.ok_or("has no `result`")?;
+    Ok(rows.into_iter().map(|row| serde_json::from_str(row.get()).unwrap_or_default()).collect())
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use super::{
     super::{
         candles,
         edits::fixed,
+        evidence::when::TimeStyle,
+        refusal::DATES,
+        report::listed,
         rows::{Edited, cells, put},
         sheet::{Sheet, json::Json},
         sniff::FileShape,
@@ -11,9 +14,13 @@ use super::{
     },
     FileToImport, ImportPlan, Refusal, Take,
     description::{ChainFrom, FormatRow, TokenFrom},
+    found::Found,
     mapped, tokens,
 };
-use model::schema;
+use model::{
+    schema::{self, Kind},
+    time::Time,
+};
 use store::{load::bind::bind, manifest::TableManifest, source::RowSource};
 
 /// Added column that marks the rows that are kept.
@@ -24,23 +31,29 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if let Some(refused) = &format.refused {
         return Err(with_texts(refused, file).into());
     }
-    let listed = match (format.place(file.sniffed), &file.sniffed.shape) {
-        (Some(place), FileShape::Json { text, .. }) => Some(Sheet::json(Json::at(text, place)?)),
-        _ => None,
-    };
-    let sheet = listed.as_ref().map_or_else(|| file.sheet(), Ok)?;
+    let mut listed = Vec::new();
+    for table in format.tables_described() {
+        listed.push((table, at_place(file, table)?));
+    }
+    let mut tables = Vec::new();
+    for (table, sheet) in &listed {
+        let sheet = sheet.as_ref().map_or_else(|| file.sheet(), Ok)?;
+        tables.push(DescribedTable { table, sheet, manifest: format.manifest(table), found: format.find(table, sheet) });
+    }
     let mut plan = ImportPlan::default();
-    let token = token(file, &mut plan)?;
-    for (table, manifest) in &format.mappings {
-        if let Some(take) = take(file, sheet, table, manifest)? {
-            plan.takes.push(match &token {
-                Some(token) => take.of(token),
-                None => take,
-            });
-        }
+    let token = if tables.iter().all(DescribedTable::names_tokens) { None } else { token(file, &mut plan)? };
+    let reasons: Vec<String> = tables.iter().filter_map(DescribedTable::lacking).collect();
+    for of_table in tables {
+        let names_tokens = of_table.names_tokens();
+        let Some(take) = take(file, of_table, &mut plan.says)? else { continue };
+        plan.takes.push(match &token {
+            Some(token) if !names_tokens => take.of(token),
+            _ => take,
+        });
     }
     if plan.takes.is_empty() {
-        return Err(format.otherwise.as_str().into());
+        let lacking = || format!("is `{}` by its signs, and {}", format.title, reasons.join("; "));
+        return Err(if format.otherwise.is_empty() { lacking() } else { format.otherwise.clone() }.into());
     }
     plan.says.extend(format.says.iter().cloned());
     match (format.chain, &file.options.chain) {
@@ -56,6 +69,39 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     })
 }
 
+/// A table of a described file.
+struct DescribedTable<'a> {
+    table: &'static str,
+    sheet: &'a Sheet,
+    manifest: TableManifest,
+    /// Its columns that were found by name.
+    found: Option<Found>,
+}
+
+impl DescribedTable<'_> {
+    /// Whether a column has the token of each row, or the table is not of tokens.
+    fn names_tokens(&self) -> bool {
+        let found = self.found.as_ref().is_some_and(|found| found.at("token_address").is_some());
+        let is_of_tokens = schema::table(self.table).is_some_and(|schema| schema.column("token_address").is_some());
+        found || self.manifest.columns.contains_key("token_address") || !is_of_tokens
+    }
+
+    /// The columns that the description names and the file lacks.
+    fn lacking(&self) -> Option<String> {
+        let has = |from: &String| self.sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from));
+        let missing: Vec<String> = self.manifest.columns.values().filter_map(|rule| rule.from.clone()).filter(|from| !has(from)).collect();
+        (!missing.is_empty())
+            .then(|| format!("has no column {} for {}: it has {}", listed(&missing), self.table, listed(&self.sheet.names)))
+    }
+}
+
+/// The rows at the place of JSON that the description names.
+fn at_place(file: &FileToImport<'_>, table: &str) -> Result<Option<Sheet>, String> {
+    let FileShape::Json { text, .. } = &file.sniffed.shape else { return Ok(None) };
+    let Some(place) = file.format.place(table, file.sniffed) else { return Ok(None) };
+    Ok(Some(Sheet::json(Json::at(text, place)?)))
+}
+
 /// The text with `{PLACE}` replaced by what the file has at that place.
 fn with_texts(text: &str, file: &FileToImport<'_>) -> String {
     let Some((before, (place, after))) = text.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?))) else {
@@ -67,6 +113,9 @@ fn with_texts(text: &str, file: &FileToImport<'_>) -> String {
 
 /// The one token of the file; refuses prices in another currency than USD.
 fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenMatch>, Refusal> {
+    if let Some(stated) = file.stated_token()? {
+        return Ok(Some(stated));
+    }
     match file.format.token {
         None => Ok(None),
         Some(TokenFrom::Named) => file.token(None).map(Some),
@@ -81,33 +130,93 @@ fn token(file: &FileToImport<'_>, plan: &mut ImportPlan) -> Result<Option<TokenM
 }
 
 /// The rows for one table; `None` if the file lacks a column of its mapping.
-fn take(file: &FileToImport<'_>, sheet: &Sheet, table: &'static str, manifest: &TableManifest) -> Result<Option<Take>, Refusal> {
+fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, says: &mut Vec<String>) -> Result<Option<Take>, Refusal> {
+    let DescribedTable { table, sheet, manifest, found } = of;
     let (format, Some(schema)) = (file.format, schema::table(table)) else { return Ok(None) };
     let made = Made::of(format, sheet);
     let has = |from: &String| sheet.names.iter().chain(&made.names).any(|name| name.eq_ignore_ascii_case(from));
     if !manifest.columns.values().filter_map(|rule| rule.from.as_ref()).all(has) {
         return Ok(None);
     }
-    let bound = bind(schema, manifest, &sheet.names)?;
-    let columns =
-        bound.iter().filter_map(|bound| Some((bound.column, sheet.names.iter().position(|name| Some(name) == bound.raw.as_ref())?)));
-    let fixes = mapped::fixes(sheet, &columns.collect::<Vec<_>>());
+    let mut take = Take { manifest, ..Take::into(table, sheet.rows(file.sniffed)?) };
+    let mut fixes = Vec::new();
+    if let Some(found) = found {
+        fixes = found.fixes(sheet);
+        take = found.map(sheet, take);
+    }
+    // A notation that the description states is read by it.
+    let is_said = |column: &str| take.manifest.columns.get(column).is_some_and(|rule| rule.format.is_some() || rule.decimal.is_some());
+    let place = |raw: &Option<String>| sheet.names.iter().position(|name| Some(name) == raw.as_ref());
+    let bound = bind(schema, &take.manifest, &sheet.names)?;
+    let columns = bound.iter().filter(|bound| !is_said(bound.column.name)).filter_map(|bound| Some((bound.column, place(&bound.raw)?)));
+    let columns: Vec<mapped::Mapped> = columns.collect();
+    for when in columns.iter().filter_map(|column| time_style(sheet, &take, *column).transpose()) {
+        says.extend(when?.says().map(str::to_owned));
+    }
+    fixes.extend(mapped::fixes(sheet, &columns));
     let worked_out = made.sources(format);
-    let rows = made.over(fixed(sheet.rows(file.sniffed)?, fixes), format, format.filled.get(table));
-    let left_out = format.left_out.get(table).map_or("", String::as_str);
-    let mut take = Take { manifest: manifest.clone(), worked_out, left_out, ..Take::into(table, rows) };
-    if format.filled.contains_key(table) {
-        take = take.keep(KEPT, &["yes"], left_out);
+    let mut rows = made.over(fixed(take.rows, fixes), format, format.filled.get(table));
+    if let Some(column) = &format.latest {
+        rows = latest(rows, sheet.rows(file.sniffed)?, column, says)?;
+    }
+    let left_out = format.left_out.get(table).cloned().unwrap_or_default();
+    take = Take { rows, worked_out, ..take };
+    left_out.clone_into(&mut take.left_out);
+    if format.filled.contains_key(table) || format.latest.is_some() {
+        take = take.keep(KEPT, &["yes"], &left_out);
     }
     match (format.chain.filter(|_| schema.column("chain").is_some()), &file.options.chain) {
         (None, _) => {}
         (Some(ChainFrom::Asked), None) => {
-            let address = manifest.columns.get("token_address").and_then(|rule| rule.from.as_deref());
+            let address = take.manifest.columns.get("token_address").and_then(|rule| rule.from.as_deref());
             return Err(tokens::no_chain(sheet, address.unwrap_or("token_address")));
         }
         (Some(_), _) => take = take.set("chain", &file.chain()),
     }
     Ok(Some(take))
+}
+
+/// How a column's times are written; `None` if it holds none. Refuses dates whose day and month cannot be told apart.
+fn time_style(sheet: &Sheet, take: &Take, (column, at): mapped::Mapped) -> Result<Option<TimeStyle>, Refusal> {
+    if !matches!(column.kind, Kind::Time | Kind::Date) {
+        return Ok(None);
+    }
+    sheet.when(&sheet.column(at).collect::<Vec<_>>()).map_err(|_| {
+        let (table, cell, name) = (take.table, sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
+        let mapped = take.manifest.columns.iter().filter_map(|(ours, rule)| Some((*ours, rule.from.as_ref()?)));
+        let others = mapped.filter(|(ours, _)| *ours != column.name).map(|(ours, from)| format!(", {ours} = \"{from}\""));
+        Refusal::new(format!(
+            "is nearest to {table}, but `{cell}` in `{name}` could be day/month or month/day: say which it is, as in --dates day or --dates month"
+        ))
+        .say("dates", DATES)
+        .lines(format!(
+            "[tables.{table}] columns = {{ {} = {{ from = \"{name}\", format = \"%d/%m/%Y\" }}{} }}",
+            column.name,
+            others.collect::<String>()
+        ))
+    })
+}
+
+/// Marks the row with the largest number in `column`, which `again` reads first, and says which time that is.
+fn latest(
+    rows: Box<dyn RowSource>,
+    mut again: Box<dyn RowSource>,
+    column: &str,
+    says: &mut Vec<String>,
+) -> Result<Box<dyn RowSource>, Refusal> {
+    let number = |cell: &Option<String>| cell.as_ref().and_then(|cell| cell.trim().parse::<f64>().ok()).filter(|number| number.is_finite());
+    let mut last = None;
+    while let Some(batch) = again.next_batch()? {
+        last = cells(&batch, column).iter().filter_map(number).chain(last).reduce(f64::max);
+    }
+    let time = last.and_then(|last: f64| TimeStyle::Epoch.ms(&last.to_string()));
+    says.extend(time.map(|ms| format!("its row of {}, the last by `{column}`", Time(ms).day())));
+    let column = column.to_owned();
+    Ok(Edited::over(rows, [KEPT], move |batch| {
+        let is_last = |cell| number(&cell).is_some_and(|number| Some(number) == last).then(|| "yes".to_owned());
+        let kept: Vec<Option<String>> = cells(batch, &column).into_iter().map(is_last).collect();
+        put(batch, KEPT, kept);
+    }))
 }
 
 /// The columns that are made of others.
@@ -128,16 +237,17 @@ impl Made {
     }
 
     fn sources(&self, format: &FormatRow) -> Vec<String> {
-        self.first_of.iter().flat_map(|(_, names)| names).chain(&format.bracketed).cloned().collect()
+        self.first_of.iter().flat_map(|(_, names)| names).chain(&format.bracketed).chain(&format.latest).cloned().collect()
     }
 
     /// The rows with these columns, and marks on those in which `filled` has a value.
-    fn over(self, rows: Box<dyn RowSource>, format: &'static FormatRow, filled: Option<&'static String>) -> Box<dyn RowSource> {
+    fn over(self, rows: Box<dyn RowSource>, format: &FormatRow, filled: Option<&String>) -> Box<dyn RowSource> {
         let mut added = self.names;
         added.extend(filled.map(|_| KEPT.to_owned()));
         if added.is_empty() {
             return rows;
         }
+        let (bracketed, filled) = (format.bracketed.clone(), filled.cloned());
         Edited::over(rows, added, move |batch| {
             for (name, names) in &self.first_of {
                 let mut first = vec![None; batch.height];
@@ -146,13 +256,13 @@ impl Made {
                 }
                 put(batch, name, first);
             }
-            if let Some(column) = &format.bracketed {
+            if let Some(column) = &bracketed {
                 let parts = cells(batch, column).into_iter().map(|text| text.map_or((None, None), |text| name_and_symbol(&text)));
                 let (names, symbols): (Vec<_>, Vec<_>) = parts.unzip();
                 put(batch, "name", names);
                 put(batch, "symbol", symbols);
             }
-            if let Some(column) = filled {
+            if let Some(column) = &filled {
                 let kept: Vec<Option<String>> = cells(batch, column).into_iter().map(|cell| cell.map(|_| "yes".to_owned())).collect();
                 put(batch, KEPT, kept);
             }

@@ -1,9 +1,13 @@
 //! The descriptions of file formats in `formats.toml`: their names, how a file of each is recognised, and how its columns are read or who
 //! reads it. What becomes of a described file is in `described`.
 
+mod saved_answers;
+
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::LazyLock,
+    fs::File,
+    io::{ErrorKind, Read},
+    path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, de::IgnoredAny};
@@ -17,13 +21,114 @@ use super::{
         sniff::{FileShape, Sniffed},
     },
     READERS, Reader,
+    found::{ColumnNames, Found},
 };
 use model::toml_reader::{TomlDocument, TomlError};
-use store::manifest::{TableManifest, read_tables};
+use store::{
+    manifest::{ColumnManifest, TableManifest, read_tables},
+    provider,
+};
 
-/// The formats, in the order they are tried.
-pub static FORMATS: LazyLock<Vec<FormatRow>> =
-    LazyLock::new(|| parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them"));
+/// A person's own formats: a file of this name beside `config.toml`, and one in a dataset's folder.
+const FORMATS_FILE: &str = "formats.toml";
+/// The format of files mapped by the user, whose name no other may have.
+const MAPPED: &str = "own";
+/// Bytes of a person's own descriptions.
+const OWN_MAX: u64 = 1 << 20;
+
+/// The formats that are known, in the order in which they are tried.
+#[derive(Debug)]
+pub struct Formats(Vec<FormatRow>);
+
+impl Formats {
+    /// Those of the program alone.
+    pub fn built_in() -> Self {
+        let mut formats = Self::described();
+        // A test holds that there is no error.
+        formats.add_answers(provider::built_in()).ok();
+        formats
+    }
+
+    /// Those of the program's own `formats.toml`.
+    fn described() -> Self {
+        let mut formats = Self(compiled_in());
+        for at in 0..formats.0.len() {
+            let mut row = std::mem::take(&mut formats.0[at]);
+            row.inherit(&formats);
+            formats.0[at] = row;
+        }
+        formats
+    }
+
+    /// Those of a dataset's folder, then a person's own beside config.toml, then those built in: `formats.toml`, and what `providers` say of
+    /// saved answers. Of two of one name only the first counts. Errors name the file, and the line in it.
+    pub fn of(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Self, String> {
+        let (mut formats, built_in) = (Self(Vec::new()), Self::described());
+        for file in [dataset, beside_config].into_iter().flatten().map(|folder| folder.join(FORMATS_FILE)) {
+            let text = read_own(&file)?;
+            let mut own = parse(&text).map_err(|reason| format!("`{}`, {reason}", file.display()))?;
+            if own.iter().any(|format| format.word == MAPPED) {
+                return Err(format!(
+                    "`{}` describes `{MAPPED}`, which is the name of tables in our own columns: take another",
+                    file.display()
+                ));
+            }
+            for format in &mut own {
+                format.inherit(&built_in);
+            }
+            formats.add(own.into_iter().map(|format| FormatRow { file: Some(file.clone()), ..format }));
+        }
+        formats.add(built_in.0);
+        formats.add_answers(&provider::all(beside_config, dataset)?)?;
+        Ok(formats)
+    }
+
+    fn add(&mut self, rows: impl IntoIterator<Item = FormatRow>) {
+        for row in rows {
+            if !self.0.iter().any(|known| known.word == row.word) {
+                self.0.push(row);
+            }
+        }
+    }
+
+    pub fn rows(&self) -> &[FormatRow] {
+        &self.0
+    }
+
+    /// The first format that recognises the file.
+    pub(crate) fn recognised(&self, sniffed: &Sniffed) -> Option<&FormatRow> {
+        let header = sniffed.header();
+        self.0.iter().find(|format| format.recognises(sniffed, &header))
+    }
+
+    /// The format of files mapped by the user.
+    pub(crate) fn mapped(&self) -> &FormatRow {
+        self.0.iter().find(|format| format.word == MAPPED).unwrap_or(&self.0[0])
+    }
+
+    /// The formats as a Markdown table.
+    pub fn table(&self) -> String {
+        let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
+        format!("| format | known by | goes to |\n|---|---|---|\n{}", self.0.iter().map(row).collect::<String>())
+    }
+}
+
+fn compiled_in() -> Vec<FormatRow> {
+    parse(include_str!("../../formats.toml")).expect("the formats are compiled in, and a test reads them")
+}
+
+/// The text of a person's own descriptions; empty if there is no such file.
+fn read_own(file: &Path) -> Result<String, String> {
+    let unread = |reason: String| format!("`{}` cannot be read: {reason}", file.display());
+    let opened = match File::open(file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => return Err(unread(error.to_string())),
+    };
+    let mut text = String::new();
+    opened.take(OWN_MAX + 1).read_to_string(&mut text).map_err(|error| unread(error.to_string()))?;
+    if text.len() as u64 > OWN_MAX { Err(unread(format!("it has more than {} KiB", OWN_MAX >> 10))) } else { Ok(text) }
+}
 
 /// A file format; `formats.toml` says what each key means.
 #[derive(Debug, Default, Deserialize)]
@@ -32,6 +137,9 @@ pub struct FormatRow {
     /// Short id.
     #[serde(skip)]
     pub word: String,
+    /// The file that describes it, if it is a person's own.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
     pub title: String,
     /// How to recognise it, for the user.
     pub looks: String,
@@ -46,6 +154,11 @@ pub struct FormatRow {
     /// How its columns are read, by table.
     #[serde(skip)]
     pub(super) mappings: Vec<(&'static str, TableManifest)>,
+    #[serde(rename = "names")]
+    _names: IgnoredAny,
+    /// The names of columns elsewhere, by table.
+    #[serde(skip)]
+    names: Vec<ColumnNames>,
     pub(super) token: Option<TokenFrom>,
     pub(super) chain: Option<ChainFrom>,
     pub(super) first_of: BTreeMap<String, Vec<String>>,
@@ -55,7 +168,10 @@ pub struct FormatRow {
     pub(super) otherwise: String,
     pub(super) refused: Option<String>,
     pub(super) says: Vec<String>,
-    pub(crate) order: Vec<String>,
+    /// Of its rows, only the last by this column.
+    pub(super) latest: Option<String>,
+    /// The place of a table's rows in JSON, if another than that by which the format is known.
+    rows: HashMap<String, String>,
     pub(crate) ends: bool,
     pub(crate) token_at: Option<String>,
     pub(crate) symbol_at: Option<String>,
@@ -78,7 +194,7 @@ pub(super) enum ChainFrom {
 }
 
 /// Signs of a format, all of which must hold.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Signs {
     header: Vec<String>,
@@ -99,14 +215,21 @@ struct Signs {
 }
 
 /// What the first cells of a column are.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum CellSign {
     Seconds,
     Milliseconds,
     Whole,
+    /// Some have decimals.
+    Decimals,
+    /// Whole, and as large as amounts in wei.
+    Wei,
     End,
 }
+
+/// Amounts in wei reach at least this.
+const WEI_LEAST: u128 = 10_000_000;
 
 impl CellSign {
     fn holds(self, sheet: &Sheet, at: usize) -> bool {
@@ -116,18 +239,48 @@ impl CellSign {
             Self::Seconds => epochs(10),
             Self::Milliseconds => epochs(13),
             Self::Whole => cells().all(|cell| cell.parse::<u64>().is_ok()),
+            Self::Decimals => kind(cells()) == CellKind::Number && cells().any(|cell| cell.contains('.')),
+            Self::Wei => {
+                let whole = |cell: &str| cell.parse::<u128>().ok();
+                cells().all(|cell| whole(cell).is_some()) && sheet.column(at).filter_map(whole).any(|amount| amount >= WEI_LEAST)
+            }
             Self::End => candles::has_close_times(sheet),
         }
     }
 }
 
 impl Signs {
+    /// What a person sees of them.
+    fn in_words(&self) -> String {
+        let mut parts = Vec::new();
+        let names: Vec<&str> = [&self.header, &self.any, &self.exactly, &self.columns].into_iter().flatten().map(String::as_str).collect();
+        if !names.is_empty() {
+            parts.push(format!("columns {}", names.join(", ")));
+        }
+        if let Some(list) = &self.list {
+            let place = if list.is_empty() { "a list" } else { list };
+            let of = self.of.map_or_else(String::new, |length| format!(" of lists of {length}"));
+            let objects = if self.objects.is_empty() { String::new() } else { format!(" of objects with {}", self.objects.join(", ")) };
+            parts.push(format!("JSON: {place}{of}{objects}"));
+        }
+        if let Some((least, most)) = self.width {
+            let width = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            parts.push(format!("{width} columns{}", if self.named == Some(false) { " without names" } else { "" }));
+        }
+        parts.extend(self.mentions.as_ref().filter(|_| self.list.is_none()).map(|word| format!("`{word}` before its rows")));
+        if parts.is_empty() {
+            parts.push(format!("JSON: {}", [self.members.as_slice(), &self.texts].concat().join(", ")));
+        }
+        parts.join(", ")
+    }
+
     fn hold(&self, sniffed: &Sniffed, header: &[String]) -> bool {
         let (sheet, outline) = (sniffed.sheet.as_ref(), sniffed.outline());
         let names = sheet.map_or(&[][..], |sheet| &sheet.names);
-        let in_header = |name: &String| header.iter().any(|known| known.eq_ignore_ascii_case(name));
-        let cells = |(number, sign): (&String, &CellSign)| {
-            let at = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let in_header = |name: &String| header.contains(&name.to_lowercase());
+        let cells = |(column, sign): (&String, &CellSign)| {
+            let numbered = || column.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let at = names.iter().position(|name| name.eq_ignore_ascii_case(column)).or_else(numbered);
             sheet.zip(at).is_some_and(|(sheet, at)| sign.holds(sheet, at))
         };
         let list = |place: &String| {
@@ -151,6 +304,11 @@ impl Signs {
     }
 }
 
+/// Whether the mapping has keys that only fit `dataset.toml`.
+fn says_where(manifest: &TableManifest) -> bool {
+    !manifest.path.is_empty() || manifest.engine.is_some() || manifest.node.is_some() || manifest.headless || manifest.skip > 0
+}
+
 /// Reads descriptions. Errors name the line.
 fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
     let document = TomlDocument::parse(text).map_err(|error| error.to_string())?;
@@ -158,6 +316,13 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
         let mut format = FormatRow { word: entry.key.to_owned(), ..entry.read()? };
         if let Some(tables) = entry.table()?.iter().find(|member| member.key == "tables") {
             format.mappings = read_tables(tables)?;
+            if let Some((table, _)) = format.mappings.iter().find(|(_, manifest)| says_where(manifest)) {
+                let must = "says where its rows are (`path`, `source`, `header`, `skip`), which a format does not";
+                return Err(tables.error(format!("`{table}` {must}")));
+            }
+        }
+        if let Some(names) = entry.table()?.iter().find(|member| member.key == "names") {
+            format.names = ColumnNames::read(names)?;
         }
         if let Some(reader) = &format.reader {
             let names: Vec<&str> = READERS.iter().map(|reader| reader.word).collect();
@@ -165,33 +330,77 @@ fn parse(text: &str) -> Result<Vec<FormatRow>, String> {
             format.read_by = Some(known.ok_or_else(|| entry.unknown_name("reader", reader, &names))?);
         }
         if format.into.is_empty() {
-            let mapped = format.mappings.iter().map(|(table, _)| *table);
-            format.into = format
-                .read_by
-                .map_or_else(|| mapped.map(str::to_owned).collect(), |reader| reader.into.split(' ').map(str::to_owned).collect());
+            let described = || format.tables_described().into_iter().map(str::to_owned).collect();
+            format.into = format.read_by.map_or_else(described, |reader| reader.into.split(' ').map(str::to_owned).collect());
         }
-        if format.known.is_empty() && format.read_by.is_none() {
+        if format.known.is_empty() && format.names.is_empty() && format.read_by.is_none() {
             return Err(entry.wrong("has neither `known` nor a `reader`, so that no file is of it"));
         }
+        if format.into.is_empty() {
+            return Err(entry.wrong("has neither `tables` nor a `reader`, so that nothing is read from it"));
+        }
+        if format.title.is_empty() {
+            format.title.clone_from(&format.word);
+        }
+        format.look();
         Ok(format)
     };
     document.entries().into_iter().map(one).collect::<Result<_, _>>().map_err(|error| error.to_string())
 }
 
 impl FormatRow {
-    /// The first format that recognises the file.
-    pub(crate) fn of(sniffed: &Sniffed) -> Option<&'static Self> {
-        let header = sniffed.header();
-        FORMATS.iter().find(|format| {
-            let signed = format.known.is_empty() || format.signs(sniffed, &header).is_some();
-            // A documented order needs no rows that prove it.
-            signed && format.read_by.is_none_or(|reader| !format.order.is_empty() || (reader.knows)(sniffed))
-        })
+    /// Says how a file of it looks by its signs, where its description does not.
+    fn look(&mut self) {
+        if self.looks.is_empty() {
+            self.looks = self.known.iter().map(Signs::in_words).collect::<Vec<_>>().join("; ");
+        }
     }
 
-    /// The format of files mapped by the user.
-    pub(crate) fn own() -> &'static Self {
-        FORMATS.iter().find(|format| format.word == "own").unwrap_or(&FORMATS[0])
+    /// Takes the names of columns from the format that describes them for its reader.
+    fn inherit(&mut self, from: &Formats) {
+        let reader = self.reader.as_ref().filter(|_| self.names.is_empty());
+        if let Some(known) = from.0.iter().find(|known| reader.is_some() && known.reader.as_ref() == reader && !known.names.is_empty()) {
+            self.names.clone_from(&known.names);
+        }
+    }
+
+    pub(super) fn recognises(&self, sniffed: &Sniffed, header: &[String]) -> bool {
+        let signed = self.known.is_empty() || self.signs(sniffed, header).is_some();
+        let found = |names: &ColumnNames| sniffed.sheet.as_ref().is_some_and(|sheet| names.find(sheet).is_some());
+        signed && self.names.iter().all(found) && self.read_by.is_none_or(|reader| (reader.knows)(self, sniffed))
+    }
+
+    /// Whether it is the reader's format for files without signs of their own.
+    pub(super) fn is_of_any_source(&self, reader: &str) -> bool {
+        self.known.is_empty() && self.read_by.is_some_and(|read_by| read_by.word == reader)
+    }
+
+    /// The file's columns for a table by their names; `None` if it lacks one.
+    pub(super) fn find(&self, table: &str, sheet: &Sheet) -> Option<Found> {
+        self.names.iter().find(|names| names.table.name == table)?.find(sheet)
+    }
+
+    /// The tables that it describes, in its order.
+    pub(super) fn tables_described(&self) -> Vec<&'static str> {
+        let named = self.names.iter().map(|names| names.table.name).filter(|name| !self.mappings.iter().any(|(table, _)| table == name));
+        self.mappings.iter().map(|(table, _)| *table).chain(named).collect()
+    }
+
+    /// How it says to read a table.
+    pub(super) fn manifest(&self, table: &str) -> TableManifest {
+        self.mappings.iter().find(|(known, _)| *known == table).map_or_else(TableManifest::default, |(_, manifest)| manifest.clone())
+    }
+
+    /// How it says to read a column of ours; only if the file has that column.
+    pub(crate) fn said(&self, table: &str, ours: &str, sheet: &Sheet) -> Option<&ColumnManifest> {
+        let (_, manifest) = self.mappings.iter().find(|(known, _)| *known == table)?;
+        let rule = manifest.columns.get(ours)?;
+        rule.from.as_ref().is_some_and(|from| sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from))).then_some(rule)
+    }
+
+    /// Whether it says where a column of ours stands.
+    pub(super) fn states(&self, table: &str, ours: &str) -> bool {
+        self.mappings.iter().any(|(known, manifest)| *known == table && manifest.columns.get(ours).is_some_and(|rule| rule.from.is_some()))
     }
 
     pub(super) fn reader(&self) -> Option<&'static Reader> {
@@ -202,21 +411,16 @@ impl FormatRow {
         self.known.iter().find(|signs| signs.hold(sniffed, header))
     }
 
-    /// The place of its rows in a JSON text, if it names one.
-    pub(super) fn place(&self, sniffed: &Sniffed) -> Option<&str> {
-        self.signs(sniffed, &sniffed.header())?.list.as_deref()
+    /// The place of a table's rows in a JSON text, if it names one.
+    pub(super) fn place(&self, table: &str, sniffed: &Sniffed) -> Option<&str> {
+        let of_sign = || self.signs(sniffed, &sniffed.header())?.list.as_deref();
+        self.rows.get(table).map(String::as_str).or_else(of_sign)
     }
 
     /// Its tables, for people: "any table" if they are many.
     pub fn tables(&self) -> String {
         if self.into.len() > 3 { "any table".to_owned() } else { self.into.join(", ") }
     }
-}
-
-/// The formats as a Markdown table.
-pub fn formats_table() -> String {
-    let row = |format: &FormatRow| format!("| {} | {} | {} |\n", format.title, format.looks, format.tables());
-    format!("| format | known by | goes to |\n|---|---|---|\n{}", FORMATS.iter().map(row).collect::<String>())
 }
 
 #[cfg(test)]
@@ -226,14 +430,19 @@ mod tests {
 
     #[test]
     fn every_format_goes_to_tables_there_are_and_a_mistake_is_named() {
-        for format in &*FORMATS {
+        for format in Formats::built_in().rows() {
             assert!(!format.into.is_empty() && format.into.iter().all(|table| schema::table(table).is_some()), "{}", format.word);
             assert!(!format.title.is_empty() && !format.looks.is_empty(), "{}", format.word);
         }
         for (text, expected) in [
             ("[a]\nreader = 'candels'", "line 1: unknown reader `candels`, did you mean `candles`?"),
             ("[a]\ntitle = 'x'", "line 1: `a` has neither `known` nor a `reader`, so that no file is of it"),
+            ("[a]\nknown = [{ header = ['x'] }]", "line 1: `a` has neither `tables` nor a `reader`, so that nothing is read from it"),
             ("[a]\nreader = 'holders'\n[a.tables.candels]", "line 3: unknown table `candels`, did you mean `candles`?"),
+            (
+                "[a]\nreader = 'holders'\n[a.tables.holders]\nskip = 1",
+                "line 3: `holders` says where its rows are (`path`, `source`, `header`, `skip`), which a format does not",
+            ),
         ] {
             assert_eq!(parse(text).unwrap_err(), expected);
         }

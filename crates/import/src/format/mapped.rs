@@ -23,7 +23,7 @@ use store::{
 };
 
 /// A schema column, and the index of the file's column that is read into it.
-type Mapped = (&'static Column, usize);
+pub(super) type Mapped = (&'static Column, usize);
 
 pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;

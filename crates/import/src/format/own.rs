@@ -48,10 +48,10 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let (schema, mut manifest) = table(file.sniffed).ok_or("has not the columns of a table of ours")?;
     let sheet = file.sheet()?;
     // Names alone show neither that prices fit their rows nor the unit of amounts.
-    match schema.name {
-        "candles" => return candles::open(file),
-        "transfers" if transfers::is(file.sniffed) => return transfers::open(file),
-        "holders" if holders::is(file.sniffed) => return holders::open(file),
+    match (schema.name, file.of_any_source(schema.name)) {
+        ("candles", _) => return candles::open(file),
+        ("transfers", Some(file)) => return transfers::open(&file),
+        ("holders", Some(file)) => return holders::open(&file),
         _ => {}
     }
     let mut says = Vec::new();

@@ -4,13 +4,12 @@
 use super::{
     super::{
         edits::{Fix, fixed},
-        evidence::{CellKind, addresses, kind, number::NumberStyle, when::TimeStyle},
-        names::{DECIMALS, NAME, Names, SYMBOL, TOKEN, is_one_of},
+        evidence::{CellKind, kind, number::NumberStyle},
+        names::{DECIMALS, NAME, Names, SYMBOL, is_one_of},
         notation,
         refusal::{DATES, DECIMALS as OF_TOKEN, Refusal, UNIT, WRITE_TOKENS},
         report::few,
         sheet::Sheet,
-        sniff::Sniffed,
     },
     FileToImport, ImportPlan, NO_COLUMN, Take,
 };
@@ -18,92 +17,48 @@ use crate::AmountUnit;
 use model::address::Address;
 use store::manifest::Unit;
 
-const HASHES: &str = "transactionhash txhash hash evttxhash txid txnhash transactionid transaction tx txnid 交易哈希 交易hash";
-const FROM: &str = "fromaddress from sender evtfrom fromaddr source src 发送方 来源 fromid senderaddress sourceaddress";
-const TO: &str =
-    "toaddress to receiver recipient evtto toaddr destination dst 接收方 toid receiveraddress recipientaddress destinationaddress";
-const VALUES: &str = "\
-    valuestring valueraw rawvalue rawamount amountraw rawcontractvalue value wad evtvalue delta quantity tokenvalue \
-    tokenstransferred amount tokenamount 数量 valuef64";
 /// Column names that mean whole tokens, as on explorers' pages.
 const WHOLE: &str = "quantity tokenvalue tokenamount 数量";
-const TIMES: &str = "\
-    blocktimestamp timestamp unixtimestamp blocktime evtblocktime metadatablocktimestamp blocksignedat datetimeutc datetime time \
-    date 时间 dateutc ts";
-const BLOCKS: &str = "blocknumber blockno block blocknum evtblocknumber blockheight 区块高度 height blocknumberint";
-const INDEXES: &str = "logindex evtindex eventindex logposition";
 const NFTS: &str = "tokenid tokenids erc721tokenid nftid erc1155metadata";
 /// Columns of native coin transactions.
 const OWN_COIN: &str = "gasprice nonce input valueineth valueouteth valueinbnb valueinmatic txnfeeeth isinvalid transactiontype";
 
+/// The columns that amounts and their unit depend on.
 struct Columns {
-    hash: usize,
-    from: usize,
-    to: usize,
     value: usize,
     token: Option<usize>,
-    time: Option<(usize, TimeStyle)>,
-    /// A time column with ambiguous day and month, if no other column has times.
-    unsure: Option<usize>,
-    block: Option<usize>,
-    index: Option<usize>,
-}
-
-fn columns(sheet: &Sheet) -> Option<Columns> {
-    if !sheet.named {
-        return None;
-    }
-    let names = Names::of(&sheet.names);
-    let of = |words: &str, wanted: CellKind| names.in_order(words).find(|&at| kind(sheet.column(at).take(300)) == wanted);
-    let (hash, from, to) = (of(HASHES, CellKind::Hash)?, of(FROM, CellKind::Address)?, of(TO, CellKind::Address)?);
-    let numbers = |at: &usize| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex | CellKind::Hash);
-    let value = names.in_order(VALUES).find(numbers)?;
-    let token = || {
-        let sure = names.all(TOKEN);
-        let likely = names.all("address contract token erc20");
-        sure.into_iter().chain(likely).find(|at| ![from, to, hash].contains(at) && addresses(sheet.column(*at)) > 0.5)
-    };
-    let when = |at: usize| sheet.when(&sheet.column(at).collect::<Vec<_>>());
-    let time = names.in_order(TIMES).find_map(|at| Some((at, when(at).ok()??)));
-    let unsure = names.in_order(TIMES).find(|&at| when(at).is_err()).filter(|_| time.is_none());
-    let block = names.in_order(BLOCKS).find(|at| matches!(kind(sheet.column(*at).take(300)), CellKind::Number | CellKind::Hex));
-    Some(Columns { hash, from, to, value, token: token(), time, unsure, block, index: names.find(INDEXES) })
-}
-
-pub(super) fn is(sniffed: &Sniffed) -> bool {
-    sniffed.sheet.as_ref().and_then(columns).is_some()
 }
 
 pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sheet = file.sheet()?;
-    let found = columns(sheet).ok_or("has no transfers")?;
+    let known = file.format.find("transfers", sheet).ok_or("has no transfers")?;
+    let found = &Columns { value: known.at("value").ok_or("has no amounts")?, token: known.at("token_address") };
     let names = Names::of(&sheet.names);
-    refuse_others(sheet, &names, &found)?;
-    if let Some(at) = found.unsure {
-        let (cell, name) = (sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
-        let why = format!("has transfers whose time `{cell}` in `{name}` could be day/month or month/day: say which it is");
-        return Err(Refusal::new(why).say("dates", DATES));
-    }
+    refuse_others(sheet, &names, found)?;
+    let time = match known.at("timestamp").map(|at| (at, sheet.when(&sheet.column(at).collect::<Vec<_>>()))) {
+        Some((at, Err(_))) => {
+            let (cell, name) = (sheet.column(at).next().unwrap_or_default(), &sheet.names[at]);
+            let why = format!("has transfers whose time `{cell}` in `{name}` could be day/month or month/day: say which it is");
+            return Err(Refusal::new(why).say("dates", DATES));
+        }
+        Some((at, Ok(Some(when)))) => Some(Fix::time(sheet, at, when)),
+        Some((_, Ok(None))) | None => None,
+    };
     let style =
         notation::style(sheet, &[found.value]).ok_or("has amounts with decimal comma and others with decimal point: write them one way")?;
-    let fixes = fixes(sheet, &found, style);
-    let mut take = Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)).columns(&[
-        ("transaction_hash", &sheet.names[found.hash]),
-        ("from_address", &sheet.names[found.from]),
-        ("to_address", &sheet.names[found.to]),
-        ("value", &sheet.names[found.value]),
-    ]);
-    for (ours, at) in [("timestamp", found.time.map(|(at, _)| at)), ("block_number", found.block), ("log_index", found.index)] {
-        // Explicit, so that no column that is used otherwise binds here by its name.
-        take = take.columns(&[(ours, at.map_or(NO_COLUMN, |at| sheet.names[at].as_str()))]);
-    }
+    let is_hex = |at: usize| sheet.column(at).any(|cell| cell.starts_with("0x"));
+    let decimal = |cell: &str| u64::from_str_radix(cell.trim().strip_prefix("0x")?, 16).ok().map(|number| number.to_string());
+    let counts = ["block_number", "log_index"].into_iter().filter_map(|ours| known.at(ours)).filter(|&at| is_hex(at));
+    let mut fixes: Vec<Fix> = counts.map(|at| Fix::text(sheet, at, decimal)).chain(time).chain(known.fixes(sheet)).collect();
+    fixes.extend(Fix::number(sheet, found.value, style).filter(|_| !is_hex(found.value)));
+    let take = known.map(sheet, Take::into("transfers", fixed(sheet.rows(file.sniffed)?, fixes)));
     let symbol = names.find(SYMBOL).and_then(|at| sheet.different(at).first().copied());
     let (mut plan, mut take, token) = file.of_contract(take, found.token, symbol)?;
-    if found.time.is_none() {
+    if known.at("timestamp").is_none() {
         plan = plan.saying("it has no times, so timestamp is left empty; block_number tells the order");
     }
     plan.decimals = super::decimals_in(sheet, found.token, token);
-    match amounts_in(file, sheet, &names, &found, style, token, &mut plan.decimals)? {
+    match amounts_in(file, sheet, &names, found, style, token, &mut plan.decimals)? {
         Amounts::Whole => {
             take.rule("value").unit = Some(Unit::Whole);
             plan = plan.saying("its amounts are whole tokens: times ten to the token's decimals, digit for digit");
@@ -116,7 +71,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
         }
         Amounts::Raw => {}
     }
-    plan.takes.extend(tokens(file, sheet, &names, &found)?);
+    plan.takes.extend(tokens(file, sheet, &names, found)?);
     plan.takes.push(take);
     Ok(plan)
 }
@@ -138,16 +93,6 @@ fn refuse_others(sheet: &Sheet, names: &Names, found: &Columns) -> Result<(), Re
         return Err(format!("is nearest to transfers, but its column `{}` numbers NFTs, which have no amounts", sheet.names[at]).into());
     }
     Ok(())
-}
-
-/// Rewrites for the file's notation of times, amounts and hex numbers.
-fn fixes(sheet: &Sheet, found: &Columns, style: NumberStyle) -> Vec<Fix> {
-    let is_hex = |at: usize| sheet.column(at).any(|cell| cell.starts_with("0x"));
-    let decimal = |cell: &str| u64::from_str_radix(cell.trim().strip_prefix("0x")?, 16).ok().map(|number| number.to_string());
-    let time = found.time.map(|(at, when)| Fix::time(sheet, at, when));
-    let numbers = [found.block, found.index].into_iter().flatten().filter(|&at| is_hex(at)).map(|at| Fix::text(sheet, at, decimal));
-    let amounts = Fix::number(sheet, found.value, style).filter(|_| !is_hex(found.value));
-    time.into_iter().chain(numbers).chain(amounts).collect()
 }
 
 /// The tokens that the file lists with their decimals.

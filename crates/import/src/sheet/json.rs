@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::super::evidence::{CellKind, kind_of};
+use store::provider::JsonAnswer;
 
 /// Maximum depth of the search for a table, and of nested objects in a row.
 const DEPTH: usize = 6;
@@ -80,17 +81,6 @@ pub(crate) fn members(value: &RawValue) -> Pairs<'_> {
 /// The elements of a list; empty for any other value.
 pub(crate) fn elements(value: &RawValue) -> Vec<&RawValue> {
     serde_json::from_str(value.get()).unwrap_or_default()
-}
-
-/// The elements of the list at a path of the text.
-pub(crate) fn element_list<'a>(text: &'a [u8], place: &str) -> Result<Vec<&'a RawValue>, String> {
-    let damaged = |error: serde_json::Error| format!("cannot be read at `{place}`: {error}");
-    let mut value: &RawValue = serde_json::from_slice(text).map_err(damaged)?;
-    for name in place.split('.').filter(|name| !name.is_empty()) {
-        let member = members(value).into_iter().find(|(known, _)| known == name);
-        value = member.map(|(_, value)| value).ok_or_else(|| format!("has no `{place}`"))?;
-    }
-    serde_json::from_str(value.get()).map_err(damaged)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -318,10 +308,11 @@ impl Json {
         Ok(Some(Self::made(path.join("."), shape, search.beside)))
     }
 
-    /// The list at a path of the text as a table.
+    /// The rows at a place of the text as a table, where places are those of providers.
     pub(crate) fn at(text: &[u8], place: &str) -> Result<Self, String> {
-        let rows = element_list(text, place)?.into_iter().map(|row| (None, row)).collect();
-        Ok(Self::made(place.to_owned(), Shape::Rows(rows), Vec::new()))
+        let rows = JsonAnswer::read(text)?.rows(place)?.ok_or_else(|| format!("has no `{place}`"))?;
+        let rows: Vec<_> = rows.iter().map(|row| (None, row.as_ref())).collect();
+        Ok(Self::of_rows(place.to_owned(), KEY, &rows, Vec::new()))
     }
 
     /// JSON Lines as rows.

@@ -46,6 +46,7 @@ impl Bench {
             look: Appearance { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
             clock: wall_clock,
             demo_folder: None,
+            config_folder: None,
             warnings: Vec::new(),
         };
         Self { app: App::new(setup, views, Arc::new(|| ())), folder, news }

@@ -7,7 +7,7 @@ use crate::{
     overlay::{Overlay, import::ImportDialog},
     task::BackgroundTask,
 };
-use import::{ImportError, ImportOptions, ImportReport, VALUED, import};
+use import::{Formats, ImportError, ImportOptions, ImportReport, VALUED, import};
 use model::{
     error::{Code, Problem},
     format::many,
@@ -57,8 +57,10 @@ impl App {
             Err(reason) => return self.say(reason, true),
         };
         let into = self.setup.deck.folder();
+        let own = self.setup.config_folder.clone();
         let task = BackgroundTask::start(&self.wake, move |progress| {
-            import(&[path], &into, &options, &Steps(progress.clone())).map_err(|error| match error {
+            let formats = Formats::of(own.as_deref(), Some(&into)).map_err(|reason| Problem::new(Code::Defect, reason))?;
+            import(&[path], &into, &formats, &options, &Steps(progress.clone())).map_err(|error| match error {
                 ImportError::Cancelled => Problem::new(Code::Cancelled, "The import was stopped."),
                 ImportError::Failed(reason) => Problem::new(Code::Defect, reason),
             })

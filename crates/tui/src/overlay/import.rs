@@ -181,7 +181,7 @@ fn file_parts(file: &FileReport, parts: &mut Vec<Part>) {
         return;
     }
     let tables: Vec<&str> = file.taken.iter().map(|taken| taken.table).collect();
-    parts.push(text_part(Role::Accent, &format!("{}: {} → {}", file.file, file.title.unwrap_or_default(), tables.join(", "))));
+    parts.push(text_part(Role::Accent, &format!("{}: {} → {}", file.file, file.title.as_deref().unwrap_or_default(), tables.join(", "))));
     parts.extend(file.says.iter().map(|says| text_part(Role::Text, &format!("  {says}"))));
     parts.extend(file.taken.iter().map(|taken| text_part(Role::Text, &format!("  {}", summary_line(taken)))));
     parts.extend(file.previews.iter().map(|table| Part::Table(table_rows(table))));

@@ -1,15 +1,11 @@
-//! Contract bytecode: build files of Truffle, Hardhat, Foundry and Brownie, and tables of addresses and bytecode. `bytecode` of a build
-//! file is the creation code; the runtime code is `deployedBytecode`.
+//! Build files of Truffle, Hardhat, Foundry and Brownie. Their `bytecode` is the creation code; the runtime code is `deployedBytecode`.
 
 use super::{
     super::{
-        evidence::{CellKind, addresses, kind},
-        names::{Names, TOKEN},
         outline::OutlineNode,
         refusal::{ADDRESS, Refusal},
         report::few,
         rows::GeneratedRows,
-        sheet::Sheet,
         sniff::Sniffed,
     },
     FileToImport, ImportPlan, Take,
@@ -26,14 +22,14 @@ fn text<'l>(sniffed: &'l Sniffed, places: &[&str]) -> Option<&'l str> {
     places.iter().find_map(|place| outline.text(place))
 }
 
-pub(super) fn is_build(sniffed: &Sniffed) -> bool {
+pub(super) fn is(sniffed: &Sniffed) -> bool {
     let Some(outline) = sniffed.outline() else { return false };
     let abi =
         matches!(outline.node("abi"), Some(OutlineNode::List(_) | OutlineNode::Text(_))) || outline.node("compilerOutput.abi").is_some();
     abi && (text(sniffed, RUNTIME).is_some() || text(sniffed, CREATION).is_some())
 }
 
-pub(super) fn build(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
+pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     let sniffed = file.sniffed;
     let (runtime, creation) = (text(sniffed, RUNTIME), text(sniffed, CREATION));
     let hex = |code: &str| format!("0x{}", code.trim_start_matches("0x"));
@@ -96,31 +92,4 @@ fn deployed(sniffed: &Sniffed) -> Vec<Address> {
     found.sort_unstable();
     found.dedup();
     found
-}
-
-fn columns(sheet: &Sheet) -> Option<(usize, usize)> {
-    if !sheet.named {
-        return None;
-    }
-    let names = Names::of(&sheet.names);
-    let mut all = names.all(TOKEN);
-    all.extend(names.all("address contract contractaddr addr"));
-    let address = all.into_iter().find(|&at| addresses(sheet.column(at)) > 0.9)?;
-    let code = names.find("bytecode runtimebytecode deployedbytecode runtimecode code contractbytecode contractcode")?;
-    let hex = |cell: &str| cell.len() > 20 && cell.trim_start_matches("0x").bytes().all(|digit| digit.is_ascii_hexdigit());
-    let filled: Vec<&str> = sheet.column(code).filter(|cell| !cell.is_empty() && *cell != "0x").collect();
-    let mostly = !filled.is_empty() && filled.iter().filter(|cell| hex(cell)).count() * 10 >= filled.len() * 9;
-    (kind(sheet.column(code)) == CellKind::Hex || mostly).then_some((address, code))
-}
-
-pub(super) fn is(sniffed: &Sniffed) -> bool {
-    sniffed.sheet.as_ref().and_then(columns).is_some()
-}
-
-pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
-    let sheet = file.sheet()?;
-    let (address, code) = columns(sheet).ok_or("has no contract code")?;
-    let take = Take::into("contracts", sheet.rows(file.sniffed)?)
-        .columns(&[("token_address", &sheet.names[address]), ("bytecode", &sheet.names[code])]);
-    Ok(ImportPlan::of(vec![take]))
 }

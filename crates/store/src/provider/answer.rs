@@ -5,8 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::value::RawValue;
 
+use super::{RefusalSign, Then};
 use model::untrusted::is_invisible;
-use store::provider::{RefusalSign, Then};
 
 /// Maximum rows of an answer.
 const ROWS_MAX: usize = 2_000_000;
@@ -60,13 +60,13 @@ fn at<'a>(value: &'a RawValue, place: &str) -> Vec<Found<'a>> {
 }
 
 /// An answer of a service.
-pub(crate) struct JsonAnswer {
+pub struct JsonAnswer {
     text: Box<RawValue>,
 }
 
 impl JsonAnswer {
     /// Reads a body. Errors: it is no JSON.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
+    pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let text = serde_json::from_slice(bytes).map_err(|_| {
             let begins = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
             format!("answers with what is no JSON: it begins with `{}`", shown(&begins))
@@ -75,7 +75,7 @@ impl JsonAnswer {
     }
 
     /// The refusal that it is, if it is one, with the service's words.
-    pub(crate) fn refusal(&self, signs: &[RefusalSign]) -> Option<(Then, String)> {
+    pub fn refusal(&self, signs: &[RefusalSign]) -> Option<(Then, String)> {
         signs.iter().find_map(|sign| {
             let text = text_of(at(&self.text, &sign.place).first()?.value)?;
             let holds = match &sign.is {
@@ -88,7 +88,7 @@ impl JsonAnswer {
     }
 
     /// The objects at the place, one a row; none where there is nothing at the place. Lists become objects with their numbers as names.
-    pub(crate) fn rows(&self, place: &str) -> Result<Option<Vec<Box<RawValue>>>, String> {
+    pub fn rows(&self, place: &str) -> Result<Option<Vec<Box<RawValue>>>, String> {
         let found = at(&self.text, place);
         if found.is_empty() {
             return Ok(None);
@@ -110,12 +110,12 @@ impl JsonAnswer {
     }
 
     /// The text at the place.
-    pub(crate) fn text(&self, place: &str) -> Option<String> {
+    pub fn text(&self, place: &str) -> Option<String> {
         text_of(at(&self.text, place).first()?.value)
     }
 
     /// The members of the object at the place, as texts.
-    pub(crate) fn members(&self, place: &str) -> Option<Vec<(String, String)>> {
+    pub fn members(&self, place: &str) -> Option<Vec<(String, String)>> {
         let members = members(at(&self.text, place).first()?.value.get())?;
         Some(members.into_iter().filter_map(|(name, value)| Some((name.into_owned(), text_of(value)?))).collect())
     }
@@ -149,7 +149,8 @@ fn text_of(value: &RawValue) -> Option<String> {
 
 /// Words of a service, for people: short, and without signs that are not seen.
 fn shown(text: &str) -> String {
-    let plain: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).filter(|letter| !is_invisible(*letter)).collect();
+    let plain: String =
+        text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).filter(|letter| !is_invisible(*letter)).collect();
     let words = plain.split_whitespace().collect::<Vec<_>>().join(" ");
     if words.chars().count() > SAID_MAX { words.chars().take(SAID_MAX - 1).chain(['…']).collect() } else { words }
 }

@@ -1,0 +1,75 @@
+//! Answers of providers that somebody saved, as formats: the provider's own description says how they are known and what their columns are.
+//! How a provider is asked is the affair of `live`.
+
+use std::collections::HashMap;
+
+use super::{ChainFrom, FormatRow, Formats, READERS, Signs, TokenFrom};
+use model::schema::{self, Need};
+use store::{
+    manifest::TableManifest,
+    provider::{Each, Provider, ProviderOrigin, ProviderRequest, Providers},
+};
+
+impl Formats {
+    /// Adds the saved answers of providers: a person's own first, the others before the formats that guess.
+    pub(super) fn add_answers(&mut self, providers: &Providers) -> Result<(), String> {
+        for provider in providers.values() {
+            for request in &provider.requests {
+                let Some(row) = FormatRow::of_answer(provider, request)? else { continue };
+                // One that is known by the same signs already says more.
+                if self.0.iter().any(|known| known.word == row.word || known.known == row.known) {
+                    continue;
+                }
+                let guessing = self.0.iter().position(|known| known.word == super::MAPPED);
+                let place = if provider.origin == ProviderOrigin::BuiltIn { guessing.unwrap_or(self.0.len()) } else { 0 };
+                self.0.insert(place, row);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FormatRow {
+    /// The format of a request's saved answers; `None` if nothing says how they are known. Errors: `known` is no list of signs.
+    fn of_answer(provider: &Provider, request: &ProviderRequest) -> Result<Option<Self>, String> {
+        let Some(known) = &request.known else { return Ok(None) };
+        let known: Vec<Signs> = known.clone().try_into().map_err(|error: toml::de::Error| {
+            format!("`known` of the request `{}` of {}: {}", request.name, provider.id, error.message())
+        })?;
+        let candles = request.tables.iter().any(|filled| filled.table == "candles");
+        let listed = known.iter().all(|signs| signs.list.is_some());
+        let places = request.tables.iter().filter(|_| !listed || request.tables.len() > 1);
+        let rows: HashMap<String, String> = places.map(|filled| (filled.table.to_owned(), filled.rows.clone())).collect();
+        let mappings: Vec<_> = request.tables.iter().map(|filled| (filled.table, as_saved(&filled.mapping))).collect();
+        let needs = |table: &str, column: &str| {
+            schema::table(table).and_then(|schema| schema.column(column)).is_some_and(|column| column.need != Need::Optional)
+        };
+        let lacks = |column: &str| mappings.iter().any(|(table, mapping)| needs(table, column) && !mapping.columns.contains_key(column));
+        let token = if candles { TokenFrom::Priced } else { TokenFrom::Named };
+        let mut format = Self {
+            word: format!("{}-{}", provider.id, request.name),
+            title: format!("{} {}", provider.name, request.name.replace('-', " ")),
+            into: mappings.iter().map(|(table, _)| (*table).to_owned()).collect(),
+            known,
+            // Prices are checked against their rows, wherever they come from.
+            read_by: READERS.iter().find(|reader| candles && reader.word == "candles"),
+            rows,
+            token: (request.each != Each::Once && lacks("token_address")).then_some(token),
+            chain: lacks("chain").then_some(ChainFrom::Asked),
+            ends: request.ends,
+            mappings,
+            ..Self::default()
+        };
+        format.look();
+        Ok(Some(format))
+    }
+}
+
+/// The mapping without what only the request knows: the token, its chain, and what stands in placeholders.
+fn as_saved(mapping: &TableManifest) -> TableManifest {
+    let mut saved = mapping.clone();
+    let of_request = |text: &str| text.contains('{');
+    saved.set.retain(|ours, value| !of_request(value) && !(value.is_empty() && ["token_address", "chain"].contains(ours)));
+    saved.columns.retain(|_, rule| !rule.from.as_deref().is_some_and(of_request));
+    saved
+}
