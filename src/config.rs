@@ -30,6 +30,7 @@ use query::{
     },
 };
 use store::cache::CacheOptions;
+use crate::state::Dirs;
 use wire;
 use wire::{Consent, Source};
 
@@ -187,9 +188,10 @@ impl Config {
         }
     }
 
-    /// Folder of the file, where a person's own descriptions lie too.
+    /// Folder of the file, where a person's own descriptions lie too; without a file the one where it would be.
     pub fn folder(&self) -> Option<PathBuf> {
-        let folder = self.file.as_ref()?.parent()?;
+        let Some(file) = &self.file else { return Dirs::find().ok().map(|dirs| dirs.config) };
+        let folder = file.parent()?;
         Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
     }
 

@@ -31,7 +31,7 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
         let near = model::spelling::meant(name, feed.providers.keys().map(String::as_str));
         Failure::Bad(format!("`{name}` is no provider{}", near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()))
     })?;
-    let mut text = format!("{} ({}){}\n", provider.name, provider.id, whose(provider));
+    let mut text = format!("{} ({}) {}", provider.name, provider.id, whose(provider)).trim_end().to_owned() + "\n";
     let mut line = |name: &str, value: String| text.push_str(&format!("{name:<9}{value}\n"));
     line("limit", limit(provider));
     line("key", needs_key(provider).to_owned());

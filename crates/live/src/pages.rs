@@ -88,7 +88,7 @@ impl Asker<'_> {
         let mut page = first_page(ask);
         // An older span is asked from its end backwards.
         if let Some((_, to)) = ask.span.filter(|(_, to)| ask.is_past(*to)) {
-            let oldest = ask.request.next.iter().filter(|(_, next)| matches!(next, NextPage::Oldest(_)));
+            let oldest = ask.request.next.iter().filter(|(_, next)| matches!(next, NextPage::Oldest(column) if is_time(ask, column)));
             page.values.extend(oldest.map(|(name, _)| (name.clone(), PageValue::Time(to))));
         }
         let most = if ask.span.is_some() { ask.request.pages.max(SPAN_PAGES_MAX) } else { ask.request.pages };
@@ -223,11 +223,14 @@ fn covered(ask: &Ask<'_>, seen: Option<(i64, i64)>, whole: bool) -> Option<(i64,
     Some((if whole { from.min(oldest) } else { oldest }, newest))
 }
 
+fn is_time(ask: &Ask<'_>, column: &str) -> bool {
+    let schema = ask.request.tables.first().and_then(|filled| schema::table(filled.table));
+    schema.and_then(|schema| schema.column(column)).is_some_and(|column| matches!(column.kind, Kind::Time | Kind::Date))
+}
+
 /// The bound of a column, as a time where it is one.
 fn bound(ask: &Ask<'_>, column: &str, value: i64) -> PageValue {
-    let schema = ask.request.tables.first().and_then(|filled| schema::table(filled.table));
-    let is_time = schema.and_then(|schema| schema.column(column)).is_some_and(|column| matches!(column.kind, Kind::Time | Kind::Date));
-    if is_time { PageValue::Time(value) } else { PageValue::Text(value.to_string()) }
+    if is_time(ask, column) { PageValue::Time(value) } else { PageValue::Text(value.to_string()) }
 }
 
 fn next_page(ask: &Ask<'_>, page: &Page, read: &PageRead) -> Option<Page> {

@@ -432,15 +432,15 @@ fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_marke
             3 => Reply::status(502),
             7 => reply.but(Trouble::CutOff),
             // For hours nobody answers.
-            _ if (100..160).contains(&number) => Reply::status(503),
+            _ if (60..100).contains(&number) => Reply::status(503),
             _ => reply,
         }
     });
     let manifest = CANDLES.replace("250d", "1d").replace("[tables.pools]", "interval = '1m'\n[tables.pools]");
     let mut setup = Setup::new(&service, &manifest);
     let start = NOW.0 / 60_000 * 60_000;
-    for step in 0..288 {
-        setup.now = Time(start + step * 300_000);
+    for step in 0..96 {
+        setup.now = Time(start + step * 900_000);
         clock.store(setup.now.0 / 1_000, Ordering::Relaxed);
         setup.refresh();
     }

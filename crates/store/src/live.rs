@@ -44,22 +44,29 @@ pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
     file.is_file().then_some(file).into_iter().chain(parts).collect()
 }
 
-/// One row for each key: the last one, and in tables of facts the last value of each column. Rows come oldest first.
+/// One row for each key, and one of equal rows without a key: the last one, and in tables of facts the last value of each column. Rows come oldest first.
 pub fn newest(schema: &TableSchema, frame: DataFrame) -> PolarsResult<DataFrame> {
     if schema.key.is_empty() || frame.height() < 2 {
         return Ok(frame);
     }
-    let (hashes, keyless) = (order::hashes(&frame, schema.key)?, order::keyless(schema, &frame)?);
+    let (mut hashes, keyless) = (order::hashes(&frame, schema.key)?, order::keyless(schema, &frame)?);
+    // Pages overlap: of rows without a key, equal ones count once.
+    if keyless.contains(&true) {
+        let names: Vec<&str> = schema.columns.iter().map(|column| column.name).filter(|name| frame.column(name).is_ok()).collect();
+        for (row, whole) in order::hashes(&frame, &names)?.into_iter().enumerate().filter(|(row, _)| keyless[*row]) {
+            hashes[row] = whole;
+        }
+    }
     let mut last: HashMap<u128, usize> = HashMap::with_capacity(hashes.len());
     // By row: the earlier row of its key.
     let mut before: Vec<Option<u32>> = vec![None; hashes.len()];
-    for row in (0..hashes.len()).filter(|row| !keyless[*row]) {
-        before[row] = last.insert(hashes[row], row).map(|row| row as u32);
+    for (row, before) in before.iter_mut().enumerate() {
+        *before = last.insert(hashes[row], row).map(|row| row as u32);
     }
-    if last.len() + keyless.iter().filter(|keyless| **keyless).count() == frame.height() {
+    if last.len() == frame.height() {
         return Ok(frame);
     }
-    let kept: Vec<u32> = (0..hashes.len()).filter(|row| keyless[*row] || last.get(&hashes[*row]) == Some(row)).map(|row| row as u32).collect();
+    let kept: Vec<u32> = (0..hashes.len()).filter(|row| last.get(&hashes[*row]) == Some(row)).map(|row| row as u32).collect();
     let measured = MEASURED.contains(&schema.name);
     let mut columns = Vec::with_capacity(frame.width());
     for cells in frame.columns() {
@@ -118,6 +125,23 @@ mod tests {
         );
         let counts = super::newest(schema::table("holders").expect("a table"), counts).expect("merged");
         assert_eq!((counts.height(), counts.column("balance").expect("balances").null_count()), (1, 1));
+    }
+
+    #[test]
+    fn equal_rows_without_a_key_count_once_as_pages_overlap() {
+        let (a, b) = (format!("0x{:040x}", 1), format!("0x{:040x}", 2));
+        let texts = |texts: &[&str]| Series::new("".into(), texts);
+        let (first, second) = (format!("0x{:064x}", 1), format!("0x{:064x}", 2));
+        let transfers = frame(
+            "transfers",
+            &[
+                ("token_address", texts(&[&a, &a, &a, &a])),
+                ("transaction_hash", texts(&[&first, &first, &second, &first])),
+                ("from_address", texts(&[&a, &b, &a, &a])),
+                ("value", texts(&["1", "1", "1", "1"])),
+            ],
+        );
+        assert_eq!(newest(schema::table("transfers").expect("a table"), transfers).expect("merged").height(), 3);
     }
 
     #[test]

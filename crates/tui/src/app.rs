@@ -1,6 +1,7 @@
 //! The application state and its event handling. One owner, one thread: views read a `Context` and return an `Effect`. No drawing and no
 //! terminal output here.
 
+mod add;
 mod alerts;
 #[cfg(test)]
 mod bench;
@@ -82,6 +83,7 @@ pub struct App {
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
     importing: Option<import::Importing>,
+    adding: Option<add::Adding>,
     alerts: alerts::Alerts,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
@@ -130,6 +132,7 @@ impl App {
             message: None,
             exporting: None,
             importing: None,
+            adding: None,
             alerts: alerts::Alerts::default(),
             snapshot: None,
             load: LoadState::default(),

@@ -4,6 +4,7 @@ pub mod alerts;
 pub mod columns;
 pub mod confirm;
 pub mod export;
+pub mod found;
 pub mod help;
 pub mod import;
 pub mod indicators;
@@ -21,7 +22,7 @@ use ratatui::{
 use tui_input::{Input, backend::crossterm::EventHandler};
 
 use self::{
-    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, help::Help, import::ImportDialog,
+    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, found::FoundDialog, help::Help, import::ImportDialog,
     indicators::IndicatorsDialog, palette::CommandPalette, screens::ScreensDialog,
 };
 use crate::{keymap::Action, list::ColumnLayout};
@@ -41,6 +42,7 @@ pub enum Overlay {
     Export(ExportDialog),
     Import(ImportDialog),
     Confirm(Confirm),
+    Found(FoundDialog),
     Columns(ColumnsDialog),
     Screens(ScreensDialog),
     Indicators(IndicatorsDialog),
@@ -92,6 +94,15 @@ pub enum Command {
     DropScreen(String),
     /// Consent to the dataset's remote origins.
     Agree(Vec<String>),
+    /// Look for a token: an address, a symbol, a name, `coin:BTC`.
+    AddToken(String),
+    /// The same, with consent to these origins.
+    FindToken {
+        words: String,
+        agree: Vec<String>,
+    },
+    /// Add the token of that row of those found.
+    AddFound(usize),
 }
 
 impl Overlay {
@@ -102,6 +113,7 @@ impl Overlay {
             Self::Export(dialog) => dialog,
             Self::Import(dialog) => dialog,
             Self::Confirm(confirm) => confirm,
+            Self::Found(dialog) => dialog,
             Self::Columns(dialog) => dialog,
             Self::Screens(dialog) => dialog,
             Self::Indicators(dialog) => dialog,

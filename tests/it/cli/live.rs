@@ -89,7 +89,7 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     // The network is gone.
     service.now(|_| Reply::status(503));
     let answers = |data: &str| {
-        let asked = [format!("/tokens?limit=100"), format!("/trendlines?token_address={}", tokens[6]), format!("/patterns?token_address={}", tokens[6])];
+        let asked = ["/tokens?limit=100".to_owned(), format!("/technical/{}/trendline", tokens[6]), format!("/technical/{}/patterns", tokens[6])];
         asked.map(|path| {
             let answer = run(&["get", &path, "--data", data]);
             assert!(answer.status.success(), "{path}: {}", said(&answer));

@@ -1,6 +1,8 @@
 //! Keeps the tables that come by themselves fresh while the program runs: a thread that sleeps until one is due, has it refreshed, and loads
 //! what came. What is fetched, and how, belongs to the crate `live`.
 
+pub mod add;
+
 use std::{
     collections::BTreeMap,
     fmt,

@@ -287,12 +287,17 @@ impl Deck {
 
     /// Records the user's consent to contact these origins, and reloads.
     pub fn agree(self: &Arc<Self>, origins: &[String]) -> Result<(), String> {
+        self.agree_quietly(origins)?;
+        self.load_in_background();
+        Ok(())
+    }
+
+    /// Records the user's consent to contact these origins.
+    pub fn agree_quietly(&self, origins: &[String]) -> Result<(), String> {
         let Some(wire) = &self.options.wire else { return Ok(()) };
         let folder = self.folder();
         let real = folder.canonicalize().unwrap_or(folder);
-        origins.iter().try_for_each(|origin| wire.agree(&real, origin))?;
-        self.load_in_background();
-        Ok(())
+        origins.iter().try_for_each(|origin| wire.agree(&real, origin))
     }
 
     /// Cancels the running load, if any, and the one requested to follow it; the current generation stays.

@@ -104,6 +104,9 @@ impl App {
             Command::DropScreen(name) => self.drop_screen(&name),
             Command::WriteDemo => self.write_demo(),
             Command::Agree(origins) => self.agree(&origins),
+            Command::AddToken(words) => self.add_token(&words),
+            Command::FindToken { words, agree } => self.find_agreed(&words, &agree),
+            Command::AddFound(row) => self.add_found(row),
         }
         self.dirty = true;
     }

@@ -33,6 +33,7 @@ impl App {
         self.adopt_selected_token();
         self.poll_export();
         self.poll_import();
+        self.poll_add();
         self.poll_settings();
         self.poll_alerts();
         self.dirty = true;

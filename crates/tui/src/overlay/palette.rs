@@ -64,6 +64,7 @@ impl CommandPalette {
         entries.extend([
             keyless(api, "Start or stop answering over HTTP.", "server http", Command::ToggleApi),
             keyless("import FILE", import, files, Command::Type("import ".to_owned())),
+            keyless("add TOKEN", "A token by its address, symbol or name, or coin:BTC; its rows come by themselves.", "new live provider", Command::Type("add ".to_owned())),
             keyless("open DIR", "Look at another dataset: its folder.", files, Command::Type("open ".to_owned())),
         ]);
         entries.extend(BUILTIN.iter().map(|(theme, _)| {
@@ -94,6 +95,9 @@ impl CommandPalette {
         if let Some(said) = self.import() {
             return OverlayOutcome::Run(Command::Import(said.to_owned()));
         }
+        if let Some(words) = self.add() {
+            return OverlayOutcome::Run(Command::AddToken(words.to_owned()));
+        }
         if let Some(folder) = self.folder() {
             return OverlayOutcome::Run(Command::OpenFolder(folder.to_owned()));
         }
@@ -106,6 +110,11 @@ impl CommandPalette {
 
     fn folder(&self) -> Option<&str> {
         self.line.text().strip_prefix("open ").map(str::trim).filter(|folder| folder.contains(['/', '.', '~']))
+    }
+
+    /// The argument of `add`.
+    fn add(&self) -> Option<&str> {
+        self.line.text().strip_prefix("add ").map(str::trim).filter(|words| !words.is_empty() && *words != "TOKEN")
     }
 
     /// The argument of `import`: path and options.
@@ -177,7 +186,7 @@ impl Dialog for CommandPalette {
                 inside,
                 used + 2,
                 0,
-                "an action, a token, `import FILE`, or `open DIR` for another dataset",
+                "an action, a token, `add TOKEN`, `import FILE`, or `open DIR` for another dataset",
                 theme.dim().patch(base),
             );
         }
@@ -187,6 +196,7 @@ impl Dialog for CommandPalette {
         }
         if self.found.is_empty() {
             let says = match (self.import(), self.folder()) {
+                _ if self.add().is_some() => "Enter asks the providers of this dataset for it",
                 (Some(_), _) => "Enter shows what would be taken of this file",
                 (None, Some(_)) => "Enter opens this folder",
                 // No claim about tokens before they are loaded.

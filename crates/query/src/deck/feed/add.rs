@@ -1,0 +1,77 @@
+//! A token that a person adds while the program runs: found by the providers, kept in the dataset, and its rows fetched by the feed.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Deck, Feeds};
+pub use live::find::{FoundToken, FoundTokens};
+use live::{
+    RefreshError, RefreshWatch, Unwatched,
+    find::{FindContext, find, keep_coin, search_hosts},
+};
+use store::wall_clock::now;
+
+const NOT_LIVE: &str = "the tokens of this dataset do not come by themselves: write [tables.tokens] provider = \"dexscreener\" into its dataset.toml, or \
+                        make another dataset with `tokendeck new`";
+
+/// Stops a search where its task is cancelled.
+struct Stops<F>(F);
+
+impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
+    fn is_stopped(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl Deck {
+    fn with_search<T>(&self, watch: Arc<dyn RefreshWatch>, work: impl FnOnce(&FindContext<'_>) -> Result<T, String>) -> Result<T, String> {
+        let Feeds { folder, manifest, providers } = self.feeds()?.ok_or(NOT_LIVE)?;
+        if manifest.tables.get("tokens").is_none_or(|tokens| tokens.live.is_none()) {
+            return Err(NOT_LIVE.to_owned());
+        }
+        let wire = self.options.wire.as_ref().ok_or("nothing may be asked here")?;
+        work(&FindContext { dataset: &folder, providers: &providers, wire, now: now(), watch })
+    }
+
+    /// Hosts that a search asks and that the person did not agree to, with the number of requests. Errors: tokens of this dataset do not
+    /// come by themselves.
+    pub fn search_hosts(&self) -> Result<BTreeMap<String, u64>, String> {
+        self.with_search(Arc::new(Unwatched), |context| {
+            let mut hosts = search_hosts(context);
+            hosts.retain(|origin, _| context.wire.asks_first() && context.wire.may_ask(context.dataset, origin).is_err());
+            Ok(hosts)
+        })
+    }
+
+    /// The tokens that are meant by an address, a symbol or a name.
+    pub fn find_tokens(&self, words: &str, stopped: impl Fn() -> bool + Send + Sync + 'static) -> Result<FoundTokens, String> {
+        self.with_search(Arc::new(Stops(stopped)), |context| {
+            let found = find(context, words).map_err(|error| error.to_string())?;
+            match (found.tokens.is_empty(), found.failures.first()) {
+                (false, _) => Ok(found),
+                (true, Some(failure)) => Err(failure.clone()),
+                (true, None) => Err(format!("no provider knows `{words}`: look at how it is written, or give its address")),
+            }
+        })
+    }
+
+    /// Keeps a token that was found, and has its rows fetched.
+    pub fn add_token(self: &Arc<Self>, found: &FoundTokens, token: &FoundToken) -> Result<(), String> {
+        self.with_search(Arc::new(Unwatched), |context| found.keep(context, token).map_err(|error| error.to_string()))?;
+        self.fetch_added();
+        Ok(())
+    }
+
+    /// Keeps a coin without a contract, and has its rows fetched.
+    pub fn add_coin(self: &Arc<Self>, symbol: &str) -> Result<(), String> {
+        self.with_search(Arc::new(Unwatched), |context| {
+            keep_coin(context.dataset, symbol, context.now).map(drop).map_err(|error: RefreshError| error.to_string())
+        })?;
+        self.fetch_added();
+        Ok(())
+    }
+
+    fn fetch_added(self: &Arc<Self>) {
+        self.load_in_background();
+        self.refresh_feed();
+    }
+}
