@@ -225,6 +225,7 @@ fn frames(c: &mut Criterion) {
                 look: Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true },
                 clock: wall_clock,
                 demo_folder: None,
+                config_folder: None,
                 warnings: Vec::new(),
             };
             let (mut buffer, mut app): (Buffer, _) = picture(setup, view.id, (columns, rows), |_| {});

@@ -245,6 +245,8 @@ fn a_saved_answer_is_known_by_the_description_of_its_service() {
     let report = desk.imports(&["saved.json", "--token", UNI]);
     let file = &report["files"][0];
     assert_eq!((file["format"].as_str(), file["title"].as_str()), (Some("my-api-holders"), Some("My API holders")), "{report:#}");
+    let listed = String::from_utf8(desk.command(&["--formats"]).output().unwrap().stdout).unwrap();
+    assert!(listed.lines().nth(1).unwrap().contains("JSON: data, v (your own, providers/my-api.toml)"), "{listed}");
     assert_eq!(
         (taken(&report, 0, "holders"), desk.clean().holders_of(&address(UNI)).get(0).and_then(|row| row.balance)),
         ([1, 0, 0, 0, 0, 0], Some(1.5))

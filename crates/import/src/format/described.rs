@@ -18,7 +18,7 @@ use super::{
     mapped, tokens,
 };
 use model::{
-    schema::{self, Kind},
+    schema::{self, Kind, Need},
     time::Time,
 };
 use store::{load::bind::bind, manifest::TableManifest, source::RowSource};
@@ -89,7 +89,10 @@ impl DescribedTable<'_> {
     /// The columns that the description names and the file lacks.
     fn lacking(&self) -> Option<String> {
         let has = |from: &String| self.sheet.names.iter().any(|name| name.eq_ignore_ascii_case(from));
-        let missing: Vec<String> = self.manifest.columns.values().filter_map(|rule| rule.from.clone()).filter(|from| !has(from)).collect();
+        let columns =
+            schema::table(self.table).map_or(&[][..], |schema| schema.columns).iter().filter(|column| column.need != Need::Optional);
+        let named = columns.filter_map(|column| self.manifest.columns.get(column.name)?.from.clone());
+        let missing: Vec<String> = named.filter(|from| !has(from)).collect();
         (!missing.is_empty())
             .then(|| format!("has no column {} for {}: it has {}", listed(&missing), self.table, listed(&self.sheet.names)))
     }
@@ -135,10 +138,19 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, says: &mut Vec<String>)
     let (format, Some(schema)) = (file.format, schema::table(table)) else { return Ok(None) };
     let made = Made::of(format, sheet);
     let has = |from: &String| sheet.names.iter().chain(&made.names).any(|name| name.eq_ignore_ascii_case(from));
-    if !manifest.columns.values().filter_map(|rule| rule.from.as_ref()).all(has) {
-        return Ok(None);
-    }
     let mut take = Take { manifest, ..Take::into(table, sheet.rows(file.sniffed)?) };
+    for column in schema.columns {
+        let from = take.manifest.columns.get(column.name).and_then(|rule| rule.from.as_ref());
+        if from.is_none_or(has) {
+            continue;
+        }
+        if column.need != Need::Optional {
+            return Ok(None);
+        }
+        // Services leave out members that are empty in every row.
+        take.manifest.columns.remove(column.name);
+        take = take.without(column.name);
+    }
     let mut fixes = Vec::new();
     if let Some(found) = found {
         fixes = found.fixes(sheet);

@@ -1,28 +1,29 @@
 //! Answers of providers that somebody saved, as formats: the provider's own description says how they are known and what their columns are.
 //! How a provider is asked is the affair of `live`.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use super::{ChainFrom, FormatRow, Formats, READERS, Signs, TokenFrom};
 use model::schema::{self, Need};
 use store::{
     manifest::TableManifest,
-    provider::{Each, Provider, ProviderOrigin, ProviderRequest, Providers},
+    provider::{Each, FOLDER, Provider, ProviderOrigin, ProviderRequest, Providers},
 };
 
 impl Formats {
-    /// Adds the saved answers of providers: a person's own first, the others before the formats that guess.
+    /// Adds the saved answers of providers: those of a person's own after their formats, the others before the formats that guess.
     pub(super) fn add_answers(&mut self, providers: &Providers) -> Result<(), String> {
         for provider in providers.values() {
             for request in &provider.requests {
                 let Some(row) = FormatRow::of_answer(provider, request)? else { continue };
-                // One that is known by the same signs already says more.
-                if self.0.iter().any(|known| known.word == row.word || known.known == row.known) {
+                // A built-in one that is known by the same signs says more.
+                let better = |known: &&FormatRow| known.word == row.word || row.file.is_none() && known.known == row.known;
+                if self.0.iter().any(|known| better(&known)) {
                     continue;
                 }
-                let guessing = self.0.iter().position(|known| known.word == super::MAPPED);
-                let place = if provider.origin == ProviderOrigin::BuiltIn { guessing.unwrap_or(self.0.len()) } else { 0 };
-                self.0.insert(place, row);
+                let own = self.0.iter().take_while(|known| known.file.is_some()).count();
+                let guessing = self.0.iter().position(|known| known.word == super::MAPPED).unwrap_or(self.0.len());
+                self.0.insert(if row.file.is_some() { own } else { guessing }, row);
             }
         }
         Ok(())
@@ -48,6 +49,7 @@ impl FormatRow {
         let token = if candles { TokenFrom::Priced } else { TokenFrom::Named };
         let mut format = Self {
             word: format!("{}-{}", provider.id, request.name),
+            file: (provider.origin != ProviderOrigin::BuiltIn).then(|| Path::new(FOLDER).join(format!("{}.toml", provider.id))),
             title: format!("{} {}", provider.name, request.name.replace('-', " ")),
             into: mappings.iter().map(|(table, _)| (*table).to_owned()).collect(),
             known,
@@ -69,7 +71,7 @@ impl FormatRow {
 fn as_saved(mapping: &TableManifest) -> TableManifest {
     let mut saved = mapping.clone();
     let of_request = |text: &str| text.contains('{');
-    saved.set.retain(|ours, value| !of_request(value) && !(value.is_empty() && ["token_address", "chain"].contains(ours)));
+    saved.set.retain(|ours, value| !(of_request(value) || value.is_empty() && ["token_address", "chain"].contains(ours)));
     saved.columns.retain(|_, rule| !rule.from.as_deref().is_some_and(of_request));
     saved
 }
