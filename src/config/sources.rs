@@ -156,7 +156,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         |value| Some(whole(value, 0, 10_080)?),
         "15",
         "a whole number from 0 to 10080",
-        "Of clickhouse: minutes a block has to be old to be taken, as the newest may be taken back."
+        "Of clickhouse and node: minutes a block has to be old to be taken, as the newest may be taken back; without it a node's are as old as its chain wants."
     ),
 ];
 

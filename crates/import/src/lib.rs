@@ -51,7 +51,7 @@ use store::decode::guarded;
 use store::{
     cache::CacheOptions,
     invariants::in_order::TokenStatistic,
-    load::{self, Blocks, LoadContext, LoadError},
+    load::{self, Blocks, LoadContext, LoadError, NodeLogs},
     manifest::{FILE, Manifest},
     order,
     origin::Origin,
@@ -102,6 +102,7 @@ pub fn import(files: &[PathBuf], into: &Path, options: &ImportOptions, progress:
             blocks: Blocks::default(),
             decimals: HashMap::new(),
             tokens: HashSet::new(),
+            logs: NodeLogs::default(),
             snapshot: None,
         };
         let mut run = Run::new(options, &staging.folder, context, refused_late);

@@ -2,13 +2,15 @@
 //! that the same answer comes again without the node. What is done with it belongs to the analyses.
 
 mod kept;
+mod nodes;
 mod read;
 mod token_state;
 mod tokens;
+mod transfers;
 
 use std::{
     collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
@@ -16,8 +18,12 @@ use std::{
     time::Duration,
 };
 
-pub(crate) use self::tokens::fill;
-use self::{kept::StateFiles, token_state::TokenState};
+use self::{kept::StateFiles, nodes::ChainNodes, token_state::TokenState};
+pub(crate) use self::{
+    nodes::origins,
+    tokens::fill,
+    transfers::{LogsAsked, TransferLogs},
+};
 use crate::{in_place::FetchError, wall_clock::now};
 use model::{
     address::Address,
@@ -27,7 +33,7 @@ use model::{
     progress::LoadProgress,
     time::Time,
 };
-use wire::{Fault, Wire, node::ChainNode};
+use wire::{Fault, Wire};
 
 /// Capacity of what stays in memory; what is in use stays besides.
 const BYTES_MAX: u64 = 64 << 20;
@@ -36,28 +42,12 @@ const WANTED_MAX: usize = 20_000;
 /// Polling interval for cancellation while another thread reads the same token.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Origin for consent: the user agrees that the dataset asks the node of that name.
-fn origin(source: &str) -> String {
-    format!("node://{source}")
-}
-
-/// Origins of the nodes that are asked where the dataset names this one.
-pub(crate) fn origins(wire: &Wire, source: &str) -> Vec<String> {
-    wire.nodes_beside(source).iter().map(|name| origin(name)).collect()
-}
-
 /// The states of the tokens of one chain.
 #[derive(Debug)]
 pub struct ChainStates {
     /// When the first answer could come of it: those of another run may be of another block.
     pub begun: Time,
-    wire: Arc<Wire>,
-    /// The dataset's folder, for consent.
-    dataset: PathBuf,
-    /// Name of the node in config.toml.
-    source: String,
-    /// `None` where config.toml has no such node.
-    chain: Option<Chain>,
+    nodes: ChainNodes,
     files: StateFiles,
     held: Mutex<HeldStates>,
     /// Tokens that are being read.
@@ -113,14 +103,11 @@ impl HeldStates {
 impl ChainStates {
     /// What the node of this name in config.toml says; nothing is asked yet.
     pub fn new(wire: &Arc<Wire>, dataset: &Path, source: &str) -> Self {
-        let chain = wire.node_source(source).and_then(|node| Chain::parse(&node.chain));
+        let nodes = ChainNodes::new(wire, dataset, source);
         Self {
             begun: now(),
-            wire: Arc::clone(wire),
-            dataset: dataset.to_owned(),
-            source: source.to_owned(),
-            files: StateFiles::new(dataset, chain.as_ref().map_or("unknown", Chain::as_str)),
-            chain,
+            files: StateFiles::new(dataset, &nodes.folder_name()),
+            nodes,
             held: Mutex::default(),
             reading: Mutex::default(),
             unkept: AtomicBool::new(false),
@@ -129,22 +116,17 @@ impl ChainStates {
 
     /// Name of the node in config.toml.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.nodes.source
     }
 
     /// The node's chain; unknown where config.toml has no such node, which a fetch then says.
     pub fn chain(&self) -> Chain {
-        self.chain.clone().unwrap_or_else(Chain::unknown)
-    }
-
-    /// Origin of the node for consent, and its name in messages.
-    fn origin(&self) -> String {
-        origin(&self.source)
+        self.nodes.chain.clone().unwrap_or_else(Chain::unknown)
     }
 
     /// Whether a token on these chains is one of its chain. Without a known chain all are, so that each answer says what is wrong.
     pub fn is_of(&self, chains: &[Chain]) -> bool {
-        self.chain.as_ref().is_none_or(|chain| chains.contains(chain))
+        self.nodes.is_of(chains)
     }
 
     /// What is known of the chain for the token; empty before the first fetch.
@@ -206,7 +188,7 @@ impl ChainStates {
             let reason = format!("an answer needs {wanted} accounts and slots at once, and at most {WANTED_MAX} are read");
             return Err(FetchError::Unavailable(reason));
         }
-        let read = self.node().and_then(|node| {
+        let read = self.nodes.node().and_then(|node| {
             let stopped = || progress.step("contracts", 0, 0).is_err();
             let anew = before.block.is_none() && std::mem::take(&mut self.held().pin_anew);
             read::read(&node, &before, &lacks, anew, &stopped)
@@ -218,7 +200,7 @@ impl ChainStates {
             }
             Err(Fault::Stopped) => Err(FetchError::Cancelled),
             Err(fault) => {
-                let reason = format!("`{}` {fault}", self.origin());
+                let reason = format!("`{}` {fault}", self.nodes.origin());
                 if before.block.is_none() && self.known(token).is_some() {
                     tracing::warn!("the chain is not read anew, and what was read before stays: {reason}");
                     self.renew(token);
@@ -227,22 +209,6 @@ impl ChainStates {
                 Err(FetchError::Unavailable(reason))
             }
         }
-    }
-
-    /// The nodes that may be asked.
-    fn node(&self) -> Result<ChainNode, Fault> {
-        let Some(chain) = &self.chain else { return self.wire.node(std::slice::from_ref(&self.source), None) };
-        let (mut names, mut refused) = (Vec::new(), None);
-        for name in self.wire.nodes_beside(&self.source) {
-            match self.wire.may_ask(&self.dataset, &origin(&name)) {
-                Ok(()) => names.push(name),
-                Err(fault) => drop(refused.get_or_insert(fault)),
-            }
-        }
-        if let (true, Some(fault)) = (names.is_empty(), refused) {
-            return Err(fault);
-        }
-        self.wire.node(&names, chain.id().or_else(|| chain.as_str().parse().ok()))
     }
 
     fn keep(&self, token: Address, state: &Arc<TokenState>) {

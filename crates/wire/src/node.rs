@@ -2,6 +2,7 @@
 //! chain the next is asked when one fails. What is read belongs to the dataset.
 
 mod answer;
+mod batch_size;
 mod method;
 mod server;
 
@@ -128,8 +129,14 @@ impl ChainNode {
             Some((name, last)) => {
                 let before: Vec<String> = faults.iter().map(|(name, fault)| format!("; `node://{name}` {fault}")).collect();
                 let said = format!("fails, as the other nodes of its chain do: `node://{name}` {last}{}", before.concat());
-                let gone = faults.iter().map(|(_, fault)| fault).chain([&last]).any(|fault| matches!(fault, Fault::NoState(_)));
-                Err(if gone { Fault::NoState(said) } else { Fault::Unavailable(said) })
+                let any = |is: fn(&Fault) -> bool| faults.iter().map(|(_, fault)| fault).chain([&last]).any(is);
+                Err(if any(|fault| matches!(fault, Fault::NoState(_))) {
+                    Fault::NoState(said)
+                } else if any(|fault| matches!(fault, Fault::TooMuch(_))) {
+                    Fault::TooMuch(said)
+                } else {
+                    Fault::Unavailable(said)
+                })
             }
         }
     }

