@@ -276,7 +276,9 @@ impl Deck {
         let answer = answer?;
         let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
         let cached = Arc::new(CachedAnswer::new(answer, etag, links)?);
-        self.memo.insert(key, cached.clone());
+        if !progress.is_partial() {
+            self.memo.insert(key, cached.clone());
+        }
         Ok(cached)
     }
 

@@ -3,6 +3,7 @@
 
 mod kept;
 mod nodes;
+mod proved;
 mod read;
 mod token_state;
 mod tokens;
@@ -63,8 +64,11 @@ struct HeldStates {
     bytes: u64,
     /// LRU clock: increases with every use.
     now: u64,
-    /// Those of the block before, where they are not on disk.
+    /// Those that answers came of, and of the block before, where they are not on disk.
+    settled: HashMap<Address, Arc<TokenState>>,
     previous: HashMap<Address, Arc<TokenState>>,
+    /// Tokens that were read, and no answer came of it yet.
+    unsettled: HashSet<Address>,
     /// Tokens to be read anew, at the newest block.
     aged: HashSet<Address>,
     /// Whether all are to be read anew, but for those that were.
@@ -134,11 +138,51 @@ impl ChainStates {
         self.state_of(token)
     }
 
-    /// What was known before the token was read anew.
+    /// What an answer came of before the token was read anew.
     pub fn previous_of(&self, token: &Address) -> Option<Arc<dyn ChainState>> {
-        let held = self.held().previous.get(token).cloned();
-        let previous = held.or_else(|| self.files.read_previous(token).map(Arc::new))?;
+        let (now, previous) = {
+            let mut held = self.held();
+            let now = if held.unsettled.contains(token) { held.get(token).and_then(|now| now.block) } else { None };
+            (now, held.previous.get(token).cloned())
+        };
+        let settled = now.and_then(|now| self.settled(token).filter(|settled| settled.block != Some(now)));
+        let previous = settled.or(previous).or_else(|| self.files.read_previous(token).map(Arc::new))?;
         Some(previous)
+    }
+
+    /// What the last answer came of.
+    fn settled(&self, token: &Address) -> Option<Arc<TokenState>> {
+        let held = self.held().settled.get(token).cloned();
+        held.or_else(|| self.files.read(token).map(Arc::new))
+    }
+
+    /// An answer came of what was read: it is kept, and what the answer before came of beside it. A read that is broken off before leaves no
+    /// trace.
+    pub fn settle(&self, token: &Address) {
+        let state = {
+            let mut held = self.held();
+            if !held.unsettled.remove(token) {
+                return;
+            }
+            held.get(token)
+        };
+        let Some(state) = state else { return };
+        let before = self.settled(token).filter(|before| before.block != state.block);
+        let written = self.files.write(token, &state, before.as_deref());
+        let mut held = self.held();
+        match (&written, before) {
+            (Err(_), Some(before)) => drop(held.previous.insert(*token, before)),
+            (Ok(()), Some(_)) => drop(held.previous.remove(token)),
+            (_, None) => {}
+        }
+        match &written {
+            Err(_) => drop(held.settled.insert(*token, state)),
+            Ok(()) => drop(held.settled.remove(token)),
+        }
+        drop(held);
+        if let Err(reason) = written {
+            self.say_unkept(&reason);
+        }
     }
 
     /// Has the token read anew, at the newest block, when it is asked for next.
@@ -169,7 +213,7 @@ impl ChainStates {
         if let Some(state) = self.held().get(token) {
             return Some(state);
         }
-        let state = Arc::new(self.files.read(token)?);
+        let state = self.settled(token)?;
         self.held().put(*token, &state);
         Some(state)
     }
@@ -212,20 +256,11 @@ impl ChainStates {
     }
 
     fn keep(&self, token: Address, state: &Arc<TokenState>) {
-        let before = self.known(&token).filter(|before| before.block != state.block);
-        let written = self.files.write(&token, state, before.as_deref());
         let mut held = self.held();
-        match (&written, before) {
-            (Err(_), Some(before)) => drop(held.previous.insert(token, before)),
-            (Ok(()), Some(_)) => drop(held.previous.remove(&token)),
-            (_, None) => {}
-        }
         held.put(token, state);
+        held.unsettled.insert(token);
         drop(held);
         self.renew(&token);
-        if let Err(reason) = written {
-            self.say_unkept(&reason);
-        }
     }
 
     /// Says once that nothing can be kept.

@@ -173,7 +173,7 @@ pub fn load_as(
     let states = wire.and_then(|wire| chain_states(&real, &manifest, wire));
     let mut tokens = load_tokens(&context, &shown.to_string())?;
     if let Some(states) = &states {
-        chain::fill(states, &mut tokens, &|| progress.step(TABLES[0].name, 0, 0).is_err());
+        chain::fill(states, &mut tokens, progress.renews(), &|| progress.step(TABLES[0].name, 0, 0).is_err());
         // Without this the load would go on with what was told to stop.
         progress.step(TABLES[0].name, 0, 0)?;
     }

@@ -66,7 +66,7 @@ fn node() -> FakeNode {
         for block in (10..1_000).step_by(3) {
             for nth in 0..block % 5 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let of = if random >> 40 & 3 == 0 { 0xbb } else { 0xaa };
+                let of = if (random >> 40).is_multiple_of(4) { 0xbb } else { 0xaa };
                 settings.transfers.push((block, of, (random >> 33) as u8 % 9, (random >> 50) as u8 % 9, random >> 60 | nth));
             }
         }

@@ -15,7 +15,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-pub(crate) use self::fetch::Step;
+pub(crate) use self::fetch::BlockStep;
 use self::{fetch::TransferFetch, holders::HolderFiles, state::RowFiles};
 use super::nodes::ChainNodes;
 use crate::private_files::{create_dir, open_private};
@@ -97,11 +97,11 @@ impl TransferLogs {
     }
 
     /// Asks the node, once; what it does not say stays as it was read before.
-    pub(crate) fn read(&self, step: Step<'_>) -> &TransfersRead {
+    pub(crate) fn read(&self, step: BlockStep<'_>) -> &TransfersRead {
         self.read.get_or_init(|| self.ask(step))
     }
 
-    fn ask(&self, step: Step<'_>) -> TransfersRead {
+    fn ask(&self, step: BlockStep<'_>) -> TransfersRead {
         let mut notes = Vec::new();
         let outcome = self.bring_up_to_date(step, &mut notes);
         // As it is on disk, which is what counts.
@@ -109,7 +109,7 @@ impl TransferLogs {
         TransfersRead { files: self.files.shown(&state), as_of: state.at.map(Time), end: state.end, fault: outcome.err(), notes }
     }
 
-    fn bring_up_to_date(&self, step: Step<'_>, notes: &mut Vec<String>) -> Result<(), Fault> {
+    fn bring_up_to_date(&self, step: BlockStep<'_>, notes: &mut Vec<String>) -> Result<(), Fault> {
         let node = self.nodes.node()?;
         if self.tokens.len() > TOKENS_MAX {
             return Err(Fault::Refused(format!(
@@ -142,7 +142,7 @@ impl TransferLogs {
 
     /// Counts the holders of what was read, and compares a sample of them with the chain. Its file, relative to the dataset's folder, and
     /// what the person should know of it.
-    pub(crate) fn holder_counts(&self, step: Step<'_>) -> Result<(String, Vec<HolderNote>), Fault> {
+    pub(crate) fn holder_counts(&self, step: BlockStep<'_>) -> Result<(String, Vec<HolderNote>), Fault> {
         let state = self.files.load();
         let counts = self.holders.counted(&self.files, &state, &self.tokens, self.nodes.node().ok().as_ref(), step)?;
         Ok((self.holders.shown(), counts))

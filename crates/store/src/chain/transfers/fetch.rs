@@ -13,7 +13,7 @@ use super::{
     rows::{self, TimedEvent},
     span::SpanSize,
     start,
-    state::{BlockMark, ReadState, RowFiles},
+    state::{BlockMark, LogState, RowFiles},
 };
 use crate::wall_clock::now;
 use model::{address::Address, progress::Cancelled};
@@ -35,7 +35,7 @@ const REORGANISED_MAX: u32 = 3;
 const MARKS_AT_ONCE: usize = 32;
 
 /// Blocks done, and all. Errors: nobody waits any more.
-pub(crate) type Step<'a> = &'a dyn Fn(u64, u64) -> Result<(), Cancelled>;
+pub(crate) type BlockStep<'a> = &'a dyn Fn(u64, u64) -> Result<(), Cancelled>;
 
 /// A node's answer to some spans.
 enum SpansRead {
@@ -57,11 +57,11 @@ struct Span {
 pub(super) struct TransferFetch<'a> {
     node: ChainNode,
     files: &'a RowFiles,
-    state: &'a mut ReadState,
+    state: &'a mut LogState,
     tokens: &'a [Address],
     /// The newest final block.
     end: u64,
-    step: Step<'a>,
+    step: BlockStep<'a>,
     told: Cell<(u64, u64)>,
     pending: Vec<TimedEvent>,
     kept: Instant,
@@ -69,7 +69,7 @@ pub(super) struct TransferFetch<'a> {
 }
 
 impl<'a> TransferFetch<'a> {
-    pub(super) fn new(node: ChainNode, files: &'a RowFiles, state: &'a mut ReadState, tokens: &'a [Address], step: Step<'a>) -> Self {
+    pub(super) fn new(node: ChainNode, files: &'a RowFiles, state: &'a mut LogState, tokens: &'a [Address], step: BlockStep<'a>) -> Self {
         let (told, kept) = (Cell::new((0, 0)), Instant::now());
         Self { node, files, state, tokens, end: 0, step, told, pending: Vec::new(), kept, notes: Vec::new() }
     }

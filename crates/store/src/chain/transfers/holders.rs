@@ -12,9 +12,9 @@ use ruint::Uint;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    HolderNote, Step,
+    BlockStep, HolderNote,
     rows::{self, Movement},
-    state::{ReadState, RowFiles},
+    state::{LogState, RowFiles},
 };
 use crate::{chain::kept::as_parquet, private_files::write_atomic};
 use model::{address::Address, time::DAY_MS};
@@ -147,10 +147,10 @@ impl HolderFiles {
     pub(super) fn counted(
         &self,
         files: &RowFiles,
-        state: &ReadState,
+        state: &LogState,
         tokens: &[Address],
         node: Option<&ChainNode>,
-        step: Step<'_>,
+        step: BlockStep<'_>,
     ) -> Result<Vec<HolderNote>, Fault> {
         let names: BTreeSet<String> = tokens.iter().map(ToString::to_string).collect();
         let known = self.record().filter(|known| known.revision == state.revision && known.tokens == names && self.rows.is_file());
@@ -209,7 +209,7 @@ impl CountRecord {
 }
 
 /// Adds up all transfers.
-fn count(files: &RowFiles, state: &ReadState, tokens: &[Address], step: Step<'_>) -> Result<BTreeMap<Address, Holders>, Fault> {
+fn count(files: &RowFiles, state: &LogState, tokens: &[Address], step: BlockStep<'_>) -> Result<BTreeMap<Address, Holders>, Fault> {
     let mut all: BTreeMap<Address, Holders> =
         tokens.iter().filter(|token| state.next_of(token).is_some()).map(|token| (*token, Holders::default())).collect();
     for (done, file) in state.files.iter().enumerate() {
@@ -252,7 +252,12 @@ fn frame(all: &BTreeMap<Address, Holders>) -> polars::prelude::PolarsResult<Data
 }
 
 /// Compares a sample of the holders with the chain, at the last block that was read.
-fn check(all: &BTreeMap<Address, Holders>, state: &ReadState, node: Option<&ChainNode>, step: Step<'_>) -> Result<Vec<TokenCheck>, Fault> {
+fn check(
+    all: &BTreeMap<Address, Holders>,
+    state: &LogState,
+    node: Option<&ChainNode>,
+    step: BlockStep<'_>,
+) -> Result<Vec<TokenCheck>, Fault> {
     let Some(node) = node else { return Err(Fault::Unavailable("is not asked".to_owned())) };
     let samples: Vec<(&Address, Vec<(Address, Sum)>)> = all
         .iter()
@@ -267,7 +272,11 @@ fn check(all: &BTreeMap<Address, Holders>, state: &ReadState, node: Option<&Chai
         return Ok(Vec::new());
     }
     let stopped = || step(0, 0).is_err();
-    let mut answers = node.ask(calls, &stopped)?.answers.into_iter();
+    let answers = node.ask(calls, &stopped)?.answers;
+    if let Some(refusal) = answers.iter().all(Result::is_err).then(|| answers.first().and_then(|answer| answer.as_ref().err())).flatten() {
+        return Err(Fault::Unavailable(format!("does not say balances of that block: {}", refusal.message)));
+    }
+    let mut answers = answers.into_iter();
     let mut checks = Vec::new();
     for (token, holders) in samples {
         let mut check = TokenCheck { token: token.to_string(), compared: 0, differing: 0, example: None };

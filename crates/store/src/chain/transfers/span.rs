@@ -98,7 +98,7 @@ mod tests {
         assert!(requests < 30 && refused == 0, "{requests}");
         // A single block may still be asked for fewer contracts at once.
         let mut size = SpanSize::new(1);
-        let halves = (0..).take_while(|_| size.narrow()).count();
+        let halves = (0..99).take_while(|_| size.narrow()).count();
         assert_eq!((halves, size.addresses, size.blocks), (6, 1, 1));
         size.answered(MANY + 1);
         assert_eq!(size.blocks, 1);

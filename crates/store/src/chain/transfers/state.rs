@@ -42,7 +42,7 @@ pub(super) struct RowFile {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ReadState {
+pub(super) struct LogState {
     version: u32,
     /// When it was last asked up to the newest final block, in milliseconds since 1970.
     pub(super) at: Option<i64>,
@@ -61,7 +61,7 @@ pub(super) struct ReadState {
     next_file: u64,
 }
 
-impl ReadState {
+impl LogState {
     pub(super) fn next_of(&self, token: &Address) -> Option<u64> {
         self.next.get(&token.to_string()).copied()
     }
@@ -95,7 +95,7 @@ impl RowFiles {
     }
 
     /// Paths of the files that count, relative to the dataset's folder.
-    pub(super) fn shown(&self, state: &ReadState) -> Vec<String> {
+    pub(super) fn shown(&self, state: &LogState) -> Vec<String> {
         state.files.iter().map(|file| format!("{}/{}", self.shown, file.name)).collect()
     }
 
@@ -104,27 +104,27 @@ impl RowFiles {
     }
 
     /// What was read so far; nothing where the file is missing or damaged, and all is read again.
-    pub(super) fn load(&self) -> ReadState {
+    pub(super) fn load(&self) -> LogState {
         let path = self.state_path();
         if fs::metadata(&path).map_or(true, |meta| meta.len() > STATE_MAX) {
-            return ReadState::default();
+            return LogState::default();
         }
-        let state = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<ReadState>(&bytes).ok());
+        let state = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<LogState>(&bytes).ok());
         let plain =
             |file: &RowFile| file.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') && file.name.ends_with(".parquet");
         state.filter(|state| state.version == VERSION && state.files.iter().all(plain)).unwrap_or_else(|| {
             tracing::warn!("`{}` does not say how far transfers were read, and they are read again", path.display());
-            ReadState::default()
+            LogState::default()
         })
     }
 
-    pub(super) fn save(&self, state: &mut ReadState) -> Result<(), String> {
+    pub(super) fn save(&self, state: &mut LogState) -> Result<(), String> {
         state.version = VERSION;
         write_atomic(&self.state_path(), &serde_json::to_vec(state).map_err(|error| error.to_string())?)
     }
 
     /// Writes rows into a new file; `None` without rows.
-    pub(super) fn write(&self, state: &mut ReadState, frame: DataFrame) -> Result<Option<RowFile>, String> {
+    pub(super) fn write(&self, state: &mut LogState, frame: DataFrame) -> Result<Option<RowFile>, String> {
         let Some((first, last)) = rows::blocks(&frame) else { return Ok(None) };
         let (rows, name) = (frame.height(), format!("{:06}.parquet", state.next_file));
         write_atomic(&self.folder.join(&name), &as_parquet(|| Ok(frame))?)?;
@@ -133,7 +133,7 @@ impl RowFiles {
     }
 
     /// An empty file, so that a table without rows is one.
-    pub(super) fn write_empty(&self, state: &mut ReadState) -> Result<(), String> {
+    pub(super) fn write_empty(&self, state: &mut LogState) -> Result<(), String> {
         let name = format!("{:06}.parquet", state.next_file);
         write_atomic(&self.folder.join(&name), &as_parquet(|| rows::frame(&[]))?)?;
         state.next_file += 1;
@@ -156,7 +156,7 @@ impl RowFiles {
     }
 
     /// Removes files that do not count: a program was ended before it could say that they do, or they were replaced.
-    pub(super) fn clean(&self, state: &ReadState) {
+    pub(super) fn clean(&self, state: &LogState) {
         let counts = |name: &str| state.files.iter().any(|file| file.name == name);
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -168,7 +168,7 @@ impl RowFiles {
     }
 
     /// Forgets what is of blocks after `block`: rows of a file are written anew without them. Where a file is damaged, its blocks too.
-    pub(super) fn go_back(&self, state: &mut ReadState, block: u64) -> Result<(), String> {
+    pub(super) fn go_back(&self, state: &mut LogState, block: u64) -> Result<(), String> {
         let mut kept = Vec::new();
         for file in state.files.clone() {
             if file.last <= block {
@@ -191,8 +191,8 @@ impl RowFiles {
     }
 
     /// Forgets everything.
-    pub(super) fn begin_anew(&self, state: &mut ReadState) -> Result<(), String> {
-        *state = ReadState { revision: state.revision + 1, next_file: state.next_file, span: state.span, ..ReadState::default() };
+    pub(super) fn begin_anew(&self, state: &mut LogState) -> Result<(), String> {
+        *state = LogState { revision: state.revision + 1, next_file: state.next_file, span: state.span, ..LogState::default() };
         self.save(state)
     }
 }
