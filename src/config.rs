@@ -22,6 +22,7 @@ pub use self::{
     shown::{GivenSetting, VARIABLES},
     sources::{SOURCE_SETTINGS, SourceRow},
 };
+use crate::state::Dirs;
 use query::{
     deck::{DeckOptions, feed::FeedOptions},
     question::{
@@ -30,7 +31,6 @@ use query::{
     },
 };
 use store::cache::CacheOptions;
-use crate::state::Dirs;
 use wire;
 use wire::{Consent, Source};
 

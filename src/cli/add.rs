@@ -70,7 +70,9 @@ fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Fai
     let mut tokens = found.tokens.clone();
     tokens.retain(|token| chain.is_none_or(|chain| token.chain == *chain));
     let token = match &tokens[..] {
-        [] if found.failures.is_empty() => return Err(Failure::Bad(format!("no provider knows `{words}`: look at how it is written, or give its address"))),
+        [] if found.failures.is_empty() => {
+            return Err(Failure::Bad(format!("no provider knows `{words}`: look at how it is written, or give its address")));
+        }
         [] => return Err(Failure::Reported),
         [one] => one,
         several => chosen(words, several)?,
@@ -98,7 +100,7 @@ fn chosen<'a>(words: &str, several: &'a [FoundToken]) -> Result<&'a FoundToken, 
     if !io::stdin().is_terminal() {
         return Err(Failure::Bad(ask));
     }
-    eprint!("which one? [1-{}] ", several.len());
+    write!(io::stderr(), "which one? [1-{}] ", several.len()).ok();
     io::stderr().flush().ok();
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).map_err(|error| Failure::Bad(format!("the answer cannot be read: {error}")))?;

@@ -53,7 +53,11 @@ impl Feed {
     }
 
     /// Runs `work` over the dataset's tokens, or over those that are named.
-    pub(super) fn with<T>(&self, only: Option<&Address>, work: impl FnOnce(&RefreshContext<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(super) fn with<T>(
+        &self,
+        only: Option<&Address>,
+        work: impl FnOnce(&RefreshContext<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
         let dataset = load::load_with(&self.folder, &cache(&self.config), &Silent).ok();
@@ -94,7 +98,9 @@ impl Feed {
         let named: Vec<String> = open.iter().map(|(origin, count)| format!("{} ({count} requests or more)", host(origin))).collect();
         let named = named.join(", ");
         if !self.wire.asks_first() || !io::stdin().is_terminal() {
-            return Err(Failure::Bad(format!("nothing was asked at {named}: agree with --remote, or type the command in a terminal and say y")));
+            return Err(Failure::Bad(format!(
+                "nothing was asked at {named}: agree with --remote, or type the command in a terminal and say y"
+            )));
         }
         let mut out = io::stderr();
         write!(out, "ask {named}? [y/N] ").ok();
@@ -123,7 +129,8 @@ impl RefreshWatch for StderrWatch {
     fn step(&self, table: &str, provider: &str, done: usize, total: usize) {
         let mut told = self.told.locked();
         if io::stderr().is_terminal() && total > 1 {
-            eprint!("\r{table}: {done} of {total}, {provider}\u{1b}[K{}", if done + 1 == total { "\n" } else { "" });
+            let end = if done + 1 == total { "\n" } else { "" };
+            write!(io::stderr(), "\r{table}: {done} of {total}, {provider}\u{1b}[K{end}").ok();
         } else if *told != table {
             table.clone_into(&mut told);
         }

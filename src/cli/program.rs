@@ -22,11 +22,11 @@ use crate::{
 };
 use api::keys::Keys;
 use api::{Api, ApiOptions};
+use model::address::Address;
 use query::{
     deck::{Deck, DeckEvent, DeckOptions},
     jobs::{JobOptions, Jobs, OfflineJobs},
 };
-use model::address::Address;
 use store::{cache::CacheOptions, load::origins_to_agree, manifest};
 use wire::{Ledger, MemoryLedger, Wire};
 

@@ -126,6 +126,13 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
     ),
     row!(anonymous, |value| value.as_bool()?, "true", "true or false", "Whether it is asked without keys."),
     row!(insecure, |value| value.as_bool()?, "true", "true or false", "Whether http:// is used to other machines too."),
+    row!(
+        verify,
+        |value| value.as_bool()?,
+        "true",
+        "true or false",
+        "Of node: whether it must prove accounts, code and slots (eth_getProof) against the state root of the block."
+    ),
     row!(database, |value| text(value)?, "\"ethereum\"", "text", "Of clickhouse: the database of tables that name none."),
     row!(user, |value| text(value)?, "\"analyst\"", "text", "Of clickhouse: who asks; without it the server's `default`."),
     row!(
@@ -162,7 +169,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         |value| Some(whole(value, 0, 10_080)?),
         "15",
         "a whole number from 0 to 10080",
-        "Of clickhouse: minutes a block has to be old to be taken, as the newest may be taken back."
+        "Of clickhouse and node: minutes a block has to be old to be taken, as the newest may be taken back; without it a node's are as old as its chain wants."
     ),
     row!(
         per_minute,

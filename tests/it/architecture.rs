@@ -17,7 +17,7 @@ const LIBRARIES: &[(&[&str], &[&str], &str)] = &[
     (&["hyper", "hyper-util", "http-body-util", "matchit", "rmcp"], &["api"], "HTTP stays in the API"),
     (&["ratatui", "crossterm", "tui-input"], &["widgets", "tui", "tokendeck"], "the terminal's libraries stay in the terminal"),
     (&["rusqlite"], &["query", "import"], "jobs are the one thing kept in a database; import tells what tables somebody else's holds"),
-    (&["polars"], &["store", "import", "query", "demo", "tui", "tokendeck"], "the model and the analyses know no storage"),
+    (&["polars"], &["store", "live", "import", "query", "demo", "tui", "tokendeck"], "the model and the analyses know no storage"),
     (&["revm", "evmole"], &["analysis", "demo"], "contracts are executed in analysis alone"),
 ];
 
@@ -35,6 +35,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
         &["fs", "File", "OpenOptions"],
         &[
             "crates/store",
+            "crates/live",
             "crates/import",
             "crates/demo",
             "crates/query/src/jobs",
@@ -48,7 +49,7 @@ const RESERVED: &[(&[&str], &[&str], &str)] = &[
             // The file of keys.
             "crates/api/src/keys.rs",
         ],
-        "files are touched in store, import, demo, jobs, state, config and cli",
+        "files are touched in store, live, import, demo, jobs, state, config and cli",
     ),
     (&["println", "eprintln", "print", "eprint"], &[], "what is printed goes through cli/outcome, which lives with a closed pipe"),
     // The command that opens a link depends on the system.

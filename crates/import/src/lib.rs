@@ -51,7 +51,7 @@ use store::decode::guarded;
 use store::{
     cache::CacheOptions,
     invariants::in_order::TokenStatistic,
-    load::{self, Blocks, LoadContext, LoadError},
+    load::{self, Blocks, LoadContext, LoadError, NodeLogs},
     manifest::{FILE, Manifest},
     order,
     origin::Origin,
@@ -108,6 +108,7 @@ pub fn import(
             blocks: Blocks::default(),
             decimals: HashMap::new(),
             tokens: HashSet::new(),
+            logs: NodeLogs::default(),
             snapshot: None,
         };
         let mut run = Run::new(formats, options, &staging.folder, context, refused_late);

@@ -12,7 +12,7 @@ use model::{
 };
 use store::{
     manifest::TableManifest,
-    provider::{Each, FilledTable, Hole, Provider, ProviderOrigin, ProviderRequest, expand},
+    provider::{Each, FilledTable, Hole, NextPage, Provider, ProviderOrigin, ProviderRequest, expand},
 };
 use wire::web::{WebKey, WebLimits, WebRequest, WebVersion};
 
@@ -206,6 +206,24 @@ impl Ask<'_> {
     }
 }
 
+/// What the first page is asked with.
+pub(crate) fn first_page(ask: &Ask<'_>) -> Page {
+    let mut page = Page::default();
+    for (name, next) in &ask.request.next {
+        if let NextPage::Step(step) = next {
+            page.values.insert(name.clone(), PageValue::Text(u32::from(*step == 1).to_string()));
+        }
+    }
+    page
+}
+
+/// The origin of a URL.
+pub(crate) fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?']).next().filter(|host| !host.is_empty())?;
+    Some(format!("{scheme}://{}", host.to_ascii_lowercase()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,7 +251,14 @@ mod tests {
             chain: Chain::parse("eth"),
             ..About::default()
         };
-        Ask { provider, request: &provider.requests[0], about, interval: Some(Interval::FOUR_HOURS), span: Some((1_000, 86_400_000)), present: None }
+        Ask {
+            provider,
+            request: &provider.requests[0],
+            about,
+            interval: Some(Interval::FOUR_HOURS),
+            span: Some((1_000, 86_400_000)),
+            present: None,
+        }
     }
 
     #[test]

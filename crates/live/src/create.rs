@@ -35,8 +35,11 @@ fn text(title: &str, providers: &[String], known: &Providers, node: Option<&str>
     let quoted = |text: &str| toml_text(text);
     let mut text = format!("title = {}\n", quoted(title));
     for (table, every) in TABLES {
-        let filling: Vec<String> =
-            names.iter().filter(|name| known.get(**name).is_some_and(|provider| provider.filling(table).next().is_some())).map(|name| quoted(name)).collect();
+        let filling: Vec<String> = names
+            .iter()
+            .filter(|name| known.get(**name).is_some_and(|provider| provider.filling(table).next().is_some()))
+            .map(|name| quoted(name))
+            .collect();
         // A key is needed for these, or many requests: whoever wants them says so.
         let usual = providers.is_empty() && ["holders", "holder_counts", "transfers", "contracts"].contains(&table);
         if !filling.is_empty() && !usual {
@@ -59,7 +62,10 @@ fn toml_text(text: &str) -> String {
 pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Option<&str>) -> Result<(), String> {
     let file = folder.join(FILE);
     if file.exists() || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(format!("`{}` is there already, and not empty: name another folder, or write [tables.candles] provider = … into its dataset.toml", folder.display()));
+        return Err(format!(
+            "`{}` is there already, and not empty: name another folder, or write [tables.candles] provider = … into its dataset.toml",
+            folder.display()
+        ));
     }
     let title = folder.file_name().map_or_else(|| "live".to_owned(), |name| name.to_string_lossy().into_owned());
     let text = text(&title, providers, known, node)?;

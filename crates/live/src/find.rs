@@ -25,9 +25,10 @@ use crate::{
     kept::{Kept, Scope},
     pages::{Asker, Outcome},
     plan::origin_of,
-    refresh::{RefreshError, RefreshWatch},
+    refresh::RefreshError,
     rows::Known,
     state::RefreshLock,
+    watch::RefreshWatch,
 };
 
 /// Who is asked for a token, and for which dataset.
@@ -216,15 +217,21 @@ mod tests {
             crate::rows::own(schema::table(table).expect("a table"), raw).expect("read").expect("rows")
         };
         let token = |number: u32, symbol: &str, name: &str, chain: &str| json!({ "token_address": address(number), "symbol": symbol, "name": name, "chain": chain });
-        let pool = |number: u32, token: u32, chain: &str, liquidity: f64| {
-            json!({ "address": address(number), "dex_id": "x", "token0": address(token), "token1": address(99), "chain": chain, "liquidity": liquidity })
-        };
-        let tokens = [token(1, "UNI", "Uniswap", "eth"), token(2, "uni", "Fake", "base"), token(1, "UNI", "Uniswap", "eth"), token(3, "X", "UNI", "eth")];
+        let pool = |number: u32, token: u32, chain: &str, liquidity: f64| json!({ "address": address(number), "dex_id": "x", "token0": address(token), "token1": address(99), "chain": chain, "liquidity": liquidity });
+        let tokens = [
+            token(1, "UNI", "Uniswap", "eth"),
+            token(2, "uni", "Fake", "base"),
+            token(1, "UNI", "Uniswap", "eth"),
+            token(3, "X", "UNI", "eth"),
+        ];
         let tokens = TokenRow::rows(&frame("tokens", tokens.to_vec()));
         let pools = [pool(10, 1, "eth", 5.0), pool(10, 1, "eth", 5.0), pool(11, 2, "base", 50.0), pool(12, 1, "base", 900.0)];
         let pools = PoolRow::rows(&frame("pools", pools.to_vec()));
         let found = joined(&tokens, &pools, None, "$uni");
-        assert_eq!(found.iter().map(|token| (token.address, token.liquidity, token.pools)).collect::<Vec<_>>(), [(address(2), 50.0, 1), (address(1), 5.0, 1)]);
+        assert_eq!(
+            found.iter().map(|token| (token.address, token.liquidity, token.pools)).collect::<Vec<_>>(),
+            [(address(2), 50.0, 1), (address(1), 5.0, 1)]
+        );
         assert_eq!(joined(&tokens, &pools, Some(address(3)), "x")[0].symbol.as_deref(), Some("X"));
         assert_eq!(joined(&tokens, &pools, None, "Fake").len(), 1, "by name where no symbol is so");
     }

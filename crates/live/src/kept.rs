@@ -9,8 +9,8 @@ use std::{
 };
 
 use polars::prelude::{
-    BooleanChunked, DataFrame, DataType, IntoColumn as _, NamedFrom as _, NewChunkedArray as _, ParquetReader, ParquetWriter, PlSmallStr, PolarsResult,
-    SerReader as _, Series, TimeUnit, TimeZone,
+    BooleanChunked, DataFrame, DataType, IntoColumn as _, NamedFrom as _, NewChunkedArray as _, ParquetReader, ParquetWriter, PlSmallStr,
+    PolarsResult, SerReader as _, Series, TimeUnit, TimeZone,
 };
 
 use model::{address::Address, schema::TableSchema, time::Time};
@@ -122,7 +122,8 @@ impl Kept<'_> {
         if snapshots.len() < SNAPSHOTS_MAX {
             return Ok(());
         }
-        let small: Vec<PathBuf> = snapshots.into_iter().filter(|path| fs::metadata(path).is_ok_and(|meta| meta.len() < (32 << 20))).collect();
+        let small: Vec<PathBuf> =
+            snapshots.into_iter().filter(|path| fs::metadata(path).is_ok_and(|meta| meta.len() < (32 << 20))).collect();
         let Some((last, others)) = small[..small.len().saturating_sub(4)].split_last() else { return Ok(()) };
         let mut frames = Vec::new();
         for source in others.iter().chain([last]) {
@@ -197,7 +198,10 @@ mod tests {
             "interval" => Series::new("interval".into(), vec!["1d"; rows]).into_column(),
             "timestamp" => {
                 let kind = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
-                Series::new("timestamp".into(), (from..to).map(|day| day * 86_400_000).collect::<Vec<_>>()).cast(&kind).expect("times").into_column()
+                Series::new("timestamp".into(), (from..to).map(|day| day * 86_400_000).collect::<Vec<_>>())
+                    .cast(&kind)
+                    .expect("times")
+                    .into_column()
             }
             "volume" => coerce::empty(column, rows),
             name => Series::new(name.into(), vec![close; rows]).into_column(),
@@ -238,7 +242,8 @@ mod tests {
             let column = |column: &'static schema::Column| match column.name {
                 "token_address" => Series::new("token_address".into(), vec![format!("0x{token:040x}"); holders.len()]).into_column(),
                 "holder_address" => {
-                    Series::new("holder_address".into(), holders.iter().map(|(holder, _)| format!("0x{holder:040x}")).collect::<Vec<_>>()).into_column()
+                    Series::new("holder_address".into(), holders.iter().map(|(holder, _)| format!("0x{holder:040x}")).collect::<Vec<_>>())
+                        .into_column()
                 }
                 _ => Series::new("balance".into(), holders.iter().map(|(_, balance)| *balance).collect::<Vec<_>>()).into_column(),
             };

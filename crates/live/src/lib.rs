@@ -12,9 +12,11 @@ mod refresh;
 mod rows;
 pub mod saved;
 mod state;
+mod watch;
 
 pub use self::{
     ask::LiveToken,
-    refresh::{RefreshContext, RefreshError, RefreshReport, RefreshWatch, TableReport, Unwatched, hosts, live_tables, refresh},
+    refresh::{RefreshContext, RefreshError, RefreshReport, TableReport, hosts, live_tables, refresh},
     state::{RefreshState, TableRefreshed},
+    watch::{RefreshWatch, Unwatched},
 };

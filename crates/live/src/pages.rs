@@ -17,10 +17,9 @@ use wire::{
 };
 
 use crate::{
-    RefreshWatch,
-    ask::{Ask, Page, PageValue},
-    plan::origin,
+    ask::{Ask, Page, PageValue, first_page, origin},
     rows::{self, Known},
+    watch::RefreshWatch,
 };
 
 /// The most pages of a span of time.
@@ -61,17 +60,6 @@ pub(crate) struct Asker<'a> {
     pub(crate) known: Known,
     pub(crate) watch: Arc<dyn RefreshWatch>,
     pub(crate) requests: u64,
-}
-
-/// What the first page is asked with.
-pub(crate) fn first_page(ask: &Ask<'_>) -> Page {
-    let mut page = Page::default();
-    for (name, next) in &ask.request.next {
-        if let NextPage::Step(step) = next {
-            page.values.insert(name.clone(), PageValue::Text(u32::from(*step == 1).to_string()));
-        }
-    }
-    page
 }
 
 /// What a page brought, as far as the next one depends on it.
@@ -131,7 +119,13 @@ impl Asker<'_> {
     }
 
     /// Asks one page and adds its rows; none where the answer did not change.
-    fn page(&mut self, ask: &Ask<'_>, page: &Page, known: WebVersion, fetched: &mut FetchedRows) -> Result<Option<(PageRead, WebVersion)>, Outcome> {
+    fn page(
+        &mut self,
+        ask: &Ask<'_>,
+        page: &Page,
+        known: WebVersion,
+        fetched: &mut FetchedRows,
+    ) -> Result<Option<(PageRead, WebVersion)>, Outcome> {
         let other = self.wire.provider_source(&ask.provider.id).map(|source| source.url.clone()).filter(|url| !url.is_empty());
         let Some(request) = ask.page(page, other.as_deref(), known) else { return Err(Outcome::Unknown) };
         let failed = |fault: Fault| if fault == Fault::Stopped { Outcome::Stopped } else { Outcome::Failed(fault.to_string()) };
@@ -146,7 +140,9 @@ impl Asker<'_> {
             let (bytes, version) = match answer {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
-                WebAnswer::Unknown if ask.request.each == Each::Once => return Err(Outcome::Failed("refuses the request: is its description right?".to_owned())),
+                WebAnswer::Unknown if ask.request.each == Each::Once => {
+                    return Err(Outcome::Failed("refuses the request: is its description right?".to_owned()));
+                }
                 WebAnswer::Unknown => return Err(Outcome::Unknown),
             };
             let answer = JsonAnswer::read(&bytes).map_err(Outcome::Failed)?;

@@ -10,7 +10,7 @@ use store::{
 };
 
 use crate::{
-    ask::{About, Ask, LiveToken},
+    ask::{About, Ask, LiveToken, first_page, origin},
     kept::has_time,
     state::RefreshState,
 };
@@ -112,7 +112,11 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
         .iter()
         .map(|provider| Choice {
             provider,
-            asks: provider.filling(table).filter(|request| request.each == Each::Once).flat_map(|request| needs.asks(provider, request, About::default())).collect(),
+            asks: provider
+                .filling(table)
+                .filter(|request| request.each == Each::Once)
+                .flat_map(|request| needs.asks(provider, request, About::default()))
+                .collect(),
             pools: None,
         })
         .filter(|choice| !choice.asks.is_empty())
@@ -150,16 +154,33 @@ impl Needs<'_> {
                     let any = !needs_chain(provider, request);
                     let chains = token.chains.iter().filter(|chain| any || provider.chain(chain).is_some());
                     for chain in chains.take(if any { 1 } else { usize::MAX }) {
-                        let about = About { token: Some(token.address), symbol: token.symbol.clone(), chain: Some(chain.clone()), ..About::default() };
+                        let about = About {
+                            token: Some(token.address),
+                            symbol: token.symbol.clone(),
+                            chain: Some(chain.clone()),
+                            ..About::default()
+                        };
                         self.add(&mut choices, provider, self.asks(provider, request, about), None);
                     }
                 }
                 Each::Pool => {
                     for chain in token.chains.iter().filter(|chain| provider.chain(chain).is_some()) {
-                        let about = About { token: Some(token.address), symbol: token.symbol.clone(), chain: Some(chain.clone()), ..About::default() };
+                        let about = About {
+                            token: Some(token.address),
+                            symbol: token.symbol.clone(),
+                            chain: Some(chain.clone()),
+                            ..About::default()
+                        };
                         let pool = self.pool_of(token.address, chain);
                         let first = provider.filling("pools").find(|request| request.each == Each::Token);
-                        let pools = first.filter(|_| pool.is_none()).map(|request| Ask { provider, request, about: about.clone(), interval: None, span: None, present: None });
+                        let pools = first.filter(|_| pool.is_none()).map(|request| Ask {
+                            provider,
+                            request,
+                            about: about.clone(),
+                            interval: None,
+                            span: None,
+                            present: None,
+                        });
                         if pool.is_some() || pools.is_some() {
                             self.add(&mut choices, provider, self.asks(provider, request, About { pool, ..about }), pools);
                         }
@@ -234,7 +255,8 @@ fn is_of_spans(schema: &TableSchema, request: &ProviderRequest) -> bool {
 
 /// The most liquid of the token's pools on the chain.
 pub(crate) fn most_liquid(pools: &[PoolRow], token: Address, chain: &Chain) -> Option<Address> {
-    let of_token = pools.iter().filter(|pool| pool.chain == *chain && (pool.token0 == token || pool.token1 == token || pool.tokens.contains(&token)));
+    let of_token =
+        pools.iter().filter(|pool| pool.chain == *chain && (pool.token0 == token || pool.token1 == token || pool.tokens.contains(&token)));
     let liquidity = |pool: &PoolRow| pool.liquidity.unwrap_or(0.0);
     of_token.max_by(|a, b| liquidity(a).total_cmp(&liquidity(b)).then(b.address.cmp(&a.address))).map(|pool| pool.address)
 }
@@ -253,13 +275,6 @@ pub(crate) fn hosts(plan: &[Wanted<'_>], other: impl Fn(&str) -> Option<String>,
 /// The origin that a request goes to.
 pub(crate) fn origin_of(ask: &Ask<'_>, other: Option<&str>) -> Option<String> {
     let filled = Ask { about: About { pool: ask.about.pool.or(ask.about.token), ..ask.about.clone() }, ..ask.clone() };
-    let url = filled.page(&crate::pages::first_page(ask), other, wire::web::WebVersion::default())?.url;
+    let url = filled.page(&first_page(ask), other, wire::web::WebVersion::default())?.url;
     origin(&url)
-}
-
-/// The origin of a URL.
-pub(crate) fn origin(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
-    let host = rest.split(['/', '?']).next().filter(|host| !host.is_empty())?;
-    Some(format!("{scheme}://{}", host.to_ascii_lowercase()))
 }

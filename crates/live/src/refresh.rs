@@ -5,7 +5,6 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::Path,
     sync::Arc,
-    time::Duration,
 };
 
 use polars::prelude::DataFrame;
@@ -32,30 +31,13 @@ use crate::{
     plan::{self, Choice, Needs, Wanted, most_liquid},
     rows::Known,
     state::{Asked, RefreshLock, RefreshState, TableRefreshed},
+    watch::RefreshWatch,
 };
 
 /// Rows of a table that are held before they are written.
 const HELD_ROWS: usize = 100_000;
 /// Notes that are kept of a table.
 const NOTES_MAX: usize = 20;
-
-/// Observer of a refresh. Called from several threads.
-pub trait RefreshWatch: Send + Sync {
-    /// `done` of `total` things of the table were asked for.
-    fn step(&self, _table: &str, _provider: &str, _done: usize, _total: usize) {}
-    /// The next request waits: for the provider's limit, or because it says so.
-    fn waits(&self, _provider: &str, _wait: Duration, _asked: bool) {}
-    /// Whether it shall end.
-    fn is_stopped(&self) -> bool {
-        false
-    }
-}
-
-/// An observer that never stops it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unwatched;
-
-impl RefreshWatch for Unwatched {}
 
 /// What a refresh is made of.
 pub struct RefreshContext<'a> {

@@ -41,7 +41,12 @@ pub(crate) struct Known {
 
 /// The rows of an answer by table, with the number of those that it gives. Errors, which continue the name of a provider: it is not as the
 /// provider is described.
-pub(crate) fn of_answer(ask: &Ask<'_>, answer: &JsonAnswer, bytes: u64, known: &Known) -> Result<Vec<(&'static str, usize, TableRows)>, String> {
+pub(crate) fn of_answer(
+    ask: &Ask<'_>,
+    answer: &JsonAnswer,
+    bytes: u64,
+    known: &Known,
+) -> Result<Vec<(&'static str, usize, TableRows)>, String> {
     let mut tables = Vec::new();
     for (number, filled) in ask.request.tables.iter().enumerate() {
         let Some(schema) = schema::table(filled.table) else { continue };
@@ -87,6 +92,7 @@ fn read(
         blocks: Blocks::default(),
         tokens: known.tokens.clone(),
         snapshot: None,
+        logs: None,
     };
     let count = elements.len() as u64;
     let mut source = json_objects(elements, bytes, wanted(schema, mapping));

@@ -1,9 +1,16 @@
 //! Every request of every built-in provider is held against an answer that was recorded from the service: `tests/recorded/providers`.
 
-use std::{collections::BTreeSet, fs, path::{Path, PathBuf}};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use model::{address::Address, chain::Chain, interval::Interval};
-use store::{cell::in_frame, provider::{built_in, Then}};
+use store::{
+    cell::in_frame,
+    provider::{Then, built_in},
+};
 use tokendeck_live::saved::{self, SavedAnswer, SavedRows};
 use toml::{Table, Value};
 
@@ -24,7 +31,9 @@ fn text<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
 fn body(answer: &Table) -> Option<Vec<u8>> {
     match text(answer, "file") {
         Some(file) => Some(fs::read(recorded().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))),
-        None => fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(text(answer, "shared").expect("a place"))).ok(),
+        None => {
+            fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(text(answer, "shared").expect("a place"))).ok()
+        }
     }
 }
 
@@ -75,7 +84,9 @@ fn recorded_answers_give_the_rows_that_they_hold() {
             }
             (SavedRows::Rows(frames, _), None) => {
                 let tables: Vec<(&str, &Table)> = match answer.get("tables").and_then(Value::as_table) {
-                    Some(tables) => tables.iter().map(|(table, expected)| (table.as_str(), expected.as_table().expect("a table"))).collect(),
+                    Some(tables) => {
+                        tables.iter().map(|(table, expected)| (table.as_str(), expected.as_table().expect("a table"))).collect()
+                    }
                     None => vec![(request.tables[0].table, &answer)],
                 };
                 for (table, expected) in tables {
@@ -86,7 +97,8 @@ fn recorded_answers_give_the_rows_that_they_hold() {
                     for (column, expected) in first.into_iter().flatten() {
                         let cell = in_frame(frame.expect("rows"), column, 0).json();
                         let plain = |cell: &serde_json::Value| cell.as_str().map_or_else(|| cell.to_string(), str::to_owned);
-                        let cell = cell.as_array().map_or_else(|| plain(&cell), |list| list.iter().map(plain).collect::<Vec<_>>().join(","));
+                        let cell =
+                            cell.as_array().map_or_else(|| plain(&cell), |list| list.iter().map(plain).collect::<Vec<_>>().join(","));
                         let expected = expected.as_str().map_or_else(|| expected.to_string(), str::to_owned);
                         // A coin is written by its symbol.
                         let expected = Address::or_coin(&expected).map_or(expected, |address| address.to_string());
@@ -105,7 +117,8 @@ fn recorded_answers_give_the_rows_that_they_hold() {
 #[test]
 fn every_request_has_a_recorded_answer_with_its_source() {
     let answers = answers();
-    let there: BTreeSet<(&str, &str)> = answers.iter().filter_map(|answer| Some((text(answer, "provider")?, text(answer, "request")?))).collect();
+    let there: BTreeSet<(&str, &str)> =
+        answers.iter().filter_map(|answer| Some((text(answer, "provider")?, text(answer, "request")?))).collect();
     for (id, provider) in built_in() {
         for request in &provider.requests {
             assert!(there.contains(&(id.as_str(), request.name.as_str())), "{id} {} has no recorded answer", request.name);

@@ -14,7 +14,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::{address::Address, candles::{ChartCandles, Interval}, chain::Chain, rows::PoolRow, time::{DAY_MS, Time}};
+use model::{
+    address::Address,
+    candles::{ChartCandles, Interval},
+    chain::Chain,
+    rows::PoolRow,
+    time::{DAY_MS, Time},
+};
 use store::{
     Dataset,
     load::load,
@@ -106,7 +112,11 @@ impl Setup {
 
     fn with<T>(&self, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
         let manifest = Manifest::parse(&fs::read_to_string(self.folder.path().join("dataset.toml")).expect("text")).expect("valid");
-        let tokens = [LiveToken { address: Address::parse(TOKEN).expect("an address"), symbol: Some("A".to_owned()), chains: Chain::parse("eth").into_iter().collect() }];
+        let tokens = [LiveToken {
+            address: Address::parse(TOKEN).expect("an address"),
+            symbol: Some("A".to_owned()),
+            chains: Chain::parse("eth").into_iter().collect(),
+        }];
         work(&RefreshContext {
             dataset: self.folder.path(),
             manifest: &manifest,
@@ -139,7 +149,8 @@ impl Setup {
         let chart = dataset.candles().of(&Address::parse(TOKEN).expect("an address"));
         let ChartCandles::Here(series) = chart else { panic!("they are here") };
         let days = series.into_iter().find(|(interval, _)| *interval == Interval::DAY);
-        days.map(|(_, days)| days.timestamp.iter().zip(days.close).map(|(time, close)| (time / DAY_MS, *close)).collect()).unwrap_or_default()
+        days.map(|(_, days)| days.timestamp.iter().zip(days.close).map(|(time, close)| (time / DAY_MS, *close)).collect())
+            .unwrap_or_default()
     }
 }
 
@@ -159,7 +170,11 @@ fn market(newest: i64) -> impl FnMut(&server::Request) -> Reply + Send {
         if request.target.contains("/pools") {
             return pools();
         }
-        let before = request.target.split("before=").nth(1).map_or(newest + 1, |seconds| seconds.split('&').next().unwrap_or_default().parse::<i64>().expect("a number") / 86_400);
+        let before = request
+            .target
+            .split("before=")
+            .nth(1)
+            .map_or(newest + 1, |seconds| seconds.split('&').next().unwrap_or_default().parse::<i64>().expect("a number") / 86_400);
         Reply::ok(candles((before - 100).max(19_000)..before, (newest - 20_000) as f64 + 2.0))
     }
 }
@@ -207,11 +222,19 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
     let troubles: [(&str, Reply, &str); 9] = [
         ("busy", Reply::status(503), "Market is answered with 503 again and again: it is busy or broken"),
         ("too often", Reply::status(429).with("retry-after", "500"), "Market is answered with 429, and wants to be left alone for 500 s"),
-        ("no key", Reply::status(401), "Market is not given without a key, or not with this one: see [sources.market] kind = \"provider\", token_env in config.toml"),
+        (
+            "no key",
+            Reply::status(401),
+            "Market is not given without a key, or not with this one: see [sources.market] kind = \"provider\", token_env in config.toml",
+        ),
         ("cut off", Reply::ok(list.clone()).but(Trouble::CutOff), "Market was cut off again and again"),
         ("a gigabyte", Reply::ok(list.clone()).but(Trouble::Huge), "Market answers with more than the 67.1 MB that are taken"),
         ("no JSON", Reply::ok("<html>"), "Market answers with what is no JSON: it begins with `<html>`"),
-        ("a renamed member", Reply::ok(list.replace("list", "rows")), "Market answers without `data.list`, where its rows were: it may have been renamed"),
+        (
+            "a renamed member",
+            Reply::ok(list.replace("list", "rows")),
+            "Market answers without `data.list`, where its rows were: it may have been renamed",
+        ),
         ("an error inside", Reply::ok(r#"{"error":{"code":7,"text":"no\u0007 more"}}"#), "Market refuses: `no more`"),
         ("elsewhere", Reply::status(302).with("location", "http://localhost:1/x"), "Market leads to another server, which is not asked"),
     ];
@@ -247,7 +270,8 @@ fn a_service_that_asks_for_patience_gets_it() {
 
 #[test]
 fn a_renamed_member_of_a_row_is_told_with_its_name() {
-    let service = Service::new(|_| Reply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","liq":1}}]}}"#)));
+    let service =
+        Service::new(|_| Reply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","liq":1}}]}}"#)));
     let setup = Setup::new(&service, "[tables.pools]\nprovider = 'market'\n");
     let report = setup.refresh();
     assert_eq!(report.tables[0].notes, ["no row has `usd`, from which `liquidity` is read: it may have been renamed"]);
@@ -308,7 +332,8 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
     setup.providers.insert("market".to_owned(), provider("market", &text, &service.url, ProviderOrigin::Own));
     assert!(setup.failure().contains("needs a key: put it into an environment variable"));
     // A variable that is set wherever tests run.
-    let own = |variable: &str| Source { name: "market".into(), kind: SourceKind::Provider, token_env: variable.into(), ..Source::default() };
+    let own =
+        |variable: &str| Source { name: "market".into(), kind: SourceKind::Provider, token_env: variable.into(), ..Source::default() };
     setup.wire = wire(Consent::Always, vec![own("TOKENDECK_NO_SUCH_KEY")]);
     assert!(setup.failure().contains("needs the key in the variable `TOKENDECK_NO_SUCH_KEY`, which is not set"));
     setup.wire = wire(Consent::Always, vec![own("CARGO_PKG_NAME")]);
@@ -341,7 +366,11 @@ fn what_one_provider_does_not_know_the_next_one_is_asked_for() {
 
 #[test]
 fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
-    let row = |pool: &str, apy: f64| format!(r#"{{"pool":"{pool}","project":"p","chain":"Ethereum","symbol":"A","tvlUsd":1e6,"apyBase":{apy},"apyReward":null,"underlyingTokens":["{TOKEN}"]}}"#);
+    let row = |pool: &str, apy: f64| {
+        format!(
+            r#"{{"pool":"{pool}","project":"p","chain":"Ethereum","symbol":"A","tvlUsd":1e6,"apyBase":{apy},"apyReward":null,"underlyingTokens":["{TOKEN}"]}}"#
+        )
+    };
     let list = |rows: &[String]| Reply::ok(format!(r#"{{"data":[{}]}}"#, rows.join(","))).with("etag", "\"one\"");
     let first = list(&[row("a", 1.0), row("b", 2.0)]);
     let service = Service::new(move |_| first.clone());
@@ -364,7 +393,9 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
 #[test]
 fn pages_are_followed_by_what_the_answer_says_and_those_that_overlap_count_once() {
     let holder = |number: u32| format!(r#"{{"address":"0x{number:040x}","amount":"{number}"}}"#);
-    let page = move |from: u32, next: &str| Reply::ok(format!(r#"{{"items":[{}],"next_page":{next}}}"#, (from..from + 3).map(holder).collect::<Vec<_>>().join(",")));
+    let page = move |from: u32, next: &str| {
+        Reply::ok(format!(r#"{{"items":[{}],"next_page":{next}}}"#, (from..from + 3).map(holder).collect::<Vec<_>>().join(",")))
+    };
     let service = Service::new(move |request| match request.target.split_once('?') {
         None => page(1, r#"{"id":7,"after":"x y"}"#),
         Some((_, "after=x+y&id=7")) => page(3, r#"{"id":9}"#),
@@ -397,10 +428,19 @@ fn a_url_of_the_dataset_is_a_source() {
         assert!(request.target.starts_with("/posts?of=0xaaaa"), "{}", request.target);
         Reply::ok(r#"[{"id":5,"headline":"hello","when":"2024-01-01T00:00:00Z"}]"#)
     });
-    let manifest = format!("[tables.posts]\nurl = '{}/posts?of={{token}}'\ncolumns = {{ post_id = 'id', title = 'headline', published_at = 'when' }}\n", service.url);
+    let manifest = format!(
+        "[tables.posts]\nurl = '{}/posts?of={{token}}'\ncolumns = {{ post_id = 'id', title = 'headline', published_at = 'when' }}\n",
+        service.url
+    );
     let mut setup = Setup::new(&service, &manifest);
     assert!(setup.failure().contains("is at an address of this machine"), "a dataset's URL reaches no private address");
-    let own = Source { name: "feed".into(), kind: SourceKind::Https, url: service.url.clone(), token_env: "CARGO_PKG_NAME".into(), ..Source::default() };
+    let own = Source {
+        name: "feed".into(),
+        kind: SourceKind::Https,
+        url: service.url.clone(),
+        token_env: "CARGO_PKG_NAME".into(),
+        ..Source::default()
+    };
     setup.wire = wire(Consent::Always, vec![own]);
     assert_eq!(setup.refresh().failure(), None);
     let posts = setup.dataset().posts_of(&Address::parse(TOKEN).expect("an address")).len();
@@ -426,7 +466,8 @@ fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_marke
         number += 1;
         let now = time.load(Ordering::Relaxed);
         let end = request.target.split("before=").nth(1).map_or(now / 60 * 60 + 60, |before| before.parse().expect("a number"));
-        let rows: Vec<String> = (1..=120).map(|back| end - back * 60).map(|at| format!("[{at},{c},{c},{c},{c},1]", c = minute(at, now))).collect();
+        let rows: Vec<String> =
+            (1..=120).map(|back| end - back * 60).map(|at| format!("[{at},{c},{c},{c},{c},1]", c = minute(at, now))).collect();
         let reply = Reply::ok(format!(r#"{{"data":{{"list":[{}]}}}}"#, rows.join(",")));
         match number % 13 {
             3 => Reply::status(502),
@@ -449,8 +490,13 @@ fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_marke
     let ChartCandles::Here(series) = dataset.candles().of(&Address::parse(TOKEN).expect("an address")) else { panic!("they are here") };
     let (_, candles) = series[0];
     let last = setup.now.0 / 60_000 * 60_000;
-    let expected: Vec<(i64, f64)> = (0..).map(|back| last - back * 60_000).take_while(|at| *at >= start - DAY_MS).map(|at| (at, minute(at / 1_000, setup.now.0 / 1_000))).collect();
-    let got: Vec<(i64, f64)> = candles.timestamp.iter().zip(candles.close).map(|(at, close)| (*at, *close)).rev().take(expected.len()).collect();
+    let expected: Vec<(i64, f64)> = (0..)
+        .map(|back| last - back * 60_000)
+        .take_while(|at| *at >= start - DAY_MS)
+        .map(|at| (at, minute(at / 1_000, setup.now.0 / 1_000)))
+        .collect();
+    let got: Vec<(i64, f64)> =
+        candles.timestamp.iter().zip(candles.close).map(|(at, close)| (*at, *close)).rev().take(expected.len()).collect();
     assert_eq!(got, expected, "every minute of two days is there, and none twice");
     let files = fs::read_dir(setup.folder.path().join("live/candles")).expect("a folder").count();
     assert!(files < 20, "{files} parts");

@@ -1,10 +1,14 @@
 //! Chain names: EIP-3770 short names, EIP-155 ids and common aliases. A closed list, no lookups.
 //! Sources: ethereum-lists/chains (short names, ids), DefiLlama's chain names.
 
+mod blocks;
+
 use std::{borrow::Cow, fmt};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+
+pub use self::blocks::ChainBlocks;
 
 /// A chain of the list, or a slug for one outside it (which has no id).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -15,6 +15,8 @@ pub struct BlockHead {
     /// Seconds since 1970.
     pub timestamp: u64,
     pub hash: Word,
+    /// Of a unit of gas, in the smallest unit of the chain's coin.
+    pub base_fee: u64,
 }
 
 /// An account at that block. One without code is a person or nobody.

@@ -4,6 +4,10 @@
 pub trait LoadProgress: Sync {
     /// `done` of `total` bytes of the table are read; `total` 0 if unknown. An error cancels the load.
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled>;
+    /// Whether the person asked for the data again: what a node said before is asked anew.
+    fn renews(&self) -> bool {
+        false
+    }
     /// Announces a coming download, for the user.
     fn fetching(&self, _says: &str) {}
 }

@@ -86,15 +86,9 @@ pub enum DeckEvent {
     /// A background task ended; carries the message for the user.
     Notice(String),
     /// A table that comes by itself came.
-    FeedRefreshed {
-        table: String,
-        rows: u64,
-    },
+    FeedRefreshed { table: String, rows: u64 },
     /// It did not, or not all of it; carries the reason for the user.
-    FeedFailed {
-        table: String,
-        reason: String,
-    },
+    FeedFailed { table: String, reason: String },
     /// A fetch began, goes on or waits: `Deck::feed_tables` says how far it is.
     FeedRunning,
     /// A job changed; carries its id.
@@ -295,7 +289,9 @@ impl Deck {
         let answer = answer?;
         let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
         let cached = Arc::new(CachedAnswer::new(answer, etag, links)?);
-        self.memo.insert(key, cached.clone());
+        if !progress.is_partial() {
+            self.memo.insert(key, cached.clone());
+        }
         Ok(cached)
     }
 

@@ -2,13 +2,16 @@
 //! that the same answer comes again without the node. What is done with it belongs to the analyses.
 
 mod kept;
+mod nodes;
+mod proved;
 mod read;
 mod token_state;
 mod tokens;
+mod transfers;
 
 use std::{
     collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
@@ -16,8 +19,12 @@ use std::{
     time::Duration,
 };
 
-pub(crate) use self::tokens::fill;
-use self::{kept::StateFiles, token_state::TokenState};
+use self::{kept::StateFiles, nodes::ChainNodes, token_state::TokenState};
+pub(crate) use self::{
+    nodes::origins,
+    tokens::fill,
+    transfers::{LogsAsked, TransferLogs},
+};
 use crate::{in_place::FetchError, wall_clock::now};
 use model::{
     address::Address,
@@ -27,7 +34,7 @@ use model::{
     progress::LoadProgress,
     time::Time,
 };
-use wire::{Fault, Wire, node::ChainNode};
+use wire::{Fault, Wire};
 
 /// Capacity of what stays in memory; what is in use stays besides.
 const BYTES_MAX: u64 = 64 << 20;
@@ -36,28 +43,12 @@ const WANTED_MAX: usize = 20_000;
 /// Polling interval for cancellation while another thread reads the same token.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Origin for consent: the user agrees that the dataset asks the node of that name.
-fn origin(source: &str) -> String {
-    format!("node://{source}")
-}
-
-/// Origins of the nodes that are asked where the dataset names this one.
-pub(crate) fn origins(wire: &Wire, source: &str) -> Vec<String> {
-    wire.nodes_beside(source).iter().map(|name| origin(name)).collect()
-}
-
 /// The states of the tokens of one chain.
 #[derive(Debug)]
 pub struct ChainStates {
     /// When the first answer could come of it: those of another run may be of another block.
     pub begun: Time,
-    wire: Arc<Wire>,
-    /// The dataset's folder, for consent.
-    dataset: PathBuf,
-    /// Name of the node in config.toml.
-    source: String,
-    /// `None` where config.toml has no such node.
-    chain: Option<Chain>,
+    nodes: ChainNodes,
     files: StateFiles,
     held: Mutex<HeldStates>,
     /// Tokens that are being read.
@@ -73,8 +64,11 @@ struct HeldStates {
     bytes: u64,
     /// LRU clock: increases with every use.
     now: u64,
-    /// Those of the block before, where they are not on disk.
+    /// Those that answers came of, and of the block before, where they are not on disk.
+    settled: HashMap<Address, Arc<TokenState>>,
     previous: HashMap<Address, Arc<TokenState>>,
+    /// Tokens that were read, and no answer came of it yet.
+    unsettled: HashSet<Address>,
     /// Tokens to be read anew, at the newest block.
     aged: HashSet<Address>,
     /// Whether all are to be read anew, but for those that were.
@@ -113,14 +107,11 @@ impl HeldStates {
 impl ChainStates {
     /// What the node of this name in config.toml says; nothing is asked yet.
     pub fn new(wire: &Arc<Wire>, dataset: &Path, source: &str) -> Self {
-        let chain = wire.node_source(source).and_then(|node| Chain::parse(&node.chain));
+        let nodes = ChainNodes::new(wire, dataset, source);
         Self {
             begun: now(),
-            wire: Arc::clone(wire),
-            dataset: dataset.to_owned(),
-            source: source.to_owned(),
-            files: StateFiles::new(dataset, chain.as_ref().map_or("unknown", Chain::as_str)),
-            chain,
+            files: StateFiles::new(dataset, &nodes.folder_name()),
+            nodes,
             held: Mutex::default(),
             reading: Mutex::default(),
             unkept: AtomicBool::new(false),
@@ -129,22 +120,17 @@ impl ChainStates {
 
     /// Name of the node in config.toml.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.nodes.source
     }
 
     /// The node's chain; unknown where config.toml has no such node, which a fetch then says.
     pub fn chain(&self) -> Chain {
-        self.chain.clone().unwrap_or_else(Chain::unknown)
-    }
-
-    /// Origin of the node for consent, and its name in messages.
-    fn origin(&self) -> String {
-        origin(&self.source)
+        self.nodes.chain.clone().unwrap_or_else(Chain::unknown)
     }
 
     /// Whether a token on these chains is one of its chain. Without a known chain all are, so that each answer says what is wrong.
     pub fn is_of(&self, chains: &[Chain]) -> bool {
-        self.chain.as_ref().is_none_or(|chain| chains.contains(chain))
+        self.nodes.is_of(chains)
     }
 
     /// What is known of the chain for the token; empty before the first fetch.
@@ -152,11 +138,51 @@ impl ChainStates {
         self.state_of(token)
     }
 
-    /// What was known before the token was read anew.
+    /// What an answer came of before the token was read anew.
     pub fn previous_of(&self, token: &Address) -> Option<Arc<dyn ChainState>> {
-        let held = self.held().previous.get(token).cloned();
-        let previous = held.or_else(|| self.files.read_previous(token).map(Arc::new))?;
+        let (now, previous) = {
+            let mut held = self.held();
+            let now = if held.unsettled.contains(token) { held.get(token).and_then(|now| now.block) } else { None };
+            (now, held.previous.get(token).cloned())
+        };
+        let settled = now.and_then(|now| self.settled(token).filter(|settled| settled.block != Some(now)));
+        let previous = settled.or(previous).or_else(|| self.files.read_previous(token).map(Arc::new))?;
         Some(previous)
+    }
+
+    /// What the last answer came of.
+    fn settled(&self, token: &Address) -> Option<Arc<TokenState>> {
+        let held = self.held().settled.get(token).cloned();
+        held.or_else(|| self.files.read(token).map(Arc::new))
+    }
+
+    /// An answer came of what was read: it is kept, and what the answer before came of beside it. A read that is broken off before leaves no
+    /// trace.
+    pub fn settle(&self, token: &Address) {
+        let state = {
+            let mut held = self.held();
+            if !held.unsettled.remove(token) {
+                return;
+            }
+            held.get(token)
+        };
+        let Some(state) = state else { return };
+        let before = self.settled(token).filter(|before| before.block != state.block);
+        let written = self.files.write(token, &state, before.as_deref());
+        let mut held = self.held();
+        match (&written, before) {
+            (Err(_), Some(before)) => drop(held.previous.insert(*token, before)),
+            (Ok(()), Some(_)) => drop(held.previous.remove(token)),
+            (_, None) => {}
+        }
+        match &written {
+            Err(_) => drop(held.settled.insert(*token, state)),
+            Ok(()) => drop(held.settled.remove(token)),
+        }
+        drop(held);
+        if let Err(reason) = written {
+            self.say_unkept(&reason);
+        }
     }
 
     /// Has the token read anew, at the newest block, when it is asked for next.
@@ -187,7 +213,7 @@ impl ChainStates {
         if let Some(state) = self.held().get(token) {
             return Some(state);
         }
-        let state = Arc::new(self.files.read(token)?);
+        let state = self.settled(token)?;
         self.held().put(*token, &state);
         Some(state)
     }
@@ -206,7 +232,7 @@ impl ChainStates {
             let reason = format!("an answer needs {wanted} accounts and slots at once, and at most {WANTED_MAX} are read");
             return Err(FetchError::Unavailable(reason));
         }
-        let read = self.node().and_then(|node| {
+        let read = self.nodes.node().and_then(|node| {
             let stopped = || progress.step("contracts", 0, 0).is_err();
             let anew = before.block.is_none() && std::mem::take(&mut self.held().pin_anew);
             read::read(&node, &before, &lacks, anew, &stopped)
@@ -218,7 +244,7 @@ impl ChainStates {
             }
             Err(Fault::Stopped) => Err(FetchError::Cancelled),
             Err(fault) => {
-                let reason = format!("`{}` {fault}", self.origin());
+                let reason = format!("`{}` {fault}", self.nodes.origin());
                 if before.block.is_none() && self.known(token).is_some() {
                     tracing::warn!("the chain is not read anew, and what was read before stays: {reason}");
                     self.renew(token);
@@ -229,37 +255,12 @@ impl ChainStates {
         }
     }
 
-    /// The nodes that may be asked.
-    fn node(&self) -> Result<ChainNode, Fault> {
-        let Some(chain) = &self.chain else { return self.wire.node(std::slice::from_ref(&self.source), None) };
-        let (mut names, mut refused) = (Vec::new(), None);
-        for name in self.wire.nodes_beside(&self.source) {
-            match self.wire.may_ask(&self.dataset, &origin(&name)) {
-                Ok(()) => names.push(name),
-                Err(fault) => drop(refused.get_or_insert(fault)),
-            }
-        }
-        if let (true, Some(fault)) = (names.is_empty(), refused) {
-            return Err(fault);
-        }
-        self.wire.node(&names, chain.id().or_else(|| chain.as_str().parse().ok()))
-    }
-
     fn keep(&self, token: Address, state: &Arc<TokenState>) {
-        let before = self.known(&token).filter(|before| before.block != state.block);
-        let written = self.files.write(&token, state, before.as_deref());
         let mut held = self.held();
-        match (&written, before) {
-            (Err(_), Some(before)) => drop(held.previous.insert(token, before)),
-            (Ok(()), Some(_)) => drop(held.previous.remove(&token)),
-            (_, None) => {}
-        }
         held.put(token, state);
+        held.unsettled.insert(token);
         drop(held);
         self.renew(&token);
-        if let Err(reason) = written {
-            self.say_unkept(&reason);
-        }
     }
 
     /// Says once that nothing can be kept.

@@ -9,7 +9,7 @@ use std::{
 
 use polars::prelude::{DataFrame, IdxCa, PlSmallStr, PolarsResult};
 
-use crate::{order, source::locate::ENTRIES_MAX};
+use crate::order;
 use model::schema::TableSchema;
 
 /// Folder in the dataset's.
@@ -17,6 +17,8 @@ pub const FOLDER: &str = "live";
 /// Folder below it with the snapshots of tables without a time.
 pub const HISTORY: &str = "history";
 
+/// Maximum number of parts that are looked at.
+const PARTS_MAX: usize = 10_000;
 /// Tables whose newer row replaces the older one whole. In the others a null does not overwrite a value.
 const MEASURED: &[&str] = &["candles", "holders", "holder_counts", "transfers", "yields"];
 
@@ -37,7 +39,8 @@ pub fn history_folder(dataset: &Path, table: &str) -> PathBuf {
 
 /// The table's file and its parts, oldest first; those there are.
 pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
-    let mut parts: Vec<PathBuf> = fs::read_dir(parts_folder(dataset, table)).into_iter().flatten().flatten().take(ENTRIES_MAX).map(|entry| entry.path()).collect();
+    let mut parts: Vec<PathBuf> =
+        fs::read_dir(parts_folder(dataset, table)).into_iter().flatten().flatten().take(PARTS_MAX).map(|entry| entry.path()).collect();
     parts.retain(|part| part.extension().is_some_and(|ending| ending == "parquet") && part.is_file());
     parts.sort();
     let file = file(dataset, table);
@@ -95,7 +98,10 @@ mod tests {
         let schema = schema::table(table).expect("a table");
         let height = columns[0].1.len();
         let column = |column: &'static schema::Column| {
-            let given = columns.iter().find(|(name, _)| *name == column.name).map(|(name, series)| series.clone().with_name((*name).into()).into_column());
+            let given = columns
+                .iter()
+                .find(|(name, _)| *name == column.name)
+                .map(|(name, series)| series.clone().with_name((*name).into()).into_column());
             given.unwrap_or_else(|| coerce::empty(column, height))
         };
         DataFrame::new(height, schema.columns.iter().map(column).collect()).expect("a frame")
@@ -121,7 +127,11 @@ mod tests {
         assert_eq!((prices, holders), (vec![Some(2.0), Some(1.0)], vec![None, Some(7)]));
         let counts = frame(
             "holders",
-            &[("token_address", texts(&[&a, &a])), ("holder_address", texts(&[&b, &b])), ("balance", Series::new("".into(), [Some(1.0), None]))],
+            &[
+                ("token_address", texts(&[&a, &a])),
+                ("holder_address", texts(&[&b, &b])),
+                ("balance", Series::new("".into(), [Some(1.0), None])),
+            ],
         );
         let counts = super::newest(schema::table("holders").expect("a table"), counts).expect("merged");
         assert_eq!((counts.height(), counts.column("balance").expect("balances").null_count()), (1, 1));

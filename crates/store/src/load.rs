@@ -12,6 +12,7 @@ pub mod fill;
 mod gather;
 pub mod identity;
 mod lengths;
+mod logs;
 pub mod others;
 mod path;
 mod remote;
@@ -36,6 +37,7 @@ use std::{
 use polars::prelude::DataFrame;
 
 pub use self::blocks::Blocks;
+pub use self::logs::NodeLogs;
 pub use self::remote::origins_to_agree;
 use self::task::TableLoad;
 use crate::{
@@ -116,6 +118,8 @@ pub struct LoadContext<'a> {
     pub blocks: Blocks,
     /// All tokens of the dataset; empty while the tokens themselves are read.
     pub tokens: HashSet<Address>,
+    /// The logs of nodes that tables are made of, each by its node.
+    pub logs: NodeLogs,
     /// Snapshot of a table in place that a query must match.
     pub snapshot: Option<&'a engine::EngineSnapshot>,
 }
@@ -163,17 +167,19 @@ pub fn load_as(
         blocks: Blocks::default(),
         decimals: HashMap::new(),
         tokens: HashSet::new(),
+        logs: NodeLogs::default(),
         snapshot: None,
     };
     let states = wire.and_then(|wire| chain_states(&real, &manifest, wire));
     let mut tokens = load_tokens(&context, &shown.to_string())?;
     if let Some(states) = &states {
-        chain::fill(states, &mut tokens, &|| progress.step(TABLES[0].name, 0, 0).is_err());
+        chain::fill(states, &mut tokens, progress.renews(), &|| progress.step(TABLES[0].name, 0, 0).is_err());
         // Without this the load would go on with what was told to stop.
         progress.step(TABLES[0].name, 0, 0)?;
     }
     context.decimals = decimals(tokens.frame());
     context.tokens = addresses(tokens.frame());
+    context.logs = NodeLogs::of(&context, tokens.frame());
     let mut loaded = vec![tokens];
     if let Some(schema) = TABLES.iter().find(|schema| schema.name == blocks::TABLE) {
         let table = table::load(&context, schema)?;

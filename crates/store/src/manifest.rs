@@ -59,6 +59,8 @@ pub struct TableManifest {
     pub engine: Option<EngineTable>,
     /// Of contracts: the node that says code and state, beside the rows of files.
     pub node: Option<String>,
+    /// Of transfers and holder counts: the node whose logs they are made of.
+    pub logs: Option<LogTable>,
     /// Of tokens: a node says symbol and name where the files have no such columns.
     pub named_by_node: bool,
     /// The rows come by themselves, beside those of files.
@@ -74,6 +76,14 @@ pub struct EngineTable {
     pub last: bool,
     /// In place: the rows stay at the engine, and those of a token are fetched on demand.
     pub in_place: bool,
+}
+
+/// A table that is made of the logs of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogTable {
+    pub source: String,
+    /// The first block that is read; else that of each token's creation.
+    pub from_block: Option<u64>,
 }
 
 /// The relation in the FROM clause.
@@ -166,7 +176,7 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
     members.sort_by_key(|member| member.key != "explode");
     for member in &members {
         match member.key {
-            "columns" | "source" | "table" | "query" | "final" | "read" => {}
+            "columns" | "source" | "table" | "query" | "final" | "read" | "from_block" => {}
             key if live::KEYS.contains(&key) => {}
             "path" => table.path = member.texts()?,
             "set" => {
@@ -207,7 +217,8 @@ pub(crate) fn read_table(schema: &TableSchema, mut members: Vec<TomlEntry<'_>>) 
     }
     table.live = live::read(schema, &members, &mut table)?;
     table.node = engine::node(schema, &members)?;
-    table.engine = if table.node.is_some() { None } else { engine::read(schema, &members)? };
+    table.logs = engine::logs(schema, &members)?;
+    table.engine = if table.node.is_some() || table.logs.is_some() { None } else { engine::read(schema, &members)? };
     let both = table.set.keys().find(|name| table.columns.get(*name).is_some_and(|column| column.from.is_some()));
     if let (Some(name), Some(columns)) = (both, columns) {
         return Err(columns.error(format!("`{}.{name}` has a constant in `set` and a column in `columns`: keep one", schema.name)));
@@ -293,6 +304,8 @@ mod tests {
         assert_eq!(value.values["n/a"], "");
         assert_eq!(transfers.filters[0].1, RowFilter::Between { min: Some("2024-01-01".to_owned()), max: None });
         assert_eq!(transfers.filters[1].1, RowFilter::Tokens);
+        let logs = Manifest::parse("[tables.transfers]\nsource = 'mainnet'\nfrom_block = 12").expect("valid");
+        assert_eq!(logs.tables["transfers"].logs, Some(LogTable { source: "mainnet".to_owned(), from_block: Some(12) }));
         let asked = Manifest::parse("[tables.posts]\nsource = 'warehouse'\ntable = 'social.posts'\nfinal = true").expect("valid");
         let from = Relation::Table("social.posts".to_owned());
         assert_eq!(asked.tables["posts"].engine, Some(EngineTable { source: "warehouse".to_owned(), from, last: true, in_place: false }));
@@ -334,6 +347,10 @@ mod tests {
                 "[tables.posts]\ntable = 'posts'",
                 "line 2: `table` is of a source: say which with `source`, as config.toml has it in [sources.NAME]",
             ),
+            ("[tables.transfers]\nsource = ''", "line 2: `source` needs a name, as config.toml has it in [sources.NAME]"),
+            ("[tables.transfers]\nsource = 'w'\npath = 'x.csv'", "line 3: `path` and `source` both say where the rows are: keep one"),
+            ("[tables.transfers]\nsource = 'w'\nfrom_block = -1", "line 3: `from_block` must be a whole number from 0 to 9007199254740992"),
+            ("[tables.posts]\nfrom_block = 1", "line 2: `from_block` is of transfers and holder counts whose `source` is a node"),
             ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\ntable = 'x'", "line 4: `table` and `query` both say which rows: keep one"),
             ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true", "line 4: `final` is of a table: say FINAL in the query"),
             (

@@ -64,7 +64,7 @@ impl FileStamps {
             let paths = manifest.tables.get(schema.name).map_or(&[][..], |table| &table.path);
             // Remote files cannot be watched.
             let here: Vec<String> = paths.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect();
-            let asked = manifest.tables.get(schema.name).is_some_and(|table| table.engine.is_some());
+            let asked = manifest.tables.get(schema.name).is_some_and(|table| table.engine.is_some() || table.logs.is_some());
             if asked || here.len() < paths.len() && here.is_empty() {
                 continue;
             }

@@ -71,7 +71,10 @@ fn missing(accounts: u8, slots: u8) -> MissingState {
 fn fetch(dataset: &Dataset, missing: &MissingState) -> Result<Arc<dyn ChainState>, String> {
     let states = dataset.chain_states_of(&TOKEN).expect("a node");
     match states.fetch(&TOKEN, missing, &Silent) {
-        Ok(()) => Ok(dataset.chain_state_of(&TOKEN).expect("a state").1),
+        Ok(()) => {
+            states.settle(&TOKEN);
+            Ok(dataset.chain_state_of(&TOKEN).expect("a state").1)
+        }
         Err(FetchError::Unavailable(reason)) => Err(reason),
         Err(FetchError::Cancelled) => Err("cancelled".to_owned()),
     }
@@ -149,6 +152,40 @@ fn a_node_that_fails_is_told_of_in_words() {
         assert!(dataset.chain_state_of(&TOKEN).is_some_and(|(_, state)| state.block().is_none()), "nothing of it is used");
         assert!(!folder.path().join("live").exists());
     }
+}
+
+#[test]
+fn a_node_that_must_prove_what_it_says_is_not_believed() {
+    let (node, folder) = (FakeNode::start(), folder(TOKENS));
+    let dataset = load(folder.path(), &wire_of(vec![Source { verify: true, ..source("mainnet", &node.url()) }], Consent::Always));
+    let reason = fetch(&dataset, &missing(1, 1)).expect_err("a lie");
+    assert!(reason.contains("says what its proofs do not (`verify` in config.toml): the block 0x"), "{reason}");
+    // A block, an account and a slot of a real chain.
+    let recorded: serde_json::Value = serde_json::from_str(include_str!("../../wire/src/node/proofs.json")).expect("JSON");
+    let bytes = |value: &serde_json::Value| const_hex::decode(value.as_str().expect("hex")).expect("hex");
+    let (block, proof) = (&recorded["block"], &recorded["proofs"][1]);
+    let address = Address(bytes(&proof["address"]).try_into().expect("20 bytes"));
+    let word = |value: &serde_json::Value| -> [u8; 32] {
+        let digits = value.as_str().expect("hex").trim_start_matches("0x");
+        const_hex::decode_to_array(format!("{digits:0>64}")).expect("a word")
+    };
+    let slots = [&proof["storageProof"][0], &proof["storageProof"][1]];
+    let asked = MissingState { accounts: [].into(), slots: slots.iter().map(|slot| (address, word(&slot["key"]))).collect() };
+    node.set().proofs = Some((block.clone(), proof.clone()));
+    let state = fetch(&dataset, &asked).expect("proved");
+    for slot in slots {
+        assert_eq!(state.slot(&address, &word(&slot["key"])), Some(word(&slot["value"])));
+    }
+    let reason = fetch(&dataset, &MissingState { accounts: [address].into(), slots: asked.slots.clone() }).expect_err("another code");
+    assert!(reason.contains(&format!("`{address}`: the code")), "{reason}");
+    let mut lie = proof.clone();
+    lie["storageProof"][0]["value"] = "0x5".into();
+    node.set().proofs = Some((block.clone(), lie));
+    let anew = load(folder.path(), &wire_of(vec![Source { verify: true, ..source("mainnet", &node.url()) }], Consent::Always));
+    anew.chain_states().expect("a node").forget_all();
+    fs::remove_dir_all(folder.path().join("live")).expect("removed");
+    let reason = fetch(&anew, &asked).expect_err("a lie");
+    assert!(reason.contains(&format!("`{address}`: the slot 0x")), "{reason}");
 }
 
 #[test]
@@ -261,6 +298,30 @@ fn what_was_read_comes_again_without_the_node() {
 }
 
 #[test]
+fn a_read_that_is_broken_off_leaves_what_an_answer_came_of() {
+    let (node, folder) = (FakeNode::start(), folder(TOKENS));
+    let first = fetch(&load(folder.path(), &wire(&node)), &missing(3, 3)).expect("read");
+    // Asked again, and given up before there was an answer.
+    let broken = load(folder.path(), &wire(&node));
+    let states = broken.chain_states().expect("a node");
+    states.forget_all();
+    node.trouble([NodeTrouble::Reorganised]);
+    states.fetch(&TOKEN, &missing(1, 1), &Silent).expect("a part of it");
+    assert_eq!(states.of(&TOKEN).block().map(|block| block.number), Some(101));
+    assert_eq!(states.previous_of(&TOKEN).and_then(|state| state.block()), first.block());
+    // And asked again.
+    let again = load(folder.path(), &wire(&node));
+    let states = again.chain_states().expect("a node");
+    whole(&*states.of(&TOKEN), &missing(3, 3), 0);
+    states.forget_all();
+    node.set().block = 160;
+    fetch(&again, &missing(3, 3)).expect("read");
+    let previous = states.previous_of(&TOKEN).expect("the last whole one");
+    assert_eq!(previous.block(), first.block());
+    whole(&*previous, &missing(3, 3), 0);
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_costs_only_the_keeping() {
     let (node, folder) = (FakeNode::start(), folder(TOKENS));
     fs::write(folder.path().join("live"), "in the way").expect("written");
@@ -294,6 +355,17 @@ fn a_fetch_ends_when_nobody_waits_for_it() {
     assert!(start.elapsed() < Duration::from_secs(30), "it waited for the node");
 }
 
+/// Whoever asks for the data again.
+struct Again;
+impl LoadProgress for Again {
+    fn step(&self, _: &str, _: u64, _: u64) -> Result<(), Cancelled> {
+        Ok(())
+    }
+    fn renews(&self) -> bool {
+        true
+    }
+}
+
 #[test]
 fn the_chain_says_the_names_of_tokens_that_are_addresses_alone() {
     let bare = "token_address,chain\n0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa,eth\n0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb,base\n";
@@ -317,4 +389,10 @@ fn the_chain_says_the_names_of_tokens_that_are_addresses_alone() {
     assert_eq!(node.requests(), 2);
     let again = load(folder.path(), &wire(&node));
     assert_eq!((token(&again), node.requests()), (row, 2), "what the chain said is kept");
+    // Whoever asks again gets what the chain says now.
+    node.set().calls.insert("18160ddd".to_owned(), number(3_000_000));
+    let renewed = |wire: &Arc<Wire>| load_as(folder.path(), &CacheOptions::default(), Some(wire), &Again, None, false).expect("a dataset");
+    assert_eq!(token(&renewed(&wire(&node))).total_supply, Some(3.0));
+    let away = renewed(&wire_of(vec![source("mainnet", "http://127.0.0.1:1")], Consent::Always));
+    assert_eq!((token(&away).symbol.as_deref(), token(&away).total_supply), (Some("UNI"), Some(3.0)));
 }

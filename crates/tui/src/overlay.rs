@@ -22,8 +22,8 @@ use ratatui::{
 use tui_input::{Input, backend::crossterm::EventHandler};
 
 use self::{
-    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, found::FoundDialog, help::Help, import::ImportDialog,
-    indicators::IndicatorsDialog, palette::CommandPalette, screens::ScreensDialog,
+    alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, found::FoundDialog, help::Help,
+    import::ImportDialog, indicators::IndicatorsDialog, palette::CommandPalette, screens::ScreensDialog,
 };
 use crate::{keymap::Action, list::ColumnLayout};
 use analysis::indicators::Indicator;

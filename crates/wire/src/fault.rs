@@ -24,6 +24,8 @@ pub enum Fault {
     NoParts,
     /// The node has no state of the block: it dropped it, or has not got it yet. Continues "`URL` …".
     NoState(String),
+    /// The answer is larger than what is taken, or takes longer than is waited: a narrower request may be answered. Continues "`URL` …".
+    TooMuch(String),
     /// The engine failed with an error code that has no words of ours.
     UnknownCode(u32),
     /// The source is unreachable, or does not give the bytes. Continues "`URL` …".
@@ -43,7 +45,9 @@ impl fmt::Display for Fault {
             Self::Busy => f.write_str("is answered with 503: the server is busy"),
             Self::NoParts => f.write_str("is sent neither in parts nor whole"),
             Self::UnknownCode(code) => write!(f, "is not given: the server failed with code {code}"),
-            Self::NoState(reason) | Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => f.write_str(reason),
+            Self::NoState(reason) | Self::TooMuch(reason) | Self::Unavailable(reason) | Self::Refused(reason) | Self::Failed(reason) => {
+                f.write_str(reason)
+            }
         }
     }
 }

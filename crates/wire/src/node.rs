@@ -2,7 +2,9 @@
 //! chain the next is asked when one fails. What is read belongs to the dataset.
 
 mod answer;
+mod batch_size;
 mod method;
+mod proof;
 mod server;
 
 use std::{
@@ -17,6 +19,7 @@ use self::server::NodeServer;
 pub use self::{
     answer::{CallRefusal, bytes, number, word},
     method::{NodeCall, READ_METHODS, ReadMethod},
+    proof::{ProvedAccount, account as proved_account, state_root},
 };
 use super::{
     Fault, Wire, locked,
@@ -33,12 +36,15 @@ pub struct NodeBlock {
     /// Seconds since 1970.
     pub timestamp: u64,
     pub hash: [u8; 32],
+    /// 0 on a chain without one.
+    pub base_fee: u64,
 }
 
 impl NodeBlock {
     /// Reads the answer to `eth_getBlockByNumber`; none where there is no such block.
     pub fn read(block: &Value) -> Option<Self> {
-        Some(Self { number: number(&block["number"])?, timestamp: number(&block["timestamp"])?, hash: word(&block["hash"])? })
+        let base_fee = number(&block["baseFeePerGas"]).unwrap_or_default();
+        Some(Self { number: number(&block["number"])?, timestamp: number(&block["timestamp"])?, hash: word(&block["hash"])?, base_fee })
     }
 }
 
@@ -105,6 +111,11 @@ impl Wire {
 }
 
 impl ChainNode {
+    /// Whether what they say of accounts and slots is to be proved.
+    pub fn verifies(&self) -> bool {
+        self.servers.iter().any(|server| server.source.verify)
+    }
+
     /// Answers all calls, from one node. Errors: no node does.
     pub fn ask(&self, calls: Vec<NodeCall>, stopped: &dyn Fn() -> bool) -> Result<NodeAnswers, Fault> {
         self.wire.afford(calls.iter().map(NodeCall::weight).sum())?;
@@ -128,8 +139,14 @@ impl ChainNode {
             Some((name, last)) => {
                 let before: Vec<String> = faults.iter().map(|(name, fault)| format!("; `node://{name}` {fault}")).collect();
                 let said = format!("fails, as the other nodes of its chain do: `node://{name}` {last}{}", before.concat());
-                let gone = faults.iter().map(|(_, fault)| fault).chain([&last]).any(|fault| matches!(fault, Fault::NoState(_)));
-                Err(if gone { Fault::NoState(said) } else { Fault::Unavailable(said) })
+                let any = |is: fn(&Fault) -> bool| faults.iter().map(|(_, fault)| fault).chain([&last]).any(is);
+                Err(if any(|fault| matches!(fault, Fault::NoState(_))) {
+                    Fault::NoState(said)
+                } else if any(|fault| matches!(fault, Fault::TooMuch(_))) {
+                    Fault::TooMuch(said)
+                } else {
+                    Fault::Unavailable(said)
+                })
             }
         }
     }

@@ -27,6 +27,8 @@ pub struct Source {
     pub url_env: String,
     /// For a node: the chain it is of, by short name.
     pub chain: String,
+    /// For a node: whether it must prove accounts and slots.
+    pub verify: bool,
     /// Environment variable with a bearer token.
     pub token_env: String,
     /// Whether it is accessed without credentials.

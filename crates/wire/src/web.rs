@@ -231,7 +231,8 @@ impl Wire {
         // A redirect must not send a key elsewhere, nor lead into the person's network.
         let policy = redirect::Policy::custom(|attempt| {
             let first = attempt.previous().first().map(|url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port()));
-            let same = first == Some((attempt.url().scheme().to_owned(), attempt.url().host_str().map(str::to_owned), attempt.url().port()));
+            let same =
+                first == Some((attempt.url().scheme().to_owned(), attempt.url().host_str().map(str::to_owned), attempt.url().port()));
             match (same, attempt.previous().len() > 4) {
                 (true, false) => attempt.follow(),
                 (true, true) => attempt.error(io::Error::other(TOO_OFTEN)),
@@ -339,14 +340,18 @@ fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebF
     let is_final = |words: String| WebFault::Final(Fault::Unavailable(words));
     match status.as_u16() {
         429 | 500.. => {
-            let after = response.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.trim().parse().ok()).map(Duration::from_secs);
+            let after =
+                response.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.trim().parse().ok()).map(Duration::from_secs);
             let number = status.as_u16();
             match after.filter(|after| *after > WAIT_MAX) {
                 Some(after) => is_final(format!("is answered with {number}, and wants to be left alone for {} s", after.as_secs())),
-                None if number == 429 => {
-                    WebFault::Later(Fault::Unavailable("is asked too often for what it allows: ask later, or say a lower `per_minute`".to_owned()), after)
+                None if number == 429 => WebFault::Later(
+                    Fault::Unavailable("is asked too often for what it allows: ask later, or say a lower `per_minute`".to_owned()),
+                    after,
+                ),
+                None => {
+                    WebFault::Later(Fault::Unavailable(format!("is answered with {number} again and again: it is busy or broken")), after)
                 }
-                None => WebFault::Later(Fault::Unavailable(format!("is answered with {number} again and again: it is busy or broken")), after),
             }
         }
         401..=403 => is_final(format!(

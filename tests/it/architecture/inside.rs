@@ -9,6 +9,7 @@ use super::{
 /// - `balances+in_place+candle_table`: rows of a token, and how they are fetched where they stay at their source;
 /// - `fields+search`: the tokens' list shows fields, and a condition on a field is judged by the list's rows;
 /// - in the API: a reply may be a stream of rows, and the one table of endpoints names its handlers, some of which read that table;
+/// - `manifest+provider`: a table's section names providers, and a provider's request says how a table is read;
 /// - `view+list`, `app+chrome`: a view hands its list to the program around it, and the program draws itself;
 /// - `watch+worker`, `market+pools`, `people+stories`: two halves of one thing.
 const ORDERS: &[(&str, &str)] = &[
@@ -17,13 +18,14 @@ const ORDERS: &[(&str, &str)] = &[
         "address chain time schema locks names holding chain_state fetch_key error spelling toml_reader untrusted interval candles rows yield_rows cell_value token table_state \
          findings progress data format",
     ),
-    ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node"),
+    ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),
     (
         "crates/store/src",
-        "private_files decode field_hash wall_clock text_runs manifest coerce frame_rows repeats order source invariants cache \
+        "private_files decode field_hash wall_clock text_runs manifest+provider coerce frame_rows repeats order live source invariants cache \
          balances+in_place+candle_table table by_token newest export grid cell rows_by_address origin yields file_names chain as_data load sample \
          watch",
     ),
+    ("crates/live/src", "watch ask state kept rows pages plan refresh find create saved"),
     (
         "crates/analysis/src",
         "numeric column frames condense dex patterns trendlines growth compare track_record market token indicators yields security",
@@ -34,7 +36,7 @@ const ORDERS: &[(&str, &str)] = &[
         "filter order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes candles \
          track_record patterns trendline indicators posts holders dexes security token yields growth compare fields+search tables batch",
     ),
-    ("crates/query/src/deck", "cached pending fetch single_flight load watch"),
+    ("crates/query/src/deck", "cached pending fetch single_flight feed load watch"),
     ("crates/query/src/jobs", "request alert id store alerts sources report ask list owner watch+worker"),
     ("crates/query/src/document", "sources words html chart markdown facts gather"),
     (
@@ -53,7 +55,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/tui/src", "words keymap task event view+list overlay views app+chrome memory saver terminal run"),
     (
         "src/cli",
-        "outcome meter table appearance program key log memory live desk defect flatten dashboard serve mcp shot report get check \
+        "outcome meter table appearance program key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report get check \
          demo import cache config schema alert dispute jobs completions",
     ),
 ];

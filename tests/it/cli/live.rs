@@ -18,7 +18,11 @@ fn market(request: &Request) -> Reply {
     let target = request.target.as_str();
     if let Some(query) = target.strip_prefix("/dex/latest/dex/search?q=") {
         let query = query.split('&').next().unwrap_or_default();
-        return Reply::ok(if query == "TWO" { format!(r#"{{"pairs":[{},{}]}}"#, pair(1, "TWO", 5.0), pair(2, "TWO", 9.0)) } else { one(query) });
+        return Reply::ok(if query == "TWO" {
+            format!(r#"{{"pairs":[{},{}]}}"#, pair(1, "TWO", 5.0), pair(2, "TWO", 9.0))
+        } else {
+            one(query)
+        });
     }
     if let Some(token) = target.strip_prefix("/dex/latest/dex/tokens/") {
         return Reply::ok(one(token));
@@ -26,8 +30,14 @@ fn market(request: &Request) -> Reply {
     if target.contains("/ohlcv/") {
         let token = target.split("token=").nth(1).map_or("", |rest| &rest[..42.min(rest.len())]);
         let number = u32::from_str_radix(&token[34..], 16).unwrap_or(1);
-        let rows: Vec<String> = (0..400).rev().map(|day| format!("[{},1.0,2.5,0.5,{},100.0]", (20_000 + day) * 86_400, 1.0 + f64::from(number) / 100.0)).collect();
-        return Reply::ok(format!(r#"{{"data":{{"attributes":{{"ohlcv_list":[{}]}}}}}}"#, if target.contains("before_timestamp") { String::new() } else { rows.join(",") }));
+        let rows: Vec<String> = (0..400)
+            .rev()
+            .map(|day| format!("[{},1.0,2.5,0.5,{},100.0]", (20_000 + day) * 86_400, 1.0 + f64::from(number) / 100.0))
+            .collect();
+        return Reply::ok(format!(
+            r#"{{"data":{{"attributes":{{"ohlcv_list":[{}]}}}}}}"#,
+            if target.contains("before_timestamp") { String::new() } else { rows.join(",") }
+        ));
     }
     if target.contains("/search/pools") {
         return Reply::ok(r#"{"data":[],"included":[]}"#);
@@ -57,7 +67,8 @@ fn said(output: &Output) -> String {
 /// A folder with the configuration that has the services asked on this machine.
 fn desk(service: &Service) -> Desk {
     let desk = Desk::new();
-    let source = |name: &str, path: &str| format!("[sources.{name}]\nkind = \"provider\"\nurl = \"{}/{path}\"\nper_minute = 10000\n", service.url);
+    let source =
+        |name: &str, path: &str| format!("[sources.{name}]\nkind = \"provider\"\nurl = \"{}/{path}\"\nper_minute = 10000\n", service.url);
     desk.write("config.toml", &(source("dexscreener", "dex") + &source("geckoterminal", "gecko")));
     desk
 }
@@ -89,7 +100,8 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     // The network is gone.
     service.now(|_| Reply::status(503));
     let answers = |data: &str| {
-        let asked = ["/tokens?limit=100".to_owned(), format!("/technical/{}/trendline", tokens[6]), format!("/technical/{}/patterns", tokens[6])];
+        let asked =
+            ["/tokens?limit=100".to_owned(), format!("/technical/{}/trendline", tokens[6]), format!("/technical/{}/patterns", tokens[6])];
         asked.map(|path| {
             let answer = run(&["get", &path, "--data", data]);
             assert!(answer.status.success(), "{path}: {}", said(&answer));

@@ -68,7 +68,8 @@ impl Service {
     pub(super) fn new(handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let (requests, handler): (Arc<Mutex<Vec<Request>>>, Arc<Mutex<Handler>>) = (Arc::default(), Arc::new(Mutex::new(Box::new(handler))));
+        let (requests, handler): (Arc<Mutex<Vec<Request>>>, Arc<Mutex<Handler>>) =
+            (Arc::default(), Arc::new(Mutex::new(Box::new(handler))));
         let (seen, answering) = (Arc::clone(&requests), Arc::clone(&handler));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {

@@ -220,7 +220,10 @@ impl Deck {
         });
         let decimals = dataset.into_iter().flat_map(|dataset| dataset.tokens()).map(|token| (token.row.token_address, token.row.decimals));
         let wire = self.options.wire.clone().unwrap_or_else(|| {
-            wire::Wire::new(wire::WireOptions { consent: wire::Consent::Never, ..wire::WireOptions::default() }, Arc::new(wire::MemoryLedger::default()))
+            wire::Wire::new(
+                wire::WireOptions { consent: wire::Consent::Never, ..wire::WireOptions::default() },
+                Arc::new(wire::MemoryLedger::default()),
+            )
         });
         work(&RefreshContext {
             dataset: &feeds.folder,
@@ -232,7 +235,10 @@ impl Deck {
             pools: dataset.map_or(&[], |dataset| dataset.pools()),
             decimals: decimals.collect(),
             now: now(),
-            watch: self.this.upgrade().map_or_else(|| Arc::new(live::Unwatched) as Arc<dyn RefreshWatch>, |deck| Arc::new(FeedWatch(deck)) as _),
+            watch: self
+                .this
+                .upgrade()
+                .map_or_else(|| Arc::new(live::Unwatched) as Arc<dyn RefreshWatch>, |deck| Arc::new(FeedWatch(deck)) as _),
         })
     }
 
@@ -273,7 +279,9 @@ impl Deck {
             return Duration::from_millis(next.max(1) as u64);
         }
         // What nobody agreed to is asked for later: the dashboard asks the person.
-        let open = self.with_context(&feeds, |context| hosts(context, &due).into_keys().any(|origin| context.wire.may_ask(context.dataset, &origin).is_err()));
+        let open = self.with_context(&feeds, |context| {
+            hosts(context, &due).into_keys().any(|origin| context.wire.may_ask(context.dataset, &origin).is_err())
+        });
         if open {
             return SLEEP_MAX;
         }

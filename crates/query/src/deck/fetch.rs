@@ -5,7 +5,7 @@ use std::{
     ops::Range,
     panic::resume_unwind,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -19,6 +19,7 @@ use model::{
     chain_state::MissingState,
     error::{Code, Problem, Result},
     fetch_key::FetchKey,
+    locks::Locked as _,
     progress::{Cancelled, LoadProgress},
 };
 use store::in_place::{FetchError, Fetched};
@@ -56,6 +57,7 @@ const TOKENS_AT_ONCE: usize = 4;
 /// Tries until nothing is missing, fetching between. The rows stay here until the last try has ended.
 pub(super) fn complete<T>(snapshot: &Snapshot, progress: &Progress, attempt: impl Fn() -> Result<T>) -> Result<T> {
     let (mut held, mut rounds, mut state_rounds) = (Vec::new(), 1, 0);
+    let mut unread = Unread { snapshot, tokens: Vec::new(), read: AtomicUsize::new(0) };
     loop {
         let problem = match attempt() {
             Err(problem) if problem.is_missing_rows() => problem,
@@ -67,7 +69,9 @@ pub(super) fn complete<T>(snapshot: &Snapshot, progress: &Progress, attempt: imp
         if rounds > ROUNDS_MAX || state_rounds > STATE_ROUNDS_MAX {
             return Err(problem);
         }
-        fetch_states(snapshot, together(states), state_rounds as u64, progress)?;
+        for (token, why) in fetch_states(snapshot, together(states), (state_rounds as u64, &unread.read), progress)? {
+            unread.note(token, why);
+        }
         for key in rows {
             held.extend(fetch(snapshot, key, progress)?);
         }
@@ -86,22 +90,70 @@ fn together(keys: Vec<&FetchKey>) -> BTreeMap<Address, MissingState> {
     all
 }
 
-/// Reads the state of the chain for each token, of some at once. Errors: the first that fails.
-fn fetch_states(snapshot: &Snapshot, wanted: BTreeMap<Address, MissingState>, round: u64, progress: &Progress) -> Result<()> {
+/// Tokens whose state could not be read: each is answered with the reason, as long as this question is being answered.
+struct Unread<'a> {
+    snapshot: &'a Snapshot,
+    tokens: Vec<Address>,
+    /// States that could be read.
+    read: AtomicUsize,
+}
+
+impl Unread<'_> {
+    fn note(&mut self, token: Address, why: Problem) {
+        self.tokens.push(token);
+        self.snapshot.security.set_unread(token, Some(why));
+    }
+}
+
+impl Drop for Unread<'_> {
+    fn drop(&mut self) {
+        for token in &self.tokens {
+            self.snapshot.security.set_unread(*token, None);
+        }
+    }
+}
+
+/// Tokens in a row that fail before the others are not tried.
+const FAILURES_MAX: usize = 3;
+
+/// Reads the state of the chain for each token, of some at once; returns those that fail, and why. Errors: cancelled, or several were to be
+/// read and none ever was for this answer. `read` counts those that are.
+fn fetch_states(
+    snapshot: &Snapshot,
+    wanted: BTreeMap<Address, MissingState>,
+    (round, read): (u64, &AtomicUsize),
+    progress: &Progress,
+) -> Result<Vec<(Address, Problem)>> {
     let (wanted, next) = (Vec::from_iter(wanted), AtomicUsize::new(0));
+    let failed: Mutex<Vec<(Address, Problem)>> = Mutex::default();
     let some = || {
         while let Some((token, missing)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-            fetch_state(snapshot, *token, missing, round, progress)?;
+            let hopeless = {
+                let failed = failed.locked();
+                let hopeless = failed.len() >= FAILURES_MAX && read.load(Ordering::Relaxed) == 0;
+                failed.last().filter(|_| hopeless).map(|(_, why)| why.clone())
+            };
+            match hopeless.map_or_else(|| fetch_state(snapshot, *token, missing, round, progress), Err) {
+                Ok(()) => drop(read.fetch_add(1, Ordering::Relaxed)),
+                Err(why) if why.code == Code::Cancelled => return Err(why),
+                Err(why) => failed.locked().push((*token, why)),
+            }
         }
         Ok(())
     };
     if wanted.len() < 2 {
-        return some();
+        some()?;
+    } else {
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..wanted.len().min(TOKENS_AT_ONCE)).map(|_| scope.spawn(some)).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })?;
     }
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..wanted.len().min(TOKENS_AT_ONCE)).map(|_| scope.spawn(some)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    })
+    let mut failed = std::mem::take(&mut *failed.locked());
+    if wanted.len() > 1 && failed.len() == wanted.len() && read.load(Ordering::Relaxed) == 0 {
+        return Err(failed.swap_remove(0).1);
+    }
+    Ok(failed)
 }
 
 /// Reads the state of the chain for a token; nothing where no node says it.
@@ -174,7 +226,44 @@ mod tests {
 
     use super::*;
     use crate::question::snapshot::AnswerSettings;
+    use model::progress::Silent;
     use store::sample;
+
+    #[test]
+    fn a_token_that_cannot_be_read_does_not_take_the_others_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+        let tokens = [sample::address("0x1"), sample::address("0x2")];
+        write("tokens.csv", &format!("token_address,symbol,name,chain\n{},A,A,eth\n{},B,B,eth\n", tokens[0], tokens[1]));
+        write("dataset.toml", "[tables.contracts]\nsource = 'away'\n");
+        let (kind, url) = (wire::SourceKind::Node, "http://127.0.0.1:1".to_owned());
+        let source = wire::Source { name: "away".to_owned(), kind, url, chain: "eth".to_owned(), ..wire::Source::default() };
+        let options = wire::WireOptions { consent: wire::Consent::Always, sources: vec![source], ..wire::WireOptions::default() };
+        let wire = wire::Wire::new(options, Arc::new(wire::MemoryLedger::default()));
+        let dataset = store::load::load_as(folder.path(), &store::cache::CacheOptions::default(), Some(&wire), &Silent, None, false);
+        let snapshot = Snapshot::new(1, dataset.expect("a dataset"), AnswerSettings::default());
+        let state = |token: Address| FetchKey::State {
+            token,
+            missing: Arc::new(MissingState { accounts: [token].into(), ..MissingState::default() }),
+        };
+        // Both are asked for, and none can be read; one, and the other is answered.
+        for (wanted, answered) in
+            [(2, None), (1, Some("The state of `0x0000000000000000000000000000000000000001` on its chain cannot be read"))]
+        {
+            let attempt = || -> Result<String> {
+                let unread = snapshot.security.unread(&tokens[0]).map(|why| why.detail);
+                let missing =
+                    || Problem::missing_rows(tokens[..wanted].iter().map(|token| state(*token)).collect(), "Some state is missing.");
+                unread.ok_or_else(missing)
+            };
+            let outcome = complete(&snapshot, &Progress::default(), attempt);
+            match answered {
+                Some(says) => assert!(outcome.as_ref().is_ok_and(|answer| answer.starts_with(says)), "{outcome:?}"),
+                None => assert!(outcome.as_ref().is_err_and(|why| why.detail.contains("cannot be read from `away`")), "{outcome:?}"),
+            }
+            assert!(tokens.iter().all(|token| snapshot.security.unread(token).is_none()), "the next question tries again");
+        }
+    }
 
     #[test]
     fn an_answer_that_never_stops_missing_things_is_given_up() {

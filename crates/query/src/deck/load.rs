@@ -122,9 +122,12 @@ impl Deck {
         self.begin_load(&stamps, &ends, cause)?;
         let growing = cause == LoadCause::FileChange { growing: true };
         // A defect in the loader, or in derived data, must not leave the deck waiting for it.
+        let renews = cause == LoadCause::Request && self.is_again(&folder);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            let dataset = self.read_dataset(&folder, growing)?;
-            self.renew_chain(&dataset, cause);
+            let dataset = self.read_dataset(&folder, growing, renews)?;
+            if let Some(states) = dataset.chain_states().filter(|_| renews) {
+                states.forget_all();
+            }
             if cause != LoadCause::Request {
                 self.check_reloaded(&dataset)?;
                 let now = FileStamps::of(&self.folder());
@@ -151,13 +154,9 @@ impl Deck {
         outcome
     }
 
-    /// Has the state of a chain read anew where the person asked for the data again; a start answers with what is kept.
-    fn renew_chain(&self, dataset: &Dataset, cause: LoadCause) {
-        let before = self.snapshot().ok().filter(|_| cause == LoadCause::Request);
-        let again = before.is_some_and(|before| before.dataset.folder == dataset.folder && before.dataset.importing.is_empty());
-        if let Some(states) = dataset.chain_states().filter(|_| again) {
-            states.forget_all();
-        }
+    /// Whether the person asks for data again that are here whole: then a node is asked anew; a start answers with what is kept.
+    fn is_again(&self, folder: &Path) -> bool {
+        self.snapshot().is_ok_and(|before| before.dataset.folder == folder && before.dataset.importing.is_empty())
     }
 
     /// Errors: a load is running already; a requested one follows it.
@@ -224,12 +223,12 @@ impl Deck {
     }
 
     /// Reads the folder; a second time if a large table turns out damaged, which rebuilds it.
-    fn read_dataset(self: &Arc<Self>, folder: &Path, growing: bool) -> Result<Dataset, LoadError> {
+    fn read_dataset(self: &Arc<Self>, folder: &Path, growing: bool, renews: bool) -> Result<Dataset, LoadError> {
         // On a first load, available tables are published while large ones load; an earlier generation is complete and stays meanwhile.
         let early = |dataset: Dataset| drop(self.publish(dataset));
         let first = self.snapshot().is_err();
         let wire = self.options.wire.as_ref();
-        let read = || load_as(folder, &self.options.cache, wire, &Reporter(self), first.then_some(&early), growing);
+        let read = || load_as(folder, &self.options.cache, wire, &Reporter { deck: self, renews }, first.then_some(&early), growing);
         let dataset = read()?;
         if dataset.is_damaged() { read() } else { Ok(dataset) }
     }
@@ -357,15 +356,22 @@ impl Deck {
     }
 }
 
-struct Reporter<'a>(&'a Deck);
+struct Reporter<'a> {
+    deck: &'a Deck,
+    renews: bool,
+}
 
 impl LoadProgress for Reporter<'_> {
     fn fetching(&self, says: &str) {
-        self.0.notify(DeckEvent::Notice(says.to_owned()));
+        self.deck.notify(DeckEvent::Notice(says.to_owned()));
+    }
+
+    fn renews(&self) -> bool {
+        self.renews
     }
 
     fn step(&self, table: &str, done: u64, total: u64) -> Result<(), Cancelled> {
-        let mut state = self.0.load_lock();
+        let mut state = self.deck.load_lock();
         match state.tables.iter_mut().find(|(name, ..)| name == table) {
             Some(row) => (row.1, row.2) = (done, total),
             None => state.tables.push((table.to_owned(), done, total)),

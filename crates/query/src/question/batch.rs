@@ -185,10 +185,22 @@ impl Question for SecurityBatchQuestion {
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
-        batch(&self.addresses, progress, |token_address| {
+        // Those that wait for nothing are answered once, while the state of the others is read.
+        let answers = batch(&self.addresses, progress, |token_address| {
+            if let Some(inference) = snapshot.security.part(token_address, self.explain) {
+                return Ok(TokenSecurity { token_address, inference });
+            }
             let question = SecurityQuestion { contract_address: token_address, explain: self.explain };
-            Ok(TokenSecurity { token_address, inference: question.answer(snapshot, &progress.quiet())? })
-        })
+            let inference = question.answer(snapshot, &progress.quiet())?;
+            if snapshot.dataset.chain_states_of(&token_address).is_some() {
+                snapshot.security.keep_part(token_address, self.explain, &inference);
+            }
+            Ok(TokenSecurity { token_address, inference })
+        });
+        if !answers.as_ref().is_err_and(Problem::is_missing_rows) {
+            snapshot.security.forget_parts(&self.addresses, self.explain);
+        }
+        answers
     }
 }
 

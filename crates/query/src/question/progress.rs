@@ -16,6 +16,8 @@ struct Inner {
     done: AtomicU64,
     total: AtomicU64,
     cancelled: AtomicBool,
+    /// Whether a part of the answer is missing that may be there the next time.
+    partial: AtomicBool,
     /// The parent question's progress, for a part of it.
     parent: Option<Progress>,
 }
@@ -41,6 +43,18 @@ impl Progress {
 
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// A part of the answer is missing that may be there the next time, so that the answer is not kept.
+    pub fn note_partial(&self) {
+        self.0.partial.store(true, Ordering::Relaxed);
+        if let Some(parent) = &self.0.parent {
+            parent.note_partial();
+        }
+    }
+
+    pub fn is_partial(&self) -> bool {
+        self.0.partial.load(Ordering::Relaxed)
     }
 
     pub fn cancelled(&self) -> bool {

@@ -54,9 +54,14 @@ impl Question for SecurityQuestion {
         let corpus = snapshot.security.corpus(dataset, progress)?;
         let traits_of =
             |address: &Address, code: &[u8]| snapshot.security.traits(address, progress, || infer::traits(code, &|| progress.cancelled()));
-        let mut answer = infer::infer(dataset, token, (corpus, &snapshot.settings.exchanges), self.explain, &traits_of, &watch)?;
+        let inferred = infer::infer(dataset, token, (corpus, &snapshot.settings.exchanges), self.explain, &traits_of, &watch);
+        let mut answer =
+            inferred.map_err(|problem| self.unread(snapshot, progress).filter(|_| problem.is_missing_state()).unwrap_or(problem))?;
         // A cancelled answer is incomplete and must not be cached.
         progress.step(1, 1)?;
+        if let Some(states) = dataset.chain_states_of(&self.contract_address) {
+            states.settle(&self.contract_address);
+        }
         snapshot.security.insert(self.contract_address, SecuritySummary::of(&answer));
         answer.changed = answer.changed.filter(|_| self.explain);
         Ok(answer)
@@ -74,6 +79,13 @@ pub fn finding_code(text: &str) -> std::result::Result<String, String> {
 }
 
 impl SecurityQuestion {
+    /// Why what is missing of the chain could not be read.
+    fn unread(&self, snapshot: &Snapshot, progress: &Progress) -> Option<Problem> {
+        let why = snapshot.security.unread(&self.contract_address)?;
+        progress.note_partial();
+        Some(why)
+    }
+
     /// The token's score and recommendation word, cached if possible.
     pub fn summary(snapshot: &Snapshot, token: Address, progress: &Progress) -> Result<SecuritySummary> {
         if let Some(summary) = snapshot.security.summary(&token) {

@@ -33,9 +33,7 @@ pub(super) struct StateFiles(PathBuf);
 
 impl StateFiles {
     pub(super) fn new(dataset: &Path, chain: &str) -> Self {
-        // A chain outside the list is called what the person calls it.
-        let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
-        Self(dataset.join("live").join("state").join(chain.chars().map(plain).collect::<String>()))
+        Self(dataset.join("live").join("state").join(chain))
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -116,7 +114,7 @@ fn encoded(token: &Address, state: &TokenState) -> Result<Vec<u8>, String> {
 
 fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
     let rows: Vec<StateRow<'_>> = rows(state).collect();
-    let (height, block) = (rows.len(), state.block.unwrap_or(BlockHead { number: 0, timestamp: 0, hash: [0; 32] }));
+    let (height, block) = (rows.len(), state.block.unwrap_or(BlockHead { number: 0, timestamp: 0, hash: [0; 32], base_fee: 0 }));
     let texts = |name: &str, text: &str| Series::new(name.into(), vec![text; height]).into_column();
     let numbers = |name: &str, number: i64| Series::new(name.into(), vec![number; height]);
     let each = |name: &str, text: &dyn Fn(&StateRow<'_>) -> Option<String>| -> Column {
@@ -128,6 +126,7 @@ fn frame(token: &Address, state: &TokenState) -> PolarsResult<DataFrame> {
         texts("token_address", &token.to_string()),
         numbers("block_number", i64::try_from(block.number).unwrap_or_default()).into_column(),
         texts("block_hash", &const_hex::encode_prefixed(block.hash)),
+        numbers("base_fee", i64::try_from(block.base_fee).unwrap_or(i64::MAX)).into_column(),
         numbers("timestamp", milliseconds).cast(&time)?.into_column(),
         each("kind", &|row| Some(row.kind.to_owned())),
         each("address", &|row| Some(row.address.to_string())),
@@ -147,6 +146,8 @@ fn decoded(frame: &DataFrame) -> Option<TokenState> {
         number: number("block_number")?.try_into().ok()?,
         timestamp: (time / 1_000).try_into().ok()?,
         hash: word(text("block_hash", 0)?)?,
+        // Files of earlier versions have none.
+        base_fee: number("base_fee").and_then(|fee| fee.try_into().ok()).unwrap_or_default(),
     };
     let [requests, rounds] = [number("requests")?.try_into().ok()?, number("rounds")?.try_into().ok()?];
     let mut state = TokenState { block: Some(block), requests, rounds, ..TokenState::default() };
@@ -180,7 +181,7 @@ pub(super) mod tests {
     pub(in crate::chain) fn sample(number: u64) -> TokenState {
         let account = |balance: u8, code: &[u8]| ChainAccount { balance: [balance; 32], code: code.into() };
         TokenState {
-            block: Some(BlockHead { number, timestamp: 1_700_000_000 + number, hash: [number as u8; 32] }),
+            block: Some(BlockHead { number, timestamp: 1_700_000_000 + number, hash: [number as u8; 32], base_fee: number }),
             accounts: [(Address([1; 20]), account(1, &[0x60, 0x80])), (Address([2; 20]), account(0, &[]))].into(),
             slots: [((Address([1; 20]), [5; 32]), [6; 32]), ((Address([1; 20]), [7; 32]), [0; 32])].into(),
             requests: 3,
@@ -191,8 +192,8 @@ pub(super) mod tests {
     #[test]
     fn a_state_is_kept_and_the_one_of_the_block_before_beside_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (files, token) = (StateFiles::new(folder.path(), "robin/../hood"), Address([9; 20]));
-        assert!(files.folder().ends_with("live/state/robin____hood"));
+        let (files, token) = (StateFiles::new(folder.path(), "eth"), Address([9; 20]));
+        assert!(files.folder().ends_with("live/state/eth"));
         assert!(files.read(&token).is_none() && files.read_previous(&token).is_none());
         files.write(&token, &sample(7), None).expect("written");
         let mut more = sample(7);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::token_state::TokenState;
+use super::{proved, token_state::TokenState};
 use model::chain_state::{BlockHead, ChainAccount, MissingState, Word};
 use wire::{
     Fault,
@@ -33,9 +33,9 @@ pub(super) fn read(
     }
     let all = before.all_and(missing);
     for again in [anew || before.block.is_some(), true] {
-        let (NodeBlock { number, timestamp, hash }, trips) = node.newest(again, stopped)?;
+        let (NodeBlock { number, timestamp, hash, base_fee }, trips) = node.newest(again, stopped)?;
         requests += trips;
-        let block = BlockHead { number, timestamp, hash };
+        let block = BlockHead { number, timestamp, hash, base_fee };
         match at(node, &TokenState::default(), block, &all, &mut requests, stopped) {
             Ok(Some(state)) => return Ok(state),
             Ok(None) => {}
@@ -57,26 +57,26 @@ fn at(
     stopped: &dyn Fn() -> bool,
 ) -> Result<Option<TokenState>, Fault> {
     let number = block.number;
-    let accounts = missing.accounts.iter().flat_map(|address| [NodeCall::code(&address.0, number), NodeCall::balance(&address.0, number)]);
-    let slots = missing.slots.iter().map(|(address, slot)| NodeCall::slot(&address.0, slot, number));
+    let verifies = node.verifies();
+    let mut calls = if verifies { proved::calls(missing, number) } else { plain_calls(missing, number) };
     // The block comes last: a node answers a batch in order.
-    let NodeAnswers { mut answers, trips } = node.ask(accounts.chain(slots).chain([NodeCall::block(number)]).collect(), stopped)?;
+    calls.push(NodeCall::block(number));
+    let NodeAnswers { mut answers, trips } = node.ask(calls, stopped)?;
     *requests += trips;
-    let now = answers.pop().and_then(Result::ok).and_then(|block| NodeBlock::read(&block));
-    if now.is_none_or(|now| now.hash != block.hash) {
+    let said = answers.pop().and_then(Result::ok).unwrap_or_default();
+    if NodeBlock::read(&said).is_none_or(|now| now.hash != block.hash) {
         return Ok(None);
     }
     let mut state = TokenState { block: Some(block), requests: *requests, rounds: before.rounds + 1, ..before.clone() };
+    if verifies {
+        proved::add(&mut state, missing, answers, (&said, &block.hash))?;
+        return Ok(Some(state));
+    }
     let mut answers = answers.into_iter();
     let mut next = || understood(answers.next());
     for address in &missing.accounts {
-        let (code, balance) = (node::bytes(&next()?), node::word(&next()?));
-        let (Some(code), Some(balance)) = (code, balance) else { return Err(misunderstood()) };
-        if code.len() > CODE_MAX {
-            let reason = format!("gives a contract code of {} bytes, and no chain keeps more than {CODE_MAX}", code.len());
-            return Err(Fault::Unavailable(reason));
-        }
-        state.accounts.insert(*address, ChainAccount { balance, code: Arc::from(code) });
+        let (code, balance) = (code_of(&next()?)?, node::word(&next()?).ok_or_else(misunderstood)?);
+        state.accounts.insert(*address, ChainAccount { balance, code });
     }
     for slot in &missing.slots {
         let value: Word = node::word(&next()?).ok_or_else(misunderstood)?;
@@ -85,7 +85,22 @@ fn at(
     Ok(Some(state))
 }
 
-fn understood(answer: Option<Result<Value, CallRefusal>>) -> Result<Value, Fault> {
+fn plain_calls(missing: &MissingState, block: u64) -> Vec<NodeCall> {
+    let accounts = missing.accounts.iter().flat_map(|address| [NodeCall::code(&address.0, block), NodeCall::balance(&address.0, block)]);
+    accounts.chain(missing.slots.iter().map(|(address, slot)| NodeCall::slot(&address.0, slot, block))).collect()
+}
+
+/// The code in an answer.
+pub(super) fn code_of(answer: &Value) -> Result<Arc<[u8]>, Fault> {
+    let code = node::bytes(answer).ok_or_else(misunderstood)?;
+    if code.len() > CODE_MAX {
+        let reason = format!("gives a contract code of {} bytes, and no chain keeps more than {CODE_MAX}", code.len());
+        return Err(Fault::Unavailable(reason));
+    }
+    Ok(Arc::from(code))
+}
+
+pub(super) fn understood(answer: Option<Result<Value, CallRefusal>>) -> Result<Value, Fault> {
     match answer {
         Some(Ok(value)) => Ok(value),
         Some(Err(CallRefusal { code, message, .. })) => {

@@ -1,5 +1,6 @@
-//! What the chain says of tokens that the dataset has by address alone: symbol, name, decimals and total supply, asked once and kept as
-//! `live/state/CHAIN/tokens.parquet`. What it does not say stays missing, but for the symbol: that is the shortened address then.
+//! What the chain says of tokens that the dataset has by address alone: symbol, name, decimals and total supply, asked once, and when the
+//! person asks again, and kept as `live/state/CHAIN/tokens.parquet`. What it does not say stays missing, but for the symbol: that is the
+//! shortened address then.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -49,8 +50,9 @@ struct TokenFacts {
     total_supply: Option<f64>,
 }
 
-/// Fills in what the tokens table lacks of tokens that have neither symbol nor name.
-pub(crate) fn fill(states: &ChainStates, table: &mut Table, stopped: &dyn Fn() -> bool) {
+/// Fills in what the tokens table lacks of tokens that have neither symbol nor name. `anew`: all of them are asked again, as their supply
+/// changes.
+pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped: &dyn Fn() -> bool) {
     let rows = TokenRow::rows(table.frame());
     let is_bare = |row: &TokenRow| row.symbol.is_none() && row.name.is_none();
     let bare: HashSet<Address> = rows.iter().filter(|row| is_bare(row) && states.is_of(&row.chain)).map(|row| row.token_address).collect();
@@ -59,10 +61,15 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, stopped: &dyn Fn() -
     }
     let file = file_in(states.files.folder());
     let mut facts = read(&file).unwrap_or_default();
-    let lacking: Vec<Address> = bare.iter().filter(|token| !facts.contains_key(*token)).copied().collect();
-    if let Err(fault) = ask(states, lacking, &mut facts, &file, stopped) {
+    let lacking: Vec<Address> = bare.iter().filter(|token| anew || !facts.contains_key(*token)).copied().collect();
+    if let Err(fault) = ask(states, (lacking, anew), &mut facts, &file, stopped) {
         let count = bare.iter().filter(|token| !facts.contains_key(*token)).count();
-        let reason = format!("has {count} tokens by address alone, and the node that says their names `{}` {fault}", states.origin());
+        let origin = states.nodes.origin();
+        let reason = if count > 0 {
+            format!("has {count} tokens by address alone, and the node that says their names `{origin}` {fault}")
+        } else {
+            format!("has names and supplies as they were read before: `{origin}` {fault}")
+        };
         let file = table.sources.first().map_or("tokens", |source| &source.file);
         table.findings.add(Finding::new(Severity::Warning, file, reason));
     }
@@ -93,7 +100,7 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, stopped: &dyn Fn() -
 /// Asks for the facts of these tokens, and keeps them as they come.
 fn ask(
     states: &ChainStates,
-    mut tokens: Vec<Address>,
+    (mut tokens, anew): (Vec<Address>, bool),
     facts: &mut BTreeMap<Address, TokenFacts>,
     file: &Path,
     stopped: &dyn Fn() -> bool,
@@ -102,8 +109,8 @@ fn ask(
         return Ok(());
     }
     tokens.sort_unstable();
-    let node = states.node()?;
-    let (block, _) = node.newest(false, stopped)?;
+    let node = states.nodes.node()?;
+    let (block, _) = node.newest(anew, stopped)?;
     for some in tokens.chunks(TOKENS_AT_ONCE) {
         let calls = some.iter().flat_map(|token| ASKED.iter().map(move |asked| NodeCall::call(&token.0, asked, block.number)));
         let answers = node.ask(calls.collect(), stopped)?.answers;

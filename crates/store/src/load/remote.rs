@@ -65,6 +65,9 @@ pub(super) struct Located {
     pub(super) offline: Option<Fault>,
     /// Files of an earlier listing that are missing now.
     pub(super) gone: Option<DisappearedFiles>,
+    /// The node whose logs the files are made of, and what is to be said of them.
+    pub(super) from_logs: Option<String>,
+    pub(super) notes: Vec<Finding>,
 }
 
 /// Files that a pattern matched at an earlier load and no longer matches: their rows are gone too.
@@ -96,13 +99,18 @@ pub(super) fn urls(manifest: &TableManifest) -> impl Iterator<Item = &str> {
 
 /// Whether any rows of the table are remote.
 pub(super) fn is_remote(manifest: &TableManifest) -> bool {
-    manifest.engine.is_some() || urls(manifest).next().is_some()
+    manifest.engine.is_some() || manifest.logs.is_some() || urls(manifest).next().is_some()
 }
 
 /// Origins for which the table needs the user's consent.
 fn origins(manifest: &TableManifest) -> impl Iterator<Item = String> {
     let places = urls(manifest).filter_map(|url| UrlPattern::parse(url).ok()).map(|place| place.origin());
     places.chain(manifest.engine.iter().map(engine::origin))
+}
+
+/// Nodes that the table is asked of.
+fn table_nodes(table: &TableManifest) -> impl Iterator<Item = &str> {
+    table.node.as_deref().into_iter().chain(table.logs.as_ref().map(|logs| logs.source.as_str()))
 }
 
 /// Origins of the dataset that the user has not consented to, where consent is to be asked for.
@@ -115,7 +123,7 @@ pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
         .values()
         // A source missing from the configuration cannot be queried.
         .filter(|table| table.engine.as_ref().is_none_or(|asked| wire.has_engine(&asked.source)))
-        .flat_map(|table| origins(table).chain(table.node.iter().flat_map(|node| chain::origins(wire, node))))
+        .flat_map(|table| origins(table).chain(table_nodes(table).flat_map(|node| chain::origins(wire, node))))
         .filter(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err())
         .collect();
     origins.sort();
@@ -126,7 +134,7 @@ pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
 /// Origin of a table that could not be loaded.
 pub(super) fn unreached(context: &LoadContext<'_>, url: &str) -> RemoteOrigin {
     let named = || UrlPattern::parse(url).ok().and_then(|place| Some(context.wire?.name_of(&place)));
-    let name = engine::source_of(url).map(str::to_owned).or_else(named);
+    let name = engine::source_of(url).or_else(|| url.strip_prefix("node://")).map(str::to_owned).or_else(named);
     RemoteOrigin { sources: name.into_iter().collect(), unreached: true, ..RemoteOrigin::default() }
 }
 
@@ -320,6 +328,10 @@ pub(super) fn remember(load: &TableLoad<'_>, located: &Located) {
 /// Restores the listing of the last load, for an offline load; `why` is the reason why the source is not queried.
 pub(super) fn recall(load: &TableLoad<'_>, why: String) -> Option<Located> {
     let TableLoad { context, manifest, .. } = *load;
+    // Rows of logs stay in the dataset's folder by themselves.
+    if manifest.logs.is_some() {
+        return None;
+    }
     let listed = read_record(load).filter(|_| is_agreed(load))?;
     let here = manifest.path.iter().filter(|path| !UrlPattern::is_url(path)).cloned().collect::<Vec<_>>();
     let mut files = if here.is_empty() { Vec::new() } else { locate::by_path(context.folder, &here).ok()? };
@@ -328,7 +340,7 @@ pub(super) fn recall(load: &TableLoad<'_>, why: String) -> Option<Located> {
     files.extend(listed.objects.into_iter().map(LocatedFile::remote));
     files.extend(listed.answers.into_iter().map(LocatedFile::answered));
     let (as_of, offline) = (is_old.then_some(Time(listed.at)), Some(Fault::Unavailable(why)));
-    Some(Located { files, left_out: listed.left_out, as_of, offline, gone: listed.gone })
+    Some(Located { files, left_out: listed.left_out, as_of, offline, gone: listed.gone, ..Located::default() })
 }
 
 /// Whether the user consented to every origin of the table: without consent the rows of earlier loads are not shown either.

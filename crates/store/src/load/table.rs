@@ -142,7 +142,7 @@ impl TableReader<'_> {
 
     /// Reads the table from its source; if that fails, the data stored at the last load.
     fn read_whole(&mut self) -> Result<(), TableLoadError> {
-        let Err(error) = self.load.locate().and_then(|located| self.read(&located)) else { return Ok(()) };
+        let Err(error) = self.load.locate(self.pulse).and_then(|located| self.read(&located)) else { return Ok(()) };
         let Some(why) = remote::source_failure(self.load.manifest, &error) else { return Err(error) };
         let Some(located) = remote::recall(&self.load, why.clone()) else { return Err(error) };
         let position = self.table.error_position.clone();

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use super::{
     LoadContext, engine,
     gather::{self, OpenedTable},
-    remote::{self, Located},
+    logs,
+    remote::{self, Located, Pulse},
 };
 use crate::{
     cache::CacheBuildError,
@@ -51,7 +52,10 @@ impl<'a> TableLoad<'a> {
     }
 
     /// Lists the files of the table, local or remote.
-    pub(super) fn locate(&self) -> Result<Located, TableLoadError> {
+    pub(super) fn locate(&self, pulse: &Pulse) -> Result<Located, TableLoadError> {
+        if let Some(asked) = &self.manifest.logs {
+            return logs::locate(self, asked, pulse);
+        }
         if let Some(asked) = &self.manifest.engine {
             return engine::locate(self, asked);
         }

@@ -1,7 +1,7 @@
 //! The keys of `dataset.toml` for a table on an engine: `source`, and `table` or `query`, `final`, `read`; and for one that a node says:
-//! `source` alone.
+//! `source`, with `from_block` where it is made of logs.
 
-use super::{EngineTable, Relation};
+use super::{EngineTable, LogTable, Relation};
 use model::{
     schema::TableSchema,
     toml_reader::{TomlEntry, TomlError},
@@ -16,15 +16,53 @@ const OF_FILES: [&str; 3] = ["path", "header", "skip"];
 /// Tables that a node says.
 const BY_NODE: [&str; 1] = ["contracts"];
 
+/// Tables that are made of the logs of a node.
+const OF_LOGS: [&str; 2] = ["transfers", "holder_counts"];
+
+/// The largest number of a block: the largest that is exact everywhere.
+const BLOCK_MAX: i64 = 1 << 53;
+
+/// Keys of a table on an engine, which a node has not.
+fn is_of_engine(member: &TomlEntry<'_>) -> bool {
+    ["table", "query", "final", "read"].contains(&member.key)
+}
+
 /// The node of a table that a node says: one whose `source` has no table and no query.
 pub(super) fn node(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<String>, TomlError> {
-    let of_engine = |member: &TomlEntry<'_>| ["table", "query", "final", "read"].contains(&member.key);
-    if !BY_NODE.contains(&schema.name) || members.iter().any(of_engine) {
+    if !BY_NODE.contains(&schema.name) || members.iter().any(is_of_engine) {
         return Ok(None);
     }
     let Some(source) = members.iter().find(|member| member.key == "source") else { return Ok(None) };
+    name_of(source).map(Some)
+}
+
+/// The node of a table that is made of its logs: one whose `source` has no table and no query.
+pub(super) fn logs(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<LogTable>, TomlError> {
+    let find = |key: &str| members.iter().find(|member| member.key == key);
+    let (source, from) = (find("source"), find("from_block"));
+    let (true, false, Some(source)) = (OF_LOGS.contains(&schema.name), members.iter().any(is_of_engine), source) else {
+        let must = "is of transfers and holder counts whose `source` is a node";
+        return from.map_or(Ok(None), |from| Err(from.wrong(must)));
+    };
+    not_of_files(members)?;
+    let from_block = from.map(|from| from.integer(0, BLOCK_MAX)).transpose()?.and_then(|block| u64::try_from(block).ok());
+    Ok(Some(LogTable { source: name_of(source)?, from_block }))
+}
+
+fn name_of(source: &TomlEntry<'_>) -> Result<String, TomlError> {
     let name = source.text()?;
-    if name.is_empty() { Err(source.wrong("needs a name, as config.toml has it in [sources.NAME]")) } else { Ok(Some(name)) }
+    if name.is_empty() { Err(source.wrong("needs a name, as config.toml has it in [sources.NAME]")) } else { Ok(name) }
+}
+
+/// Errors: a key of files beside `source`.
+fn not_of_files(members: &[TomlEntry<'_>]) -> Result<(), TomlError> {
+    let Some(member) = members.iter().find(|member| OF_FILES.contains(&member.key)) else { return Ok(()) };
+    let must = if member.key == "path" {
+        "and `source` both say where the rows are: keep one"
+    } else {
+        "is of files, and these rows are asked for"
+    };
+    Err(member.wrong(must))
 }
 
 pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Option<EngineTable>, TomlError> {
@@ -35,17 +73,7 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
         let must = "is of a source: say which with `source`, as config.toml has it in [sources.NAME]";
         return lone.map_or(Ok(None), |member| Err(member.wrong(must)));
     };
-    if let Some(member) = members.iter().find(|member| OF_FILES.contains(&member.key)) {
-        let must = if member.key == "path" {
-            "and `source` both say where the rows are: keep one"
-        } else {
-            "is of files, and these rows are asked for"
-        };
-        return Err(member.wrong(must));
-    }
-    if let Some(member) = find("provider").or_else(|| find("url")) {
-        return Err(member.wrong("and `source` both say where the rows are: keep one"));
-    }
+    not_of_files(members)?;
     let text = |member: &TomlEntry<'_>| member.text().map(|text| text.trim().trim_end_matches(';').trim_end().to_owned());
     let from = match (table, query) {
         (Some(table), None) => Relation::Table(text(table)?),

@@ -37,7 +37,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "tables" Dataset "[tables.candles]" "what follows is about this table";
     "path" Table "path = [\"daily.parquet\", \"klines/**/*.parquet\"]"
         "files, folders or patterns, relative to dataset.toml; folders named `key=value` are columns too";
-    "source" Table "source = \"warehouse\"" "the rows are queried: which `[sources.NAME]` of config.toml has them; of contracts, and without a table: the node that says code and state";
+    "source" Table "source = \"warehouse\"" "the rows are queried: which `[sources.NAME]` of config.toml has them; of contracts, transfers and holder_counts, and without a table: the node that says them";
     "table" Table "table = \"ethereum.token_transfers\"" "of a source: its table";
     "query" Table "query = \"SELECT pair AS pool, … FROM dex.sync\"" "of a source: any SELECT, in place of a table";
     "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and similar engines)";
@@ -52,6 +52,8 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "history" Table "history = \"2y\"" "how far back the first fetch goes; one year if it is not said";
     "interval" Table "interval = [\"1h\", \"1d\"]" "of candles that come by themselves: their lengths; 1d if it is not said";
     "tokens" Table "tokens = \"watchlist\"" "whose rows come by themselves: all tokens, or those of the watchlist";
+    "from_block" Table "from_block = 12369621"
+        "of transfers and holder_counts by a node: the first block that is read; else that of each token's creation";
     "header" Table "header = false" "the file has no header: its columns are called 1, 2, 3, …";
     "skip" Table "skip = 1" "lines before the header, or before the first row";
     "coin" Table "coin = \"BTC\"" "every row is of this coin, which has no contract; `coin:BTC` in a cell says the same";

@@ -108,6 +108,9 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
             return lone.map_or(Ok(None), |member| Err(member.wrong(must)));
         }
     };
+    if let (Some(_), Some(asked)) = (find("source"), find("provider").or_else(|| find("url"))) {
+        return Err(asked.wrong("and `source` both say where the rows are: keep one"));
+    }
     if let (Some(rows), LiveSource::Providers(_)) = (find("rows"), &from) {
         return Err(rows.wrong("is of a `url`: a provider's description says where its rows are"));
     }
@@ -116,12 +119,14 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>], table: &mut 
         Some(member) if member.text()? == "start" => Every::Start,
         Some(member) => Every::Span(span(member, EVERY_MIN, EVERY_MAX, "must be \"start\" or a time from 10s on, as in \"5m\"")?),
     };
-    let history = find("history").map_or(Ok(HISTORY), |member| span(member, DAY_MS, HISTORY_MAX, "must be a time from 1d to 20y, as in \"2y\""))?;
+    let history =
+        find("history").map_or(Ok(HISTORY), |member| span(member, DAY_MS, HISTORY_MAX, "must be a time from 1d to 20y, as in \"2y\""))?;
     let intervals = match find("interval") {
         None => vec![Interval::DAY],
         Some(member) if schema.name != "candles" => return Err(member.wrong("is of candles")),
         Some(member) => {
-            let read = |word: String| Interval::parse(&word).ok_or_else(|| member.wrong("must be one or several lengths, as in [\"1h\", \"1d\"]"));
+            let read =
+                |word: String| Interval::parse(&word).ok_or_else(|| member.wrong("must be one or several lengths, as in [\"1h\", \"1d\"]"));
             member.texts()?.into_iter().map(read).collect::<Result<_, _>>()?
         }
     };

@@ -118,9 +118,8 @@ impl Then {
 }
 
 /// Keys of a request besides those of a table.
-const KEYS: [&str; 15] = [
-    "name", "fills", "each", "home", "path", "query", "rows", "next", "pages", "errors", "known", "tables", "intervals", "ends", "span",
-];
+const KEYS: [&str; 15] =
+    ["name", "fills", "each", "home", "path", "query", "rows", "next", "pages", "errors", "known", "tables", "intervals", "ends", "span"];
 
 /// The most pages, where nothing is said.
 const PAGES: u32 = 10;
@@ -166,7 +165,9 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
     let fills = of("fills").map(filled).transpose()?;
     entries.retain(|entry| !KEYS.contains(&entry.key));
     match (fills, entries.first()) {
-        (Some(schema), _) => request.tables.insert(0, FilledTable { table: schema.name, rows, mapping: mapping(schema, entries)?, lenient: false }),
+        (Some(schema), _) => {
+            request.tables.insert(0, FilledTable { table: schema.name, rows, mapping: mapping(schema, entries)?, lenient: false })
+        }
         (None, Some(lone)) => return Err(lone.wrong("is of a table: say which one with `fills`, or write it under [request.tables.TABLE]")),
         (None, None) if request.tables.is_empty() => {
             return Err(member.error(format!("the request `{}` fills no table: say `fills = \"candles\"`", request.name)));

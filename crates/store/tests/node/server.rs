@@ -45,8 +45,25 @@ pub(crate) enum NodeTrouble {
 pub(crate) struct NodeSettings {
     pub(crate) chain_id: u64,
     pub(crate) block: u64,
-    /// Changes the hashes of all blocks.
+    /// Changes the hashes of all blocks, from this one on.
     pub(crate) fork: u8,
+    pub(crate) fork_from: u64,
+    /// Seconds between two blocks.
+    pub(crate) interval: u64,
+    /// The block before which no contract has code.
+    pub(crate) born: u64,
+    /// Whether the states of blocks before the newest are gone.
+    pub(crate) pruned: bool,
+    /// Transfers: block, token, sender, receiver, value.
+    pub(crate) transfers: Vec<(u64, u8, u8, u8, u64)>,
+    /// Events, blocks and contracts that it takes in a question for logs.
+    pub(crate) logs_max: Option<usize>,
+    pub(crate) span_max: Option<u64>,
+    pub(crate) addresses_max: Option<usize>,
+    /// Whether logs have the time of their block.
+    pub(crate) timed_logs: bool,
+    /// Balances by holder, beside those of transfers.
+    pub(crate) balances: HashMap<u8, u64>,
     pub(crate) troubles: VecDeque<NodeTrouble>,
     /// The fault of all requests, once there are none in the queue.
     pub(crate) always: Option<NodeTrouble>,
@@ -54,6 +71,8 @@ pub(crate) struct NodeSettings {
     pub(crate) batch_max: Option<usize>,
     /// Answers to `eth_call` by the selector; others revert.
     pub(crate) calls: HashMap<String, String>,
+    /// A block of a real chain and the answer to every question for a proof.
+    pub(crate) proofs: Option<(Value, Value)>,
     /// Methods of each request.
     pub(crate) requests: Vec<Vec<String>>,
 }
@@ -184,21 +203,49 @@ fn answer(out: &mut TcpStream, shared: &Mutex<NodeSettings>, body: &Value) -> Op
 }
 
 fn send(out: &mut TcpStream, status: u16, headers: &str, body: &[u8]) -> Option<()> {
-    out.write_all(format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).as_bytes()).ok()?;
-    out.write_all(body).ok()
+    let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+    // At once: a second packet would wait until the first is acknowledged.
+    out.write_all(&[head.as_bytes(), body].concat()).ok()
 }
 
 fn reply(settings: &NodeSettings, call: &Value) -> Value {
     let param = |place: usize| call["params"][place].as_str().unwrap_or_default();
     let result = match call["method"].as_str().unwrap_or_default() {
         "eth_chainId" => json!(format!("{:#x}", settings.chain_id)),
+        "eth_getBlockByNumber" if settings.proofs.is_some() => settings.proofs.as_ref().map_or(Value::Null, |(block, _)| block.clone()),
+        "eth_getProof" => settings.proofs.as_ref().map_or(Value::Null, |(_, proof)| {
+            let mut proof = proof.clone();
+            if let Some(slots) = proof["storageProof"].as_array_mut() {
+                let asked = call["params"][1].as_array().map_or(0, Vec::len);
+                // Those of the recording, in the order of their numbers.
+                slots.reverse();
+                slots.truncate(asked);
+            }
+            proof
+        }),
         "eth_getBlockByNumber" => {
             let number = if param(0) == "latest" { settings.block } else { u64::from_str_radix(&param(0)[2..], 16).unwrap_or_default() };
-            json!({"number": format!("{number:#x}"), "timestamp": "0x65540000", "hash": format!("0x{:062x}{:02x}", number, settings.fork)})
+            if number > settings.block {
+                return json!({"jsonrpc": "2.0", "id": call["id"], "result": null});
+            }
+            json!({"number": format!("{number:#x}"), "timestamp": format!("{:#x}", time(settings, number)), "hash": hash(settings, number)})
         }
+        "eth_getLogs" => return logs(settings, call),
+        "eth_getCode" if settings.pruned && param(1) != format!("{:#x}", settings.block) => {
+            return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32_000, "message": "missing trie node"}});
+        }
+        "eth_getCode" if u64::from_str_radix(&param(1)[2..], 16).is_ok_and(|block| block < settings.born) => json!("0x"),
         "eth_getCode" => json!(format!("0x60{}{:02x}", &param(0)[40..], settings.fork)),
         "eth_getBalance" => json!("0x7"),
         "eth_getStorageAt" => json!(format!("0x{}", &param(1)[2..])),
+        "eth_call" if call["params"][0]["data"].as_str().is_some_and(|data| data.starts_with("0x70a08231")) => {
+            let data = call["params"][0]["data"].as_str().unwrap_or_default();
+            let holder = u8::from_str_radix(&data[data.len() - 2..], 16).unwrap_or_default();
+            let sum = settings.transfers.iter().fold(0, |sum, (_, _, from, to, value)| {
+                sum + if *to == holder { *value } else { 0 } - if *from == holder { *value } else { 0 }
+            });
+            json!(format!("0x{:064x}", settings.balances.get(&holder).copied().unwrap_or(sum)))
+        }
         "eth_call" => match settings.calls.get(&call["params"][0]["data"].as_str().unwrap_or_default()[2..10]) {
             Some(answer) => json!(answer),
             None => return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": 3, "message": "execution reverted"}}),
@@ -206,4 +253,48 @@ fn reply(settings: &NodeSettings, call: &Value) -> Value {
         _ => return json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32_601, "message": "the method does not exist"}}),
     };
     json!({"jsonrpc": "2.0", "id": call["id"], "result": result})
+}
+
+/// Seconds since 1970.
+fn time(settings: &NodeSettings, number: u64) -> u64 {
+    0x6554_0000 + number.saturating_sub(100) * settings.interval - 100_u64.saturating_sub(number) * settings.interval
+}
+
+fn hash(settings: &NodeSettings, number: u64) -> String {
+    format!("0x{number:062x}{:02x}", if number >= settings.fork_from { settings.fork } else { 0 })
+}
+
+fn logs(settings: &NodeSettings, call: &Value) -> Value {
+    let filter = &call["params"][0];
+    let block = |name: &str| u64::from_str_radix(&filter[name].as_str().unwrap_or("0x0")[2..], 16).unwrap_or_default();
+    let (from, to) = (block("fromBlock"), block("toBlock"));
+    let addresses: Vec<&str> = filter["address"].as_array().map_or_else(Vec::new, |all| all.iter().filter_map(Value::as_str).collect());
+    let refused = |code: i64, message: &str| json!({"jsonrpc": "2.0", "id": call["id"], "error": {"code": code, "message": message}});
+    if settings.span_max.is_some_and(|most| to - from >= most) {
+        return refused(-32_000, "block range is too large");
+    }
+    if settings.addresses_max.is_some_and(|most| addresses.len() > most) {
+        return refused(-32_602, "exceed max addresses or topics per search position");
+    }
+    let token = |token: u8| format!("0x{}", format!("{token:02x}").repeat(20));
+    let word = |number: u64| format!("0x{number:064x}");
+    let all = settings.transfers.iter().enumerate();
+    let meant = all.filter(|(_, (block, of, ..))| (from..=to).contains(block) && addresses.contains(&token(*of).as_str()));
+    let logs: Vec<Value> = meant
+        .map(|(nth, (block, of, sender, receiver, value))| {
+            let mut log = json!({
+                "address": token(*of), "blockNumber": format!("{block:#x}"), "blockHash": hash(settings, *block),
+                "transactionHash": word(nth as u64), "logIndex": format!("{nth:#x}"), "data": word(*value), "removed": false,
+                "topics": [filter["topics"][0], word((*sender).into()), word((*receiver).into())]
+            });
+            if settings.timed_logs {
+                log["blockTimestamp"] = json!(format!("{:#x}", time(settings, *block)));
+            }
+            log
+        })
+        .collect();
+    if settings.logs_max.is_some_and(|most| logs.len() > most) {
+        return refused(-32_005, "query returned more than 10000 results");
+    }
+    json!({"jsonrpc": "2.0", "id": call["id"], "result": logs})
 }

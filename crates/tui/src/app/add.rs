@@ -33,7 +33,8 @@ impl App {
         if hosts.is_empty() {
             return self.find_token(words);
         }
-        let named: Vec<String> = hosts.iter().map(|(origin, count)| format!("{origin} ({})", many(*count, "request", "requests"))).collect();
+        let named: Vec<String> =
+            hosts.iter().map(|(origin, count)| format!("{origin} ({})", many(*count, "request", "requests"))).collect();
         let says = format!("To find `{words}` this dataset asks {}. What is typed is sent there, and nothing else.", named.join(", "));
         let command = Command::FindToken { words: words.to_owned(), agree: hosts.into_keys().collect() };
         self.overlay = Some(Overlay::Confirm(Confirm::new("add a token", says, "ask there", command)));

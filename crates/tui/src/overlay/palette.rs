@@ -64,7 +64,12 @@ impl CommandPalette {
         entries.extend([
             keyless(api, "Start or stop answering over HTTP.", "server http", Command::ToggleApi),
             keyless("import FILE", import, files, Command::Type("import ".to_owned())),
-            keyless("add TOKEN", "A token by its address, symbol or name, or coin:BTC; its rows come by themselves.", "new live provider", Command::Type("add ".to_owned())),
+            keyless(
+                "add TOKEN",
+                "A token by its address, symbol or name, or coin:BTC; its rows come by themselves.",
+                "new live provider",
+                Command::Type("add ".to_owned()),
+            ),
             keyless("open DIR", "Look at another dataset: its folder.", files, Command::Type("open ".to_owned())),
         ]);
         entries.extend(BUILTIN.iter().map(|(theme, _)| {

@@ -11,6 +11,15 @@ pub struct CallRefusal {
     pub code: i64,
     /// The node's own words, shortened.
     pub message: String,
+    /// Whether it asks for more than the node gives at once: a narrower call may be answered.
+    pub is_too_much: bool,
+}
+
+impl CallRefusal {
+    /// An answer that is too large for the node.
+    pub(super) fn too_large() -> Self {
+        Self { code: 0, message: "the answer is too large".to_owned(), is_too_much: true }
+    }
 }
 
 /// Outcome of one call.
@@ -57,6 +66,25 @@ const BUSY: [&str; 7] =
 const TOO_LARGE: [&str; 7] =
     ["batch size", "batch too large", "batch limit", "too many batch", "batch is too large", "response too large", "response size"];
 
+/// Words by which they say that a call asks for too many blocks, addresses or events, or takes too long.
+const TOO_MUCH: [&str; 15] = [
+    "query returned more than",
+    "block range",
+    "range is too",
+    "range too",
+    "limited to a",
+    "too many blocks",
+    "number of requested blocks",
+    "too many results",
+    "result set too large",
+    "exceeds max",
+    "exceeds the range",
+    "max addresses",
+    "too many addresses",
+    "timed out",
+    "timeout",
+];
+
 /// Reads the answer to a batch.
 pub(super) fn read(bytes: &[u8]) -> BatchAnswer {
     match serde_json::from_slice::<Value>(bytes) {
@@ -93,10 +121,12 @@ fn outcome(mut reply: Value) -> CallOutcome {
         CallOutcome::NoState(message)
     } else if says(&TOO_LARGE) {
         CallOutcome::LeftOut
+    } else if says(&TOO_MUCH) {
+        CallOutcome::Refused(CallRefusal { code, message, is_too_much: true })
     } else if code == 429 || code == -32_005 || says(&BUSY) {
         CallOutcome::Busy
     } else {
-        CallOutcome::Refused(CallRefusal { code, message })
+        CallOutcome::Refused(CallRefusal { code, message, is_too_much: false })
     }
 }
 
@@ -129,7 +159,8 @@ mod tests {
 
     #[test]
     fn replies_are_matched_by_id_and_errors_by_what_they_mean() {
-        let refused = |code, message: &str| CallOutcome::Refused(CallRefusal { code, message: message.to_owned() });
+        let said = |code, message: &str, is_too_much| CallOutcome::Refused(CallRefusal { code, message: message.to_owned(), is_too_much });
+        let refused = |code, message: &str| said(code, message, false);
         let error = |code: i64, message: &str| json!({"id": 0, "error": {"code": code, "message": message}});
         for (reply, expected) in [
             (json!({"id": 0, "result": "0x1"}), CallOutcome::Value(json!("0x1"))),
@@ -140,6 +171,9 @@ mod tests {
             (error(-32_000, "header not found"), CallOutcome::NoState("header not found".to_owned())),
             (error(-32_005, "daily request count exceeded"), CallOutcome::Busy),
             (error(-32_003, "response too large"), CallOutcome::LeftOut),
+            (error(-32_005, "query returned more than 10000 results"), said(-32_005, "query returned more than 10000 results", true)),
+            (error(-32_000, "block range is too wide"), said(-32_000, "block range is too wide", true)),
+            (error(-32_602, "Log response size exceeded."), CallOutcome::LeftOut),
             (error(3, "execution reverted"), refused(3, "execution reverted")),
             (error(-32_601, "the method does not exist"), refused(-32_601, "the method does not exist")),
         ] {

@@ -25,6 +25,8 @@ methods! {
     GetCode "eth_getCode";
     GetBalance "eth_getBalance";
     GetStorageAt "eth_getStorageAt";
+    GetProof "eth_getProof";
+    GetLogs "eth_getLogs";
     Call "eth_call";
 }
 
@@ -62,6 +64,19 @@ impl NodeCall {
         Self { method: ReadMethod::GetStorageAt, params: vec![hex(address), hex(slot), quantity(block)] }
     }
 
+    /// An account and slots of it, with their proofs.
+    pub fn proof(address: &[u8; 20], slots: &[[u8; 32]], block: u64) -> Self {
+        let slots = slots.iter().map(|slot| hex(slot)).collect();
+        Self { method: ReadMethod::GetProof, params: vec![hex(address), Value::Array(slots), quantity(block)] }
+    }
+
+    /// Events of these contracts with this signature, from one block to another, both included.
+    pub fn logs(addresses: &[[u8; 20]], event: &[u8; 32], from: u64, to: u64) -> Self {
+        let addresses: Vec<Value> = addresses.iter().map(|address| hex(address)).collect();
+        let filter = json!({"address": addresses, "topics": [hex(event)], "fromBlock": quantity(from), "toBlock": quantity(to)});
+        Self { method: ReadMethod::GetLogs, params: vec![filter] }
+    }
+
     /// A call of a contract, whose effects are dropped.
     pub fn call(to: &[u8; 20], data: &[u8], block: u64) -> Self {
         Self { method: ReadMethod::Call, params: vec![json!({"to": hex(to), "data": hex(data)}), quantity(block)] }
@@ -72,6 +87,8 @@ impl NodeCall {
         match self.method {
             ReadMethod::GetCode => 20_000,
             ReadMethod::GetBlockByNumber => 4_000,
+            ReadMethod::GetLogs => 100_000,
+            ReadMethod::GetProof => 50_000,
             _ => 200,
         }
     }
@@ -97,7 +114,17 @@ mod tests {
     #[test]
     fn only_methods_that_read_can_be_sent() {
         let words: Vec<&str> = READ_METHODS.iter().map(|(_, word)| *word).collect();
-        assert_eq!(words, ["eth_chainId", "eth_getBlockByNumber", "eth_getCode", "eth_getBalance", "eth_getStorageAt", "eth_call"]);
+        let reading = [
+            "eth_chainId",
+            "eth_getBlockByNumber",
+            "eth_getCode",
+            "eth_getBalance",
+            "eth_getStorageAt",
+            "eth_getProof",
+            "eth_getLogs",
+            "eth_call",
+        ];
+        assert_eq!(words, reading);
         assert!(READ_METHODS.iter().all(|(method, word)| method.word() == *word));
         // The word of a request is that of its method: no text of a caller gets there.
         let sent = NodeCall::slot(&[1; 20], &[2; 32], 17).request(3);

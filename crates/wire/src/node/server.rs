@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Mutex, OnceLock,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -20,7 +20,8 @@ use serde_json::Value;
 
 use super::{
     answer::{self, BatchAnswer, CallOutcome, CallRefusal},
-    method::NodeCall,
+    batch_size::BatchSize,
+    method::{NodeCall, ReadMethod},
 };
 use crate::{
     Fault, Wire, amount,
@@ -60,8 +61,7 @@ pub(super) struct NodeServer {
     url: Url,
     /// The id of its chain, once it was asked.
     chain_id: OnceLock<u64>,
-    /// Calls that it takes in a batch.
-    batch_max: AtomicUsize,
+    batch_size: BatchSize,
     /// When it failed.
     failed: Mutex<Option<Instant>>,
 }
@@ -91,8 +91,8 @@ impl NodeServer {
         let client = connector.builder().redirect(redirect::Policy::none()).timeout(source.timeout()).build();
         let client = client.map_err(|_| Fault::Failed("cannot be asked".to_owned()))?;
         let near = url.host_str().is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])));
-        let batch_max = AtomicUsize::new(if near { BATCH_NEAR } else { BATCH_FAR });
-        Ok(Self { source, client, url, chain_id: OnceLock::new(), batch_max, failed: Mutex::default() })
+        let batch_size = BatchSize::new(if near { BATCH_NEAR } else { BATCH_FAR });
+        Ok(Self { source, client, url, chain_id: OnceLock::new(), batch_size, failed: Mutex::default() })
     }
 
     /// Whether it failed a short while ago.
@@ -112,7 +112,9 @@ impl NodeServer {
         let first = (chain_id.is_some() && self.chain_id.get().is_none()).then_some(&asked);
         let all: Vec<&NodeCall> = first.into_iter().chain(calls).collect();
         let answers = self.complete(wire, &all, trips).await.and_then(|answers| self.of_chain(chain_id, answers, first.is_some()));
-        *locked(&self.failed) = answers.is_err().then(Instant::now);
+        // One that is asked for too much does not fail.
+        let failed = answers.as_ref().is_err_and(|fault| !matches!(fault, Fault::TooMuch(_)));
+        *locked(&self.failed) = failed.then(Instant::now);
         answers
     }
 
@@ -153,30 +155,37 @@ impl NodeServer {
             if open.is_empty() {
                 return Ok(answers.into_iter().flatten().collect());
             }
-            let batches: Vec<&[usize]> = open.chunks(self.batch_max.load(Ordering::Relaxed).max(1)).take(BATCHES_AT_ONCE).collect();
+            let batches: Vec<&[usize]> = open.chunks(self.batch_size.most()).take(BATCHES_AT_ONCE).collect();
             trips.fetch_add(1, Ordering::Relaxed);
             let outcomes = join_all(batches.iter().map(|batch| self.batch(wire, calls, batch))).await;
             let (mut progress, mut wait, mut why) = (false, None, None);
             for (batch, outcome) in batches.iter().zip(outcomes) {
                 match outcome {
                     Ok(replies) => {
+                        if replies.len() == batch.len() {
+                            self.batch_size.took(batch.len());
+                        }
                         for (id, outcome) in replies.into_iter().filter(|(id, _)| batch.contains(id)) {
                             match outcome {
                                 CallOutcome::Value(value) => answers[id] = Some(Ok(value)),
                                 CallOutcome::Refused(refusal) => answers[id] = Some(Err(refusal)),
                                 CallOutcome::NoState(said) => return Err(self.no_state(&said)),
-                                CallOutcome::LeftOut => self.shrink(batch.len()),
+                                // Fewer calls at once would not make it smaller.
+                                CallOutcome::LeftOut if calls[id].method == ReadMethod::GetLogs => {
+                                    answers[id] = Some(Err(CallRefusal::too_large()));
+                                }
+                                CallOutcome::LeftOut => self.batch_size.refused(batch.len()),
                                 CallOutcome::Busy => (wait, why) = (Some(wait.unwrap_or_default()), Some(busy(429))),
                             }
                             progress |= answers[id].is_some();
                         }
                     }
                     Err(BatchFault::TooLarge) if batch.len() > 1 => {
-                        self.shrink(batch.len());
+                        self.batch_size.refused(batch.len());
                         progress = true;
                     }
                     Err(BatchFault::TooLarge) => {
-                        return Err(Fault::Unavailable("refuses even a single call as too large".to_owned()));
+                        return Err(Fault::TooMuch("refuses even a single call as too large".to_owned()));
                     }
                     Err(BatchFault::Later(after, fault)) => {
                         wait = Some(wait.unwrap_or(Duration::ZERO).max(after.unwrap_or_default()));
@@ -196,11 +205,6 @@ impl NodeServer {
             }
         }
         Err(Fault::Unavailable("leaves calls of a batch without an answer".to_owned()))
-    }
-
-    /// Takes fewer calls into the next batches.
-    fn shrink(&self, sent: usize) {
-        self.batch_max.fetch_min((sent / 2).max(1), Ordering::Relaxed);
     }
 
     fn no_state(&self, said: &str) -> Fault {
@@ -228,6 +232,9 @@ impl NodeServer {
             BatchAnswer::Whole(CallOutcome::NoState(said)) => Err(BatchFault::Final(self.no_state(&said))),
             // A node says in many words that it takes no batches, or none so large.
             BatchAnswer::Whole(_) if ids.len() > 1 => Err(BatchFault::TooLarge),
+            BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, is_too_much: true, .. })) => {
+                Err(BatchFault::Final(Fault::TooMuch(format!("refuses the call: {message}"))))
+            }
             BatchAnswer::Whole(CallOutcome::Refused(CallRefusal { message, .. })) => {
                 Err(BatchFault::Final(Fault::Unavailable(format!("refuses the call: {message}"))))
             }
@@ -238,7 +245,7 @@ impl NodeServer {
     }
 
     async fn body(&self, wire: &Wire, mut response: Response) -> Result<Vec<u8>, BatchFault> {
-        let refused = || BatchFault::Final(Fault::Unavailable(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))));
+        let refused = || BatchFault::Final(Fault::TooMuch(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))));
         if response.content_length().is_some_and(|length| length > ANSWER_MAX) {
             return Err(refused());
         }
@@ -281,10 +288,12 @@ impl NodeServer {
     fn request_fault(&self, error: &reqwest::Error) -> BatchFault {
         let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |&error| error.source());
         let name = &self.source.name;
+        if error.is_timeout() && !error.is_connect() {
+            let words = format!("does not answer in time: see `timeout_seconds` in [sources.{name}] of config.toml");
+            return BatchFault::Final(Fault::TooMuch(words));
+        }
         BatchFault::Final(Fault::Unavailable(if chain().any(|error| error.to_string().contains("certificate")) {
             UNTRUSTED.to_owned()
-        } else if error.is_timeout() {
-            format!("does not answer in time: see `timeout_seconds` in [sources.{name}] of config.toml")
         } else if error.is_connect() {
             format!("cannot be reached: nobody answers at the `url` of [sources.{name}] in config.toml")
         } else {

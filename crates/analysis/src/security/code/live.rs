@@ -66,7 +66,7 @@ pub fn inspect(
     };
     // As for code alone: a panic in the interpreter loses this contract's result only.
     let ran = caught(|| {
-        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), (live.chain.id(), head));
+        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), (live.chain, head));
         Run { input, live, token, places: &places }.execute(&mut machine)
     });
     ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))

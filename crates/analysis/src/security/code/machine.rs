@@ -15,7 +15,7 @@ use revm::{
     primitives::{Address, Bytes, Log, TxKind, U256, hardfork::SpecId},
 };
 
-use model::chain_state::BlockHead;
+use model::{chain::Chain as ModelChain, chain_state::BlockHead};
 
 use super::{
     Budget,
@@ -25,8 +25,9 @@ use super::{
 
 type Chain = Context<BlockEnv, TxEnv, CfgEnv, World, Journal<World>, ()>;
 
-/// Seconds between blocks.
+/// Seconds between blocks of a fresh world.
 const BLOCK_SECONDS: u64 = 12;
+const DAY_SECONDS: u64 = 86_400;
 const GENESIS: (u64, u64) = (20_000_000, 1_720_000_000);
 /// Gas limit of a constructor, which has to store a whole contract.
 const DEPLOY_GAS: u64 = 16_000_000;
@@ -82,6 +83,8 @@ pub(super) struct Machine<'a> {
     evm: MainnetEvm<Chain, CallObserver>,
     budget: Budget,
     cancelled: &'a dyn Fn() -> bool,
+    /// Milliseconds between blocks.
+    interval_ms: u64,
     /// Native coin sent along with the next call.
     pub(super) pay: U256,
     pub(super) calls: u64,
@@ -100,14 +103,21 @@ impl<'a> Machine<'a> {
     }
 
     /// A machine over the state of a chain at this block.
-    pub(super) fn of_chain(budget: &Budget, cancelled: &'a dyn Fn() -> bool, world: World, (id, head): (Option<u64>, BlockHead)) -> Self {
+    pub(super) fn of_chain(
+        budget: &Budget,
+        cancelled: &'a dyn Fn() -> bool,
+        world: World,
+        (chain, head): (&ModelChain, BlockHead),
+    ) -> Self {
         // A trade through a router takes more than a call of the token.
         let (gas_per_call, work_per_call) = (budget.gas_per_call.max(CHAIN_GAS), budget.work_per_call.max(CHAIN_WORK));
         let budget = Budget { work_per_call, gas_per_call, ..*budget };
         let mut machine = Self::over(world, [SpecId::PRAGUE; 2], (head.number, head.timestamp), &budget, cancelled);
-        if let Some(id) = id {
+        if let Some(id) = chain.id() {
             machine.evm.ctx.cfg.chain_id = id;
         }
+        machine.evm.ctx.block.basefee = head.base_fee;
+        machine.interval_ms = chain.blocks().interval_ms.max(1);
         machine
     }
 
@@ -118,11 +128,14 @@ impl<'a> Machine<'a> {
         chain.block.gas_limit = u64::MAX;
         chain.cfg.disable_eip3607 = true;
         chain.cfg.disable_nonce_check = true;
+        // Calls pay nothing for gas, whatever the block wants.
+        chain.cfg.disable_base_fee = true;
         chain.cfg.limit_contract_code_size = Some(usize::MAX);
         chain.cfg.tx_gas_limit_cap = Some(u64::MAX);
         let mut evm = chain.build_mainnet_with_inspector(CallObserver::default());
         evm.precompiles = EthPrecompiles::new(specs[1]);
-        Self { evm, budget: *budget, cancelled, pay: U256::ZERO, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
+        let interval_ms = BLOCK_SECONDS * 1_000;
+        Self { evm, budget: *budget, cancelled, interval_ms, pay: U256::ZERO, calls: 0, gas: 0, work: 0, stopped: None, cut: 0 }
     }
 
     pub(super) fn world(&mut self) -> &mut World {
@@ -149,7 +162,16 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn next_block(&mut self) {
-        self.wait(1, BLOCK_SECONDS);
+        self.wait_blocks(1);
+    }
+
+    /// Goes on by so many blocks, and at least a second for each.
+    pub(super) fn wait_blocks(&mut self, blocks: u64) {
+        self.wait(blocks, blocks.max((blocks * self.interval_ms).div_ceil(1_000)));
+    }
+
+    pub(super) fn wait_day(&mut self) {
+        self.wait(DAY_SECONDS * 1_000 / self.interval_ms, DAY_SECONDS);
     }
 
     /// Executes a call and commits its changes.

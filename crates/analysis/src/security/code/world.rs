@@ -292,7 +292,8 @@ impl Database for World {
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, Infallible> {
-        Ok(keccak256(number.to_be_bytes()))
+        let head = self.chain.as_ref().and_then(|chain| chain.block()).filter(|head| head.number == number);
+        Ok(head.map_or_else(|| keccak256(number.to_be_bytes()), |head| B256::new(head.hash)))
     }
 }
 

@@ -8,11 +8,17 @@ use std::{
 
 use crate::question::progress::Progress;
 use analysis::security::{SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
-use model::{address::Address, error::Result, locks::Locked as _};
+use model::{
+    address::Address,
+    error::{Problem, Result},
+    locks::Locked as _,
+};
 use store::Dataset;
 
 /// Maximum number of scams with cached traits.
 const TRAITS_MAX: usize = 10_000;
+/// Maximum number of answers kept for questions about many tokens.
+const PARTS_MAX: usize = 200;
 
 #[derive(Debug, Default)]
 pub struct SecurityCache {
@@ -22,6 +28,10 @@ pub struct SecurityCache {
     traits: Mutex<HashMap<Address, CodeTraits>>,
     /// The security summaries by token, shown in token lists.
     summaries: Mutex<HashMap<Address, SecuritySummary>>,
+    /// Answers, explained or not, of a question about many tokens that waits for the state of others.
+    parts: Mutex<HashMap<(Address, bool), SecurityInference>>,
+    /// Tokens whose state could not be read for a question that is being answered, and why.
+    unread: Mutex<HashMap<Address, Problem>>,
 }
 
 /// A token's security answer in short.
@@ -65,6 +75,39 @@ impl SecurityCache {
     /// Caches a token's summary; needs no eviction: there is at most one for each token.
     pub fn insert(&self, token: Address, summary: SecuritySummary) {
         self.summaries.locked().insert(token, summary);
+    }
+
+    /// Keeps a token's answer until the question about many is answered.
+    pub fn keep_part(&self, token: Address, explain: bool, answer: &SecurityInference) {
+        let mut parts = self.parts.locked();
+        if parts.len() < PARTS_MAX {
+            parts.insert((token, explain), answer.clone());
+        }
+    }
+
+    pub fn part(&self, token: Address, explain: bool) -> Option<SecurityInference> {
+        self.parts.locked().get(&(token, explain)).cloned()
+    }
+
+    pub fn forget_parts(&self, tokens: &[Address], explain: bool) {
+        let mut parts = self.parts.locked();
+        for token in tokens {
+            parts.remove(&(*token, explain));
+        }
+    }
+
+    /// Why the token's state could not be read, while a question is answered that needs it.
+    pub fn unread(&self, token: &Address) -> Option<Problem> {
+        self.unread.locked().get(token).cloned()
+    }
+
+    /// Sets or forgets why the token's state could not be read.
+    pub fn set_unread(&self, token: Address, why: Option<Problem>) {
+        let mut unread = self.unread.locked();
+        match why {
+            Some(why) => drop(unread.insert(token, why)),
+            None => drop(unread.remove(&token)),
+        }
     }
 
     /// The traits of a known scam, executed at most once unless the caller cancels.

@@ -51,7 +51,11 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
             }
             FigureSource::Patterns(of) => patterns.as_ref().and_then(|(answer, status)| of(answer, *status)),
             FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::Number),
-            FigureSource::Security(of) => none_without_data(SecurityQuestion::summary(snapshot, token, progress))?.as_ref().map(of),
+            FigureSource::Security(of) => match SecurityQuestion::summary(snapshot, token, progress) {
+                // The others are shown; the token's own answer says why it has none.
+                Err(problem) if !problem.is_missing_rows() && snapshot.security.unread(&token).is_some() => None,
+                summary => none_without_data(summary)?.as_ref().map(of),
+            },
         };
         figures.set(name, figure);
     }

@@ -153,6 +153,11 @@ impl TableReader<'_> {
 
     /// Adds notes about remote files: their sources, their age, files that disappeared.
     pub(super) fn note_remote(&mut self, located: &Located) {
+        if let Some(source) = &located.from_logs {
+            located.notes.iter().for_each(|finding| self.table.findings.add(finding.clone()));
+            self.table.remote = Some(RemoteOrigin { sources: vec![source.clone()], as_of: located.as_of, ..RemoteOrigin::default() });
+            return;
+        }
         let asked = remote::answers(&located.files).map(|answer| answer.source.clone());
         let mut sources: Vec<String> = remote::objects(&located.files).map(|object| object.source.clone()).chain(asked).collect();
         sources.sort();

@@ -33,9 +33,8 @@ const BUYS: [u64; 3] = [5_000, 500, 50];
 /// Purchases tried to see how much can be bought and sold at once.
 const LARGE: [u64; 4] = [200_000, 100_000, 50_000, 20_000];
 const MILLION: u64 = 1_000_000;
-/// Blocks and seconds between a purchase and the sale, and of a day.
-const BETWEEN: (u64, u64) = (3, 36);
-const DAY: (u64, u64) = (7_200, 86_400);
+/// Blocks between a purchase and the sale.
+const BETWEEN: u64 = 3;
 
 /// Runs all trades and takes them back.
 pub(super) fn simulate(machine: &mut Machine<'_>, scene: &Scene, pool: &LivePool) -> SimulatedTrades {
@@ -67,7 +66,7 @@ impl Trader<'_, '_> {
                 return trades;
             }
         }
-        self.machine.wait(BETWEEN.0, BETWEEN.1);
+        self.machine.wait_blocks(BETWEEN);
         let mark = self.machine.mark();
         trades.sell = Some(self.sell(HOLDER, 2));
         self.machine.next_block();
@@ -79,7 +78,7 @@ impl Trader<'_, '_> {
             trades.sell_received = Some(self.sell(OTHER, 1));
         }
         self.machine.rollback(mark);
-        self.machine.wait(DAY.0, DAY.1);
+        self.machine.wait_day();
         trades.sell_after_day = Some(self.sell(HOLDER, 2));
         self.machine.rollback(mark);
         trades.largest_share = trades.sell.as_ref().filter(|sell| sell.ok).and_then(|_| self.largest());

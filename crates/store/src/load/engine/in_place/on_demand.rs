@@ -23,7 +23,7 @@ use crate::{
     cache::CacheOptions,
     in_place::{Fetch, FetchError, Fetched, RowsVersion},
     load::{
-        Blocks,
+        Blocks, NodeLogs,
         remote::{self, Pulse},
         table,
         task::{TableLoad, TableLoadError},
@@ -93,6 +93,7 @@ impl OnDemand {
             decimals: HashMap::new(),
             blocks: Blocks::default(),
             tokens: std::iter::once(*token).collect(),
+            logs: NodeLogs::default(),
             snapshot: Some(&self.snapshot),
         };
         ask(&TableLoad::new(&context, self.schema))

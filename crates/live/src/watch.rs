@@ -1,0 +1,21 @@
+//! Who watches a refresh or a search: how far it is, why it waits, and whether it shall end.
+
+use std::time::Duration;
+
+/// Observer of a refresh. Called from several threads.
+pub trait RefreshWatch: Send + Sync {
+    /// `done` of `total` things of the table were asked for.
+    fn step(&self, _table: &str, _provider: &str, _done: usize, _total: usize) {}
+    /// The next request waits: for the provider's limit, or because it says so.
+    fn waits(&self, _provider: &str, _wait: Duration, _asked: bool) {}
+    /// Whether it shall end.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// An observer that never stops it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unwatched;
+
+impl RefreshWatch for Unwatched {}

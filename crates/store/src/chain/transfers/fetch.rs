@@ -1,0 +1,344 @@
+//! Reads the transfers of tokens from a node, span by span, and keeps them as they come.
+
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use super::{
+    event::{TRANSFER, TransferEvent},
+    rows::{self, TimedEvent},
+    span::SpanSize,
+    start,
+    state::{BlockMark, LogState, RowFiles},
+};
+use crate::wall_clock::now;
+use model::{address::Address, progress::Cancelled};
+use wire::{
+    Fault,
+    node::{CallRefusal, ChainNode, NodeBlock, NodeCall},
+};
+
+/// Rows of a file, up to which the next ones are added to it.
+const FILE_ROWS: usize = 250_000;
+/// Rows after which, and time after which, what was read is kept.
+const KEEP_ROWS: usize = 20_000;
+const KEEP_EVERY: Duration = Duration::from_secs(10);
+/// Faults in a row that may come of asking for too much.
+const TRIES_MAX: u32 = 5;
+/// Spans in a row whose blocks were taken back while they were read.
+const REORGANISED_MAX: u32 = 3;
+/// Blocks whose hashes are compared at once.
+const MARKS_AT_ONCE: usize = 32;
+
+/// Blocks done, and all. Errors: nobody waits any more.
+pub(crate) type BlockStep<'a> = &'a dyn Fn(u64, u64) -> Result<(), Cancelled>;
+
+/// A node's answer to some spans.
+enum SpansRead {
+    /// All of them, or the first ones: the most events of one.
+    Whole(usize),
+    /// None, as it was asked for too much; its words, and whether they say so.
+    TooMuch(String, bool),
+    /// Blocks were taken back meanwhile.
+    Reorganised,
+}
+
+/// A span with its last block.
+struct Span {
+    to: u64,
+    block: NodeBlock,
+    events: Vec<TransferEvent>,
+}
+
+pub(super) struct TransferFetch<'a> {
+    node: ChainNode,
+    files: &'a RowFiles,
+    state: &'a mut LogState,
+    tokens: &'a [Address],
+    /// The newest final block.
+    end: u64,
+    step: BlockStep<'a>,
+    told: Cell<(u64, u64)>,
+    pending: Vec<TimedEvent>,
+    kept: Instant,
+    pub(super) notes: Vec<String>,
+}
+
+impl<'a> TransferFetch<'a> {
+    pub(super) fn new(node: ChainNode, files: &'a RowFiles, state: &'a mut LogState, tokens: &'a [Address], step: BlockStep<'a>) -> Self {
+        let (told, kept) = (Cell::new((0, 0)), Instant::now());
+        Self { node, files, state, tokens, end: 0, step, told, pending: Vec::new(), kept, notes: Vec::new() }
+    }
+
+    /// Reads everything up to the newest block that is `depth` blocks old. What was read stays, whatever the outcome.
+    pub(super) fn run(&mut self, depth: u64, from_block: Option<u64>) -> Result<(), Fault> {
+        let (newest, _) = self.node.newest(true, &self.stopped())?;
+        self.end = newest.number.saturating_sub(depth);
+        self.heal()?;
+        self.compare(newest.number)?;
+        self.begin(from_block)?;
+        let read = self.sweep();
+        self.keep()?;
+        read?;
+        if self.state.files.is_empty() {
+            self.files.write_empty(self.state).map_err(Fault::Failed)?;
+        }
+        self.state.revision += u64::from(self.state.end != self.end);
+        (self.state.at, self.state.end) = (Some(now().0), self.end);
+        self.files.save(self.state).map_err(Fault::Failed)
+    }
+
+    fn stopped(&self) -> impl Fn() -> bool + use<'_, 'a> {
+        || {
+            let (done, total) = self.told.get();
+            (self.step)(done, total).is_err()
+        }
+    }
+
+    /// Reads again what was in files that are gone.
+    fn heal(&mut self) -> Result<(), Fault> {
+        self.files.clean(self.state);
+        let gone = self.state.files.iter().filter(|file| !self.files.is_there(file)).map(|file| file.first).min();
+        match gone {
+            None => Ok(()),
+            Some(0) => self.files.begin_anew(self.state).map_err(Fault::Failed),
+            Some(first) => self.files.go_back(self.state, first - 1).map_err(Fault::Failed),
+        }
+    }
+
+    /// Goes back to the newest block that is still the chain's.
+    fn compare(&mut self, newest: u64) -> Result<(), Fault> {
+        let (marks, later): (Vec<BlockMark>, Vec<BlockMark>) =
+            self.state.marks.iter().rev().cloned().partition(|mark| mark.block <= newest);
+        let behind = later.first().map(|last| {
+            let said = format!("has come to block {newest}, and up to {} was read before: it is behind; ask again later", last.block);
+            Fault::Unavailable(said)
+        });
+        if let (Some(behind), true) = (&behind, marks.is_empty()) {
+            return Err(behind.clone());
+        }
+        // Nearly always the newest one is.
+        let (newest, others) = marks.split_at(marks.len().min(1));
+        for some in [newest].into_iter().filter(|newest| !newest.is_empty()).chain(others.chunks(MARKS_AT_ONCE)) {
+            let answers = self.node.ask(some.iter().map(|mark| NodeCall::block(mark.block)).collect(), &self.stopped())?.answers;
+            let is_same = |(mark, answer): &(&BlockMark, Result<Value, CallRefusal>)| {
+                let block = answer.as_ref().ok().and_then(NodeBlock::read);
+                block.is_some_and(|block| const_hex::encode_prefixed(block.hash) == mark.hash)
+            };
+            let Some((mark, _)) = some.iter().zip(answers).find(is_same) else { continue };
+            if let (Some(behind), true) = (behind, mark.block == marks[0].block) {
+                return Err(behind);
+            }
+            if mark.block < marks[0].block {
+                self.notes.push(format!("blocks after {} were taken back, and are read again", mark.block));
+                self.files.go_back(self.state, mark.block).map_err(Fault::Failed)?;
+            }
+            return Ok(());
+        }
+        if !marks.is_empty() {
+            self.notes.push("no block that was read is the chain's any more, and all are read again".to_owned());
+            self.files.begin_anew(self.state).map_err(Fault::Failed)?;
+        }
+        Ok(())
+    }
+
+    /// Finds where tokens begin that were not read before.
+    fn begin(&mut self, from_block: Option<u64>) -> Result<(), Fault> {
+        let fresh: Vec<Address> = self.tokens.iter().filter(|token| self.state.next_of(token).is_none()).copied().collect();
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        if let Some(from) = from_block {
+            self.state.next.extend(fresh.iter().map(|token| (token.to_string(), from)));
+            return Ok(());
+        }
+        let starts = start::find(&self.node, &fresh, self.end, &self.stopped())?;
+        self.state.next.extend(starts.found.iter().map(|(token, block)| (token.to_string(), *block)));
+        self.state.next.extend(starts.unknown.iter().map(|token| (token.to_string(), 0)));
+        if let Some(first) = starts.unknown.first() {
+            self.notes.push(format!(
+                "the node has no states of old blocks, so where {} of the tokens begin is not known, such as `{first}`: they are read from \
+                 block 0 on; name an archive node, or say `from_block` in dataset.toml",
+                starts.unknown.len()
+            ));
+        }
+        if let Some(first) = starts.absent.first() {
+            let count = starts.absent.len();
+            self.notes.push(format!("{count} of the tokens have no contract at block {}, such as `{first}`: they are not read", self.end));
+        }
+        Ok(())
+    }
+
+    /// The lowest block that is still to be read.
+    fn cursor(&self) -> Option<u64> {
+        self.tokens.iter().filter_map(|token| self.state.next_of(token)).filter(|next| *next <= self.end).min()
+    }
+
+    fn sweep(&mut self) -> Result<(), Fault> {
+        let mut size = SpanSize::new(self.state.span);
+        let (mut tries, mut reorganised) = (0, 0);
+        let first = self.cursor().unwrap_or_default();
+        while let Some(cursor) = self.cursor() {
+            self.told.set((cursor - first.min(cursor), self.end + 1 - first));
+            if self.stopped()() {
+                return Err(Fault::Stopped);
+            }
+            match self.spans(&size.plan(cursor, self.end), size.addresses) {
+                Ok(SpansRead::Whole(events)) => {
+                    (tries, reorganised) = (0, 0);
+                    size.answered(events);
+                }
+                Ok(SpansRead::TooMuch(said, true)) if !size.narrow() => {
+                    return Err(Fault::Unavailable(format!("refuses the logs of a single block and contract: {said}")));
+                }
+                Ok(SpansRead::TooMuch(_, true)) => {}
+                // Nodes refuse in many words.
+                Ok(SpansRead::TooMuch(said, false)) => {
+                    tries += 1;
+                    if tries > TRIES_MAX || !size.narrow() {
+                        return Err(Fault::Unavailable(format!("refuses to say logs: {said}")));
+                    }
+                }
+                Ok(SpansRead::Reorganised) => {
+                    reorganised += 1;
+                    if reorganised > REORGANISED_MAX {
+                        return Err(Fault::Unavailable(
+                            "took blocks back again and again while they were read: ask again later".to_owned(),
+                        ));
+                    }
+                }
+                Err(Fault::TooMuch(said)) => {
+                    tries += 1;
+                    if tries > TRIES_MAX || !size.narrow() {
+                        return Err(Fault::TooMuch(said));
+                    }
+                }
+                Err(fault) => return Err(fault),
+            }
+            self.state.span = size.blocks;
+            if self.pending.len() >= KEEP_ROWS || self.kept.elapsed() >= KEEP_EVERY {
+                self.keep()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the spans, or the first of them.
+    fn spans(&mut self, plan: &[(u64, u64)], addresses: usize) -> Result<SpansRead, Fault> {
+        let next: BTreeMap<Address, u64> = self
+            .tokens
+            .iter()
+            .filter_map(|token| Some((*token, self.state.next_of(token)?)))
+            .filter(|(_, next)| *next <= self.end)
+            .collect();
+        let (mut calls, mut counts) = (Vec::new(), Vec::new());
+        for (from, to) in plan {
+            let tokens: Vec<[u8; 20]> = next.iter().filter(|(_, next)| *next <= to).map(|(token, _)| token.0).collect();
+            let filters = tokens.chunks(addresses.max(1));
+            counts.push(filters.len());
+            calls.extend(filters.map(|some| NodeCall::logs(some, &TRANSFER, *from, *to)));
+            // The block comes last: a node answers a batch in order.
+            calls.push(NodeCall::block(*to));
+        }
+        let mut answers = self.node.ask(calls, &self.stopped())?.answers.into_iter();
+        let (mut read, mut refusal) = (Vec::new(), None);
+        for ((from, to), count) in plan.iter().zip(counts) {
+            let logs: Vec<_> = answers.by_ref().take(count).collect();
+            let block = answers.next().and_then(Result::ok).and_then(|block| NodeBlock::read(&block));
+            if refusal.is_some() {
+                continue;
+            }
+            let block = block.ok_or_else(|| Fault::Unavailable(format!("has no block {to}: ask again later")))?;
+            match logs.into_iter().collect::<Result<Vec<Value>, CallRefusal>>() {
+                Ok(logs) => read.push(Span { to: *to, block, events: events(&logs, (*from, *to), &next)? }),
+                Err(said) => refusal = Some(said),
+            }
+        }
+        if let (Some(refusal), true) = (refusal, read.is_empty()) {
+            return Ok(SpansRead::TooMuch(refusal.message, refusal.is_too_much));
+        }
+        let most = read.iter().map(|span| span.events.len()).max().unwrap_or_default();
+        Ok(if self.take(read)? { SpansRead::Whole(most) } else { SpansRead::Reorganised })
+    }
+
+    /// Adds the times of the events' blocks, and takes the spans as read. False where blocks were taken back meanwhile.
+    fn take(&mut self, spans: Vec<Span>) -> Result<bool, Fault> {
+        let all = || spans.iter().flat_map(|span| &span.events);
+        let mut blocks: BTreeMap<u64, NodeBlock> = spans.iter().map(|span| (span.to, span.block)).collect();
+        let wanted: BTreeSet<u64> =
+            all().filter(|event| event.timestamp.is_none() && !blocks.contains_key(&event.block)).map(|event| event.block).collect();
+        if !wanted.is_empty() {
+            let answers = self.node.ask(wanted.iter().map(|block| NodeCall::block(*block)).collect(), &self.stopped())?.answers;
+            for (number, answer) in wanted.iter().zip(answers) {
+                let Some(block) = answer.ok().and_then(|block| NodeBlock::read(&block)) else { return Ok(false) };
+                blocks.insert(*number, block);
+            }
+        }
+        let is_other = |event: &TransferEvent| blocks.get(&event.block).is_some_and(|block| block.hash != event.block_hash);
+        if all().any(is_other) {
+            return Ok(false);
+        }
+        for span in spans {
+            let time = |event: &TransferEvent| event.timestamp.or_else(|| Some(blocks.get(&event.block)?.timestamp)).unwrap_or_default();
+            let timed = |event: TransferEvent| {
+                let milliseconds = i64::try_from(time(&event)).unwrap_or_default().saturating_mul(1_000);
+                (event, milliseconds)
+            };
+            self.pending.extend(span.events.into_iter().map(timed));
+            for token in self.tokens {
+                if let Some(next) = self.state.next.get_mut(&token.to_string()).filter(|next| **next <= span.to) {
+                    *next = span.to + 1;
+                }
+            }
+            self.state.mark(span.to, &span.block.hash, span.block.timestamp);
+        }
+        Ok(true)
+    }
+
+    /// Writes the rows that came, and then that they are there.
+    fn keep(&mut self) -> Result<(), Fault> {
+        self.kept = Instant::now();
+        let pending = std::mem::take(&mut self.pending);
+        if !pending.is_empty() {
+            let mut write = || {
+                let frame = crate::decode::guarded("table", || rows::frame(&pending))?;
+                let last = self.state.files.last().filter(|last| last.rows > 0 && last.rows + pending.len() <= FILE_ROWS);
+                let before = last.and_then(|last| self.files.read(last).ok());
+                let (joins, frame) = match before {
+                    Some(before) => (true, rows::joined(before, &frame)?),
+                    None => (false, frame),
+                };
+                Ok((joins, self.files.write(self.state, frame)?))
+            };
+            let (joins, file) = write().map_err(Fault::Failed)?;
+            if joins {
+                self.state.files.pop();
+            }
+            self.state.files.extend(file);
+            self.state.revision += 1;
+        }
+        self.files.save(self.state).map_err(Fault::Failed)
+    }
+}
+
+/// The transfers among the logs that were not read before, in the order of the chain.
+fn events(logs: &[Value], (from, to): (u64, u64), next: &BTreeMap<Address, u64>) -> Result<Vec<TransferEvent>, Fault> {
+    let odd = || Fault::Unavailable("gives a log in a way that is not understood".to_owned());
+    let mut events = Vec::new();
+    for log in logs.iter().map(|logs| logs.as_array().ok_or_else(odd)) {
+        for event in log? {
+            let event = TransferEvent::read(event).map_err(|()| odd())?;
+            let is_asked = |event: &TransferEvent| {
+                (from..=to).contains(&event.block) && next.get(&event.token).is_some_and(|next| event.block >= *next)
+            };
+            events.extend(event.filter(is_asked));
+        }
+    }
+    events.sort_by_key(|event| (event.block, event.log_index));
+    events.dedup_by_key(|event| (event.block, event.log_index));
+    Ok(events)
+}

@@ -1,0 +1,198 @@
+//! How far a chain's transfers were read: a small file beside their rows, written only once the rows are there. A row that it does not
+//! count is not read.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::rows;
+use crate::{
+    chain::kept::{as_parquet, parquet_rows},
+    private_files::write_atomic,
+};
+use model::{address::Address, chain_state::Word};
+use polars::prelude::DataFrame;
+
+const VERSION: u32 = 1;
+/// Blocks whose hashes are kept, the newest.
+const MARKS_MAX: usize = 64;
+const STATE_MAX: u64 = 16 << 20;
+
+/// A block that was read, by which one that was taken back is noticed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct BlockMark {
+    pub(super) block: u64,
+    pub(super) hash: String,
+    /// Seconds since 1970.
+    pub(super) timestamp: u64,
+}
+
+/// A file of rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RowFile {
+    pub(super) name: String,
+    pub(super) rows: usize,
+    /// The lowest and the highest block of its rows.
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LogState {
+    version: u32,
+    /// When it was last asked up to the newest final block, in milliseconds since 1970.
+    pub(super) at: Option<i64>,
+    /// The newest final block then.
+    pub(super) end: u64,
+    /// Changes with the rows.
+    pub(super) revision: u64,
+    /// Blocks of a span that the node answers.
+    pub(super) span: u64,
+    /// The next block of each token.
+    pub(super) next: BTreeMap<String, u64>,
+    /// By block.
+    pub(super) marks: Vec<BlockMark>,
+    pub(super) files: Vec<RowFile>,
+    /// The name of the next file.
+    next_file: u64,
+}
+
+impl LogState {
+    pub(super) fn next_of(&self, token: &Address) -> Option<u64> {
+        self.next.get(&token.to_string()).copied()
+    }
+
+    /// The block was read.
+    pub(super) fn mark(&mut self, block: u64, hash: &Word, timestamp: u64) {
+        self.marks.retain(|mark| mark.block != block);
+        self.marks.push(BlockMark { block, hash: const_hex::encode_prefixed(hash), timestamp });
+        self.marks.sort_by_key(|mark| mark.block);
+        let old = self.marks.len().saturating_sub(MARKS_MAX);
+        self.marks.drain(..old);
+    }
+}
+
+/// The folder with the rows of a chain: `live/transfers/CHAIN` in the dataset's folder.
+#[derive(Debug)]
+pub(super) struct RowFiles {
+    folder: PathBuf,
+    /// The same, relative to the dataset's folder.
+    shown: String,
+}
+
+impl RowFiles {
+    pub(super) fn new(dataset: &Path, chain: &str) -> Self {
+        let shown = format!("live/transfers/{chain}");
+        Self { folder: dataset.join(&shown), shown }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Paths of the files that count, relative to the dataset's folder.
+    pub(super) fn shown(&self, state: &LogState) -> Vec<String> {
+        state.files.iter().map(|file| format!("{}/{}", self.shown, file.name)).collect()
+    }
+
+    fn state_path(&self) -> PathBuf {
+        self.folder.join("state.json")
+    }
+
+    /// What was read so far; nothing where the file is missing or damaged, and all is read again.
+    pub(super) fn load(&self) -> LogState {
+        let path = self.state_path();
+        if fs::metadata(&path).map_or(true, |meta| meta.len() > STATE_MAX) {
+            return LogState::default();
+        }
+        let state = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<LogState>(&bytes).ok());
+        let plain =
+            |file: &RowFile| file.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') && file.name.ends_with(".parquet");
+        state.filter(|state| state.version == VERSION && state.files.iter().all(plain)).unwrap_or_else(|| {
+            tracing::warn!("`{}` does not say how far transfers were read, and they are read again", path.display());
+            LogState::default()
+        })
+    }
+
+    pub(super) fn save(&self, state: &mut LogState) -> Result<(), String> {
+        state.version = VERSION;
+        write_atomic(&self.state_path(), &serde_json::to_vec(state).map_err(|error| error.to_string())?)
+    }
+
+    /// Writes rows into a new file; `None` without rows.
+    pub(super) fn write(&self, state: &mut LogState, frame: DataFrame) -> Result<Option<RowFile>, String> {
+        let Some((first, last)) = rows::blocks(&frame) else { return Ok(None) };
+        let (rows, name) = (frame.height(), format!("{:06}.parquet", state.next_file));
+        write_atomic(&self.folder.join(&name), &as_parquet(|| Ok(frame))?)?;
+        state.next_file += 1;
+        Ok(Some(RowFile { name, rows, first, last }))
+    }
+
+    /// An empty file, so that a table without rows is one.
+    pub(super) fn write_empty(&self, state: &mut LogState) -> Result<(), String> {
+        let name = format!("{:06}.parquet", state.next_file);
+        write_atomic(&self.folder.join(&name), &as_parquet(|| rows::frame(&[]))?)?;
+        state.next_file += 1;
+        state.files.push(RowFile { name, rows: 0, first: 0, last: 0 });
+        Ok(())
+    }
+
+    /// The rows of a file.
+    pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, String> {
+        let path = self.folder.join(&file.name);
+        let read = parquet_rows(&path).unwrap_or_else(|| Err("it is not there, or too large".to_owned()));
+        let lacks = || format!("`{}` has not the {} rows that it had", path.display(), file.rows);
+        let frame = read.map_err(|reason| format!("`{}` cannot be read: {reason}", path.display()))?;
+        if frame.height() == file.rows { Ok(frame) } else { Err(lacks()) }
+    }
+
+    /// Whether a file that counts is there.
+    pub(super) fn is_there(&self, file: &RowFile) -> bool {
+        self.folder.join(&file.name).is_file()
+    }
+
+    /// Removes files that do not count: a program was ended before it could say that they do, or they were replaced.
+    pub(super) fn clean(&self, state: &LogState) {
+        let counts = |name: &str| state.files.iter().any(|file| file.name == name);
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let stray = name.ends_with(".parquet") && !counts(&name) || name.starts_with(".tokendeck-");
+            if stray {
+                fs::remove_file(entry.path()).ok();
+            }
+        }
+    }
+
+    /// Forgets what is of blocks after `block`: rows of a file are written anew without them. Where a file is damaged, its blocks too.
+    pub(super) fn go_back(&self, state: &mut LogState, block: u64) -> Result<(), String> {
+        let mut kept = Vec::new();
+        for file in state.files.clone() {
+            if file.last <= block {
+                kept.push(file);
+            } else if file.first <= block {
+                match self.read(&file) {
+                    Ok(frame) => kept.extend(self.write(state, rows::up_to(&frame, block)?)?),
+                    Err(_) if file.first == 0 => return self.begin_anew(state),
+                    Err(_) => return self.go_back(state, file.first - 1),
+                }
+            }
+        }
+        state.files = kept;
+        state.revision += 1;
+        state.marks.retain(|mark| mark.block <= block);
+        for next in state.next.values_mut() {
+            *next = (*next).min(block + 1);
+        }
+        self.save(state)
+    }
+
+    /// Forgets everything.
+    pub(super) fn begin_anew(&self, state: &mut LogState) -> Result<(), String> {
+        *state = LogState { revision: state.revision + 1, next_file: state.next_file, span: state.span, ..LogState::default() };
+        self.save(state)
+    }
+}
