@@ -15,7 +15,7 @@ use model::{
 };
 use store::{
     cache::CacheOptions,
-    load::{Blocks, LoadContext, bind::wanted, file::FileRows, fill},
+    load::{Blocks, LoadContext, NodeLogs, bind::wanted, file::FileRows, fill},
     manifest::{Manifest, TableManifest},
     order,
     provider::JsonAnswer,
@@ -92,7 +92,7 @@ fn read(
         blocks: Blocks::default(),
         tokens: known.tokens.clone(),
         snapshot: None,
-        logs: None,
+        logs: NodeLogs::default(),
     };
     let count = elements.len() as u64;
     let mut source = json_objects(elements, bytes, wanted(schema, mapping));
