@@ -180,7 +180,7 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
 fn own_format() -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/importing.md")).unwrap();
     let (_, rest) = page.split_once("<!-- own format -->\n").unwrap();
-    rest.split_once("<!-- end").unwrap().0.lines().map(|line| format!("{}\n", line.trim_start())).collect()
+    rest.split_once("<!-- end").unwrap().0.lines().map(str::trim_start).collect::<Vec<_>>().join("\n")
 }
 
 const BROKER: &str = "Session;Initial;Peak;Trough;Settled;Turnover\n01.02.2024;5,5;6;4;5;1.000,5\n02.02.2024;5;6,5;5;6;0\n";

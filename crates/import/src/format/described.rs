@@ -144,10 +144,11 @@ fn take(file: &FileToImport<'_>, of: DescribedTable<'_>, says: &mut Vec<String>)
         if from.is_none_or(has) {
             continue;
         }
-        if column.need != Need::Optional {
+        // A member that is null in every row of JSON is no column of it.
+        let may_lack = column.need == Need::Optional || column.need == Need::Column && matches!(file.sniffed.shape, FileShape::Json { .. });
+        if !may_lack {
             return Ok(None);
         }
-        // Services leave out members that are empty in every row.
         take.manifest.columns.remove(column.name);
         take = take.without(column.name);
     }
