@@ -11,7 +11,8 @@ fn main() -> io::Result<()> {
     let mut list = String::from("&[\n");
     for file in files {
         let id = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        list.push_str(&format!("    ({id:?}, include_str!({:?})),\n", file.canonicalize()?));
+        let path = file.canonicalize()?.to_string_lossy().into_owned();
+        list.push_str(&format!("    ({id:?}, include_str!({path:?})),\n"));
     }
     list.push(']');
     fs::write(Path::new(&env::var("OUT_DIR").map_err(io::Error::other)?).join("providers.rs"), list)

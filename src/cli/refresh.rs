@@ -61,6 +61,8 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
     if failures.is_empty() {
         return Ok(());
     }
-    failures.iter().for_each(|failure| say(failure));
+    for failure in &failures {
+        say(failure);
+    }
     Err(Failure::Reported)
 }

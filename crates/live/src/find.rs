@@ -165,7 +165,7 @@ impl FoundTokens {
                 of_token(&whole, columns, &text, &token.chain).map(Some)
             });
             let Some(frame) = of_token.map_err(RefreshError::Failed)?.filter(|frame| frame.height() > 0) else { continue };
-            Kept { dataset: context.dataset, schema }.replace(frame, &Scope::Keys, context.now).map_err(RefreshError::Failed)?;
+            Kept { dataset: context.dataset, schema }.replace(&frame, &Scope::Keys, context.now).map_err(RefreshError::Failed)?;
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ pub fn keep_coin(dataset: &Path, symbol: &str, now: Time) -> Result<Address, Ref
     let schema = &schema::TABLES[0];
     let frame = crate::rows::own(schema, vec![raw]).map_err(RefreshError::Failed)?;
     if let Some(frame) = frame {
-        Kept { dataset, schema }.replace(frame, &Scope::Keys, now).map_err(RefreshError::Failed)?;
+        Kept { dataset, schema }.replace(&frame, &Scope::Keys, now).map_err(RefreshError::Failed)?;
     }
     Ok(address)
 }

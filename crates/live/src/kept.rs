@@ -68,7 +68,7 @@ impl Kept<'_> {
     }
 
     /// Keeps the state of a table without times: what `scope` says is replaced. What changed is kept with its time.
-    pub(crate) fn replace(&self, frame: DataFrame, scope: &Scope, now: Time) -> Result<(), String> {
+    pub(crate) fn replace(&self, frame: &DataFrame, scope: &Scope, now: Time) -> Result<(), String> {
         let path = file(self.dataset, self.schema.name);
         let before = read(&path)?;
         let after = guarded("table", || {
@@ -109,7 +109,9 @@ impl Kept<'_> {
         let Some(last) = parts.last() else { return Ok(()) };
         write(if into_main { &main } else { last }, whole)?;
         let gone = if into_main { &parts[..] } else { &parts[..parts.len() - 1] };
-        gone.iter().for_each(|part| drop(fs::remove_file(part)));
+        for part in gone {
+            fs::remove_file(part).ok();
+        }
         Ok(())
     }
 
@@ -131,7 +133,9 @@ impl Kept<'_> {
         }
         if let Some(whole) = guarded("table", || order::whole(frames))? {
             write(last, whole)?;
-            others.iter().for_each(|part| drop(fs::remove_file(part)));
+            for part in others {
+                fs::remove_file(part).ok();
+            }
         }
         Ok(())
     }
@@ -250,15 +254,15 @@ mod tests {
             DataFrame::new(holders.len(), schema.columns.iter().map(column).collect()).expect("a frame")
         };
         let token = |number: u32| Address::parse(&format!("0x{number:040x}")).expect("an address");
-        kept.replace(holders(1, &[(5, 10.0), (6, 1.0)]), &Scope::Tokens([token(1)].into()), Time(1)).expect("kept");
-        kept.replace(holders(2, &[(5, 2.0)]), &Scope::Tokens([token(2)].into()), Time(2)).expect("kept");
-        kept.replace(holders(1, &[(5, 10.0)]), &Scope::Tokens([token(1)].into()), Time(3)).expect("kept");
+        kept.replace(&holders(1, &[(5, 10.0), (6, 1.0)]), &Scope::Tokens([token(1)].into()), Time(1)).expect("kept");
+        kept.replace(&holders(2, &[(5, 2.0)]), &Scope::Tokens([token(2)].into()), Time(2)).expect("kept");
+        kept.replace(&holders(1, &[(5, 10.0)]), &Scope::Tokens([token(1)].into()), Time(3)).expect("kept");
         let now = read(&file(folder.path(), "holders")).expect("read").expect("there");
         assert_eq!(now.height(), 2, "the holder that is gone is gone, and the other token's stays");
         let history = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").count();
         assert_eq!(history, 2, "nothing new was seen the third time");
         for time in 4..80 {
-            kept.replace(holders(1, &[(5, f64::from(time))]), &Scope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
+            kept.replace(&holders(1, &[(5, f64::from(time))]), &Scope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
         }
         let snapshots: Vec<_> = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").flatten().collect();
         assert!(snapshots.len() < SNAPSHOTS_MAX + 1);

@@ -115,7 +115,7 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
             asks: provider
                 .filling(table)
                 .filter(|request| request.each == Each::Once)
-                .flat_map(|request| needs.asks(provider, request, About::default()))
+                .flat_map(|request| needs.asks(provider, request, &About::default()))
                 .collect(),
             pools: None,
         })
@@ -145,7 +145,7 @@ impl Needs<'_> {
                 Each::Coin => {
                     let about = About { token: Some(token.address), symbol: token.symbol.clone(), ..About::default() };
                     if token.symbol.is_some() {
-                        self.add(&mut choices, provider, self.asks(provider, request, about), None);
+                        self.add(&mut choices, provider, self.asks(provider, request, &about), None);
                     }
                 }
                 Each::Token | Each::Pool if is_coin => {}
@@ -160,7 +160,7 @@ impl Needs<'_> {
                             chain: Some(chain.clone()),
                             ..About::default()
                         };
-                        self.add(&mut choices, provider, self.asks(provider, request, about), None);
+                        self.add(&mut choices, provider, self.asks(provider, request, &about), None);
                     }
                 }
                 Each::Pool => {
@@ -182,7 +182,7 @@ impl Needs<'_> {
                             present: None,
                         });
                         if pool.is_some() || pools.is_some() {
-                            self.add(&mut choices, provider, self.asks(provider, request, About { pool, ..about }), pools);
+                            self.add(&mut choices, provider, self.asks(provider, request, &About { pool, ..about }), pools);
                         }
                     }
                 }
@@ -207,7 +207,7 @@ impl Needs<'_> {
     }
 
     /// The request for each interval and each span that is missing.
-    fn asks<'a>(&self, provider: &'a Provider, request: &'a ProviderRequest, about: About) -> Vec<Ask<'a>> {
+    fn asks<'a>(&self, provider: &'a Provider, request: &'a ProviderRequest, about: &About) -> Vec<Ask<'a>> {
         let intervals: Vec<Option<Interval>> = if self.schema.name == "candles" {
             let known = if request.intervals.is_empty() { &provider.intervals } else { &request.intervals };
             let given = |interval: &&Interval| known.is_empty() || known.contains(interval);

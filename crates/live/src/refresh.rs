@@ -25,7 +25,7 @@ use store::{
 use wire::{Wire, web::WebVersion};
 
 use crate::{
-    ask::LiveToken,
+    ask::{Ask, LiveToken},
     kept::{Kept, Scope, has_time},
     pages::{Asker, FetchedRows, Outcome},
     plan::{self, Choice, Needs, Wanted, most_liquid},
@@ -174,6 +174,14 @@ struct Run<'a> {
     answered: HashSet<String>,
 }
 
+/// What came of a search for a token's pool.
+enum PoolFound {
+    Pool(Address),
+    None,
+    /// The provider failed, or it was stopped.
+    Failed,
+}
+
 /// Rows that wait to be written, and what is known once they are.
 #[derive(Default)]
 struct Held {
@@ -244,9 +252,10 @@ impl Run<'_> {
         let now = self.context.now;
         let mut pool = None;
         if let Some(ask) = &choice.pools {
-            pool = self.first_pool(ask, held, report)?;
-            if pool.is_none() {
-                return Some(false);
+            match self.first_pool(ask, held, report) {
+                PoolFound::Pool(found) => pool = Some(found),
+                PoolFound::None => return Some(false),
+                PoolFound::Failed => return None,
             }
         }
         let mut knows = false;
@@ -275,7 +284,7 @@ impl Run<'_> {
                     if let (Some(token), Some(chain), Some(pool)) = (ask.about.token, &ask.about.chain, ask.about.pool) {
                         self.state.keep_pool(token, chain, pool);
                     }
-                    held.take(&key, ask.about.token, before, fetched, report, now);
+                    held.take(&key, ask.about.token, &before, fetched, report, now);
                 }
                 Outcome::Unchanged => {
                     knows = true;
@@ -298,14 +307,14 @@ impl Run<'_> {
         self.failed.insert(choice.provider.id.clone(), reason);
     }
 
-    /// The token's most liquid pool as its provider says; its rows are kept where the dataset wants pools. None after a failure.
-    fn first_pool(&mut self, ask: &crate::ask::Ask<'_>, held: &mut Held, report: &mut TableReport) -> Option<Option<Address>> {
-        let (token, chain) = (ask.about.token?, ask.about.chain.as_ref()?);
+    /// The token's most liquid pool, as its provider says.
+    fn first_pool(&mut self, ask: &Ask<'_>, held: &mut Held, report: &mut TableReport) -> PoolFound {
+        let (Some(token), Some(chain)) = (ask.about.token, ask.about.chain.as_ref()) else { return PoolFound::None };
         if let Some(pool) = most_liquid(&self.pools, token, chain) {
-            return Some(Some(pool));
+            return PoolFound::Pool(pool);
         }
         if self.state.is_unknown(&ask.key(), self.context.now) {
-            return Some(None);
+            return PoolFound::None;
         }
         let requests = self.asker.requests;
         let outcome = self.asker.all_pages(ask, WebVersion::default());
@@ -315,17 +324,17 @@ impl Run<'_> {
                 for (_, frame) in fetched.frames.iter().filter(|(table, _)| *table == "pools") {
                     self.pools.extend(PoolRow::rows(frame));
                 }
-                Some(most_liquid(&self.pools, token, chain))
+                most_liquid(&self.pools, token, chain).map_or(PoolFound::None, PoolFound::Pool)
             }
             Outcome::Unknown | Outcome::Unchanged => {
                 held.asked.push((ask.key(), Asked { at: self.context.now.0, unknown: true, ..Asked::default() }));
-                Some(None)
+                PoolFound::None
             }
             Outcome::Failed(reason) => {
                 self.fail(&Choice { provider: ask.provider, asks: Vec::new(), pools: None }, &reason, report);
-                None
+                PoolFound::Failed
             }
-            Outcome::Stopped => None,
+            Outcome::Stopped => PoolFound::Failed,
         }
     }
 
@@ -346,7 +355,7 @@ impl Run<'_> {
                 (true, false) if filled.column("token_address").is_some() && table != "tokens" => Scope::Tokens(held.tokens.clone()),
                 _ => Scope::Keys,
             };
-            let done = if has_time(filled) { kept.append(frame, self.context.now) } else { kept.replace(frame, &scope, self.context.now) };
+            let done = if has_time(filled) { kept.append(frame, self.context.now) } else { kept.replace(&frame, &scope, self.context.now) };
             done.map_err(RefreshError::Failed)?;
         }
         self.state.asked.extend(held.asked);
@@ -372,7 +381,7 @@ impl Run<'_> {
 
 impl Held {
     /// Adds what was fetched.
-    fn take(&mut self, key: &str, token: Option<Address>, before: Asked, fetched: FetchedRows, report: &mut TableReport, now: Time) {
+    fn take(&mut self, key: &str, token: Option<Address>, before: &Asked, fetched: FetchedRows, report: &mut TableReport, now: Time) {
         for (table, frame) in fetched.frames {
             self.rows += frame.height();
             if table == report.table {

@@ -92,7 +92,7 @@ fn recorded_answers_give_the_rows_that_they_hold() {
                 for (table, expected) in tables {
                     let frame = frames.iter().find(|(filled, _)| *filled == table).map(|(_, frame)| frame);
                     let rows = expected.get("rows").and_then(Value::as_integer).expect("a number of rows");
-                    assert_eq!(frame.map_or(0, |frame| frame.height()) as i64, rows, "{what}, {table}");
+                    assert_eq!(frame.map_or(0, polars::prelude::DataFrame::height) as i64, rows, "{what}, {table}");
                     let first = expected.get("first").and_then(Value::as_table);
                     for (column, expected) in first.into_iter().flatten() {
                         let cell = in_frame(frame.expect("rows"), column, 0).json();

@@ -490,11 +490,9 @@ fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_marke
     let ChartCandles::Here(series) = dataset.candles().of(&Address::parse(TOKEN).expect("an address")) else { panic!("they are here") };
     let (_, candles) = series[0];
     let last = setup.now.0 / 60_000 * 60_000;
-    let expected: Vec<(i64, f64)> = (0..)
-        .map(|back| last - back * 60_000)
-        .take_while(|at| *at >= start - DAY_MS)
-        .map(|at| (at, minute(at / 1_000, setup.now.0 / 1_000)))
-        .collect();
+    let minutes = (last - (start - DAY_MS)) / 60_000;
+    let times = (0..=minutes).map(|back| last - back * 60_000);
+    let expected: Vec<(i64, f64)> = times.map(|at| (at, minute(at / 1_000, setup.now.0 / 1_000))).collect();
     let got: Vec<(i64, f64)> =
         candles.timestamp.iter().zip(candles.close).map(|(at, close)| (*at, *close)).rev().take(expected.len()).collect();
     assert_eq!(got, expected, "every minute of two days is there, and none twice");

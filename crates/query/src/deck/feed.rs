@@ -19,7 +19,7 @@ use model::{
     time::{MINUTE_MS, Time},
 };
 use store::{
-    load,
+    Dataset, load,
     manifest::{Every, FILE, LiveSource, Manifest},
     provider::{self, Providers},
     wall_clock::now,
@@ -218,7 +218,7 @@ impl Deck {
             };
             dataset.tokens().iter().map(token).collect()
         });
-        let decimals = dataset.into_iter().flat_map(|dataset| dataset.tokens()).map(|token| (token.row.token_address, token.row.decimals));
+        let decimals = dataset.into_iter().flat_map(Dataset::tokens).map(|token| (token.row.token_address, token.row.decimals));
         let wire = self.options.wire.clone().unwrap_or_else(|| {
             wire::Wire::new(
                 wire::WireOptions { consent: wire::Consent::Never, ..wire::WireOptions::default() },

@@ -166,7 +166,7 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
     entries.retain(|entry| !KEYS.contains(&entry.key));
     match (fills, entries.first()) {
         (Some(schema), _) => {
-            request.tables.insert(0, FilledTable { table: schema.name, rows, mapping: mapping(schema, entries)?, lenient: false })
+            request.tables.insert(0, FilledTable { table: schema.name, rows, mapping: mapping(schema, entries)?, lenient: false });
         }
         (None, Some(lone)) => return Err(lone.wrong("is of a table: say which one with `fills`, or write it under [request.tables.TABLE]")),
         (None, None) if request.tables.is_empty() => {
