@@ -25,6 +25,7 @@ pub use self::{
 use crate::state::Dirs;
 use query::{
     deck::{DeckOptions, feed::FeedOptions},
+    jobs::{AlertCommand, AlertRoutes},
     question::{
         exchanges::{self, Exchanges},
         snapshot::AnswerSettings,
@@ -32,7 +33,7 @@ use query::{
 };
 use store::cache::CacheOptions;
 use wire;
-use wire::{Consent, Source};
+use wire::{Consent, Source, web::WebhookUrl};
 
 /// The file's name, in the working directory and in the user's configuration directory.
 pub const FILE: &str = "config.toml";
@@ -164,6 +165,11 @@ settings! {
         keep_days: u32 = "90", Expect::Whole(0, 36_500), "Days after which a job that has ended is dropped; 0: never.";
         keep_count: u32 = "10000", Expect::Whole(1, 1_000_000), "Jobs kept; beyond it the oldest that have ended are dropped.";
     }
+    "alerts" alerts Alerts "Where alerts that fire are told outside the program, at most one a second and 20 a minute." {
+        command: Option<AlertCommand> = "[]", Expect::Command, "A program and its arguments, run without a shell for at most 10 s, as [\"notify-send\", \"--\", \"{symbol}\", \"{condition}\"]; {name}, {token_address} and {value} are filled too. Empty: none.";
+        webhook: Option<WebhookUrl> = "\"\"", Expect::Webhook, "A URL that each alert is posted to as JSON, as GET /alerts has it; empty: none.";
+        webhook_text: String = "\"\"", Expect::Member, "The member in which a chat service expects the words: \"text\" of Slack and Mattermost, \"content\" of Discord; empty: none.";
+    }
     "deck" deck DeckSettings "How questions are answered." {
         workers: u32 = "0", Expect::Whole(0, 256), "Threads that answer; 0: as many as processors, up to 8.";
         queue: u32 = "1024", Expect::Whole(1, 1_000_000), "Questions that may wait or run at once.";
@@ -250,6 +256,12 @@ impl Config {
             rows_min: self.cache.rows.into(),
             ..CacheOptions::default()
         }
+    }
+}
+
+impl Alerts {
+    pub fn routes(&self) -> AlertRoutes {
+        AlertRoutes { command: self.command.clone(), webhook: self.webhook.clone(), webhook_text: self.webhook_text.clone() }
     }
 }
 

@@ -169,7 +169,8 @@ pub(super) fn require_data(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<()
 pub(super) fn job_options(config: &Config) -> JobOptions {
     let jobs = &config.jobs;
     let (workers, queue) = (jobs.workers as usize, jobs.queue as usize);
-    JobOptions { workers, queue, keep_days: jobs.keep_days.into(), keep_count: jobs.keep_count.into() }
+    let alert_routes = config.alerts.routes();
+    JobOptions { workers, queue, keep_days: jobs.keep_days.into(), keep_count: jobs.keep_count.into(), alert_routes }
 }
 
 /// Opens this user's stored jobs without running any.

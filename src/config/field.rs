@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 use model::toml_reader::{integer, number};
-use wire::Consent;
+use query::jobs::{AlertCommand, AlertRoutes};
+use wire::{Consent, web::WebhookUrl};
 
 /// Accepted values of a setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +21,12 @@ pub enum Expect {
     Theme,
     /// Whether remote files may be fetched.
     Consent,
+    /// A program with its arguments; empty for none.
+    Command,
+    /// A URL that messages are posted to; empty for none.
+    Webhook,
+    /// The member of a webhook's JSON for the words; empty for none.
+    Member,
     /// Inclusive range.
     Whole(u32, u32),
     /// Inclusive range.
@@ -38,9 +45,17 @@ impl Expect {
             Self::Origins => "a list of origins, as in [\"https://deck.example.org\"]".into(),
             Self::Theme => "auto, dark, light, high-contrast, or the path of a theme file that ends in .toml".into(),
             Self::Consent => "\"ask\", true or false".into(),
+            Self::Command => AlertCommand::expected(),
+            Self::Webhook => "a URL that begins with https://, or http:// on this machine or in its network; empty for none".into(),
+            Self::Member => "the name of a member, as `text` or `content`; empty for none".into(),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Number(least, most) => format!("a number from {least} to {most}"),
         }
+    }
+
+    /// Whether the value may hold a key, and is therefore not shown.
+    pub(super) fn is_secret(self) -> bool {
+        self == Self::Webhook
     }
 }
 
@@ -95,9 +110,10 @@ impl SettingValue for f64 {
 }
 
 impl SettingValue for String {
-    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+    fn read(value: &DeValue<'_>, expect: Expect, _: &Path) -> Option<Self> {
         let text = value.as_str()?;
-        is_listen_address(text).then(|| text.to_owned())
+        let good = if expect == Expect::Member { AlertRoutes::is_text_member(text) } else { is_listen_address(text) };
+        good.then(|| text.to_owned())
     }
 }
 
@@ -134,6 +150,20 @@ impl SettingValue for PathBuf {
 impl SettingValue for Option<PathBuf> {
     fn read(value: &DeValue<'_>, expect: Expect, folder: &Path) -> Option<Self> {
         if value.as_str() == Some("") { Some(None) } else { PathBuf::read(value, expect, folder).map(Some) }
+    }
+}
+
+impl SettingValue for Option<AlertCommand> {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        let words: Vec<String> = value.as_array()?.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<_>>()?;
+        if words.is_empty() { Some(None) } else { AlertCommand::parse(&words).map(Some) }
+    }
+}
+
+impl SettingValue for Option<WebhookUrl> {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        let text = value.as_str()?;
+        if text.is_empty() { Some(None) } else { WebhookUrl::parse(text).map(Some) }
     }
 }
 

@@ -84,6 +84,8 @@ fn walk<'a>(prefix: &str, entries: Vec<TomlEntry<'a>>, given: &mut Given<'a>, er
             if (row.accepts)(entry.value, row.expect) {
                 given.values.insert((row.section, row.key), entry.value);
                 given.said.push(said(row.section, row.key));
+            } else if row.expect.is_secret() {
+                errors.push(entry.error(format!("`{full}`: expected {}", row.expect.sentence())));
             } else {
                 errors.push(not(&row.expect.sentence()));
             }

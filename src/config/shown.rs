@@ -1,8 +1,8 @@
 //! The effective configuration as text: every setting with its value and origin. It can be parsed as `config.toml` again.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
-use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, VARIABLE, sources};
+use super::{Config, KEYS_SECTION, SECTIONS, SETTINGS, SettingRow, VARIABLE, sources};
 use wire::{Source, SourceKind};
 
 /// A setting of the file: its text and its line.
@@ -43,7 +43,7 @@ impl Config {
             for row in SETTINGS.iter().filter(|row| row.section == section.name) {
                 let given = self.given.iter().find(|given| (given.section, given.key) == (row.section, row.key));
                 match given {
-                    Some(given) => writeln!(text, "{} = {}  # {name}:{}", row.key, given.value, given.line).ok(),
+                    Some(given) => writeln!(text, "{} = {}  # {name}:{}", row.key, self.shown_value(row, given), given.line).ok(),
                     None => writeln!(text, "{} = {}  # default", row.key, row.default).ok(),
                 };
             }
@@ -71,6 +71,14 @@ impl Config {
             text.push_str("# nothing that counts\n");
         }
         text
+    }
+
+    /// The value as written; of a URL that may hold a key scheme and host alone.
+    fn shown_value<'a>(&self, row: &SettingRow, given: &'a GivenSetting) -> Cow<'a, str> {
+        match &self.alerts.webhook {
+            Some(webhook) if row.expect.is_secret() => format!("\"{}/…\"", webhook.origin()).into(),
+            _ => given.value.as_str().into(),
+        }
     }
 
     /// Appends a source's settings and the origin of its credentials, never a credential itself.
@@ -147,6 +155,18 @@ mod tests {
         let again = Config::parse(Some(Path::new("deck/config.toml")), &shown).expect("it reads again");
         assert_eq!((again.api, &again.terminal, &again.keys), (config.api.clone(), &config.terminal, &config.keys));
         assert!(!shown.contains("abc"));
+    }
+
+    #[test]
+    fn the_token_in_a_webhook_is_never_shown() {
+        let text = "[alerts]\nwebhook = 'https://hooks.example.org/T0/verysecret?key=verysecret'\ncommand = ['say', '{symbol}']";
+        let config = Config::parse(None, text).expect("a good file");
+        let shown = config.in_force(|_| None);
+        assert!(shown.contains("webhook = \"https://hooks.example.org/…\"  # config.toml:2"), "{shown}");
+        assert!(!shown.contains("verysecret") && !format!("{:?}", config.alerts).contains("verysecret"));
+        assert_eq!(Config::parse(None, &shown).map(|again| again.alerts.command), Ok(config.alerts.command.clone()));
+        let other = Config::parse(None, &text.replace("?key=", "?k=")).expect("a good file");
+        assert_eq!(config.differs(&other), ["alerts.webhook"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Alerts fire exactly once per transition to their condition being met, across crashes and restarts.
 
+mod outside;
 mod trouble;
 
 use std::{
@@ -16,9 +17,10 @@ use model::{
 };
 use query::{
     deck::{Deck, DeckEvent, DeckOptions},
-    jobs::{Alert, AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
+    jobs::{Alert, AlertBody, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
     question::progress::Progress,
 };
+use wire::{MemoryLedger, Wire, WireOptions};
 
 use crate::wait::{stays, wait_for, wait_until};
 
@@ -53,11 +55,17 @@ struct Bench {
 
 impl Bench {
     fn new(prices: &[(&str, &str, f64)]) -> Self {
+        Self::telling(prices, AlertRoutes::default())
+    }
+
+    /// Whose fired alerts are told outside too.
+    fn telling(prices: &[(&str, &str, f64)], alert_routes: AlertRoutes) -> Self {
         let (data, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         write(data.path(), prices);
-        let deck = Deck::new(data.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).unwrap();
+        let wire = Some(Wire::new(WireOptions::default(), Arc::new(MemoryLedger::default())));
+        let deck = Deck::new(data.path(), DeckOptions { workers: 1, wire, ..DeckOptions::default() }).unwrap();
         deck.load().unwrap();
-        let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions::default()).unwrap();
+        let jobs = Jobs::open(state.path(), Arc::clone(&deck), JobOptions { alert_routes, ..JobOptions::default() }).unwrap();
         Self { data, state, deck, jobs }
     }
 

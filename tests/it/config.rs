@@ -20,7 +20,7 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
         ("[analysis]\nWhale_USD = 1", "c.toml:2: unknown setting `analysis.Whale_USD`: did you mean `analysis.whale_usd`?"),
         (
             "[zzz]",
-            "c.toml:1: unknown setting `zzz`: there are the sections datasets, cache, api, terminal, analysis, jobs, deck, remote, sources, terminal.keys",
+            "c.toml:1: unknown setting `zzz`: there are the sections datasets, cache, api, terminal, analysis, jobs, alerts, deck, remote, sources, terminal.keys",
         ),
     ];
     for (text, expected) in cases {
@@ -48,6 +48,19 @@ fn wrong_values_are_told_with_what_was_expected() {
         ("datasets = 'x'", "`datasets` is 'x': expected a section, [datasets]"),
         ("analysis.whale_usd = nan", "`analysis.whale_usd` is nan: expected a number from 0 to 1000000000000000"),
         ("analysis.whale_usd = 1979-05-27", "`analysis.whale_usd` is 1979-05-27: expected a number from 0 to 1000000000000000"),
+        (
+            "alerts.command = ['say', '{symbl}']",
+            "`alerts.command` is ['say', '{symbl}']: expected a program and its arguments, as in [\"notify-send\", \"--\", \"{symbol}\", \
+             \"{condition}\"], with no placeholder but {symbol}, {name}, {token_address}, {condition}, {value}",
+        ),
+        (
+            "alerts.webhook = 'http://hooks.example.org/verysecret'",
+            "`alerts.webhook`: expected a URL that begins with https://, or http:// on this machine or in its network; empty for none",
+        ),
+        (
+            "alerts.webhook_text = 'symbol'",
+            "`alerts.webhook_text` is 'symbol': expected the name of a member, as `text` or `content`; empty for none",
+        ),
         ("terminal.keys.quit = 7", "`terminal.keys.quit` is 7: expected a key or a list of keys, as in [\"y\", \"F5\"]"),
     ];
     for (text, expected) in cases {

@@ -6,6 +6,7 @@ mod alerts;
 mod ask;
 mod id;
 mod list;
+mod messages;
 mod owner;
 mod report;
 mod request;
@@ -25,6 +26,7 @@ pub use self::{
     ask::token_report,
     id::created,
     list::{JobList, JobsWanted},
+    messages::{AlertCommand, AlertRoutes},
     report::{Report, TokenReport},
     request::JobBody,
     sources::{JobSourceFile, SourceTable, Sources},
@@ -51,11 +53,13 @@ pub struct JobOptions {
     pub keep_days: u64,
     /// Maximum number of stored jobs; beyond it the oldest ended ones are deleted.
     pub keep_count: u64,
+    /// Where fired alerts are told outside the program.
+    pub alert_routes: AlertRoutes,
 }
 
 impl Default for JobOptions {
     fn default() -> Self {
-        Self { workers: 1, queue: 1_000, keep_days: 0, keep_count: 10_000 }
+        Self { workers: 1, queue: 1_000, keep_days: 0, keep_count: 10_000, alert_routes: AlertRoutes::default() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Services on the web: GET requests at the pace that each allows, asked again where it is busy. What the answers mean belongs to `live`.
 
+mod post;
+
 use std::{
     collections::{HashMap, VecDeque},
     fmt, io,
@@ -14,6 +16,7 @@ use reqwest::{
 };
 use tokio::sync::Semaphore;
 
+pub use self::post::WebhookUrl;
 use super::{
     Fault, Wire, amount,
     client::Connector,

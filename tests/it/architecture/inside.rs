@@ -37,7 +37,7 @@ const ORDERS: &[(&str, &str)] = &[
          track_record patterns trendline indicators posts holders dexes security token yields growth compare fields+search tables batch",
     ),
     ("crates/query/src/deck", "cached pending fetch single_flight feed load watch"),
-    ("crates/query/src/jobs", "request alert id store alerts sources report ask list owner watch+worker"),
+    ("crates/query/src/jobs", "request alert id store alerts sources report ask list messages owner watch+worker"),
     ("crates/query/src/document", "sources words html chart markdown facts gather"),
     (
         "crates/demo/src",

@@ -7,14 +7,20 @@ use std::{
 };
 
 use super::{
-    alert::AlertBody,
+    alert::{AlertBody, FiredAlert},
     alerts::{HOLDING_MAX, dataset, matched_tokens, symbol},
+    messages::AlertMessage,
     store::{AlertCheck, StoredAlert},
     worker::Shared,
 };
 use crate::{
     deck::DeckEvent,
-    question::{progress::Progress, search::condition::MatchedTokens, snapshot::Snapshot},
+    question::{
+        parameter::clip,
+        progress::Progress,
+        search::condition::{ConditionFigure, MatchedTokens},
+        snapshot::Snapshot,
+    },
 };
 use model::{
     address::Address,
@@ -117,7 +123,12 @@ fn pause(failed: u32) -> Duration {
 fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, progress: &Progress) -> Result<bool> {
     let request = AlertBody { token_address: watched.token, condition: watched.condition.clone() };
     match matched_tokens(&shared.deck, snapshot, &request, &progress.quiet()) {
-        Ok(matched) => Ok(shared.store.save_check(watched, &compare(snapshot, watched, &matched))?),
+        Ok(matched) => {
+            let fired = shared.store.save_check(watched, &compare(snapshot, watched, &matched))?;
+            // Several programs may check the alert: the one whose check was kept tells it outside.
+            fired.iter().flatten().for_each(|fired| tell_outside(shared, snapshot, fired, progress));
+            Ok(fired.is_some())
+        }
         Err(problem) if problem.code == Code::Cancelled => Ok(false),
         // An alert that cannot be checked keeps its state.
         Err(problem) => {
@@ -125,6 +136,17 @@ fn check(shared: &Shared, snapshot: &Snapshot, watched: &StoredAlert, progress: 
             shared.store.save_failed_check(&watched.id, &problem.detail, (!may_pass).then(|| snapshot.digest()), now())?;
             Ok(!may_pass)
         }
+    }
+}
+
+fn tell_outside(shared: &Shared, snapshot: &Snapshot, fired: &FiredAlert, progress: &Progress) {
+    for messenger in &shared.messengers {
+        messenger.offer(|| {
+            let name = snapshot.dataset.token(&fired.token_address).and_then(|token| token.row.name.as_deref().map(clip));
+            let asked = ConditionFigure { condition: fired.condition.clone(), token: fired.token_address };
+            let find = || shared.deck.find_in(snapshot, &asked, &progress.quiet()).ok().flatten();
+            AlertMessage { fired: fired.clone(), name, value: messenger.wants_value().then(find).flatten() }
+        });
     }
 }
 

@@ -14,6 +14,7 @@ use std::{
 use super::{
     Analysis, Job, JobOptions, Sources, TaskStatus, alerts,
     ask::ask,
+    messages::Messenger,
     owner::Owner,
     store::{ClaimedJob, JobStore, TaskKey, task_id},
     watch::AlertWatch,
@@ -43,6 +44,8 @@ pub(super) struct Shared {
     pub(super) deck: Arc<Deck>,
     pub(super) options: JobOptions,
     pub(super) owner: Owner,
+    /// Those who tell fired alerts outside the program.
+    pub(super) messengers: Vec<Arc<Messenger>>,
     stopping: AtomicBool,
     /// Queued and running jobs.
     open: AtomicUsize,
@@ -82,11 +85,13 @@ impl Workers {
             store.requeue(&dataset, None).map_err(|error| error.to_string())?;
         }
         let open = AtomicUsize::new(store.open_count(&dataset).map_err(|error| error.to_string())?);
+        let messengers = options.alert_routes.messengers(deck.options().wire.as_ref());
         let shared = Arc::new(Shared {
             open,
             store,
             deck,
             owner,
+            messengers,
             stopping: AtomicBool::new(false),
             alert_check: Progress::default(),
             delivered_before_start: Mutex::default(),
@@ -99,6 +104,10 @@ impl Workers {
         workers.spawn("jobs".to_owned(), move || shared.announce_changes(last))?;
         let shared = Arc::clone(&workers.shared);
         workers.spawn("alerts".to_owned(), move || shared.check_alerts())?;
+        for messenger in &workers.shared.messengers {
+            let (shared, messenger) = (Arc::clone(&workers.shared), Arc::clone(messenger));
+            workers.spawn("messages".to_owned(), move || messenger.run(&shared.deck, &|| shared.stopping()))?;
+        }
         for i in 0..workers.shared.options.workers.min(WORKERS_MAX) {
             let shared = Arc::clone(&workers.shared);
             workers.spawn(format!("job-{i}"), move || shared.work())?;
@@ -125,6 +134,7 @@ impl Workers {
         shared.alert_check.cancel();
         lock(&shared.running).values().for_each(|task| task.progress.cancel());
         shared.notify();
+        shared.messengers.iter().for_each(|messenger| messenger.wake());
         let end = Instant::now() + timeout;
         let mut threads = lock(&self.threads);
         while threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < end {

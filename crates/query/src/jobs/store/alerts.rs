@@ -204,9 +204,9 @@ impl JobStore {
         Ok(watched.optional()?)
     }
 
-    /// Stores the outcome of a check. Stores nothing and returns false if the alert was deleted, or checked by another process, since
-    /// `watched` was read.
-    pub(in crate::jobs) fn save_check(&self, watched: &StoredAlert, found: &AlertCheck) -> StoreResult<bool> {
+    /// Stores the outcome of a check and returns its firings. Stores nothing and returns `None` if the alert was deleted, or checked by
+    /// another process, since `watched` was read.
+    pub(in crate::jobs) fn save_check(&self, watched: &StoredAlert, found: &AlertCheck) -> StoreResult<Option<Vec<FiredAlert>>> {
         let durability = if found.fired.is_empty() { Durability::Deferred } else { Durability::Synced };
         self.write(durability, |tx| {
             let keep = "UPDATE alert SET held = ?, holds = ?, digest = ?, checked_at = ?, problem = NULL WHERE alert_id = ?
@@ -214,16 +214,26 @@ impl JobStore {
             let (held, before) = (bytes(&found.held), bytes(&watched.held));
             let kept = params![held, found.holds as i64, found.digest.as_slice(), found.at.0, watched.id, before, watched.digest];
             if tx.execute(keep, kept)? == 0 {
-                return Ok(false);
+                return Ok(None);
             }
             if found.fired.is_empty() {
-                return Ok(true);
+                return Ok(Some(Vec::new()));
             }
             let mut row = tx.prepare_cached(
                 "INSERT INTO fired (alert_id, dataset, token_address, symbol, condition, fired_at) VALUES (?, ?, ?, ?, ?, ?)",
             )?;
+            let mut fired = Vec::with_capacity(found.fired.len());
             for (token, symbol) in &found.fired {
-                row.execute(params![watched.id, watched.dataset, token.to_string(), symbol, watched.condition, found.at.0])?;
+                let fired_id =
+                    row.insert(params![watched.id, watched.dataset, token.to_string(), symbol, watched.condition, found.at.0])?;
+                fired.push(FiredAlert {
+                    fired_id: fired_id as u64,
+                    alert_id: watched.id.clone(),
+                    token_address: *token,
+                    symbol: symbol.clone(),
+                    condition: watched.condition.clone(),
+                    fired_at: found.at,
+                });
             }
             let count = "UPDATE alert SET fired_count = fired_count + ?, last_fired_at = ? WHERE alert_id = ?";
             tx.execute(count, params![found.fired.len() as i64, found.at.0, watched.id])?;
@@ -234,7 +244,7 @@ impl JobStore {
                 ),
                 [&watched.id],
             )?;
-            Ok(true)
+            Ok(Some(fired))
         })
     }
 
@@ -344,12 +354,12 @@ mod tests {
         assert_eq!((checked_in(1), checked_in(2)), (Ok(true), Ok(false)), "in the data it was made in");
         assert_eq!(store.alerts_checked_in("e", &[1; 32]), Ok(vec![]));
         let watched = store.stored_alert(&made.alert_id).expect("a store").expect("an alert");
-        assert_eq!(store.save_check(&watched, &found(&[A, B], &[B], 5)), Ok(true));
+        let fired = store.save_check(&watched, &found(&[A, B], &[B], 5)).expect("kept").expect("the first check");
         assert_eq!((checked_in(1), checked_in(2)), (Ok(false), Ok(true)));
         // A second check that started from the same state changes nothing.
-        assert_eq!(store.save_check(&watched, &found(&[A, B], &[B], 6)), Ok(false));
+        assert_eq!(store.save_check(&watched, &found(&[A, B], &[B], 6)), Ok(None));
         let list = store.alerts("d", 10, FIRED_ID_MAX).expect("a list");
-        assert_eq!(list.fired.len(), 1);
+        assert_eq!((list.fired.len(), &list.fired), (1, &fired), "what the check returned");
         assert_eq!((list.alerts[0].holds, list.alerts[0].fired, list.alerts[0].last_fired_at), (2, 1, Some(Time(5))));
         assert_eq!(store.fired_after("d", 0).map(|fired| fired.len()), Ok(1));
         assert_eq!(store.fired_after("e", 0), Ok(vec![]), "another dataset's");

@@ -4,10 +4,18 @@ use super::{
     Hit, compute_figures,
     row::{self, TokenRow},
 };
-use crate::question::{Find, fields::is_computed, filter::Filter, known_token, parameter, progress::Progress, snapshot::Snapshot};
+use crate::question::{
+    Find,
+    fields::is_computed,
+    filter::{FieldValue, Filter},
+    known_token, parameter,
+    progress::Progress,
+    snapshot::Snapshot,
+};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    format::age,
 };
 
 /// Evaluates a condition on all tokens or on one.
@@ -17,15 +25,47 @@ pub struct ConditionMatch {
     pub token: Option<Address>,
 }
 
-impl ConditionMatch {
-    /// Parses the condition. Errors: an empty one, which every token would meet.
-    fn filter(&self, snapshot: &Snapshot) -> Result<Filter> {
-        let filter = parameter::conditions("condition", &self.condition, &row::columns(&snapshot.dataset))?;
-        if filter.is_empty() {
-            let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
-            return Err(Problem::new(Code::InvalidParameter, detail));
+/// Parses a condition. Errors: an empty one, which every token would meet.
+fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
+    let filter = parameter::conditions("condition", condition, &row::columns(&snapshot.dataset))?;
+    if filter.is_empty() {
+        let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
+        return Err(Problem::new(Code::InvalidParameter, detail));
+    }
+    Ok(filter)
+}
+
+/// A token's value in the first column that a condition compares, in words; none where there is no such column or no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionFigure {
+    pub condition: String,
+    pub token: Address,
+}
+
+impl Find for ConditionFigure {
+    type Found = Option<String>;
+
+    fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Option<String>> {
+        let filter = filter(&self.condition, snapshot)?;
+        let Some(column) = filter.columns().next() else { return Ok(None) };
+        let Some(summary) = snapshot.market.of(&snapshot.dataset, &self.token) else { return Ok(None) };
+        let mut found: Vec<Hit<'_>> = vec![(0, TokenRow::plain(summary))];
+        if is_computed(column) {
+            compute_figures(&mut found, &filter.split(is_computed).0, &[], snapshot, progress)?;
         }
-        Ok(filter)
+        Ok(found.first().and_then(|(_, row)| row.field(column)).map(|value| words(&value)))
+    }
+}
+
+fn words(value: &FieldValue<'_>) -> String {
+    match value {
+        FieldValue::Number(number) => number.to_string(),
+        FieldValue::Text(text) => text.to_string(),
+        FieldValue::List(members) => members.join(", "),
+        FieldValue::Flag(flag) => flag.to_string(),
+        FieldValue::Time(time) => time.minute_text(),
+        FieldValue::Day(day) => day.to_string(),
+        FieldValue::Duration(milliseconds) => age(*milliseconds),
     }
 }
 
@@ -41,7 +81,7 @@ impl Find for ConditionMatch {
     type Found = MatchedTokens;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<MatchedTokens> {
-        let filter = self.filter(snapshot)?;
+        let filter = filter(&self.condition, snapshot)?;
         let all = &snapshot.market.tokens;
         let tokens = match &self.token {
             None => all.as_slice(),
@@ -100,6 +140,25 @@ mod tests {
             assert_eq!(count(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
         }
         assert_eq!(count("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
+    }
+
+    #[test]
+    fn the_value_is_that_of_the_first_column_compared() {
+        let tokens = "token_address,symbol,name,chain,price,supply\n0x1,A,A,eth,0.00000012,1000\n0x2,B,B,eth,,1";
+        let snapshot = tests::snapshot(&[("tokens", tokens)]);
+        let value = |condition: &str, token: &str| {
+            ConditionFigure { condition: condition.to_owned(), token: sample::address(token) }.find(&snapshot, &Progress::default())
+        };
+        for (condition, token, expected) in [
+            ("price<20 symbol:a", "0x1", Some("0.00000012")),
+            ("symbol:a price<20", "0x1", Some("A")),
+            ("price<20", "0x2", None),
+            ("trend:uptrend", "0x1", None),
+            ("price<20", "0x9", None),
+        ] {
+            assert_eq!(value(condition, token), Ok(expected.map(str::to_owned)), "{condition} {token}");
+        }
+        assert!(value("pric<20", "0x1").is_err());
     }
 
     #[test]
