@@ -22,7 +22,6 @@ pub use self::{
     shown::{GivenSetting, VARIABLES},
     sources::{SOURCE_SETTINGS, SourceRow},
 };
-use crate::state::Dirs;
 use query::{
     deck::{DeckOptions, feed::FeedOptions},
     jobs::{AlertCommand, AlertRoutes},
@@ -194,10 +193,9 @@ impl Config {
         }
     }
 
-    /// Folder of the file, where a person's own descriptions lie too; without a file the one where it would be.
+    /// Folder of the file, where a person's own descriptions lie too; none without a file.
     pub fn folder(&self) -> Option<PathBuf> {
-        let Some(file) = &self.file else { return Dirs::find().ok().map(|dirs| dirs.config) };
-        let folder = file.parent()?;
+        let folder = self.file.as_ref()?.parent()?;
         Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
     }
 

@@ -1,10 +1,14 @@
 //! Lists the descriptions of providers in `assets/providers`, so that adding one is adding a file.
 
-use std::{env, fs, io, path::Path};
+use std::{
+    env, fs,
+    io::{self, Write as _},
+    path::Path,
+};
 
 fn main() -> io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/providers");
-    println!("cargo::rerun-if-changed={}", folder.display());
+    writeln!(io::stdout(), "cargo::rerun-if-changed={}", folder.display())?;
     let mut files: Vec<_> = fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
     files.sort();

@@ -50,7 +50,7 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
     }
     for words in &args.tokens {
         let token = match words.strip_prefix("coin:") {
-            Some(symbol) => keep_coin(&feed.folder, symbol, now()).map_err(|error| Failure::Bad(error.to_string()))?,
+            Some(symbol) => keep_coin(&feed.dataset(), symbol, now()).map_err(|error| Failure::Bad(error.to_string()))?,
             None => found(&feed, words, chain.as_ref())?,
         };
         feed.with(Some(&token), |context| {
@@ -63,7 +63,8 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
 
 /// Finds the token and keeps it.
 fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Failure> {
-    let context = FindContext { dataset: &feed.folder, providers: &feed.providers, wire: &feed.wire, now: now(), watch: feed.watch() };
+    let dataset = feed.dataset();
+    let context = FindContext { dataset: &dataset, providers: &feed.providers, wire: &feed.wire, now: now(), watch: feed.watch() };
     feed.consent(&search_hosts(&context))?;
     let found = find(&context, words).map_err(|error| Failure::Bad(error.to_string()))?;
     found.failures.iter().for_each(|failure| say(failure));

@@ -11,7 +11,7 @@ use std::{
 use super::{
     LocationArgs,
     outcome::{Failure, say},
-    program::{cache, configuration, wire},
+    program::{cache, configuration, own_providers, wire},
 };
 use crate::{config::Config, state::Dirs};
 use live::{LiveToken, RefreshContext, RefreshWatch};
@@ -38,9 +38,14 @@ impl Feed {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
         let folder = config.datasets.dir.clone();
-        let providers = provider::all(config.folder().as_deref(), Some(&folder)).map_err(Failure::Bad)?;
+        let providers = provider::all(own_providers(&config).as_deref(), Some(&folder)).map_err(Failure::Bad)?;
         let wire = wire(&config);
         Ok(Self { folder, providers, wire, config, watch: Arc::default() })
+    }
+
+    /// The dataset's folder, however it was named: consents are kept by it.
+    pub(super) fn dataset(&self) -> PathBuf {
+        self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone())
     }
 
     pub(super) fn watch(&self) -> Arc<dyn RefreshWatch> {
@@ -73,7 +78,7 @@ impl Feed {
         }
         let watchlist: Vec<Address> = Dirs::find().map(|dirs| crate::state::watchlist::addresses(&dirs.state)).unwrap_or_default();
         tokens.retain(|token| only.is_none_or(|only| token.address == *only));
-        let dataset = self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone());
+        let dataset = self.dataset();
         work(&RefreshContext {
             dataset: &dataset,
             manifest: &manifest,
@@ -90,12 +95,16 @@ impl Feed {
 
     /// Asks who types whether these hosts may be asked, unless they agreed before. Errors: they refuse, or nobody is there to say so.
     pub(super) fn consent(&self, hosts: &BTreeMap<String, u64>) -> Result<(), Failure> {
-        let dataset = self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone());
+        let dataset = self.dataset();
         let open: Vec<(&String, &u64)> = hosts.iter().filter(|(origin, _)| self.wire.may_ask(&dataset, origin).is_err()).collect();
         if open.is_empty() {
             return Ok(());
         }
-        let named: Vec<String> = open.iter().map(|(origin, count)| format!("{} ({count} requests or more)", host(origin))).collect();
+        let said = |(origin, count): &(&String, &u64)| match count {
+            0 => format!("{} (where the others do not know)", host(origin)),
+            count => format!("{} ({count} requests or more)", host(origin)),
+        };
+        let named: Vec<String> = open.iter().map(said).collect();
         let named = named.join(", ");
         if !self.wire.asks_first() || !io::stdin().is_terminal() {
             return Err(Failure::Bad(format!(

@@ -58,6 +58,7 @@ impl Program {
         let watchlist = state.map(|state| Arc::new(move || watchlist::addresses(&state)) as Arc<dyn Fn() -> Vec<Address> + Send + Sync>);
         let mut options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), ..config.deck_options() };
         options.feed.watchlist = watchlist;
+        options.feed.own_providers = own_providers(&config);
         let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;
         Ok(Self { config, deck })
     }
@@ -140,6 +141,11 @@ impl Program {
 /// Location and limits of the cache of large tables; disabled without a home folder.
 pub(super) fn cache(config: &Config) -> CacheOptions {
     config.cache_options(Dirs::find().ok().map(|dirs| dirs.cache).as_deref())
+}
+
+/// Folder of the person's own descriptions of providers: that of the configuration, or where it would be.
+pub(super) fn own_providers(config: &Config) -> Option<PathBuf> {
+    config.folder().or_else(|| Dirs::find().ok().map(|dirs| dirs.config))
 }
 
 /// The client for remote files. Consent is stored in the user's state folder, if there is one.

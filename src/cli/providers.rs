@@ -22,7 +22,8 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
     let feed = Feed::open(&args.location)?;
     let Some(name) = &args.name else {
         let rows = feed.providers.values().map(|provider| {
-            let key = if feed.wire.has_provider_key(&provider.id) { "given" } else { needs_key(provider) };
+            let own = provider.origin != ProviderOrigin::Dataset;
+            let key = if own && feed.wire.has_provider_key(&provider.id) { "given" } else { needs_key(provider) };
             vec![provider.id.clone(), provider.tables().join(", "), key.to_owned(), limit(provider), whose(provider).to_owned()]
         });
         return print(table::aligned(&["provider", "gives", "key", "limit", ""], &rows.collect::<Vec<_>>()));

@@ -14,7 +14,10 @@ use store::{
     manifest::TableManifest,
     provider::{Each, FilledTable, Hole, NextPage, Provider, ProviderOrigin, ProviderRequest, expand},
 };
-use wire::web::{WebKey, WebLimits, WebRequest, WebVersion};
+use wire::{
+    Wire,
+    web::{WebKey, WebLimits, WebRequest, WebVersion},
+};
 
 /// Parts of a span that are asked for in one refresh.
 const PARTS_MAX: usize = 1_000;
@@ -45,6 +48,8 @@ pub(crate) struct Ask<'a> {
 /// What a request is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct About {
+    /// The token's chains: rows of others are left out.
+    pub(crate) chains: Vec<Chain>,
     pub(crate) token: Option<Address>,
     pub(crate) symbol: Option<String>,
     pub(crate) chain: Option<Chain>,
@@ -62,7 +67,7 @@ pub(crate) enum PageValue {
 
 /// What the next page is asked with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct PageParameters {
     pub(crate) values: BTreeMap<String, PageValue>,
     /// Parameters that the answer itself names.
     pub(crate) query: Vec<(String, String)>,
@@ -93,14 +98,14 @@ fn interval_text(interval: Interval, part: Option<&str>) -> Option<String> {
 
 impl Ask<'_> {
     /// What a placeholder stands for; none where there is nothing to fill it with.
-    fn value(&self, hole: &Hole, page: &Page) -> Option<String> {
+    fn value(&self, hole: &Hole, page: &PageParameters) -> Option<String> {
         let part = hole.part.as_deref();
         match page.values.get(&hole.name) {
             Some(PageValue::Text(text)) => return Some(text.clone()),
             Some(PageValue::Time(time)) => return Some(time_text(*time, part)),
             None => {}
         }
-        let About { token, symbol, chain, pool, search } = &self.about;
+        let About { token, symbol, chain, pool, search, .. } = &self.about;
         match hole.name.as_str() {
             "token" => token.as_ref().map(Address::to_string),
             "pool" => pool.as_ref().map(Address::to_string),
@@ -118,7 +123,7 @@ impl Ask<'_> {
     }
 
     /// The request of a page; none where a placeholder of its path cannot be filled. `other` is where the person has it asked.
-    pub(crate) fn page(&self, page: &Page, other: Option<&str>, known: WebVersion) -> Option<WebRequest> {
+    pub(crate) fn page(&self, page: &PageParameters, other: Option<&str>, known: WebVersion) -> Option<WebRequest> {
         let Self { provider, request, .. } = self;
         let in_path = |hole: &Hole| self.value(hole, page).map(|value| utf8_percent_encode(&value, PLAIN).to_string());
         let home = match (other, &request.home) {
@@ -141,6 +146,7 @@ impl Ask<'_> {
             key: provider.key.as_ref().map(|key| WebKey { name: key.name.clone(), in_query: key.in_query, optional: key.optional }),
             known,
             own: provider.origin == ProviderOrigin::Own,
+            settings: provider.origin != ProviderOrigin::Dataset,
         })
     }
 
@@ -149,7 +155,7 @@ impl Ask<'_> {
         let mut mapping = filled.mapping.clone();
         let froms = mapping.columns.values_mut().filter_map(|column| column.from.as_mut());
         for text in mapping.set.values_mut().chain(froms) {
-            *text = expand(text, &|hole| self.value(hole, &Page::default()));
+            *text = expand(text, &|hole| self.value(hole, &PageParameters::default()));
         }
         let Some(schema) = model::schema::table(filled.table) else { return mapping };
         // A coin without a contract has a chain of its own.
@@ -170,7 +176,7 @@ impl Ask<'_> {
     /// The span in parts that the provider gives at once, the newest first: what is missing then is the oldest.
     pub(crate) fn parts(&self, from: i64, to: i64) -> Vec<Self> {
         let longest = self.request.span.zip(self.interval).map(|(rows, interval)| i64::from(rows.saturating_sub(1).max(1)) * interval.0);
-        let mut parts = Vec::new();
+        let mut parts: Vec<Self> = Vec::new();
         let mut end = to;
         while end > from && parts.len() < PARTS_MAX {
             let start = longest.map_or(from, |longest| from.max(end - longest));
@@ -181,6 +187,11 @@ impl Ask<'_> {
             parts.push(Self { span: Some((from, to)), ..self.clone() });
         }
         parts
+    }
+
+    /// Time from a row to the next one.
+    pub(crate) fn step(&self) -> i64 {
+        self.interval.map_or(DAY_MS, |interval| interval.0)
     }
 
     /// Whether that end of a span is not the present.
@@ -207,8 +218,8 @@ impl Ask<'_> {
 }
 
 /// What the first page is asked with.
-pub(crate) fn first_page(ask: &Ask<'_>) -> Page {
-    let mut page = Page::default();
+pub(crate) fn first_page(ask: &Ask<'_>) -> PageParameters {
+    let mut page = PageParameters::default();
     for (name, next) in &ask.request.next {
         if let NextPage::Step(step) = next {
             page.values.insert(name.clone(), PageValue::Text(u32::from(*step == 1).to_string()));
@@ -217,10 +228,20 @@ pub(crate) fn first_page(ask: &Ask<'_>) -> Page {
     page
 }
 
+/// Where the person has the provider asked, in place of its home. A description of the dataset gets nothing of the person's settings.
+pub(crate) fn elsewhere(wire: &Wire, provider: &Provider) -> Option<String> {
+    let source = wire.provider_source(&provider.id).filter(|_| provider.origin != ProviderOrigin::Dataset);
+    source.map(|source| source.url.clone()).filter(|url| !url.is_empty())
+}
+
 /// The origin of a URL.
 pub(crate) fn origin(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split(['/', '?']).next().filter(|host| !host.is_empty())?;
+    // A letter that looks like another one would be agreed to for it.
+    if !host.is_ascii() || host.contains('@') {
+        return None;
+    }
     Some(format!("{scheme}://{}", host.to_ascii_lowercase()))
 }
 
@@ -265,16 +286,19 @@ mod tests {
     fn placeholders_are_filled_and_what_has_no_value_is_left_out() {
         let provider = Provider::parse("example", TEXT, ProviderOrigin::BuiltIn).expect("valid");
         let ask = ask(&provider);
-        let first = ask.page(&Page::default(), None, WebVersion::default()).expect("a request");
+        let first = ask.page(&PageParameters::default(), None, WebVersion::default()).expect("a request");
         assert_eq!(first.url, format!("https://ethereum.example.org/v1/0x{:040x}/hour", 7));
         let query: Vec<_> = first.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(query, ["n=4", "pair=XBTUSD", "from=1970-01-01T00:00:01Z", "ms=86400000"]);
-        let page = Page { values: [("before".to_owned(), PageValue::Time(5_000))].into(), query: vec![("n".to_owned(), "9".to_owned())] };
+        let page = PageParameters {
+            values: [("before".to_owned(), PageValue::Time(5_000))].into(),
+            query: vec![("n".to_owned(), "9".to_owned())],
+        };
         let second = ask.page(&page, Some("http://127.0.0.1:1/x/"), WebVersion::default()).expect("a request");
         assert!(second.url.starts_with("http://127.0.0.1:1/x/0x") && second.query.contains(&("before".to_owned(), "5".to_owned())));
         assert!(second.query.contains(&("n".to_owned(), "9".to_owned())) && !second.query.contains(&("n".to_owned(), "4".to_owned())));
         let elsewhere = Ask { about: About { chain: Chain::parse("base"), ..ask.about.clone() }, ..ask.clone() };
-        assert!(elsewhere.page(&Page::default(), None, WebVersion::default()).is_none(), "a chain it does not have");
+        assert!(elsewhere.page(&PageParameters::default(), None, WebVersion::default()).is_none(), "a chain it does not have");
     }
 
     #[test]

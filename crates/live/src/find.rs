@@ -21,9 +21,9 @@ use store::{
 use wire::{Wire, web::WebVersion};
 
 use crate::{
-    ask::{About, Ask},
-    kept::{Kept, Scope},
-    pages::{Asker, Outcome},
+    ask::{About, Ask, elsewhere},
+    kept::{Kept, KeptScope},
+    pages::{AskOutcome, Asker},
     plan::origin_of,
     refresh::RefreshError,
     rows::Known,
@@ -67,8 +67,7 @@ pub struct FoundTokens {
 pub fn search_hosts(context: &FindContext<'_>) -> BTreeMap<String, u64> {
     let mut hosts = BTreeMap::new();
     for ask in searches(context.providers, "x") {
-        let other = context.wire.provider_source(&ask.provider.id).map(|source| source.url.as_str()).filter(|url| !url.is_empty());
-        if let Some(origin) = origin_of(&ask, other) {
+        if let Some(origin) = origin_of(&ask, elsewhere(context.wire, ask.provider).as_deref()) {
             *hosts.entry(origin).or_default() += 1;
         }
     }
@@ -98,10 +97,10 @@ pub fn find(context: &FindContext<'_>, words: &str) -> Result<FoundTokens, Refre
     let mut found = FoundTokens::default();
     for ask in searches(context.providers, words.trim()) {
         match asker.all_pages(&ask, WebVersion::default()) {
-            Outcome::Rows(rows) => found.frames.extend(rows.frames),
-            Outcome::Unknown | Outcome::Unchanged => {}
-            Outcome::Failed(reason) => found.failures.push(format!("{} {reason}", ask.provider.name)),
-            Outcome::Stopped => return Err(RefreshError::Stopped),
+            AskOutcome::Rows(rows) => found.frames.extend(rows.frames),
+            AskOutcome::Unknown | AskOutcome::Unchanged => {}
+            AskOutcome::Failed(fault) => found.failures.push(format!("{} {}", ask.provider.name, fault.reason)),
+            AskOutcome::Stopped => return Err(RefreshError::Stopped),
         }
     }
     context.wire.settle();
@@ -165,7 +164,7 @@ impl FoundTokens {
                 of_token(&whole, columns, &text, &token.chain).map(Some)
             });
             let Some(frame) = of_token.map_err(RefreshError::Failed)?.filter(|frame| frame.height() > 0) else { continue };
-            Kept { dataset: context.dataset, schema }.replace(&frame, &Scope::Keys, context.now).map_err(RefreshError::Failed)?;
+            Kept { dataset: context.dataset, schema }.replace(&frame, &KeptScope::Keys, context.now).map_err(RefreshError::Failed)?;
         }
         Ok(())
     }
@@ -198,7 +197,7 @@ pub fn keep_coin(dataset: &Path, symbol: &str, now: Time) -> Result<Address, Ref
     let schema = &schema::TABLES[0];
     let frame = crate::rows::own(schema, vec![raw]).map_err(RefreshError::Failed)?;
     if let Some(frame) = frame {
-        Kept { dataset, schema }.replace(&frame, &Scope::Keys, now).map_err(RefreshError::Failed)?;
+        Kept { dataset, schema }.replace(&frame, &KeptScope::Keys, now).map_err(RefreshError::Failed)?;
     }
     Ok(address)
 }

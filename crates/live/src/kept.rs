@@ -23,8 +23,9 @@ use store::{
 
 /// Parts from which they are brought together.
 const PARTS_MAX: usize = 12;
-/// Rows up to which files are brought together.
-const JOINED_ROWS_MAX: usize = 3_000_000;
+/// Bytes up to which parts are brought into the table's file, and up to which a part is joined with others.
+const JOINED_BYTES_MAX: u64 = 96 << 20;
+const PART_BYTES_MAX: u64 = 24 << 20;
 /// Snapshots from which the older ones are brought together.
 const SNAPSHOTS_MAX: usize = 32;
 /// Bytes of a file that is read back.
@@ -35,7 +36,7 @@ pub(crate) const OBSERVED_AT: &str = "observed_at";
 
 /// What a fetch speaks of: the rows it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum KeptScope {
     /// The whole table.
     All,
     /// The rows of these tokens.
@@ -60,7 +61,10 @@ impl Kept<'_> {
     pub(crate) fn append(&self, frame: DataFrame, now: Time) -> Result<(), String> {
         let frame = guarded("table", || order::sorted(self.schema.order, newest(self.schema, frame)?))?;
         let folder = parts_folder(self.dataset, self.schema.name);
-        let free = |number: u32| folder.join(format!("{:015}-{number:04}.parquet", now.0));
+        // A clock that went back must not make the new part an older one.
+        let newest_part = files(self.dataset, self.schema.name).iter().filter_map(|part| part_time(part)).max();
+        let time = newest_part.map_or(now.0, |newest| newest.max(now.0));
+        let free = |number: u32| folder.join(format!("{time:015}-{number:04}.parquet"));
         let path = (0..10_000).map(free).find(|path| !path.exists());
         let path = path.ok_or_else(|| format!("`{}` has too many parts of one moment", folder.display()))?;
         write(&path, frame)?;
@@ -68,7 +72,7 @@ impl Kept<'_> {
     }
 
     /// Keeps the state of a table without times: what `scope` says is replaced. What changed is kept with its time.
-    pub(crate) fn replace(&self, frame: &DataFrame, scope: &Scope, now: Time) -> Result<(), String> {
+    pub(crate) fn replace(&self, frame: &DataFrame, scope: &KeptScope, now: Time) -> Result<(), String> {
         let path = file(self.dataset, self.schema.name);
         let before = read(&path)?;
         let after = guarded("table", || {
@@ -79,7 +83,9 @@ impl Kept<'_> {
         let changed = guarded("table", || changed(before.as_ref(), &after))?;
         if changed.height() > 0 {
             let observed = guarded("table", || observed(changed, now))?;
-            write(&history_folder(self.dataset, self.schema.name).join(format!("{:015}.parquet", now.0)), observed)?;
+            let folder = history_folder(self.dataset, self.schema.name);
+            let free = (0..1_000).map(|number| folder.join(format!("{:015}-{number:03}.parquet", now.0))).find(|path| !path.exists());
+            write(&free.unwrap_or_else(|| folder.join(format!("{:015}.parquet", now.0))), observed)?;
             self.join_snapshots()?;
         }
         write(&path, after)
@@ -94,14 +100,13 @@ impl Kept<'_> {
         }
         let bytes = |path: &PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
         let of_parts: u64 = parts.iter().map(bytes).sum();
-        let into_main = of_parts * 2 >= bytes(&main);
+        let into_main = of_parts * 2 >= bytes(&main) && of_parts + bytes(&main) <= JOINED_BYTES_MAX;
+        // Large parts stay as they are.
+        let parts: Vec<PathBuf> = if into_main { parts } else { parts.into_iter().filter(|part| bytes(part) <= PART_BYTES_MAX).collect() };
         let sources: Vec<&PathBuf> = if into_main { std::iter::once(&main).chain(&parts).collect() } else { parts.iter().collect() };
         let mut frames = Vec::new();
         for source in &sources {
             frames.extend(read(source)?);
-        }
-        if frames.iter().map(DataFrame::height).sum::<usize>() > JOINED_ROWS_MAX && into_main {
-            return Ok(());
         }
         let Some(whole) = guarded("table", || order::whole(frames))? else { return Ok(()) };
         let whole = guarded("table", || order::sorted(self.schema.order, newest(self.schema, whole)?))?;
@@ -141,12 +146,17 @@ impl Kept<'_> {
     }
 }
 
+/// The time in the name of a part, in milliseconds.
+fn part_time(path: &Path) -> Option<i64> {
+    path.file_stem()?.to_str()?.split('-').next()?.parse().ok()
+}
+
 /// The rows that the scope leaves as they are.
-fn outside(frame: &DataFrame, scope: &Scope) -> PolarsResult<DataFrame> {
+fn outside(frame: &DataFrame, scope: &KeptScope) -> PolarsResult<DataFrame> {
     match scope {
-        Scope::Keys => Ok(frame.clone()),
-        Scope::All => Ok(frame.head(Some(0))),
-        Scope::Tokens(tokens) => {
+        KeptScope::Keys => Ok(frame.clone()),
+        KeptScope::All => Ok(frame.head(Some(0))),
+        KeptScope::Tokens(tokens) => {
             let Ok(column) = frame.column("token_address") else { return Ok(frame.clone()) };
             let is_kept = |text: Option<&str>| text.and_then(Address::or_coin).is_none_or(|token| !tokens.contains(&token));
             frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, column.str()?.iter().map(is_kept)))
@@ -254,15 +264,15 @@ mod tests {
             DataFrame::new(holders.len(), schema.columns.iter().map(column).collect()).expect("a frame")
         };
         let token = |number: u32| Address::parse(&format!("0x{number:040x}")).expect("an address");
-        kept.replace(&holders(1, &[(5, 10.0), (6, 1.0)]), &Scope::Tokens([token(1)].into()), Time(1)).expect("kept");
-        kept.replace(&holders(2, &[(5, 2.0)]), &Scope::Tokens([token(2)].into()), Time(2)).expect("kept");
-        kept.replace(&holders(1, &[(5, 10.0)]), &Scope::Tokens([token(1)].into()), Time(3)).expect("kept");
+        kept.replace(&holders(1, &[(5, 10.0), (6, 1.0)]), &KeptScope::Tokens([token(1)].into()), Time(1)).expect("kept");
+        kept.replace(&holders(2, &[(5, 2.0)]), &KeptScope::Tokens([token(2)].into()), Time(2)).expect("kept");
+        kept.replace(&holders(1, &[(5, 10.0)]), &KeptScope::Tokens([token(1)].into()), Time(3)).expect("kept");
         let now = read(&file(folder.path(), "holders")).expect("read").expect("there");
         assert_eq!(now.height(), 2, "the holder that is gone is gone, and the other token's stays");
         let history = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").count();
         assert_eq!(history, 2, "nothing new was seen the third time");
         for time in 4..80 {
-            kept.replace(&holders(1, &[(5, f64::from(time))]), &Scope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
+            kept.replace(&holders(1, &[(5, f64::from(time))]), &KeptScope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
         }
         let snapshots: Vec<_> = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").flatten().collect();
         assert!(snapshots.len() < SNAPSHOTS_MAX + 1);

@@ -17,7 +17,7 @@ use wire::{
 };
 
 use crate::{
-    ask::{Ask, Page, PageValue, first_page, origin},
+    ask::{Ask, PageParameters, PageValue, elsewhere, first_page, origin},
     rows::{self, Known},
     watch::RefreshWatch,
 };
@@ -31,15 +31,33 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// What came of asking one thing.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum AskOutcome {
     Rows(FetchedRows),
     /// The answer is the one of the last time.
     Unchanged,
     /// The provider does not know what was asked for.
     Unknown,
-    /// For people; continues the name of the provider.
-    Failed(String),
+    Failed(AskFault),
     Stopped,
+}
+
+/// Why something has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskFault {
+    /// For people; continues the name of the provider.
+    pub(crate) reason: String,
+    /// Whether the service answered, and this answer alone is no good.
+    pub(crate) of_answer: bool,
+}
+
+impl AskFault {
+    fn of_answer(reason: String) -> AskOutcome {
+        AskOutcome::Failed(Self { reason, of_answer: true })
+    }
+
+    fn of_service(reason: impl Into<String>) -> AskOutcome {
+        AskOutcome::Failed(Self { reason: reason.into(), of_answer: false })
+    }
 }
 
 /// The rows of all pages.
@@ -51,6 +69,8 @@ pub(crate) struct FetchedRows {
     /// The times between which everything was answered, in milliseconds.
     pub(crate) covered: Option<(i64, i64)>,
     pub(crate) version: WebVersion,
+    /// Why further pages did not come.
+    pub(crate) fault: Option<AskFault>,
 }
 
 /// Who asks, and for which dataset.
@@ -72,7 +92,7 @@ struct PageRead {
 
 impl Asker<'_> {
     /// Asks all pages of it.
-    pub(crate) fn all_pages(&mut self, ask: &Ask<'_>, version: WebVersion) -> Outcome {
+    pub(crate) fn all_pages(&mut self, ask: &Ask<'_>, version: WebVersion) -> AskOutcome {
         let mut page = first_page(ask);
         // An older span is asked from its end backwards.
         if let Some((_, to)) = ask.span.filter(|(_, to)| ask.is_past(*to)) {
@@ -86,10 +106,22 @@ impl Asker<'_> {
             let first = number == 0;
             let (read, version) = match self.page(ask, &page, std::mem::take(&mut known), &mut fetched) {
                 Ok(Some(read)) => read,
-                Ok(None) if first => return Outcome::Unchanged,
+                Ok(None) if first => return AskOutcome::Unchanged,
                 Ok(None) => break,
                 // A later page that is not there is the end.
-                Err(Outcome::Unknown) if !first => break,
+                Err(AskOutcome::Unknown) if !first => {
+                    fetched.covered = covered(ask, seen, true);
+                    return AskOutcome::Rows(fetched);
+                }
+                // What came before is kept.
+                Err(AskOutcome::Failed(fault)) if !first => {
+                    (fetched.covered, fetched.fault) = (covered(ask, seen, false), Some(fault));
+                    return AskOutcome::Rows(fetched);
+                }
+                Err(AskOutcome::Stopped) if !first => {
+                    fetched.covered = covered(ask, seen, false);
+                    return AskOutcome::Rows(fetched);
+                }
                 Err(outcome) => return outcome,
             };
             if first && ask.request.next.is_empty() {
@@ -104,32 +136,35 @@ impl Asker<'_> {
             let done = read.rows == 0 || ask.request.next.is_empty();
             let Some(next) = next_page(ask, &page, &read).filter(|next| !done && *next != page) else {
                 fetched.covered = covered(ask, seen, true);
-                return Outcome::Rows(fetched);
+                return AskOutcome::Rows(fetched);
             };
             if ask.span.zip(seen).is_some_and(|((from, to), (oldest, newest))| covers(ask, (from, to), (oldest, newest)))
                 || (times.is_some() && before.is_some() && before == seen)
             {
                 fetched.covered = covered(ask, seen, true);
-                return Outcome::Rows(fetched);
+                return AskOutcome::Rows(fetched);
             }
             page = next;
         }
         fetched.covered = covered(ask, seen, false);
-        Outcome::Rows(fetched)
+        if most > 1 {
+            fetched.notes.push(format!("{most} pages were asked for and there are more: older rows may be missing"));
+        }
+        AskOutcome::Rows(fetched)
     }
 
     /// Asks one page and adds its rows; none where the answer did not change.
     fn page(
         &mut self,
         ask: &Ask<'_>,
-        page: &Page,
+        page: &PageParameters,
         known: WebVersion,
         fetched: &mut FetchedRows,
-    ) -> Result<Option<(PageRead, WebVersion)>, Outcome> {
-        let other = self.wire.provider_source(&ask.provider.id).map(|source| source.url.clone()).filter(|url| !url.is_empty());
-        let Some(request) = ask.page(page, other.as_deref(), known) else { return Err(Outcome::Unknown) };
-        let failed = |fault: Fault| if fault == Fault::Stopped { Outcome::Stopped } else { Outcome::Failed(fault.to_string()) };
-        let host = origin(&request.url).ok_or_else(|| Outcome::Failed("has no URL that can be asked".to_owned()))?;
+    ) -> Result<Option<(PageRead, WebVersion)>, AskOutcome> {
+        let other = elsewhere(self.wire, ask.provider);
+        let Some(request) = ask.page(page, other.as_deref(), known) else { return Err(AskOutcome::Unknown) };
+        let failed = |fault: Fault| if fault == Fault::Stopped { AskOutcome::Stopped } else { AskFault::of_service(fault.to_string()) };
+        let host = origin(&request.url).ok_or_else(|| AskFault::of_service("has no URL that can be asked"))?;
         self.wire.may_ask(self.dataset, &host).map_err(failed)?;
         let (watch, id) = (Arc::clone(&self.watch), ask.provider.id.clone());
         let waits = Arc::new(move |wait, asked| watch.waits(&id, wait, asked));
@@ -141,11 +176,11 @@ impl Asker<'_> {
                 WebAnswer::Body { bytes, version } => (bytes, version),
                 WebAnswer::Unchanged => return Ok(None),
                 WebAnswer::Unknown if ask.request.each == Each::Once => {
-                    return Err(Outcome::Failed("refuses the request: is its description right?".to_owned()));
+                    return Err(AskFault::of_service("refuses the request: is its description right?"));
                 }
-                WebAnswer::Unknown => return Err(Outcome::Unknown),
+                WebAnswer::Unknown => return Err(AskOutcome::Unknown),
             };
-            let answer = JsonAnswer::read(&bytes).map_err(Outcome::Failed)?;
+            let answer = JsonAnswer::read(&bytes).map_err(AskFault::of_answer)?;
             match answer.refusal(&ask.request.refusals) {
                 None => {}
                 Some((Then::NoRows, _)) => return Ok(Some((PageRead { answer, rows: 0, bounds: BTreeMap::new() }, version))),
@@ -153,11 +188,11 @@ impl Asker<'_> {
                     self.pause(&ask.provider.id, WAIT * wait)?;
                     continue;
                 }
-                Some((_, said)) => return Err(Outcome::Failed(format!("refuses: `{said}`"))),
+                Some((_, said)) => return Err(AskFault::of_answer(format!("refuses: `{said}`"))),
             }
-            return self.take(ask, answer, bytes.len() as u64, fetched).map(|read| Some((read, version))).map_err(Outcome::Failed);
+            return self.take(ask, answer, bytes.len() as u64, fetched).map(|read| Some((read, version))).map_err(AskFault::of_answer);
         }
-        Err(Outcome::Stopped)
+        Err(AskOutcome::Stopped)
     }
 
     /// Adds the rows of an answer to what was fetched.
@@ -183,12 +218,12 @@ impl Asker<'_> {
     }
 
     /// Waits, unless it is stopped.
-    fn pause(&self, provider: &str, wait: Duration) -> Result<(), Outcome> {
+    fn pause(&self, provider: &str, wait: Duration) -> Result<(), AskOutcome> {
         self.watch.waits(provider, wait, true);
         let until = Instant::now() + wait;
         while Instant::now() < until {
             if self.watch.is_stopped() {
-                return Err(Outcome::Stopped);
+                return Err(AskOutcome::Stopped);
             }
             std::thread::sleep(POLL.min(wait));
         }
@@ -212,11 +247,16 @@ fn covers(ask: &Ask<'_>, span: (i64, i64), seen: (i64, i64)) -> bool {
     })
 }
 
-/// The times between which nothing has to be asked again.
+/// The times between which nothing has to be asked again. A span that was answered whole is covered where it has no rows too, but for the
+/// newest times, whose rows may still come.
 fn covered(ask: &Ask<'_>, seen: Option<(i64, i64)>, whole: bool) -> Option<(i64, i64)> {
-    let (from, _) = ask.span?;
-    let (oldest, newest) = seen?;
-    Some((if whole { from.min(oldest) } else { oldest }, newest))
+    let (from, to) = ask.span?;
+    let settled = ask.present.map_or(to, |present| to.min(present - ask.step()));
+    match (seen, whole) {
+        (Some((oldest, newest)), true) => Some((from.min(oldest), newest)),
+        (None, true) if from < settled => Some((from, settled)),
+        (seen, _) => seen,
+    }
 }
 
 fn is_time(ask: &Ask<'_>, column: &str) -> bool {
@@ -229,8 +269,8 @@ fn bound(ask: &Ask<'_>, column: &str, value: i64) -> PageValue {
     if is_time(ask, column) { PageValue::Time(value) } else { PageValue::Text(value.to_string()) }
 }
 
-fn next_page(ask: &Ask<'_>, page: &Page, read: &PageRead) -> Option<Page> {
-    let mut next = Page { values: page.values.clone(), query: Vec::new() };
+fn next_page(ask: &Ask<'_>, page: &PageParameters, read: &PageRead) -> Option<PageParameters> {
+    let mut next = PageParameters { values: page.values.clone(), query: Vec::new() };
     for (name, rule) in &ask.request.next {
         let value = match rule {
             NextPage::Oldest(column) => bound(ask, column, read.bounds.get(column)?.0),

@@ -9,8 +9,10 @@ use store::{
     provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, Template},
 };
 
+use wire::Wire;
+
 use crate::{
-    ask::{About, Ask, LiveToken, first_page, origin},
+    ask::{About, Ask, LiveToken, elsewhere, first_page, origin},
     kept::has_time,
     state::RefreshState,
 };
@@ -19,12 +21,12 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) token: Option<Address>,
-    pub(crate) choices: Vec<Choice<'a>>,
+    pub(crate) choices: Vec<ProviderChoice<'a>>,
 }
 
 /// One provider's way to it: all of these are asked.
 #[derive(Debug)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct ProviderChoice<'a> {
     pub(crate) provider: &'a Provider,
     pub(crate) asks: Vec<Ask<'a>>,
     /// The request that says a token's pools, where they must be known first.
@@ -108,9 +110,9 @@ pub(crate) struct Needs<'a> {
 /// Plans a refresh of the table.
 pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> Vec<Wanted<'a>> {
     let table = needs.schema.name;
-    let once: Vec<Choice<'a>> = providers
+    let once: Vec<ProviderChoice<'a>> = providers
         .iter()
-        .map(|provider| Choice {
+        .map(|provider| ProviderChoice {
             provider,
             asks: provider
                 .filling(table)
@@ -122,9 +124,20 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
         .filter(|choice| !choice.asks.is_empty())
         .collect();
     let of_tokens = needs.tokens.iter().filter(|token| needs.live.tokens == LiveTokens::All || needs.watchlist.contains(&token.address));
-    let tokens = of_tokens.map(|token| Wanted {
-        token: Some(token.address),
-        choices: providers.iter().flat_map(|provider| needs.choices(provider, token)).collect(),
+    let tokens = of_tokens.flat_map(|token| {
+        let choices: Vec<ProviderChoice<'a>> = providers.iter().flat_map(|provider| needs.choices(provider, token)).collect();
+        if table != "candles" {
+            return vec![Wanted { token: Some(token.address), choices }];
+        }
+        // One provider may have a length of candles that another lacks.
+        let of = |interval: &Interval| {
+            let only = |choice: &ProviderChoice<'a>| {
+                let asks: Vec<Ask<'a>> = choice.asks.iter().filter(|ask| ask.interval == Some(*interval)).cloned().collect();
+                (!asks.is_empty()).then(|| ProviderChoice { provider: choice.provider, asks, pools: choice.pools.clone() })
+            };
+            Wanted { token: Some(token.address), choices: choices.iter().filter_map(only).collect() }
+        };
+        needs.live.intervals.iter().map(of).collect()
     });
     let once = (!once.is_empty()).then_some(Wanted { token: None, choices: once });
     // A token without a choice is known to nobody, which is told; but of a list nobody asks by token.
@@ -134,7 +147,7 @@ pub(crate) fn plan<'a>(needs: Needs<'_>, providers: &'a [Cow<'a, Provider>]) -> 
 
 impl Needs<'_> {
     /// The ways in which the provider may know the token: one for each of its chains.
-    fn choices<'a>(&self, provider: &'a Provider, token: &LiveToken) -> Vec<Choice<'a>> {
+    fn choices<'a>(&self, provider: &'a Provider, token: &LiveToken) -> Vec<ProviderChoice<'a>> {
         let is_coin = token.symbol.as_ref().is_some_and(|symbol| Address::coin(symbol) == token.address);
         let mut choices = Vec::new();
         for request in provider.filling(self.schema.name) {
@@ -143,7 +156,12 @@ impl Needs<'_> {
                 // Two tokens may have one symbol: only a coin is asked for by it.
                 Each::Coin if !is_coin => {}
                 Each::Coin => {
-                    let about = About { token: Some(token.address), symbol: token.symbol.clone(), ..About::default() };
+                    let about = About {
+                        token: Some(token.address),
+                        symbol: token.symbol.clone(),
+                        chains: token.chains.clone(),
+                        ..About::default()
+                    };
                     if token.symbol.is_some() {
                         self.add(&mut choices, provider, self.asks(provider, request, &about), None);
                     }
@@ -158,6 +176,7 @@ impl Needs<'_> {
                             token: Some(token.address),
                             symbol: token.symbol.clone(),
                             chain: Some(chain.clone()),
+                            chains: token.chains.clone(),
                             ..About::default()
                         };
                         self.add(&mut choices, provider, self.asks(provider, request, &about), None);
@@ -169,6 +188,7 @@ impl Needs<'_> {
                             token: Some(token.address),
                             symbol: token.symbol.clone(),
                             chain: Some(chain.clone()),
+                            chains: token.chains.clone(),
                             ..About::default()
                         };
                         let pool = self.pool_of(token.address, chain);
@@ -192,12 +212,12 @@ impl Needs<'_> {
     }
 
     /// Adds asks as a choice of their own, or to the one of the same chain: a provider may need several requests for a table.
-    fn add<'a>(&self, choices: &mut Vec<Choice<'a>>, provider: &'a Provider, asks: Vec<Ask<'a>>, pools: Option<Ask<'a>>) {
+    fn add<'a>(&self, choices: &mut Vec<ProviderChoice<'a>>, provider: &'a Provider, asks: Vec<Ask<'a>>, pools: Option<Ask<'a>>) {
         let Some(first) = asks.first() else { return };
         let chain = first.about.chain.clone();
         match choices.iter_mut().find(|choice| choice.asks[0].about.chain == chain && !has_time(self.schema)) {
             Some(choice) => choice.asks.extend(asks),
-            None => choices.push(Choice { provider, asks, pools }),
+            None => choices.push(ProviderChoice { provider, asks, pools }),
         }
     }
 
@@ -227,9 +247,12 @@ impl Needs<'_> {
             match known {
                 None => asks.extend(ask.parts(start, self.now.0)),
                 Some((from, to)) => {
-                    let step = interval.map_or(model::time::DAY_MS, |interval| interval.0);
-                    // The last row may still be forming: it is asked for again.
-                    asks.extend(ask.parts(to.min(self.now.0), self.now.0));
+                    let step = ask.step();
+                    // The last row may still be forming: it is asked for again, with the one before it, as some give what comes after a
+                    // time. The oldest part comes first: a gap after a failure is no part of what is covered.
+                    let mut parts = ask.parts((to - step).min(self.now.0), self.now.0);
+                    parts.reverse();
+                    asks.extend(parts);
                     if start + step < from {
                         asks.extend(ask.parts(start, from));
                     }
@@ -261,12 +284,15 @@ pub(crate) fn most_liquid(pools: &[PoolRow], token: Address, chain: &Chain) -> O
     of_token.max_by(|a, b| liquidity(a).total_cmp(&liquidity(b)).then(b.address.cmp(&a.address))).map(|pool| pool.address)
 }
 
-/// The hosts that a plan asks, with the number of requests that are sure.
-pub(crate) fn hosts(plan: &[Wanted<'_>], other: impl Fn(&str) -> Option<String>, hosts: &mut BTreeMap<String, u64>) {
-    for choice in plan.iter().filter_map(|wanted| wanted.choices.first()) {
-        for ask in choice.pools.iter().chain(&choice.asks) {
-            if let Some(origin) = origin_of(ask, other(&ask.provider.id).as_deref()) {
-                *hosts.entry(origin).or_default() += 1;
+/// The hosts that a plan may ask, with the number of requests that are sure.
+pub(crate) fn hosts(plan: &[Wanted<'_>], wire: &Wire, hosts: &mut BTreeMap<String, u64>) {
+    for wanted in plan {
+        for (place, choice) in wanted.choices.iter().enumerate() {
+            for ask in choice.pools.iter().chain(&choice.asks) {
+                if let Some(origin) = origin_of(ask, elsewhere(wire, ask.provider).as_deref()) {
+                    // The others are asked where the first does not know something.
+                    *hosts.entry(origin).or_default() += u64::from(place == 0);
+                }
             }
         }
     }

@@ -26,16 +26,18 @@ use wire::{Wire, web::WebVersion};
 
 use crate::{
     ask::{Ask, LiveToken},
-    kept::{Kept, Scope, has_time},
-    pages::{Asker, FetchedRows, Outcome},
-    plan::{self, Choice, Needs, Wanted, most_liquid},
+    kept::{Kept, KeptScope, has_time},
+    pages::{AskFault, AskOutcome, Asker, FetchedRows},
+    plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
     rows::Known,
-    state::{Asked, RefreshLock, RefreshState, TableRefreshed},
+    state::{AskRecord, RefreshLock, RefreshState, TableRefreshed},
     watch::RefreshWatch,
 };
 
 /// Rows of a table that are held before they are written.
 const HELD_ROWS: usize = 100_000;
+/// Odd answers after which a provider is not asked again in a refresh.
+const ODD_MAX: u32 = 3;
 /// Notes that are kept of a table.
 const NOTES_MAX: usize = 20;
 
@@ -77,7 +79,7 @@ impl std::fmt::Display for RefreshError {
 /// What came of a refresh, by table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RefreshReport {
-    pub tables: Vec<TableReport>,
+    pub tables: Vec<TableRefreshReport>,
 }
 
 impl RefreshReport {
@@ -89,7 +91,7 @@ impl RefreshReport {
 
 /// What came of a table's refresh.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TableReport {
+pub struct TableRefreshReport {
     pub table: String,
     /// Rows that were given, new or not.
     pub rows: u64,
@@ -119,8 +121,7 @@ pub fn hosts(context: &RefreshContext<'_>, only: &[&str]) -> BTreeMap<String, u6
         if only.is_empty() || only.contains(&schema.name) {
             let Ok(providers) = plan::providers(schema, live, context.providers) else { continue };
             let plan = plan::plan(context.needs(schema, live, &state), &providers);
-            let other = |id: &str| context.wire.provider_source(id).map(|source| source.url.clone()).filter(|url| !url.is_empty());
-            plan::hosts(&plan, other, &mut hosts);
+            plan::hosts(&plan, context.wire, &mut hosts);
         }
     }
     hosts
@@ -141,6 +142,7 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
         },
         pools: context.pools.to_vec(),
         failed: HashMap::new(),
+        odd: HashMap::new(),
         answered: HashSet::new(),
     };
     let mut report = RefreshReport::default();
@@ -148,6 +150,12 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
         if only.is_empty() || only.contains(&schema.name) {
             let table = run.table(schema, live);
             context.wire.settle();
+            if let Err(RefreshError::Failed(reason)) = &table {
+                // What cannot be kept is not asked for again at once.
+                let failed =
+                    TableRefreshReport { table: schema.name.to_owned(), failure: Some(reason.clone()), ..TableRefreshReport::default() };
+                run.end(failed).ok();
+            }
             report.tables.push(table.map_err(|error| if context.watch.is_stopped() { RefreshError::Stopped } else { error })?);
         }
     }
@@ -170,6 +178,8 @@ struct Run<'a> {
     pools: Vec<PoolRow>,
     /// Providers that failed, with the reason: they are not asked again in this refresh.
     failed: HashMap<String, String>,
+    /// Answers of each provider that were not as it is described.
+    odd: HashMap<String, u32>,
     /// What was answered already: a request may fill several tables.
     answered: HashSet<String>,
 }
@@ -188,13 +198,13 @@ struct Held {
     frames: BTreeMap<&'static str, Vec<DataFrame>>,
     tokens: HashSet<Address>,
     whole: bool,
-    asked: Vec<(String, Asked)>,
+    asked: Vec<(String, AskRecord)>,
     rows: usize,
 }
 
 impl Run<'_> {
-    fn table(&mut self, schema: &'static TableSchema, live: &LiveTable) -> Result<TableReport, RefreshError> {
-        let mut report = TableReport { table: schema.name.to_owned(), ..TableReport::default() };
+    fn table(&mut self, schema: &'static TableSchema, live: &LiveTable) -> Result<TableRefreshReport, RefreshError> {
+        let mut report = TableRefreshReport { table: schema.name.to_owned(), ..TableRefreshReport::default() };
         let providers = match plan::providers(schema, live, self.context.providers) {
             Ok(providers) => providers,
             Err(reason) => {
@@ -214,7 +224,7 @@ impl Run<'_> {
             }
             let provider = wanted.choices.first().map_or("", |choice| &choice.provider.name);
             self.context.watch.step(schema.name, provider, done, total);
-            self.wanted(wanted, &mut held, &mut report);
+            self.wanted(schema, wanted, &mut held, &mut report);
             if held.rows >= HELD_ROWS {
                 self.keep(schema, &mut held)?;
             }
@@ -227,10 +237,14 @@ impl Run<'_> {
         self.end(report)
     }
 
-    /// Asks the first provider that knows it.
-    fn wanted(&mut self, wanted: &Wanted<'_>, held: &mut Held, report: &mut TableReport) {
+    /// Asks the first provider that knows it. A series stays that of the provider which gave its first rows: two markets are not mixed.
+    fn wanted(&mut self, schema: &TableSchema, wanted: &Wanted<'_>, held: &mut Held, report: &mut TableRefreshReport) {
         let mut unknown = wanted.choices.is_empty();
-        for choice in &wanted.choices {
+        let gave =
+            |choice: &&ProviderChoice<'_>| choice.asks.iter().any(|ask| self.state.asked.get(&ask.key()).is_some_and(|asked| asked.gave));
+        let before = wanted.choices.iter().find(gave).filter(|_| has_time(schema));
+        let choices: Vec<&ProviderChoice<'_>> = before.map_or_else(|| wanted.choices.iter().collect(), |choice| vec![choice]);
+        for choice in choices {
             if let Some(reason) = self.failed.get(&choice.provider.id) {
                 report.failure.get_or_insert_with(|| reason.clone());
                 continue;
@@ -248,7 +262,7 @@ impl Run<'_> {
     }
 
     /// Asks one provider all it takes: whether it knows it; none after a failure.
-    fn choice(&mut self, choice: &Choice<'_>, held: &mut Held, report: &mut TableReport) -> Option<bool> {
+    fn choice(&mut self, choice: &ProviderChoice<'_>, held: &mut Held, report: &mut TableRefreshReport) -> Option<bool> {
         let now = self.context.now;
         let mut pool = None;
         if let Some(ask) = &choice.pools {
@@ -259,10 +273,14 @@ impl Run<'_> {
             }
         }
         let mut knows = false;
+        let mut unknown: HashSet<String> = HashSet::new();
         for ask in &choice.asks {
             let mut ask = ask.clone();
             ask.about.pool = ask.about.pool.or(pool);
             let key = ask.key();
+            if unknown.contains(&key) {
+                continue;
+            }
             if ask.span.is_none() && self.answered.contains(&key) {
                 knows = true;
                 report.providers.insert(choice.provider.id.clone());
@@ -272,43 +290,72 @@ impl Run<'_> {
                 continue;
             }
             let before = self.state.asked.get(&key).cloned().unwrap_or_default();
-            let version = if ask.span.is_none() { before.version.clone() } else { WebVersion::default() };
+            let kept = ask
+                .request
+                .tables
+                .iter()
+                .all(|filled| !self.is_live(filled.table) || !files(self.context.dataset, filled.table).is_empty());
+            let version = if ask.span.is_none() && kept { before.version.clone() } else { WebVersion::default() };
             let requests = self.asker.requests;
             let outcome = self.asker.all_pages(&ask, version);
             report.requests += self.asker.requests - requests;
             match outcome {
-                Outcome::Rows(fetched) => {
-                    knows = true;
+                AskOutcome::Rows(fetched) => {
+                    let fault = fetched.fault.clone();
+                    let came = fetched.frames.iter().any(|(table, frame)| *table == report.table && frame.height() > 0);
                     self.answered.insert(key.clone());
-                    report.providers.insert(choice.provider.id.clone());
+                    if came || before.gave {
+                        knows = true;
+                        report.providers.insert(choice.provider.id.clone());
+                    }
                     if let (Some(token), Some(chain), Some(pool)) = (ask.about.token, &ask.about.chain, ask.about.pool) {
                         self.state.keep_pool(token, chain, pool);
                     }
-                    held.take(&key, ask.about.token, &before, fetched, report, now);
+                    held.take(&ask, &before, fetched, report, now);
+                    if let Some(fault) = fault {
+                        self.fail(choice, &fault, report);
+                        return None;
+                    }
                 }
-                Outcome::Unchanged => {
+                AskOutcome::Unchanged => {
                     knows = true;
-                    held.asked.push((key, Asked { at: now.0, ..before }));
+                    held.asked.push((key, AskRecord { at: now.0, ..before }));
                 }
-                Outcome::Unknown => held.asked.push((key, Asked { at: now.0, unknown: true, ..Asked::default() })),
-                Outcome::Failed(reason) => {
-                    self.fail(choice, &reason, report);
+                AskOutcome::Unknown => {
+                    let earlier =
+                        held.asked.iter().rev().find(|(other, _)| *other == key).map(|(_, asked)| asked.clone()).unwrap_or(before);
+                    // A part of what is known may be refused, as of times before it began.
+                    let asked = AskRecord { at: now.0, unknown: !earlier.gave, ..earlier };
+                    held.asked.push((key.clone(), asked));
+                    unknown.insert(key);
+                }
+                AskOutcome::Failed(fault) => {
+                    self.fail(choice, &fault, report);
                     return None;
                 }
-                Outcome::Stopped => return None,
+                AskOutcome::Stopped => return None,
             }
         }
         Some(knows)
     }
 
-    fn fail(&mut self, choice: &Choice<'_>, reason: &str, report: &mut TableReport) {
-        let reason = format!("{} {reason}", choice.provider.name);
+    /// Notes a failure. A service that is away, or answers oddly again and again, is not asked any more in this refresh.
+    fn fail(&mut self, choice: &ProviderChoice<'_>, fault: &AskFault, report: &mut TableRefreshReport) {
+        let reason = format!("{} {}", choice.provider.name, fault.reason);
         report.failure.get_or_insert_with(|| reason.clone());
-        self.failed.insert(choice.provider.id.clone(), reason);
+        let odd = self.odd.entry(choice.provider.id.clone()).or_default();
+        *odd += 1;
+        if !fault.of_answer || *odd >= ODD_MAX {
+            self.failed.insert(choice.provider.id.clone(), reason);
+        }
+    }
+
+    fn is_live(&self, table: &str) -> bool {
+        self.context.manifest.tables.get(table).is_some_and(|table| table.live.is_some())
     }
 
     /// The token's most liquid pool, as its provider says.
-    fn first_pool(&mut self, ask: &Ask<'_>, held: &mut Held, report: &mut TableReport) -> PoolFound {
+    fn first_pool(&mut self, ask: &Ask<'_>, held: &mut Held, report: &mut TableRefreshReport) -> PoolFound {
         let (Some(token), Some(chain)) = (ask.about.token, ask.about.chain.as_ref()) else { return PoolFound::None };
         if let Some(pool) = most_liquid(&self.pools, token, chain) {
             return PoolFound::Pool(pool);
@@ -320,21 +367,25 @@ impl Run<'_> {
         let outcome = self.asker.all_pages(ask, WebVersion::default());
         report.requests += self.asker.requests - requests;
         match outcome {
-            Outcome::Rows(fetched) => {
+            AskOutcome::Rows(fetched) => {
                 for (_, frame) in fetched.frames.iter().filter(|(table, _)| *table == "pools") {
                     self.pools.extend(PoolRow::rows(frame));
                 }
-                most_liquid(&self.pools, token, chain).map_or(PoolFound::None, PoolFound::Pool)
+                let found = most_liquid(&self.pools, token, chain);
+                if found.is_none() {
+                    held.asked.push((ask.key(), AskRecord { at: self.context.now.0, unknown: true, ..AskRecord::default() }));
+                }
+                found.map_or(PoolFound::None, PoolFound::Pool)
             }
-            Outcome::Unknown | Outcome::Unchanged => {
-                held.asked.push((ask.key(), Asked { at: self.context.now.0, unknown: true, ..Asked::default() }));
+            AskOutcome::Unknown | AskOutcome::Unchanged => {
+                held.asked.push((ask.key(), AskRecord { at: self.context.now.0, unknown: true, ..AskRecord::default() }));
                 PoolFound::None
             }
-            Outcome::Failed(reason) => {
-                self.fail(&Choice { provider: ask.provider, asks: Vec::new(), pools: None }, &reason, report);
+            AskOutcome::Failed(fault) => {
+                self.fail(&ProviderChoice { provider: ask.provider, asks: Vec::new(), pools: None }, &fault, report);
                 PoolFound::Failed
             }
-            Outcome::Stopped => PoolFound::Failed,
+            AskOutcome::Stopped => PoolFound::Failed,
         }
     }
 
@@ -351,9 +402,10 @@ impl Run<'_> {
             }
             let kept = Kept { dataset: self.context.dataset, schema: filled };
             let scope = match (table == schema.name, held.whole) {
-                (true, true) if table != "tokens" => Scope::All,
-                (true, false) if filled.column("token_address").is_some() && table != "tokens" => Scope::Tokens(held.tokens.clone()),
-                _ => Scope::Keys,
+                (true, true) if table != "tokens" => KeptScope::All,
+                // A list of holders is whole; of facts several requests give some columns each.
+                (true, false) if table == "holders" => KeptScope::Tokens(held.tokens.clone()),
+                _ => KeptScope::Keys,
             };
             let done = if has_time(filled) { kept.append(frame, self.context.now) } else { kept.replace(&frame, &scope, self.context.now) };
             done.map_err(RefreshError::Failed)?;
@@ -363,7 +415,7 @@ impl Run<'_> {
     }
 
     /// Notes the end of a table's refresh.
-    fn end(&mut self, report: TableReport) -> Result<TableReport, RefreshError> {
+    fn end(&mut self, report: TableRefreshReport) -> Result<TableRefreshReport, RefreshError> {
         let now = self.context.now.0;
         let before = self.state.tables.remove(&report.table).unwrap_or_default();
         let since = before.failure.as_ref().map_or(now, |(since, _)| *since);
@@ -379,24 +431,53 @@ impl Run<'_> {
     }
 }
 
+/// One span of two that touch. Of two with a gap between them the earlier one stays, so that the gap is asked for again.
+fn joined(earlier: Option<(i64, i64)>, new: Option<(i64, i64)>, step: i64) -> Option<(i64, i64)> {
+    match (earlier, new) {
+        (Some((a, b)), Some((c, d))) if c <= b + step && a <= d + step => Some((a.min(c), b.max(d))),
+        (earlier, new) => earlier.or(new),
+    }
+}
+
 impl Held {
     /// Adds what was fetched.
-    fn take(&mut self, key: &str, token: Option<Address>, before: &Asked, fetched: FetchedRows, report: &mut TableReport, now: Time) {
+    fn take(&mut self, ask: &Ask<'_>, before: &AskRecord, fetched: FetchedRows, report: &mut TableRefreshReport, now: Time) {
+        let (key, token) = (ask.key(), ask.about.token);
+        let mut gave = before.gave;
         for (table, frame) in fetched.frames {
             self.rows += frame.height();
             if table == report.table {
                 report.rows += frame.height() as u64;
+                gave |= frame.height() > 0;
             }
             self.frames.entry(table).or_default().push(frame);
         }
         report.notes.extend(fetched.notes.into_iter().filter(|note| !report.notes.contains(note)).collect::<Vec<_>>());
         self.whole |= token.is_none();
         self.tokens.extend(token);
-        let earlier = self.asked.iter().rev().find(|(other, _)| other == key).and_then(|(_, asked)| asked.covered).or(before.covered);
-        let covered = match (earlier, fetched.covered) {
-            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
-            (earlier, covered) => covered.or(earlier),
-        };
-        self.asked.push((key.to_owned(), Asked { at: now.0, covered, unknown: false, version: fetched.version }));
+        let last = self.asked.iter().rev().find(|(other, _)| *other == key).map(|(_, asked)| asked);
+        gave |= last.is_some_and(|asked| asked.gave);
+        let earlier = last.and_then(|asked| asked.covered).or(before.covered);
+        let covered = joined(earlier, fetched.covered, ask.step());
+        self.asked.push((key, AskRecord { at: now.0, covered, unknown: false, gave, version: fetched.version }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_joined_where_they_touch_and_a_gap_is_asked_for_again() {
+        for (earlier, new, expected) in [
+            (None, Some((5, 9)), Some((5, 9))),
+            (Some((5, 9)), None, Some((5, 9))),
+            (Some((5, 9)), Some((10, 12)), Some((5, 12))),
+            (Some((5, 9)), Some((11, 12)), Some((5, 9))),
+            (Some((5, 9)), Some((1, 4)), Some((1, 9))),
+            (Some((5, 9)), Some((1, 3)), Some((5, 9))),
+        ] {
+            assert_eq!(joined(earlier, new, 1), expected, "{earlier:?} {new:?}");
+        }
     }
 }

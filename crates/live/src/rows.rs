@@ -3,15 +3,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use polars::prelude::{DataFrame, DataType, Int64Chunked, IntoColumn as _, IntoSeries as _, PolarsResult};
+use polars::prelude::{
+    BooleanChunked, DataFrame, DataType, Int64Chunked, IntoColumn as _, IntoSeries as _, NewChunkedArray as _, PlSmallStr, PolarsResult,
+};
 use serde_json::value::RawValue;
 
 use crate::ask::Ask;
 use model::{
     address::Address,
+    cell_value::CellValue,
+    chain::Chain,
     findings::{Findings, Severity},
+    interval::Interval,
     progress::Silent,
     schema::{self, Need, TableSchema},
+    time::DAY_MS,
 };
 use store::{
     cache::CacheOptions,
@@ -24,7 +30,7 @@ use store::{
 
 /// Our rows of one answer.
 #[derive(Debug, Default)]
-pub(crate) struct TableRows {
+pub(crate) struct AnswerRows {
     pub(crate) frame: Option<DataFrame>,
     /// What is odd about them, for people.
     pub(crate) notes: Vec<String>,
@@ -46,7 +52,7 @@ pub(crate) fn of_answer(
     answer: &JsonAnswer,
     bytes: u64,
     known: &Known,
-) -> Result<Vec<(&'static str, usize, TableRows)>, String> {
+) -> Result<Vec<(&'static str, usize, AnswerRows)>, String> {
     let mut tables = Vec::new();
     for (number, filled) in ask.request.tables.iter().enumerate() {
         let Some(schema) = schema::table(filled.table) else { continue };
@@ -58,9 +64,14 @@ pub(crate) fn of_answer(
             return Err(format!("answers without `{}`, where its rows were: it may have been renamed", filled.rows));
         };
         let given = elements.len();
-        let mut rows = read(schema, &ask.mapping(filled), elements, bytes, &ask.provider.id, known, filled.lenient)?;
+        // A condition on tokens is one on the token that was asked for.
+        let tokens = ask.about.token.map_or_else(|| known.tokens.clone(), |token| [token].into());
+        let mut rows = read(schema, &ask.mapping(filled), elements, bytes, &ask.provider.id, &known.decimals, tokens, filled.lenient)?;
         if let Some(interval) = ask.interval.filter(|_| ask.request.ends) {
             rows.frame = rows.frame.map(|frame| earlier(frame, interval.0)).transpose()?;
+        }
+        if let Some(frame) = rows.frame.take() {
+            rows.frame = Some(of_grid(of_chains(frame, &ask.about.chains)?, filled.table, ask.interval)?);
         }
         tables.push((filled.table, given, rows));
     }
@@ -74,11 +85,12 @@ fn read(
     elements: Vec<Box<RawValue>>,
     bytes: u64,
     name: &str,
-    known: &Known,
+    decimals: &HashMap<Address, Option<i64>>,
+    tokens: HashSet<Address>,
     lenient: bool,
-) -> Result<TableRows, String> {
+) -> Result<AnswerRows, String> {
     if elements.is_empty() {
-        return Ok(TableRows::default());
+        return Ok(AnswerRows::default());
     }
     let (manifest, cache) = (Manifest::default(), CacheOptions::default());
     let context = LoadContext {
@@ -88,9 +100,9 @@ fn read(
         cache: &cache,
         wire: None,
         growing: false,
-        decimals: known.decimals.clone(),
+        decimals: decimals.clone(),
         blocks: Blocks::default(),
-        tokens: known.tokens.clone(),
+        tokens,
         snapshot: None,
         logs: NodeLogs::default(),
     };
@@ -116,9 +128,9 @@ fn read(
         return Err(format!("answers with rows that cannot be read{why}"));
     }
     let whole = order::whole(frames).map_err(|error| error.to_string())?;
-    let Some(mut frame) = whole else { return Ok(TableRows { frame: None, notes }) };
+    let Some(mut frame) = whole else { return Ok(AnswerRows { frame: None, notes }) };
     fill::table(schema, &mut frame);
-    Ok(TableRows { frame: Some(frame), notes })
+    Ok(AnswerRows { frame: Some(frame), notes })
 }
 
 /// Columns that the description reads, and the answer has in no row. Errors: every row needs it.
@@ -140,7 +152,7 @@ fn missing(schema: &TableSchema, mapping: &TableManifest, names: &[String]) -> R
 
 /// Rows that are written in our own columns.
 pub(crate) fn own(schema: &'static TableSchema, elements: Vec<Box<RawValue>>) -> Result<Option<DataFrame>, String> {
-    read(schema, &TableManifest::default(), elements, 0, "", &Known::default(), false).map(|rows| rows.frame)
+    read(schema, &TableManifest::default(), elements, 0, "", &HashMap::new(), HashSet::new(), false).map(|rows| rows.frame)
 }
 
 /// Rows that were left out, and the first reason.
@@ -160,6 +172,33 @@ pub(crate) fn bounds(frame: &DataFrame, column: &str) -> Option<(i64, i64)> {
     let (least, most) = (numbers.iter().flatten().min()?, numbers.iter().flatten().max()?);
     let scale = if days { model::time::DAY_MS } else { 1 };
     Some((least * scale, most * scale))
+}
+
+/// The rows of these chains, of tables that name them: a token's address may be another token's on another chain.
+fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
+    if chains.is_empty() || frame.column("chain").is_err() {
+        return Ok(frame);
+    }
+    let names: Vec<String> = chains.iter().map(Chain::to_string).collect();
+    let is_kept = |row: usize| match store::cell::in_frame(&frame, "chain", row) {
+        CellValue::Text(chain) => names.contains(&chain),
+        CellValue::List(chains) => chains.iter().any(|chain| names.contains(chain)),
+        _ => true,
+    };
+    filtered(&frame, (0..frame.height()).map(is_kept).collect())
+}
+
+/// The candles that begin where candles of their length begin: some services end a list with the price of the moment.
+fn of_grid(frame: DataFrame, table: &str, interval: Option<Interval>) -> Result<DataFrame, String> {
+    let Some(interval) = interval.filter(|interval| table == "candles" && DAY_MS % interval.0 == 0) else { return Ok(frame) };
+    let times = frame.column("timestamp").map(|times| times.to_physical_repr().clone()).map_err(|error| error.to_string())?;
+    let times = times.i64().map_err(|error| error.to_string())?;
+    let kept: Vec<bool> = times.iter().map(|time| time.is_some_and(|time| time % interval.0 == 0)).collect();
+    if kept.iter().all(|kept| *kept) { Ok(frame) } else { filtered(&frame, kept) }
+}
+
+fn filtered(frame: &DataFrame, kept: Vec<bool>) -> Result<DataFrame, String> {
+    frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter())).map_err(|error| error.to_string())
 }
 
 /// The rows with their times earlier by so many milliseconds: those of the starts, where the ends are given.

@@ -1,5 +1,5 @@
-//! What was asked and when, in `live/refresh.json` of the dataset. It is written after the rows it speaks of, so that what it calls known is
-//! there.
+//! What was asked and when, in `live/asked.json` of the dataset, and how its tables fared, in `live/refresh.json`. Both are written after the
+//! rows they speak of, so that what they call known is there.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use model::{
     address::Address,
@@ -21,6 +21,7 @@ use store::{
 use wire::web::WebVersion;
 
 const FILE: &str = "refresh.json";
+const ASKED_FILE: &str = "asked.json";
 const LOCK: &str = "refresh.lock";
 const FILE_MAX: u64 = 256 << 20;
 /// How long a provider counts as not knowing a token.
@@ -32,8 +33,10 @@ const UNKNOWN_FOR: i64 = DAY_MS;
 pub struct RefreshState {
     pub tables: BTreeMap<String, TableRefreshed>,
     /// By key of what was asked.
-    pub(crate) asked: BTreeMap<String, Asked>,
+    #[serde(skip)]
+    pub(crate) asked: BTreeMap<String, AskRecord>,
     /// The pool that a token's candles come from, by token and chain: they stay those of one pool.
+    #[serde(skip)]
     pub(crate) pools: BTreeMap<String, String>,
 }
 
@@ -54,7 +57,7 @@ pub struct TableRefreshed {
 /// What is known of one thing that was asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct AskRecord {
     pub(crate) at: i64,
     /// The span that is covered, in milliseconds: nothing in it has to be asked again.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,6 +65,9 @@ pub(crate) struct Asked {
     /// The provider does not know it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unknown: bool,
+    /// It gave rows once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) gave: bool,
     #[serde(flatten)]
     pub(crate) version: WebVersion,
 }
@@ -69,17 +75,18 @@ pub(crate) struct Asked {
 impl RefreshState {
     /// What is remembered; nothing where there is no such file, or one that cannot be read.
     pub fn read(dataset: &Path) -> Self {
-        let path = dataset.join(FOLDER).join(FILE);
-        let read = read_text(&path, FILE_MAX).ok().map(|text| serde_json::from_str(&text));
-        if let Some(Err(error)) = &read {
-            tracing::warn!("`{}` cannot be read, and everything is asked again: {error}", path.display());
-        }
-        read.and_then(Result::ok).unwrap_or_default()
+        let asked: AskedFile = read_file(dataset, ASKED_FILE);
+        Self { asked: asked.asked, pools: asked.pools, ..Self::read_tables(dataset) }
+    }
+
+    /// How the tables fared, without what was asked: that may be long.
+    pub fn read_tables(dataset: &Path) -> Self {
+        read_file(dataset, FILE)
     }
 
     pub(crate) fn write(&self, dataset: &Path) -> Result<(), String> {
-        let text = serde_json::to_vec(self).map_err(|error| error.to_string())?;
-        write_atomic(&dataset.join(FOLDER).join(FILE), &text)
+        write_file(dataset, ASKED_FILE, &AskedFile { asked: self.asked.clone(), pools: self.pools.clone() })?;
+        write_file(dataset, FILE, self)
     }
 
     /// Whether the provider was found not to know it, a short while ago.
@@ -103,6 +110,28 @@ impl RefreshState {
         let wait = if known.failure.is_some() { every.clamp(MINUTE_MS, 15 * MINUTE_MS) } else { every };
         last.filter(|last| *last <= now.0 + MINUTE_MS).map_or(now, |last| Time(last.saturating_add(wait)))
     }
+}
+
+/// Content of `asked.json`.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct AskedFile {
+    asked: BTreeMap<String, AskRecord>,
+    pools: BTreeMap<String, String>,
+}
+
+fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
+    let path = dataset.join(FOLDER).join(name);
+    let read = read_text(&path, FILE_MAX).ok().map(|text| serde_json::from_str(&text));
+    if let Some(Err(error)) = &read {
+        tracing::warn!("`{}` cannot be read, and everything is asked again: {error}", path.display());
+    }
+    read.and_then(Result::ok).unwrap_or_default()
+}
+
+fn write_file(dataset: &Path, name: &str, content: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_vec(content).map_err(|error| error.to_string())?;
+    write_atomic(&dataset.join(FOLDER).join(name), &text)
 }
 
 /// The right to fetch for a dataset: one program at a time has it.
@@ -150,13 +179,15 @@ mod tests {
         drop(lock);
         assert!(RefreshLock::take(folder.path()).expect("free").is_some());
         let mut state = RefreshState::default();
-        state.asked.insert("a".to_owned(), Asked { at: 5, unknown: true, ..Asked::default() });
-        state.asked.insert("b".to_owned(), Asked { at: 5, covered: Some((1, 2)), ..Asked::default() });
+        state.asked.insert("a".to_owned(), AskRecord { at: 5, unknown: true, ..AskRecord::default() });
+        state.asked.insert("b".to_owned(), AskRecord { at: 5, covered: Some((1, 2)), ..AskRecord::default() });
         state.write(folder.path()).expect("written");
         let again = RefreshState::read(folder.path());
         assert_eq!(again, state);
         assert!(again.is_unknown("a", Time(6)) && !again.is_unknown("a", Time(6 + DAY_MS)) && !again.is_unknown("b", Time(6)));
-        std::fs::write(folder.path().join(FOLDER).join(FILE), "{half").expect("written");
+        for name in [FILE, ASKED_FILE] {
+            std::fs::write(folder.path().join(FOLDER).join(name), "{half").expect("written");
+        }
         assert_eq!(RefreshState::read(folder.path()), RefreshState::default());
     }
 }

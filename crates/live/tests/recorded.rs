@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
@@ -110,7 +111,7 @@ fn recorded_answers_give_the_rows_that_they_hold() {
         }
     }
     if skipped > 0 {
-        eprintln!("{skipped} answers lie with the shared data, which is not here");
+        writeln!(std::io::stderr(), "{skipped} answers lie with the shared data, which is not here").ok();
     }
 }
 

@@ -1,5 +1,7 @@
 //! Services as sources: what they answer is in the dataset, whatever they do on the way; what is there is not asked for again.
 
+#[path = "service/day.rs"]
+mod day;
 #[path = "service/server.rs"]
 mod server;
 
@@ -30,7 +32,7 @@ use store::{
 use tokendeck_live::{LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts, refresh};
 use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
-use self::server::{Reply, Service, Trouble};
+use self::server::{Service, ServiceReply, Trouble};
 
 const TOKEN: &str = "0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const OTHER: &str = "0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
@@ -160,12 +162,12 @@ fn candles(days: impl DoubleEndedIterator<Item = i64>, close: f64) -> String {
     format!(r#"{{"data":{{"list":[{}]}}}}"#, rows.join(","))
 }
 
-fn pools() -> Reply {
-    Reply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"uniswap","base":"{TOKEN}","quote":"{OTHER}","usd":"5000.5"}}]}}"#))
+fn pools() -> ServiceReply {
+    ServiceReply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"uniswap","base":"{TOKEN}","quote":"{OTHER}","usd":"5000.5"}}]}}"#))
 }
 
 /// The market with candles of each day up to the newest; pages of 100.
-fn market(newest: i64) -> impl FnMut(&server::Request) -> Reply + Send {
+fn market(newest: i64) -> impl FnMut(&server::ServiceRequest) -> ServiceReply + Send {
     move |request| {
         if request.target.contains("/pools") {
             return pools();
@@ -175,7 +177,7 @@ fn market(newest: i64) -> impl FnMut(&server::Request) -> Reply + Send {
             .split("before=")
             .nth(1)
             .map_or(newest + 1, |seconds| seconds.split('&').next().unwrap_or_default().parse::<i64>().expect("a number") / 86_400);
-        Reply::ok(candles((before - 100).max(19_000)..before, (newest - 20_000) as f64 + 2.0))
+        ServiceReply::ok(candles((before - 100).max(19_000)..before, (newest - 20_000) as f64 + 2.0))
     }
 }
 
@@ -219,24 +221,32 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
     let before = setup.candles();
     setup.now = Time(NOW.0 + DAY_MS);
     let list = candles(19_990..20_001, 7.0);
-    let troubles: [(&str, Reply, &str); 9] = [
-        ("busy", Reply::status(503), "Market is answered with 503 again and again: it is busy or broken"),
-        ("too often", Reply::status(429).with("retry-after", "500"), "Market is answered with 429, and wants to be left alone for 500 s"),
+    let troubles: [(&str, ServiceReply, &str); 9] = [
+        ("busy", ServiceReply::status(503), "Market is answered with 503 again and again: it is busy or broken"),
+        (
+            "too often",
+            ServiceReply::status(429).with("retry-after", "500"),
+            "Market is answered with 429, and wants to be left alone for 500 s",
+        ),
         (
             "no key",
-            Reply::status(401),
+            ServiceReply::status(401),
             "Market is not given without a key, or not with this one: see [sources.market] kind = \"provider\", token_env in config.toml",
         ),
-        ("cut off", Reply::ok(list.clone()).but(Trouble::CutOff), "Market was cut off again and again"),
-        ("a gigabyte", Reply::ok(list.clone()).but(Trouble::Huge), "Market answers with more than the 67.1 MB that are taken"),
-        ("no JSON", Reply::ok("<html>"), "Market answers with what is no JSON: it begins with `<html>`"),
+        ("cut off", ServiceReply::ok(list.clone()).but(Trouble::CutOff), "Market was cut off again and again"),
+        ("a gigabyte", ServiceReply::ok(list.clone()).but(Trouble::Huge), "Market answers with more than the 67.1 MB that are taken"),
+        ("no JSON", ServiceReply::ok("<html>"), "Market answers with what is no JSON: it begins with `<html>`"),
         (
             "a renamed member",
-            Reply::ok(list.replace("list", "rows")),
+            ServiceReply::ok(list.replace("list", "rows")),
             "Market answers without `data.list`, where its rows were: it may have been renamed",
         ),
-        ("an error inside", Reply::ok(r#"{"error":{"code":7,"text":"no\u0007 more"}}"#), "Market refuses: `no more`"),
-        ("elsewhere", Reply::status(302).with("location", "http://localhost:1/x"), "Market leads to another server, which is not asked"),
+        ("an error inside", ServiceReply::ok(r#"{"error":{"code":7,"text":"no\u0007 more"}}"#), "Market refuses: `no more`"),
+        (
+            "elsewhere",
+            ServiceReply::status(302).with("location", "http://localhost:1/x"),
+            "Market leads to another server, which is not asked",
+        ),
     ];
     for (what, reply, expected) in troubles {
         service.now(move |request| if request.target.contains("/pools") { pools() } else { reply.clone() });
@@ -245,7 +255,9 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
         let state = RefreshState::read(setup.folder.path());
         assert!(state.tables["candles"].failure.is_some(), "{what}");
     }
-    service.now(|request| if request.target.contains("/pools") { pools() } else { Reply::ok(r#"{"data":{"list":[["x",1,2,3,4,5]]}}"#) });
+    service.now(
+        |request| if request.target.contains("/pools") { pools() } else { ServiceReply::ok(r#"{"data":{"list":[["x",1,2,3,4,5]]}}"#) },
+    );
     let failure = setup.failure();
     assert!(failure.starts_with("`candles`: Market answers with rows that cannot be read: `timestamp` expected a time"), "{failure}");
     // And well again.
@@ -260,7 +272,7 @@ fn a_service_that_asks_for_patience_gets_it() {
     let mut market = market(20_000);
     let service = Service::new(move |request| {
         times += 1;
-        if times < 3 { Reply::status(429).with("retry-after", "1") } else { market(request) }
+        if times < 3 { ServiceReply::status(429).with("retry-after", "1") } else { market(request) }
     });
     let setup = Setup::new(&service, CANDLES);
     let start = Instant::now();
@@ -270,13 +282,14 @@ fn a_service_that_asks_for_patience_gets_it() {
 
 #[test]
 fn a_renamed_member_of_a_row_is_told_with_its_name() {
-    let service =
-        Service::new(|_| Reply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","liq":1}}]}}"#)));
+    let service = Service::new(|_| {
+        ServiceReply::ok(format!(r#"{{"data":[{{"id":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","liq":1}}]}}"#))
+    });
     let setup = Setup::new(&service, "[tables.pools]\nprovider = 'market'\n");
     let report = setup.refresh();
     assert_eq!(report.tables[0].notes, ["no row has `usd`, from which `liquidity` is read: it may have been renamed"]);
     assert_eq!(report.tables[0].rows, 1);
-    service.now(|_| Reply::ok(format!(r#"{{"data":[{{"pool":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","usd":1}}]}}"#)));
+    service.now(|_| ServiceReply::ok(format!(r#"{{"data":[{{"pool":"{POOL}","dex":"x","base":"{TOKEN}","quote":"{OTHER}","usd":1}}]}}"#)));
     let failure = setup.failure();
     assert!(failure.contains("`id`") && failure.contains("renamed"), "{failure}");
     assert_eq!(setup.dataset().pools().len(), 1, "the old row stays");
@@ -341,7 +354,7 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
     assert_eq!(report.failure(), None);
     assert!(service.asked().iter().all(|target| target.contains("apikey=tokendeck-live")));
     let mut kept = String::new();
-    for file in ["refresh.json", "pools.parquet"] {
+    for file in ["refresh.json", "asked.json", "pools.parquet"] {
         kept.push_str(&String::from_utf8_lossy(&fs::read(setup.folder.path().join("live").join(file)).expect("a file")));
     }
     assert!(!kept.contains("tokendeck-live") && !format!("{report:?}").contains("tokendeck-live"));
@@ -349,7 +362,7 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
 
 #[test]
 fn what_one_provider_does_not_know_the_next_one_is_asked_for() {
-    let (first, second) = (Service::new(|_| Reply::status(404)), Service::new(market(20_000)));
+    let (first, second) = (Service::new(|_| ServiceReply::status(404)), Service::new(market(20_000)));
     let mut setup = Setup::new(&first, &CANDLES.replace("provider = 'market'", "provider = ['market', 'second']"));
     setup.providers.insert("second".to_owned(), provider("second", MARKET, &second.url, ProviderOrigin::Own));
     let report = setup.refresh();
@@ -371,14 +384,15 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
             r#"{{"pool":"{pool}","project":"p","chain":"Ethereum","symbol":"A","tvlUsd":1e6,"apyBase":{apy},"apyReward":null,"underlyingTokens":["{TOKEN}"]}}"#
         )
     };
-    let list = |rows: &[String]| Reply::ok(format!(r#"{{"data":[{}]}}"#, rows.join(","))).with("etag", "\"one\"");
+    let list = |rows: &[String]| ServiceReply::ok(format!(r#"{{"data":[{}]}}"#, rows.join(","))).with("etag", "\"one\"");
     let first = list(&[row("a", 1.0), row("b", 2.0)]);
     let service = Service::new(move |_| first.clone());
     let mut setup = Setup::new(&service, "[tables.yields]\nprovider = 'market'\n");
     let pools = |setup: &Setup| setup.dataset().yields().len();
     assert_eq!(setup.refresh().tables[0].rows, 2);
     assert_eq!(pools(&setup), 2);
-    service.now(|request| if request.head.contains("if-none-match: \"one\"") { Reply::status(304) } else { Reply::status(500) });
+    service
+        .now(|request| if request.head.contains("if-none-match: \"one\"") { ServiceReply::status(304) } else { ServiceReply::status(500) });
     setup.now = Time(NOW.0 + 1);
     assert_eq!((setup.refresh().failure(), pools(&setup)), (None, 2));
     let second = list(&[row("b", 3.0)]);
@@ -394,7 +408,7 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
 fn pages_are_followed_by_what_the_answer_says_and_those_that_overlap_count_once() {
     let holder = |number: u32| format!(r#"{{"address":"0x{number:040x}","amount":"{number}"}}"#);
     let page = move |from: u32, next: &str| {
-        Reply::ok(format!(r#"{{"items":[{}],"next_page":{next}}}"#, (from..from + 3).map(holder).collect::<Vec<_>>().join(",")))
+        ServiceReply::ok(format!(r#"{{"items":[{}],"next_page":{next}}}"#, (from..from + 3).map(holder).collect::<Vec<_>>().join(",")))
     };
     let service = Service::new(move |request| match request.target.split_once('?') {
         None => page(1, r#"{"id":7,"after":"x y"}"#),
@@ -426,7 +440,7 @@ fn one_program_fetches_and_a_damaged_file_is_named() {
 fn a_url_of_the_dataset_is_a_source() {
     let service = Service::new(|request| {
         assert!(request.target.starts_with("/posts?of=0xaaaa"), "{}", request.target);
-        Reply::ok(r#"[{"id":5,"headline":"hello","when":"2024-01-01T00:00:00Z"}]"#)
+        ServiceReply::ok(r#"[{"id":5,"headline":"hello","when":"2024-01-01T00:00:00Z"}]"#)
     });
     let manifest = format!(
         "[tables.posts]\nurl = '{}/posts?of={{token}}'\ncolumns = {{ post_id = 'id', title = 'headline', published_at = 'when' }}\n",
@@ -447,55 +461,4 @@ fn a_url_of_the_dataset_is_a_source() {
     assert_eq!(posts, 1);
     let requests = service.requests.lock().expect("no panic");
     assert!(requests[0].head.contains("authorization: bearer tokendeck-live"), "{requests:?}");
-}
-
-/// The minute candles of a market that moves: what a fetch at that time sees, the last one forming.
-fn minute(time: i64, now: i64) -> f64 {
-    let forming = if time / 60 == now / 60 { 0.5 } else { 0.0 };
-    10.0 + ((time / 60) % 97) as f64 + forming
-}
-
-#[test]
-fn a_day_of_refreshes_with_faults_and_a_dead_network_gives_the_rows_of_the_market() {
-    let clock = Arc::new(std::sync::atomic::AtomicI64::new(0));
-    let (time, mut number) = (Arc::clone(&clock), 0u32);
-    let service = Service::new(move |request| {
-        if request.target.contains("/pools") {
-            return pools();
-        }
-        number += 1;
-        let now = time.load(Ordering::Relaxed);
-        let end = request.target.split("before=").nth(1).map_or(now / 60 * 60 + 60, |before| before.parse().expect("a number"));
-        let rows: Vec<String> =
-            (1..=120).map(|back| end - back * 60).map(|at| format!("[{at},{c},{c},{c},{c},1]", c = minute(at, now))).collect();
-        let reply = Reply::ok(format!(r#"{{"data":{{"list":[{}]}}}}"#, rows.join(",")));
-        match number % 13 {
-            3 => Reply::status(502),
-            7 => reply.but(Trouble::CutOff),
-            // For hours nobody answers.
-            _ if (60..100).contains(&number) => Reply::status(503),
-            _ => reply,
-        }
-    });
-    let manifest = CANDLES.replace("250d", "1d").replace("[tables.pools]", "interval = '1m'\n[tables.pools]");
-    let mut setup = Setup::new(&service, &manifest);
-    let start = NOW.0 / 60_000 * 60_000;
-    for step in 0..96 {
-        setup.now = Time(start + step * 900_000);
-        clock.store(setup.now.0 / 1_000, Ordering::Relaxed);
-        setup.refresh();
-    }
-    service.now(market(20_000));
-    let dataset = setup.dataset();
-    let ChartCandles::Here(series) = dataset.candles().of(&Address::parse(TOKEN).expect("an address")) else { panic!("they are here") };
-    let (_, candles) = series[0];
-    let last = setup.now.0 / 60_000 * 60_000;
-    let minutes = (last - (start - DAY_MS)) / 60_000;
-    let times = (0..=minutes).map(|back| last - back * 60_000);
-    let expected: Vec<(i64, f64)> = times.map(|at| (at, minute(at / 1_000, setup.now.0 / 1_000))).collect();
-    let got: Vec<(i64, f64)> =
-        candles.timestamp.iter().zip(candles.close).map(|(at, close)| (*at, *close)).rev().take(expected.len()).collect();
-    assert_eq!(got, expected, "every minute of two days is there, and none twice");
-    let files = fs::read_dir(setup.folder.path().join("live/candles")).expect("a folder").count();
-    assert!(files < 20, "{files} parts");
 }

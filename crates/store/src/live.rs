@@ -17,8 +17,6 @@ pub const FOLDER: &str = "live";
 /// Folder below it with the snapshots of tables without a time.
 pub const HISTORY: &str = "history";
 
-/// Maximum number of parts that are looked at.
-const PARTS_MAX: usize = 10_000;
 /// Tables whose newer row replaces the older one whole. In the others a null does not overwrite a value.
 const MEASURED: &[&str] = &["candles", "holders", "holder_counts", "transfers", "yields"];
 
@@ -40,7 +38,7 @@ pub fn history_folder(dataset: &Path, table: &str) -> PathBuf {
 /// The table's file and its parts, oldest first; those there are.
 pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
     let mut parts: Vec<PathBuf> =
-        fs::read_dir(parts_folder(dataset, table)).into_iter().flatten().flatten().take(PARTS_MAX).map(|entry| entry.path()).collect();
+        fs::read_dir(parts_folder(dataset, table)).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     parts.retain(|part| part.extension().is_some_and(|ending| ending == "parquet") && part.is_file());
     parts.sort();
     let file = file(dataset, table);

@@ -371,6 +371,8 @@ impl App {
             self.take_in_changes();
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();
+        } else if self.setup.deck.stop_feed() {
+            self.say("the fetch is stopped; what had come is kept", false);
         } else if let Some(view) = self.opened_from.take() {
             self.go(view);
         }

@@ -61,6 +61,8 @@ pub struct WebRequest {
     pub known: WebVersion,
     /// Whether it may be a machine in the person's own network, as they described the service themselves.
     pub own: bool,
+    /// Whether the person's key and limits of that provider are used: not for a description that came with a dataset.
+    pub settings: bool,
 }
 
 /// Where a key goes.
@@ -162,7 +164,7 @@ impl Wire {
     }
 
     async fn answer_of(&self, request: &WebRequest, waits: &WaitWatch) -> Result<WebAnswer, Fault> {
-        let source = self.provider_source(&request.provider).or_else(|| self.web_source(&request.url));
+        let source = self.provider_source(&request.provider).filter(|_| request.settings).or_else(|| self.web_source(&request.url));
         let key = source.map_or(Ok(None), key_of)?;
         let limits = WebLimits {
             per_minute: source.map(|source| source.per_minute).filter(|count| *count > 0).unwrap_or(request.limits.per_minute),
@@ -342,7 +344,7 @@ fn key_of(source: &Source) -> Result<Option<String>, Fault> {
 fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebFault {
     let is_final = |words: String| WebFault::Final(Fault::Unavailable(words));
     match status.as_u16() {
-        429 | 500.. => {
+        418 | 429 | 500.. => {
             let after =
                 response.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.trim().parse().ok()).map(Duration::from_secs);
             let number = status.as_u16();

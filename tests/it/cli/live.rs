@@ -6,7 +6,7 @@ mod server;
 
 use std::{fs, process::Output};
 
-use self::server::{Reply, Request, Service};
+use self::server::{Service, ServiceReply, ServiceRequest};
 use super::Desk;
 
 fn address(number: u32) -> String {
@@ -14,18 +14,18 @@ fn address(number: u32) -> String {
 }
 
 /// DEX Screener and GeckoTerminal for fifty tokens, in the form of their recorded answers.
-fn market(request: &Request) -> Reply {
+fn market(request: &ServiceRequest) -> ServiceReply {
     let target = request.target.as_str();
     if let Some(query) = target.strip_prefix("/dex/latest/dex/search?q=") {
         let query = query.split('&').next().unwrap_or_default();
-        return Reply::ok(if query == "TWO" {
+        return ServiceReply::ok(if query == "TWO" {
             format!(r#"{{"pairs":[{},{}]}}"#, pair(1, "TWO", 5.0), pair(2, "TWO", 9.0))
         } else {
             one(query)
         });
     }
     if let Some(token) = target.strip_prefix("/dex/latest/dex/tokens/") {
-        return Reply::ok(one(token));
+        return ServiceReply::ok(one(token));
     }
     if target.contains("/ohlcv/") {
         let token = target.split("token=").nth(1).map_or("", |rest| &rest[..42.min(rest.len())]);
@@ -34,15 +34,15 @@ fn market(request: &Request) -> Reply {
             .rev()
             .map(|day| format!("[{},1.0,2.5,0.5,{},100.0]", (20_000 + day) * 86_400, 1.0 + f64::from(number) / 100.0))
             .collect();
-        return Reply::ok(format!(
+        return ServiceReply::ok(format!(
             r#"{{"data":{{"attributes":{{"ohlcv_list":[{}]}}}}}}"#,
             if target.contains("before_timestamp") { String::new() } else { rows.join(",") }
         ));
     }
     if target.contains("/search/pools") {
-        return Reply::ok(r#"{"data":[],"included":[]}"#);
+        return ServiceReply::ok(r#"{"data":[],"included":[]}"#);
     }
-    Reply::status(404)
+    ServiceReply::status(404)
 }
 
 fn one(token: &str) -> String {
@@ -98,7 +98,7 @@ fn from_nothing_to_answers_and_the_same_without_the_network() {
     assert!(service.asked().len() < asked, "what is there is not asked for again");
 
     // The network is gone.
-    service.now(|_| Reply::status(503));
+    service.now(|_| ServiceReply::status(503));
     let answers = |data: &str| {
         let asked =
             ["/tokens?limit=100".to_owned(), format!("/technical/{}/trendline", tokens[6]), format!("/technical/{}/patterns", tokens[6])];

@@ -11,7 +11,7 @@ use std::{
 
 /// What is answered.
 #[derive(Debug, Clone)]
-pub(super) struct Reply {
+pub(super) struct ServiceReply {
     pub(super) status: u16,
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) body: String,
@@ -30,7 +30,7 @@ pub(super) enum Trouble {
     Drips,
 }
 
-impl Reply {
+impl ServiceReply {
     pub(super) fn ok(body: impl Into<String>) -> Self {
         Self { status: 200, headers: Vec::new(), body: body.into(), trouble: Trouble::None }
     }
@@ -51,25 +51,25 @@ impl Reply {
 
 /// A request: its path with the query, and its headers in lower case.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
+pub(super) struct ServiceRequest {
     pub(super) target: String,
     pub(super) head: String,
 }
 
-type Handler = Box<dyn FnMut(&Request) -> Reply + Send>;
+type Handler = Box<dyn FnMut(&ServiceRequest) -> ServiceReply + Send>;
 
 /// The service.
 pub(super) struct Service {
     pub(super) url: String,
-    pub(super) requests: Arc<Mutex<Vec<Request>>>,
+    pub(super) requests: Arc<Mutex<Vec<ServiceRequest>>>,
     handler: Arc<Mutex<Handler>>,
 }
 
 impl Service {
-    pub(super) fn new(handler: impl FnMut(&Request) -> Reply + Send + 'static) -> Self {
+    pub(super) fn new(handler: impl FnMut(&ServiceRequest) -> ServiceReply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let (requests, handler): (Arc<Mutex<Vec<Request>>>, Arc<Mutex<Handler>>) =
+        let (requests, handler): (Arc<Mutex<Vec<ServiceRequest>>>, Arc<Mutex<Handler>>) =
             (Arc::default(), Arc::new(Mutex::new(Box::new(handler))));
         let (seen, answering) = (Arc::clone(&requests), Arc::clone(&handler));
         thread::spawn(move || {
@@ -82,7 +82,7 @@ impl Service {
     }
 
     /// Answers otherwise from now on.
-    pub(super) fn now(&self, handler: impl FnMut(&Request) -> Reply + Send + 'static) {
+    pub(super) fn now(&self, handler: impl FnMut(&ServiceRequest) -> ServiceReply + Send + 'static) {
         *self.handler.lock().expect("no panic") = Box::new(handler);
     }
 
@@ -92,7 +92,7 @@ impl Service {
     }
 }
 
-fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>, answering: &Mutex<Handler>) {
+fn serve(mut stream: TcpStream, seen: &Mutex<Vec<ServiceRequest>>, answering: &Mutex<Handler>) {
     let mut head = Vec::new();
     let mut byte = [0; 1];
     while !head.ends_with(b"\r\n\r\n") {
@@ -103,7 +103,7 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>, answering: &Mutex<Ha
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    let request = Request { target, head: head.to_lowercase() };
+    let request = ServiceRequest { target, head: head.to_lowercase() };
     seen.lock().expect("no panic").push(request.clone());
     let reply = (answering.lock().expect("no panic"))(&request);
     let length = if reply.trouble == Trouble::Huge { 1 << 30 } else { reply.body.len() };

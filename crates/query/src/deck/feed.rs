@@ -80,7 +80,7 @@ pub(super) struct FeedDesk {
 struct FeedState {
     runs: bool,
     /// Somebody asked for all tables, or for a look.
-    asked: Asked,
+    asked: FeedAsked,
     /// The dataset whose tables came at this start.
     started: Option<PathBuf>,
     running: BTreeMap<String, (usize, usize)>,
@@ -91,7 +91,7 @@ struct FeedState {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Asked {
+enum FeedAsked {
     #[default]
     Nothing,
     Look,
@@ -125,18 +125,19 @@ impl Deck {
 
     /// Has every table fetched that comes by itself.
     pub fn refresh_feed(&self) {
-        self.feed.wake(Asked::All);
+        self.feed.wake(FeedAsked::All);
     }
 
     /// Has the feed look whether something is due, as after a load or a consent.
     pub(super) fn look_at_feed(&self) {
-        self.feed.wake(Asked::Look);
+        self.feed.wake(FeedAsked::Look);
     }
 
-    /// Ends the running fetch; what came by then is kept.
-    pub fn stop_feed(&self) {
+    /// Ends the running fetch, if there is one; what came by then is kept.
+    pub fn stop_feed(&self) -> bool {
         let mut state = self.feed.state.locked();
         state.stopped = !state.running.is_empty();
+        state.stopped
     }
 
     /// Hosts that the dataset's tables come from and that the person did not agree to, with the requests that are sure.
@@ -166,7 +167,7 @@ impl Deck {
 
     fn read_feed_tables(&self) -> Vec<FeedTable> {
         let Ok(Some(feeds)) = self.feeds() else { return Vec::new() };
-        let (kept, now) = (RefreshState::read(&feeds.folder), now());
+        let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
         let table = |(schema, live): (&'static model::schema::TableSchema, &store::manifest::LiveTable)| {
             let known = kept.tables.get(schema.name).cloned().unwrap_or_default();
             let asked = match &live.from {
@@ -238,7 +239,7 @@ impl Deck {
             watch: self
                 .this
                 .upgrade()
-                .map_or_else(|| Arc::new(live::Unwatched) as Arc<dyn RefreshWatch>, |deck| Arc::new(FeedWatch(deck)) as _),
+                .map_or_else(|| Arc::new(live::Unwatched) as Arc<dyn RefreshWatch>, |deck| Arc::new(FeedWatch(deck, self.folder())) as _),
         })
     }
 
@@ -247,8 +248,8 @@ impl Deck {
         let asked = std::mem::take(&mut self.feed.state.locked().asked);
         // The first load comes first: without tokens nothing is known to be missing.
         if self.options.wire.is_none() || self.is_loading() {
-            if asked == Asked::All {
-                self.feed.wake(Asked::All);
+            if asked == FeedAsked::All {
+                self.feed.wake(FeedAsked::All);
             }
             return LOOK;
         }
@@ -260,7 +261,7 @@ impl Deck {
                 return SLEEP_MAX;
             }
         };
-        let (kept, now) = (RefreshState::read(&feeds.folder), now());
+        let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
         let first = self.feed.state.locked().started.as_deref() != Some(&*feeds.folder);
         let (mut due, mut next): (Vec<&str>, i64) = (Vec::new(), SLEEP_MAX.as_millis() as i64);
         for (schema, live) in live_tables(&feeds.manifest) {
@@ -269,7 +270,7 @@ impl Deck {
                 Every::Start if first => 0,
                 Every::Start | Every::Request => i64::MAX,
             };
-            if asked == Asked::All || wait <= 0 {
+            if asked == FeedAsked::All || wait <= 0 {
                 due.push(schema.name);
             } else {
                 next = next.min(wait);
@@ -286,11 +287,11 @@ impl Deck {
             return SLEEP_MAX;
         }
         self.feed.state.locked().started = Some(feeds.folder.clone());
-        self.run_feed(&feeds, &due);
-        Duration::ZERO
+        if self.run_feed(&feeds, &due) { Duration::ZERO } else { SLEEP_MAX }
     }
 
-    fn run_feed(self: &Arc<Self>, feeds: &Feeds, due: &[&str]) {
+    /// Whether it ended by itself: after a failure, or while another program fetches, it is not tried at once.
+    fn run_feed(self: &Arc<Self>, feeds: &Feeds, due: &[&str]) -> bool {
         {
             let mut state = self.feed.state.locked();
             state.stopped = false;
@@ -318,6 +319,7 @@ impl Deck {
         if came && self.folder().canonicalize().is_ok_and(|folder| folder == feeds.folder) {
             self.reload(false);
         }
+        outcome.is_ok()
     }
 
     fn tell_feed(&self, report: &RefreshReport) {
@@ -331,9 +333,9 @@ impl Deck {
 }
 
 impl FeedDesk {
-    fn wake(&self, asked: Asked) {
+    fn wake(&self, asked: FeedAsked) {
         let mut state = self.state.locked();
-        if state.asked != Asked::All {
+        if state.asked != FeedAsked::All {
             state.asked = asked;
         }
         drop(state);
@@ -342,7 +344,7 @@ impl FeedDesk {
 
     fn wait(&self, sleep: Duration) {
         let state = self.state.locked();
-        if state.asked == Asked::Nothing {
+        if state.asked == FeedAsked::Nothing {
             drop(self.woken.wait_timeout(state, sleep.max(LOOK)));
         } else {
             drop(state);
@@ -352,7 +354,7 @@ impl FeedDesk {
 }
 
 /// Shows a refresh, and ends it where the person says so or the dataset is left.
-struct FeedWatch(Arc<Deck>);
+struct FeedWatch(Arc<Deck>, PathBuf);
 
 impl RefreshWatch for FeedWatch {
     fn step(&self, table: &str, _: &str, done: usize, total: usize) {
@@ -372,6 +374,6 @@ impl RefreshWatch for FeedWatch {
     }
 
     fn is_stopped(&self) -> bool {
-        self.0.feed.state.locked().stopped
+        self.0.feed.state.locked().stopped || self.0.folder() != self.1
     }
 }

@@ -91,7 +91,10 @@ impl JsonAnswer {
     pub fn rows(&self, place: &str) -> Result<Option<Vec<Box<RawValue>>>, String> {
         let found = at(&self.text, place);
         if found.is_empty() {
-            return Ok(None);
+            // An object without members has no rows, and nothing was renamed.
+            let parent = place.split_once('*').map(|(before, _)| before.trim_end_matches('.'));
+            let there = parent.is_some_and(|parent| at(&self.text, parent).iter().any(|found| found.value.get().starts_with(['{', '['])));
+            return Ok(there.then(Vec::new));
         }
         let mut rows = Vec::new();
         for Found { value, passed } in found {
@@ -173,6 +176,7 @@ mod tests {
             (r#"{"result":{"XXBTZUSD":[[1,"2"]],"last":5}}"#, "result.*", vec![r#"{"*1":"XXBTZUSD","1":1,"2":"2"}"#]),
             (r#"{"tags":{"x":[1,2]}}"#, "tags.*", vec![r#"{"*1":"x","1":1,"2":2}"#]),
             (r#"{"data":[]}"#, "data", vec![]),
+            (r#"{"coins":{}}"#, "coins.*", vec![]),
             (r#"{"pools":[{"chain":{"x":[{"b":2}]}}]}"#, "pools.1.chain.x", vec![r#"{"b":2}"#]),
         ] {
             let rows = answer(text).rows(place).expect("few").expect(text);
