@@ -32,7 +32,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// What came of asking one thing.
 #[derive(Debug)]
 pub(crate) enum AskOutcome {
-    Rows(FetchedRows),
+    Rows(Box<FetchedRows>),
     /// The answer is the one of the last time.
     Unchanged,
     /// The provider does not know what was asked for.
@@ -111,16 +111,16 @@ impl Asker<'_> {
                 // A later page that is not there is the end.
                 Err(AskOutcome::Unknown) if !first => {
                     fetched.covered = covered(ask, seen, true);
-                    return AskOutcome::Rows(fetched);
+                    return AskOutcome::Rows(Box::new(fetched));
                 }
                 // What came before is kept.
                 Err(AskOutcome::Failed(fault)) if !first => {
                     (fetched.covered, fetched.fault) = (covered(ask, seen, false), Some(fault));
-                    return AskOutcome::Rows(fetched);
+                    return AskOutcome::Rows(Box::new(fetched));
                 }
                 Err(AskOutcome::Stopped) if !first => {
                     fetched.covered = covered(ask, seen, false);
-                    return AskOutcome::Rows(fetched);
+                    return AskOutcome::Rows(Box::new(fetched));
                 }
                 Err(outcome) => return outcome,
             };
@@ -136,13 +136,13 @@ impl Asker<'_> {
             let done = read.rows == 0 || ask.request.next.is_empty();
             let Some(next) = next_page(ask, &page, &read).filter(|next| !done && *next != page) else {
                 fetched.covered = covered(ask, seen, true);
-                return AskOutcome::Rows(fetched);
+                return AskOutcome::Rows(Box::new(fetched));
             };
             if ask.span.zip(seen).is_some_and(|((from, to), (oldest, newest))| covers(ask, (from, to), (oldest, newest)))
                 || (times.is_some() && before.is_some() && before == seen)
             {
                 fetched.covered = covered(ask, seen, true);
-                return AskOutcome::Rows(fetched);
+                return AskOutcome::Rows(Box::new(fetched));
             }
             page = next;
         }
@@ -150,7 +150,7 @@ impl Asker<'_> {
         if most > 1 {
             fetched.notes.push(format!("{most} pages were asked for and there are more: older rows may be missing"));
         }
-        AskOutcome::Rows(fetched)
+        AskOutcome::Rows(Box::new(fetched))
     }
 
     /// Asks one page and adds its rows; none where the answer did not change.

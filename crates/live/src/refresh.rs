@@ -311,7 +311,7 @@ impl Run<'_> {
                     if let (Some(token), Some(chain), Some(pool)) = (ask.about.token, &ask.about.chain, ask.about.pool) {
                         self.state.keep_pool(token, chain, pool);
                     }
-                    held.take(&ask, &before, fetched, report, now);
+                    held.take(&ask, &before, *fetched, report, now);
                     if let Some(fault) = fault {
                         self.fail(choice, &fault, report);
                         return None;

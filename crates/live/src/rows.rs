@@ -37,7 +37,7 @@ pub(crate) struct AnswerRows {
 }
 
 /// What is known of the dataset while rows are read.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
     /// Decimals of each token.
     pub(crate) decimals: HashMap<Address, Option<i64>>,
@@ -53,6 +53,14 @@ pub(crate) fn of_answer(
     bytes: u64,
     known: &Known,
 ) -> Result<Vec<(&'static str, usize, AnswerRows)>, String> {
+    // A condition on tokens is one on the token that was asked for.
+    let about = ask.about.token.map_or_else(
+        || known.clone(),
+        |token| Known {
+            decimals: known.decimals.get(&token).map(|decimals| (token, *decimals)).into_iter().collect(),
+            tokens: [token].into(),
+        },
+    );
     let mut tables = Vec::new();
     for (number, filled) in ask.request.tables.iter().enumerate() {
         let Some(schema) = schema::table(filled.table) else { continue };
@@ -64,9 +72,7 @@ pub(crate) fn of_answer(
             return Err(format!("answers without `{}`, where its rows were: it may have been renamed", filled.rows));
         };
         let given = elements.len();
-        // A condition on tokens is one on the token that was asked for.
-        let tokens = ask.about.token.map_or_else(|| known.tokens.clone(), |token| [token].into());
-        let mut rows = read(schema, &ask.mapping(filled), elements, bytes, &ask.provider.id, &known.decimals, tokens, filled.lenient)?;
+        let mut rows = read(schema, &ask.mapping(filled), elements, bytes, &ask.provider.id, &about, filled.lenient)?;
         if let Some(interval) = ask.interval.filter(|_| ask.request.ends) {
             rows.frame = rows.frame.map(|frame| earlier(frame, interval.0)).transpose()?;
         }
@@ -85,8 +91,7 @@ fn read(
     elements: Vec<Box<RawValue>>,
     bytes: u64,
     name: &str,
-    decimals: &HashMap<Address, Option<i64>>,
-    tokens: HashSet<Address>,
+    known: &Known,
     lenient: bool,
 ) -> Result<AnswerRows, String> {
     if elements.is_empty() {
@@ -100,9 +105,9 @@ fn read(
         cache: &cache,
         wire: None,
         growing: false,
-        decimals: decimals.clone(),
+        decimals: known.decimals.clone(),
         blocks: Blocks::default(),
-        tokens,
+        tokens: known.tokens.clone(),
         snapshot: None,
         logs: NodeLogs::default(),
     };
@@ -152,7 +157,7 @@ fn missing(schema: &TableSchema, mapping: &TableManifest, names: &[String]) -> R
 
 /// Rows that are written in our own columns.
 pub(crate) fn own(schema: &'static TableSchema, elements: Vec<Box<RawValue>>) -> Result<Option<DataFrame>, String> {
-    read(schema, &TableManifest::default(), elements, 0, "", &HashMap::new(), HashSet::new(), false).map(|rows| rows.frame)
+    read(schema, &TableManifest::default(), elements, 0, "", &Known::default(), false).map(|rows| rows.frame)
 }
 
 /// Rows that were left out, and the first reason.

@@ -2,6 +2,8 @@
 
 #[path = "service/day.rs"]
 mod day;
+#[path = "service/series.rs"]
+mod series;
 #[path = "service/server.rs"]
 mod server;
 
@@ -331,9 +333,19 @@ fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
     setup.providers.insert("market".to_owned(), provider("market", MARKET, &service.url, ProviderOrigin::Dataset));
     assert!(setup.failure().contains("is at an address of this machine or its network"));
     assert_eq!(service.asked(), Vec::<String>::new());
-    // The person's configuration may have it asked there.
-    let own = Source { name: "market".into(), kind: SourceKind::Provider, url: service.url.clone(), ..Source::default() };
-    setup.wire = wire(Consent::Always, vec![own]);
+    // Nor does it get the address or the key that the person set for a provider of that name.
+    let own = Source {
+        name: "market".into(),
+        kind: SourceKind::Provider,
+        url: service.url.clone(),
+        token_env: "CARGO_PKG_NAME".into(),
+        ..Source::default()
+    };
+    setup.wire = wire(Consent::Always, vec![own.clone()]);
+    assert!(setup.failure().contains("is at an address of this machine or its network"));
+    assert_eq!(service.asked(), Vec::<String>::new());
+    // One of the person's own does.
+    setup.providers.insert("market".to_owned(), provider("market", MARKET, "https://far.example.org", ProviderOrigin::Own));
     assert_eq!(setup.refresh().failure(), None);
 }
 
