@@ -1,12 +1,15 @@
 //! `tokendeck add`: puts tokens into a dataset whose tables come by themselves, and fetches their rows.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::Arc,
+};
 
 use clap::Args;
 
 use super::{
     LocationArgs,
-    feed::Feed,
+    feed::{Feed, StderrWatch},
     outcome::{Failure, Outcome, say},
     refresh::tell,
 };
@@ -64,7 +67,7 @@ pub(super) fn run(args: &AddArgs) -> Outcome {
 /// Finds the token and keeps it.
 fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Failure> {
     let dataset = feed.dataset();
-    let context = FindContext { dataset: &dataset, providers: &feed.providers, wire: &feed.wire, now: now(), watch: feed.watch() };
+    let context = FindContext { dataset: &dataset, providers: &feed.providers, wire: &feed.wire, now: now(), watch: Arc::new(StderrWatch) };
     feed.consent(&search_hosts(&context))?;
     let found = find(&context, words).map_err(|error| Failure::Bad(error.to_string()))?;
     found.failures.iter().for_each(|failure| say(failure));

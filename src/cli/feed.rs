@@ -1,10 +1,10 @@
 //! What the commands about live tables share: the dataset and its tokens, the consent of who types, and progress on stderr.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     io::{self, IsTerminal, Write},
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
@@ -14,8 +14,8 @@ use super::{
     program::{cache, configuration, own_providers, wire},
 };
 use crate::{config::Config, state::Dirs};
-use live::{LiveToken, RefreshContext, RefreshWatch};
-use model::{address::Address, locks::Locked as _, progress::Silent, rows::PoolRow};
+use live::{LiveMarket, RefreshContext, RefreshWatch};
+use model::{address::Address, progress::Silent};
 use store::{
     load,
     manifest::{FILE, Manifest},
@@ -30,7 +30,6 @@ pub(super) struct Feed {
     pub(super) folder: PathBuf,
     pub(super) providers: Providers,
     pub(super) wire: Arc<Wire>,
-    watch: Arc<StderrWatch>,
 }
 
 impl Feed {
@@ -40,16 +39,12 @@ impl Feed {
         let folder = config.datasets.dir.clone();
         let providers = provider::all(own_providers(&config).as_deref(), Some(&folder)).map_err(Failure::Bad)?;
         let wire = wire(&config);
-        Ok(Self { folder, providers, wire, config, watch: Arc::default() })
+        Ok(Self { config, folder, providers, wire })
     }
 
     /// The dataset's folder, however it was named: consents are kept by it.
     pub(super) fn dataset(&self) -> PathBuf {
         self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone())
-    }
-
-    pub(super) fn watch(&self) -> Arc<dyn RefreshWatch> {
-        Arc::clone(&self.watch) as _
     }
 
     pub(super) fn manifest(&self) -> Result<Manifest, Failure> {
@@ -66,30 +61,19 @@ impl Feed {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
         let dataset = load::load_with(&self.folder, &cache(&self.config), &Silent).ok();
-        let (mut tokens, mut pools, mut decimals): (Vec<LiveToken>, Vec<PoolRow>, HashMap<_, _>) = Default::default();
-        if let Some(dataset) = &dataset {
-            tokens.extend(dataset.tokens().iter().map(|token| LiveToken {
-                address: token.row.token_address,
-                symbol: token.row.symbol.clone(),
-                chains: token.chains.clone(),
-            }));
-            pools.extend(dataset.pools().iter().cloned());
-            decimals.extend(dataset.tokens().iter().map(|token| (token.row.token_address, token.row.decimals)));
-        }
+        let mut market = dataset.as_ref().map_or_else(LiveMarket::default, LiveMarket::of);
         let watchlist: Vec<Address> = Dirs::find().map(|dirs| crate::state::watchlist::addresses(&dirs.state)).unwrap_or_default();
-        tokens.retain(|token| only.is_none_or(|only| token.address == *only));
+        market.tokens.retain(|token| only.is_none_or(|only| token.address == *only));
         let dataset = self.dataset();
         work(&RefreshContext {
             dataset: &dataset,
             manifest: &manifest,
             providers: &self.providers,
             wire: &self.wire,
-            tokens: &tokens,
+            market: &market,
             watchlist: &watchlist,
-            pools: &pools,
-            decimals,
             now: now(),
-            watch: self.watch(),
+            watch: Arc::new(StderrWatch),
         })
     }
 
@@ -128,20 +112,14 @@ fn host(origin: &str) -> &str {
     origin.split_once("://").map_or(origin, |(_, host)| host)
 }
 
-/// Progress on stderr: a line when a table begins, and one for a wait that is longer than people like.
-#[derive(Default)]
-struct StderrWatch {
-    told: Mutex<String>,
-}
+/// Progress on stderr: a line of each table in a terminal, and one for a wait that is longer than people like.
+pub(super) struct StderrWatch;
 
 impl RefreshWatch for StderrWatch {
     fn step(&self, table: &str, provider: &str, done: usize, total: usize) {
-        let mut told = self.told.locked();
         if io::stderr().is_terminal() && total > 1 {
             let end = if done + 1 == total { "\n" } else { "" };
             write!(io::stderr(), "\r{table}: {done} of {total}, {provider}\u{1b}[K{end}").ok();
-        } else if *told != table {
-            table.clone_into(&mut told);
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     outcome::{Failure, Outcome, print},
     table,
 };
-use store::provider::{Each, Provider, ProviderOrigin};
+use store::provider::{Each, Provider, ProviderOrigin, named};
 
 #[derive(Debug, Args)]
 pub(super) struct ProvidersArgs {
@@ -28,10 +28,7 @@ pub(super) fn run(args: &ProvidersArgs) -> Outcome {
         });
         return print(table::aligned(&["provider", "gives", "key", "limit", ""], &rows.collect::<Vec<_>>()));
     };
-    let provider = feed.providers.get(name).ok_or_else(|| {
-        let near = model::spelling::meant(name, feed.providers.keys().map(String::as_str));
-        Failure::Bad(format!("`{name}` is no provider{}", near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()))
-    })?;
+    let provider = named(&feed.providers, name).map_err(Failure::Bad)?;
     let mut text = format!("{} ({}) {}", provider.name, provider.id, whose(provider)).trim_end().to_owned() + "\n";
     let mut line = |name: &str, value: String| text.push_str(&format!("{name:<9}{value}\n"));
     line("limit", limit(provider));

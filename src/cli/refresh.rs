@@ -56,8 +56,7 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
         }
     }
     print(text)?;
-    let failures: Vec<String> =
-        report.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?))).collect();
+    let failures: Vec<String> = report.failures().collect();
     if failures.is_empty() {
         return Ok(());
     }

@@ -5,11 +5,11 @@ use std::{fs, path::Path};
 use store::{
     manifest::FILE,
     private_files::{create_dir, write_atomic},
-    provider::Providers,
+    provider::{Providers, named},
 };
 
 /// Who is asked, where nothing else is said.
-pub const USUAL: [&str; 5] = ["dexscreener", "geckoterminal", "binance", "kraken", "defillama"];
+const USUAL: [&str; 5] = ["dexscreener", "geckoterminal", "binance", "kraken", "defillama"];
 
 /// The tables of such a dataset, and how often they come.
 const TABLES: [(&str, &str); 8] = [
@@ -27,12 +27,10 @@ const TABLES: [(&str, &str); 8] = [
 fn text(title: &str, providers: &[String], known: &Providers, node: Option<&str>) -> Result<String, String> {
     let names: Vec<&str> = if providers.is_empty() { USUAL.to_vec() } else { providers.iter().map(String::as_str).collect() };
     for name in &names {
-        if !known.contains_key(*name) {
-            let near = model::spelling::meant(name, known.keys().map(String::as_str)).map(|near| format!(", did you mean `{near}`?"));
-            return Err(format!("`{name}` is no provider{}", near.unwrap_or_else(|| ": `tokendeck providers` lists them".to_owned())));
-        }
+        named(known, name)?;
     }
-    let quoted = |text: &str| toml_text(text);
+    // A text in JSON is one in TOML.
+    let quoted = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
     let mut text = format!("title = {}\n", quoted(title));
     for (table, every) in TABLES {
         let filling: Vec<String> = names
@@ -41,21 +39,14 @@ fn text(title: &str, providers: &[String], known: &Providers, node: Option<&str>
             .map(|name| quoted(name))
             .collect();
         // A key is needed for these, or many requests: whoever wants them says so.
-        let usual = providers.is_empty() && ["holders", "holder_counts", "transfers", "contracts"].contains(&table);
-        if !filling.is_empty() && !usual {
+        let left_out = providers.is_empty() && ["holders", "holder_counts", "transfers", "contracts"].contains(&table);
+        if let (Some(node), "contracts") = (node, table) {
+            text.push_str(&format!("\n[tables.contracts]\nsource = {}\n", quoted(node)));
+        } else if !filling.is_empty() && !left_out {
             text.push_str(&format!("\n[tables.{table}]\nprovider = [{}]\nevery = \"{every}\"\n", filling.join(", ")));
         }
     }
-    if let Some(node) = node {
-        text = text.split("\n[tables.contracts]").next().unwrap_or_default().to_owned();
-        text.push_str(&format!("\n[tables.contracts]\nsource = {}\n", quoted(node)));
-    }
     Ok(text)
-}
-
-/// A text in TOML.
-fn toml_text(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string()
 }
 
 /// Makes the dataset. Errors: there is one already, or it cannot be written.

@@ -4,13 +4,12 @@
 use std::{
     collections::HashSet,
     fs,
-    io::Cursor,
     path::{Path, PathBuf},
 };
 
 use polars::prelude::{
-    BooleanChunked, DataFrame, DataType, IntoColumn as _, NamedFrom as _, NewChunkedArray as _, ParquetReader, ParquetWriter, PlSmallStr,
-    PolarsResult, SerReader as _, Series, TimeUnit, TimeZone,
+    BooleanChunked, DataFrame, DataType, IntoColumn as _, NamedFrom as _, NewChunkedArray as _, PlSmallStr, PolarsResult, Series, TimeUnit,
+    TimeZone,
 };
 
 use model::{address::Address, schema::TableSchema, time::Time};
@@ -18,6 +17,7 @@ use store::{
     decode::guarded,
     live::{file, files, history_folder, newest, parts_folder},
     order,
+    parquet_files::{as_parquet, parquet_rows},
     private_files::write_atomic,
 };
 
@@ -104,11 +104,7 @@ impl Kept<'_> {
         // Large parts stay as they are.
         let parts: Vec<PathBuf> = if into_main { parts } else { parts.into_iter().filter(|part| bytes(part) <= PART_BYTES_MAX).collect() };
         let sources: Vec<&PathBuf> = if into_main { std::iter::once(&main).chain(&parts).collect() } else { parts.iter().collect() };
-        let mut frames = Vec::new();
-        for source in &sources {
-            frames.extend(read(source)?);
-        }
-        let Some(whole) = guarded("table", || order::whole(frames))? else { return Ok(()) };
+        let Some(whole) = stacked(&sources)? else { return Ok(()) };
         let whole = guarded("table", || order::sorted(self.schema.order, newest(self.schema, whole)?))?;
         // The newest part takes all of them, and only then the others go: whoever reads in between finds every row.
         let Some(last) = parts.last() else { return Ok(()) };
@@ -132,11 +128,7 @@ impl Kept<'_> {
         let small: Vec<PathBuf> =
             snapshots.into_iter().filter(|path| fs::metadata(path).is_ok_and(|meta| meta.len() < (32 << 20))).collect();
         let Some((last, others)) = small[..small.len().saturating_sub(4)].split_last() else { return Ok(()) };
-        let mut frames = Vec::new();
-        for source in others.iter().chain([last]) {
-            frames.extend(read(source)?);
-        }
-        if let Some(whole) = guarded("table", || order::whole(frames))? {
+        if let Some(whole) = stacked(&others.iter().chain([last]).collect::<Vec<_>>())? {
             write(last, whole)?;
             for part in others {
                 fs::remove_file(part).ok();
@@ -144,6 +136,13 @@ impl Kept<'_> {
         }
         Ok(())
     }
+}
+
+/// The rows of all files, one after the other.
+fn stacked(files: &[&PathBuf]) -> Result<Option<DataFrame>, String> {
+    let frames: Result<Vec<Option<DataFrame>>, String> = files.iter().map(|file| read(file)).collect();
+    let frames = frames?;
+    guarded("table", || order::whole(frames.into_iter().flatten()))
 }
 
 /// The time in the name of a part, in milliseconds.
@@ -183,19 +182,15 @@ fn observed(mut frame: DataFrame, now: Time) -> PolarsResult<DataFrame> {
 
 /// The rows of a file; none where it is missing. Errors: it cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Option<DataFrame>, String> {
-    let Ok(meta) = fs::metadata(path) else { return Ok(None) };
-    let failed = |reason: String| format!("`{}` cannot be read: {reason}; move it away, and its rows are fetched again", path.display());
-    if meta.len() > FILE_MAX {
-        return Err(failed("it is too large".to_owned()));
+    if !path.exists() {
+        return Ok(None);
     }
-    let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
-    guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()).map(Some).map_err(failed)
+    let rows = parquet_rows(path, FILE_MAX).unwrap_or_else(|| Err("it is too large".to_owned()));
+    rows.map(Some).map_err(|reason| format!("`{}` cannot be read: {reason}; move it away, and its rows are fetched again", path.display()))
 }
 
-fn write(path: &Path, mut frame: DataFrame) -> Result<(), String> {
-    let mut bytes = Vec::new();
-    guarded("Parquet", || ParquetWriter::new(&mut bytes).finish(&mut frame))?;
-    write_atomic(path, &bytes)
+fn write(path: &Path, frame: DataFrame) -> Result<(), String> {
+    write_atomic(path, &as_parquet(|| Ok(frame))?)
 }
 
 #[cfg(test)]

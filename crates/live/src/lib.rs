@@ -16,7 +16,7 @@ mod watch;
 
 pub use self::{
     ask::LiveToken,
-    refresh::{RefreshContext, RefreshError, RefreshReport, TableRefreshReport, hosts, live_tables, refresh},
+    refresh::{LiveMarket, RefreshContext, RefreshError, RefreshReport, TableRefreshReport, hosts, live_tables, refresh},
     state::{RefreshState, TableRefreshed},
     watch::{RefreshWatch, Unwatched},
 };

@@ -101,28 +101,26 @@ impl Asker<'_> {
         }
         let most = if ask.span.is_some() { ask.request.pages.max(SPAN_PAGES_MAX) } else { ask.request.pages };
         let (mut fetched, mut seen): (FetchedRows, Option<(i64, i64)>) = (FetchedRows::default(), None);
-        let mut known = version;
-        for number in 0..most {
+        let (mut known, mut number) = (version, 0);
+        // Whether the span was answered whole, and why it was not.
+        let (whole, fault) = loop {
             let first = number == 0;
+            if number == most {
+                fetched
+                    .notes
+                    .extend((most > 1).then(|| format!("{most} pages were asked for and there are more: older rows may be missing")));
+                break (false, None);
+            }
+            number += 1;
             let (read, version) = match self.page(ask, &page, std::mem::take(&mut known), &mut fetched) {
                 Ok(Some(read)) => read,
                 Ok(None) if first => return AskOutcome::Unchanged,
-                Ok(None) => break,
+                Err(outcome) if first => return outcome,
                 // A later page that is not there is the end.
-                Err(AskOutcome::Unknown) if !first => {
-                    fetched.covered = covered(ask, seen, true);
-                    return AskOutcome::Rows(Box::new(fetched));
-                }
+                Ok(None) | Err(AskOutcome::Unknown) => break (true, None),
                 // What came before is kept.
-                Err(AskOutcome::Failed(fault)) if !first => {
-                    (fetched.covered, fetched.fault) = (covered(ask, seen, false), Some(fault));
-                    return AskOutcome::Rows(Box::new(fetched));
-                }
-                Err(AskOutcome::Stopped) if !first => {
-                    fetched.covered = covered(ask, seen, false);
-                    return AskOutcome::Rows(Box::new(fetched));
-                }
-                Err(outcome) => return outcome,
+                Err(AskOutcome::Failed(fault)) => break (false, Some(fault)),
+                Err(_) => break (false, None),
             };
             if first && ask.request.next.is_empty() {
                 fetched.version = version;
@@ -133,23 +131,15 @@ impl Asker<'_> {
                 (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
                 (seen, times) => seen.or(times),
             };
-            let done = read.rows == 0 || ask.request.next.is_empty();
-            let Some(next) = next_page(ask, &page, &read).filter(|next| !done && *next != page) else {
-                fetched.covered = covered(ask, seen, true);
-                return AskOutcome::Rows(Box::new(fetched));
-            };
-            if ask.span.zip(seen).is_some_and(|((from, to), (oldest, newest))| covers(ask, (from, to), (oldest, newest)))
-                || (times.is_some() && before.is_some() && before == seen)
-            {
-                fetched.covered = covered(ask, seen, true);
-                return AskOutcome::Rows(Box::new(fetched));
+            let next = next_page(ask, &page, &read).filter(|next| read.rows > 0 && *next != page);
+            let is_covered = ask.span.zip(seen).is_some_and(|(span, seen)| covers(ask, span, seen));
+            let is_new = times.is_none() || before.is_none() || before != seen;
+            match next.filter(|_| is_new && !is_covered && !ask.request.next.is_empty()) {
+                Some(next) => page = next,
+                None => break (true, None),
             }
-            page = next;
-        }
-        fetched.covered = covered(ask, seen, false);
-        if most > 1 {
-            fetched.notes.push(format!("{most} pages were asked for and there are more: older rows may be missing"));
-        }
+        };
+        (fetched.covered, fetched.fault) = (covered(ask, seen, whole), fault);
         AskOutcome::Rows(Box::new(fetched))
     }
 

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use model::{address::Address, chain::Chain, interval::Interval, rows::PoolRow, schema::TableSchema, time::Time};
 use store::{
     manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
-    provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, Template},
+    provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named},
 };
 
 use wire::Wire;
@@ -35,18 +35,15 @@ pub(crate) struct ProviderChoice<'a> {
 
 /// The providers of a table, in the order in which they are asked. Errors: there is none of that name.
 pub(crate) fn providers<'a>(table: &TableSchema, live: &LiveTable, known: &'a Providers) -> Result<Vec<Cow<'a, Provider>>, String> {
-    let named = |id: &String| {
-        let provider = known.get(id).ok_or_else(|| {
-            let near = model::spelling::meant(id, known.keys().map(String::as_str)).map(|near| format!(", did you mean `{near}`?"));
-            format!("`{id}` is no provider{}", near.unwrap_or_else(|| ": `tokendeck providers` lists them".to_owned()))
-        })?;
+    let giving = |id: &String| {
+        let provider = named(known, id)?;
         if provider.filling(table.name).next().is_none() {
             return Err(format!("`{id}` gives no `{}`: it gives {}", table.name, provider.tables().join(", ")));
         }
         Ok(Cow::Borrowed(provider))
     };
     match &live.from {
-        LiveSource::Providers(ids) => ids.iter().map(named).collect(),
+        LiveSource::Providers(ids) => ids.iter().map(giving).collect(),
         LiveSource::Url(url) => described_by(table, url).map(|provider| vec![Cow::Owned(provider)]),
     }
 }
@@ -61,35 +58,17 @@ fn described_by(table: &TableSchema, url: &LiveUrl) -> Result<Provider, String> 
     };
     let request = ProviderRequest {
         name: table.name.to_owned(),
-        home: None,
         each,
-        path: Template::default(),
-        query: Vec::new(),
         tables: vec![FilledTable { table: schema.name, rows: url.rows.clone(), mapping: url.mapping.clone(), lenient: false }],
-        intervals: Vec::new(),
-        ends: false,
-        span: None,
-        next: Vec::new(),
         pages: 1,
-        refusals: Vec::new(),
-        known: None,
+        ..ProviderRequest::default()
     };
     Ok(Provider {
-        id: format!("{}.url", table.name),
         name: "a URL".to_owned(),
         home: url.url.clone(),
-        credit: None,
-        terms: None,
-        per_minute: 30,
-        per_second: None,
-        in_flight: 1,
-        headers: Vec::new(),
-        key: None,
         chains: model::chain::CHAINS.iter().filter_map(|row| Some((Chain::known(row.short_name)?, row.short_name.to_owned()))).collect(),
-        symbols: std::collections::HashMap::new(),
-        intervals: Vec::new(),
         requests: vec![request],
-        origin: ProviderOrigin::Dataset,
+        ..Provider::new(&format!("{}.url", table.name), ProviderOrigin::Dataset)
     })
 }
 
@@ -149,63 +128,39 @@ impl Needs<'_> {
     /// The ways in which the provider may know the token: one for each of its chains.
     fn choices<'a>(&self, provider: &'a Provider, token: &LiveToken) -> Vec<ProviderChoice<'a>> {
         let is_coin = token.symbol.as_ref().is_some_and(|symbol| Address::coin(symbol) == token.address);
+        let about = |chain: Option<&Chain>| About {
+            token: Some(token.address),
+            symbol: token.symbol.clone(),
+            chain: chain.cloned(),
+            chains: token.chains.clone(),
+            ..About::default()
+        };
         let mut choices = Vec::new();
         for request in provider.filling(self.schema.name) {
             match request.each {
-                Each::Once | Each::Search => {}
                 // Two tokens may have one symbol: only a coin is asked for by it.
-                Each::Coin if !is_coin => {}
-                Each::Coin => {
-                    let about = About {
-                        token: Some(token.address),
-                        symbol: token.symbol.clone(),
-                        chains: token.chains.clone(),
-                        ..About::default()
-                    };
-                    if token.symbol.is_some() {
-                        self.add(&mut choices, provider, self.asks(provider, request, &about), None);
-                    }
-                }
-                Each::Token | Each::Pool if is_coin => {}
-                Each::Token => {
+                Each::Coin if is_coin => self.add(&mut choices, provider, self.asks(provider, request, &about(None)), None),
+                Each::Token if !is_coin => {
                     // A request that needs no chain asks for all of them.
                     let any = !needs_chain(provider, request);
                     let chains = token.chains.iter().filter(|chain| any || provider.chain(chain).is_some());
                     for chain in chains.take(if any { 1 } else { usize::MAX }) {
-                        let about = About {
-                            token: Some(token.address),
-                            symbol: token.symbol.clone(),
-                            chain: Some(chain.clone()),
-                            chains: token.chains.clone(),
-                            ..About::default()
-                        };
-                        self.add(&mut choices, provider, self.asks(provider, request, &about), None);
+                        self.add(&mut choices, provider, self.asks(provider, request, &about(Some(chain))), None);
                     }
                 }
-                Each::Pool => {
+                Each::Pool if !is_coin => {
                     for chain in token.chains.iter().filter(|chain| provider.chain(chain).is_some()) {
-                        let about = About {
-                            token: Some(token.address),
-                            symbol: token.symbol.clone(),
-                            chain: Some(chain.clone()),
-                            chains: token.chains.clone(),
-                            ..About::default()
-                        };
+                        let about = about(Some(chain));
                         let pool = self.pool_of(token.address, chain);
-                        let first = provider.filling("pools").find(|request| request.each == Each::Token);
-                        let pools = first.filter(|_| pool.is_none()).map(|request| Ask {
-                            provider,
-                            request,
-                            about: about.clone(),
-                            interval: None,
-                            span: None,
-                            present: None,
-                        });
+                        let first = provider.filling("pools").find(|request| request.each == Each::Token).filter(|_| pool.is_none());
+                        let pools =
+                            first.map(|request| Ask { provider, request, about: about.clone(), interval: None, span: None, present: None });
                         if pool.is_some() || pools.is_some() {
                             self.add(&mut choices, provider, self.asks(provider, request, &About { pool, ..about }), pools);
                         }
                     }
                 }
+                Each::Once | Each::Search | Each::Coin | Each::Token | Each::Pool => {}
             }
         }
         choices

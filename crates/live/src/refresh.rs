@@ -14,13 +14,15 @@ use model::{
     rows::PoolRow,
     schema::{TABLES, TableSchema},
     time::Time,
+    token::Token,
 };
 use store::{
+    Dataset,
     frame_rows::FromFrame as _,
     live::files,
     manifest::{LiveTable, Manifest},
     order,
-    provider::Providers,
+    provider::{Provider, Providers},
 };
 use wire::{Wire, web::WebVersion};
 
@@ -48,12 +50,30 @@ pub struct RefreshContext<'a> {
     pub manifest: &'a Manifest,
     pub providers: &'a Providers,
     pub wire: &'a Arc<Wire>,
-    pub tokens: &'a [LiveToken],
+    pub market: &'a LiveMarket,
     pub watchlist: &'a [Address],
-    pub pools: &'a [PoolRow],
-    pub decimals: HashMap<Address, Option<i64>>,
     pub now: Time,
     pub watch: Arc<dyn RefreshWatch>,
+}
+
+/// What providers are asked about, as far as the dataset knows it.
+#[derive(Debug, Clone, Default)]
+pub struct LiveMarket {
+    pub tokens: Vec<LiveToken>,
+    pub pools: Vec<PoolRow>,
+    pub decimals: HashMap<Address, Option<i64>>,
+}
+
+impl LiveMarket {
+    pub fn of(dataset: &Dataset) -> Self {
+        let token =
+            |token: &Token| LiveToken { address: token.row.token_address, symbol: token.row.symbol.clone(), chains: token.chains.clone() };
+        Self {
+            tokens: dataset.tokens().iter().map(token).collect(),
+            pools: dataset.pools().to_vec(),
+            decimals: dataset.tokens().iter().map(|token| (token.row.token_address, token.row.decimals)).collect(),
+        }
+    }
 }
 
 /// Why nothing was refreshed.
@@ -83,9 +103,9 @@ pub struct RefreshReport {
 }
 
 impl RefreshReport {
-    /// The first failure, for the user.
-    pub fn failure(&self) -> Option<String> {
-        self.tables.iter().find_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?)))
+    /// What failed, for the user.
+    pub fn failures(&self) -> impl Iterator<Item = String> {
+        self.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?)))
     }
 }
 
@@ -136,14 +156,22 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
         asker: Asker {
             wire: context.wire,
             dataset: context.dataset,
-            known: Known { decimals: context.decimals.clone(), tokens: context.tokens.iter().map(|token| token.address).collect() },
+            known: Known {
+                decimals: context.market.decimals.clone(),
+                tokens: context.market.tokens.iter().map(|token| token.address).collect(),
+            },
             watch: Arc::clone(&context.watch),
             requests: 0,
         },
-        pools: context.pools.to_vec(),
+        pools: context.market.pools.clone(),
         failed: HashMap::new(),
         odd: HashMap::new(),
         answered: HashSet::new(),
+        without_rows: live_tables(context.manifest)
+            .iter()
+            .map(|(schema, _)| schema.name)
+            .filter(|table| files(context.dataset, table).is_empty())
+            .collect(),
     };
     let mut report = RefreshReport::default();
     for (schema, live) in live_tables(context.manifest) {
@@ -165,7 +193,16 @@ pub fn refresh(context: &RefreshContext<'_>, only: &[&str]) -> Result<RefreshRep
 impl RefreshContext<'_> {
     fn needs<'b>(&'b self, schema: &'static TableSchema, live: &'b LiveTable, state: &'b RefreshState) -> Needs<'b> {
         let is_kept = !files(self.dataset, schema.name).is_empty();
-        Needs { schema, live, tokens: self.tokens, watchlist: self.watchlist, pools: self.pools, state, is_kept, now: self.now }
+        Needs {
+            schema,
+            live,
+            tokens: &self.market.tokens,
+            watchlist: self.watchlist,
+            pools: &self.market.pools,
+            state,
+            is_kept,
+            now: self.now,
+        }
     }
 }
 
@@ -182,6 +219,8 @@ struct Run<'a> {
     odd: HashMap<String, u32>,
     /// What was answered already: a request may fill several tables.
     answered: HashSet<String>,
+    /// Live tables of which no rows were there at the start.
+    without_rows: HashSet<&'static str>,
 }
 
 /// What came of a search for a token's pool.
@@ -212,10 +251,7 @@ impl Run<'_> {
                 return self.end(report);
             }
         };
-        let state = self.state.clone();
-        let mut needs = self.context.needs(schema, live, &state);
-        let pools = self.pools.clone();
-        needs.pools = &pools;
+        let needs = Needs { pools: &self.pools, ..self.context.needs(schema, live, &self.state) };
         let plan = plan::plan(needs, &providers);
         let (mut held, total) = (Held::default(), plan.len());
         for (done, wanted) in plan.iter().enumerate() {
@@ -289,13 +325,12 @@ impl Run<'_> {
             if self.state.is_unknown(&key, now) {
                 continue;
             }
-            let before = self.state.asked.get(&key).cloned().unwrap_or_default();
-            let kept = ask
-                .request
-                .tables
-                .iter()
-                .all(|filled| !self.is_live(filled.table) || !files(self.context.dataset, filled.table).is_empty());
-            let version = if ask.span.is_none() && kept { before.version.clone() } else { WebVersion::default() };
+            let mut before = self.state.asked.get(&key).cloned().unwrap_or_default();
+            // What is known of rows that were taken away counts no more.
+            if ask.request.tables.iter().any(|filled| self.without_rows.contains(filled.table)) {
+                (before.covered, before.version) = (None, WebVersion::default());
+            }
+            let version = if ask.span.is_none() { before.version.clone() } else { WebVersion::default() };
             let requests = self.asker.requests;
             let outcome = self.asker.all_pages(&ask, version);
             report.requests += self.asker.requests - requests;
@@ -313,7 +348,7 @@ impl Run<'_> {
                     }
                     held.take(&ask, &before, *fetched, report, now);
                     if let Some(fault) = fault {
-                        self.fail(choice, &fault, report);
+                        self.fail(choice.provider, &fault, report);
                         return None;
                     }
                 }
@@ -330,7 +365,7 @@ impl Run<'_> {
                     unknown.insert(key);
                 }
                 AskOutcome::Failed(fault) => {
-                    self.fail(choice, &fault, report);
+                    self.fail(choice.provider, &fault, report);
                     return None;
                 }
                 AskOutcome::Stopped => return None,
@@ -340,13 +375,13 @@ impl Run<'_> {
     }
 
     /// Notes a failure. A service that is away, or answers oddly again and again, is not asked any more in this refresh.
-    fn fail(&mut self, choice: &ProviderChoice<'_>, fault: &AskFault, report: &mut TableRefreshReport) {
-        let reason = format!("{} {}", choice.provider.name, fault.reason);
+    fn fail(&mut self, provider: &Provider, fault: &AskFault, report: &mut TableRefreshReport) {
+        let reason = format!("{} {}", provider.name, fault.reason);
         report.failure.get_or_insert_with(|| reason.clone());
-        let odd = self.odd.entry(choice.provider.id.clone()).or_default();
+        let odd = self.odd.entry(provider.id.clone()).or_default();
         *odd += 1;
         if !fault.of_answer || *odd >= ODD_MAX {
-            self.failed.insert(choice.provider.id.clone(), reason);
+            self.failed.insert(provider.id.clone(), reason);
         }
     }
 
@@ -382,7 +417,7 @@ impl Run<'_> {
                 PoolFound::None
             }
             AskOutcome::Failed(fault) => {
-                self.fail(&ProviderChoice { provider: ask.provider, asks: Vec::new(), pools: None }, &fault, report);
+                self.fail(ask.provider, &fault, report);
                 PoolFound::Failed
             }
             AskOutcome::Stopped => PoolFound::Failed,
@@ -392,9 +427,8 @@ impl Run<'_> {
     /// Writes the rows, and then what is known of them.
     fn keep(&mut self, schema: &'static TableSchema, held: &mut Held) -> Result<(), RefreshError> {
         let held = std::mem::take(held);
-        let live: Vec<&str> = live_tables(self.context.manifest).iter().map(|(schema, _)| schema.name).collect();
         for (table, frames) in held.frames {
-            let Some(filled) = model::schema::table(table).filter(|_| live.contains(&table)) else { continue };
+            let Some(filled) = model::schema::table(table).filter(|_| self.is_live(table)) else { continue };
             let whole = order::whole(frames).map_err(|error| RefreshError::Failed(error.to_string()))?;
             let Some(frame) = whole else { continue };
             if table == "pools" {
@@ -418,10 +452,10 @@ impl Run<'_> {
     fn end(&mut self, report: TableRefreshReport) -> Result<TableRefreshReport, RefreshError> {
         let now = self.context.now.0;
         let before = self.state.tables.remove(&report.table).unwrap_or_default();
-        let since = before.failure.as_ref().map_or(now, |(since, _)| *since);
         let table = TableRefreshed {
             last: if report.failure.is_none() || report.rows > 0 { Some(now) } else { before.last },
-            failure: report.failure.clone().map(|reason| (since, reason)),
+            tried: Some(now),
+            failure: report.failure.clone(),
             notes: report.notes.clone(),
             providers: if report.providers.is_empty() { before.providers } else { report.providers.iter().cloned().collect() },
         };

@@ -1,11 +1,7 @@
 //! What was asked and when, in `live/asked.json` of the dataset, and how its tables fared, in `live/refresh.json`. Both are written after the
 //! rows they speak of, so that what they call known is there.
 
-use std::{
-    collections::BTreeMap,
-    fs::{File, TryLockError},
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, collections::BTreeMap, fs::File, path::Path};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -16,7 +12,7 @@ use model::{
 };
 use store::{
     live::FOLDER,
-    private_files::{create_dir, open_private, read_text, write_atomic},
+    private_files::{read_text, try_exclusive, write_atomic},
 };
 use wire::web::WebVersion;
 
@@ -46,8 +42,10 @@ pub struct RefreshState {
 pub struct TableRefreshed {
     /// When it ended, in milliseconds; none before the first that brought something.
     pub last: Option<i64>,
-    /// Why the last one failed, and since when they fail.
-    pub failure: Option<(i64, String)>,
+    /// When the last one ended, whatever came of it.
+    pub tried: Option<i64>,
+    /// Why it failed.
+    pub failure: Option<String>,
     /// What was odd about its rows.
     pub notes: Vec<String>,
     /// Who gave the rows.
@@ -75,8 +73,8 @@ pub(crate) struct AskRecord {
 impl RefreshState {
     /// What is remembered; nothing where there is no such file, or one that cannot be read.
     pub fn read(dataset: &Path) -> Self {
-        let asked: AskedFile = read_file(dataset, ASKED_FILE);
-        Self { asked: asked.asked, pools: asked.pools, ..Self::read_tables(dataset) }
+        let asked: AskedFile<'static> = read_file(dataset, ASKED_FILE);
+        Self { asked: asked.asked.into_owned(), pools: asked.pools.into_owned(), ..Self::read_tables(dataset) }
     }
 
     /// How the tables fared, without what was asked: that may be long.
@@ -85,7 +83,7 @@ impl RefreshState {
     }
 
     pub(crate) fn write(&self, dataset: &Path) -> Result<(), String> {
-        write_file(dataset, ASKED_FILE, &AskedFile { asked: self.asked.clone(), pools: self.pools.clone() })?;
+        write_file(dataset, ASKED_FILE, &AskedFile { asked: Cow::Borrowed(&self.asked), pools: Cow::Borrowed(&self.pools) })?;
         write_file(dataset, FILE, self)
     }
 
@@ -106,18 +104,17 @@ impl RefreshState {
     /// clock that went backwards at once.
     pub fn due(&self, table: &str, every: i64, now: Time) -> Time {
         let Some(known) = self.tables.get(table) else { return now };
-        let last = known.last.into_iter().chain(known.failure.as_ref().map(|(at, _)| *at)).max();
         let wait = if known.failure.is_some() { every.clamp(MINUTE_MS, 15 * MINUTE_MS) } else { every };
-        last.filter(|last| *last <= now.0 + MINUTE_MS).map_or(now, |last| Time(last.saturating_add(wait)))
+        known.tried.filter(|last| *last <= now.0 + MINUTE_MS).map_or(now, |last| Time(last.saturating_add(wait)))
     }
 }
 
 /// Content of `asked.json`.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct AskedFile {
-    asked: BTreeMap<String, AskRecord>,
-    pools: BTreeMap<String, String>,
+struct AskedFile<'a> {
+    asked: Cow<'a, BTreeMap<String, AskRecord>>,
+    pools: Cow<'a, BTreeMap<String, String>>,
 }
 
 fn read_file<T: Default + DeserializeOwned>(dataset: &Path, name: &str) -> T {
@@ -141,15 +138,7 @@ pub(crate) struct RefreshLock(#[expect(dead_code, reason = "dropping it frees th
 impl RefreshLock {
     /// Takes the lock; none while another program has it.
     pub(crate) fn take(dataset: &Path) -> Result<Option<Self>, String> {
-        let folder: PathBuf = dataset.join(FOLDER);
-        create_dir(&folder)?;
-        let path = folder.join(LOCK);
-        let file = open_private(&path).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self(file))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(format!("`{}` cannot be locked: {error}", path.display())),
-        }
+        Ok(try_exclusive(&dataset.join(FOLDER).join(LOCK))?.map(Self))
     }
 }
 
@@ -162,10 +151,10 @@ mod tests {
         let mut state = RefreshState::default();
         let now = Time(100 * DAY_MS);
         assert_eq!(state.due("candles", 1_000, now), now);
-        state.tables.insert("candles".to_owned(), TableRefreshed { last: Some(now.0), ..TableRefreshed::default() });
+        state.tables.insert("candles".to_owned(), TableRefreshed { tried: Some(now.0), ..TableRefreshed::default() });
         assert_eq!(state.due("candles", 300_000, now), Time(now.0 + 300_000));
         assert_eq!(state.due("candles", 300_000, Time(now.0 - DAY_MS)), Time(now.0 - DAY_MS));
-        let failed = TableRefreshed { last: Some(now.0 - DAY_MS), failure: Some((now.0, "away".to_owned())), ..TableRefreshed::default() };
+        let failed = TableRefreshed { tried: Some(now.0), failure: Some("away".to_owned()), ..TableRefreshed::default() };
         state.tables.insert("candles".to_owned(), failed);
         assert_eq!(state.due("candles", 10_000, now), Time(now.0 + MINUTE_MS));
         assert_eq!(state.due("candles", DAY_MS, now), Time(now.0 + 15 * MINUTE_MS));

@@ -8,7 +8,6 @@ mod series;
 mod server;
 
 use std::{
-    collections::HashMap,
     fs,
     sync::{
         Arc,
@@ -22,7 +21,6 @@ use model::{
     address::Address,
     candles::{ChartCandles, Interval},
     chain::Chain,
-    rows::PoolRow,
     time::{DAY_MS, Time},
 };
 use store::{
@@ -31,7 +29,9 @@ use store::{
     manifest::Manifest,
     provider::{Provider, ProviderOrigin, Providers},
 };
-use tokendeck_live::{LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts, refresh};
+use tokendeck_live::{
+    LiveMarket, LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts, refresh,
+};
 use wire::{Consent, MemoryLedger, Source, SourceKind, TimeoutsAndRetries, Wire, WireOptions};
 
 use self::server::{Service, ServiceReply, Trouble};
@@ -116,20 +116,19 @@ impl Setup {
 
     fn with<T>(&self, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
         let manifest = Manifest::parse(&fs::read_to_string(self.folder.path().join("dataset.toml")).expect("text")).expect("valid");
-        let tokens = [LiveToken {
+        let token = LiveToken {
             address: Address::parse(TOKEN).expect("an address"),
             symbol: Some("A".to_owned()),
             chains: Chain::parse("eth").into_iter().collect(),
-        }];
+        };
+        let market = LiveMarket { tokens: vec![token], ..LiveMarket::default() };
         work(&RefreshContext {
             dataset: self.folder.path(),
             manifest: &manifest,
             providers: &self.providers,
             wire: &self.wire,
-            tokens: &tokens,
+            market: &market,
             watchlist: &[],
-            pools: &[] as &[PoolRow],
-            decimals: HashMap::new(),
             now: self.now,
             watch: Arc::clone(&self.watch),
         })
@@ -140,7 +139,7 @@ impl Setup {
     }
 
     fn failure(&self) -> String {
-        self.refresh().failure().expect("a failure")
+        self.refresh().failures().next().expect("a failure")
     }
 
     fn dataset(&self) -> Dataset {
@@ -192,7 +191,7 @@ fn candles_come_page_by_page_and_then_only_what_is_missing() {
     let asks = setup.with(|context| hosts(context, &[]));
     assert_eq!(asks.values().sum::<u64>(), 3, "{asks:?}");
     let report = setup.refresh();
-    assert_eq!(report.failure(), None);
+    assert_eq!(report.failures().next(), None);
     let asked = service.asked();
     assert_eq!(asked.len(), 4, "the pools, and three pages of candles: {asked:?}");
     let days = setup.candles();
@@ -264,7 +263,7 @@ fn what_fails_is_said_in_words_and_what_was_there_stays() {
     assert!(failure.starts_with("`candles`: Market answers with rows that cannot be read: `timestamp` expected a time"), "{failure}");
     // And well again.
     service.now(market(20_001));
-    assert_eq!((setup.refresh().failure(), setup.candles().len()), (None, 301));
+    assert_eq!((setup.refresh().failures().next(), setup.candles().len()), (None, 301));
     assert_eq!(RefreshState::read(setup.folder.path()).tables["candles"].failure, None);
 }
 
@@ -278,7 +277,7 @@ fn a_service_that_asks_for_patience_gets_it() {
     });
     let setup = Setup::new(&service, CANDLES);
     let start = Instant::now();
-    assert_eq!(setup.refresh().failure(), None);
+    assert_eq!(setup.refresh().failures().next(), None);
     assert!(start.elapsed() >= Duration::from_secs(2), "it waited as long as it was told to");
 }
 
@@ -346,7 +345,7 @@ fn nothing_is_asked_without_consent_and_a_dataset_reaches_no_private_address() {
     assert_eq!(service.asked(), Vec::<String>::new());
     // One of the person's own does.
     setup.providers.insert("market".to_owned(), provider("market", MARKET, "https://far.example.org", ProviderOrigin::Own));
-    assert_eq!(setup.refresh().failure(), None);
+    assert_eq!(setup.refresh().failures().next(), None);
 }
 
 #[test]
@@ -363,7 +362,7 @@ fn a_key_goes_to_its_service_and_nowhere_else() {
     assert!(setup.failure().contains("needs the key in the variable `TOKENDECK_NO_SUCH_KEY`, which is not set"));
     setup.wire = wire(Consent::Always, vec![own("CARGO_PKG_NAME")]);
     let report = setup.refresh();
-    assert_eq!(report.failure(), None);
+    assert_eq!(report.failures().next(), None);
     assert!(service.asked().iter().all(|target| target.contains("apikey=tokendeck-live")));
     let mut kept = String::new();
     for file in ["refresh.json", "asked.json", "pools.parquet"] {
@@ -378,7 +377,7 @@ fn what_one_provider_does_not_know_the_next_one_is_asked_for() {
     let mut setup = Setup::new(&first, &CANDLES.replace("provider = 'market'", "provider = ['market', 'second']"));
     setup.providers.insert("second".to_owned(), provider("second", MARKET, &second.url, ProviderOrigin::Own));
     let report = setup.refresh();
-    assert_eq!((report.failure(), setup.candles().len()), (None, 300));
+    assert_eq!((report.failures().next(), setup.candles().len()), (None, 300));
     assert!(report.tables.iter().all(|table| table.providers.iter().eq(["second"])));
     assert!(!first.asked().is_empty());
     setup.now = Time(NOW.0 + DAY_MS / 2);
@@ -386,7 +385,7 @@ fn what_one_provider_does_not_know_the_next_one_is_asked_for() {
     assert_eq!(first.asked(), Vec::<String>::new(), "for a day it counts as not knowing it");
     let nobody = Setup::new(&first, CANDLES);
     let report = nobody.refresh();
-    assert_eq!((report.failure(), report.tables[1].unknown.len(), report.tables[1].rows), (None, 1, 0));
+    assert_eq!((report.failures().next(), report.tables[1].unknown.len(), report.tables[1].rows), (None, 1, 0));
 }
 
 #[test]
@@ -406,7 +405,7 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
     service
         .now(|request| if request.head.contains("if-none-match: \"one\"") { ServiceReply::status(304) } else { ServiceReply::status(500) });
     setup.now = Time(NOW.0 + 1);
-    assert_eq!((setup.refresh().failure(), pools(&setup)), (None, 2));
+    assert_eq!((setup.refresh().failures().next(), pools(&setup)), (None, 2));
     let second = list(&[row("b", 3.0)]);
     service.now(move |_| second.clone());
     setup.now = Time(NOW.0 + 2);
@@ -428,7 +427,7 @@ fn pages_are_followed_by_what_the_answer_says_and_those_that_overlap_count_once(
         Some(_) => page(5, "null"),
     });
     let setup = Setup::new(&service, "[tables.holders]\nprovider = 'market'\n");
-    assert_eq!(setup.refresh().failure(), None);
+    assert_eq!(setup.refresh().failures().next(), None);
     assert_eq!(service.asked().len(), 3);
     let holders = setup.dataset().holders_of(&Address::parse(TOKEN).expect("an address")).len();
     assert_eq!(holders, 7);
@@ -468,7 +467,7 @@ fn a_url_of_the_dataset_is_a_source() {
         ..Source::default()
     };
     setup.wire = wire(Consent::Always, vec![own]);
-    assert_eq!(setup.refresh().failure(), None);
+    assert_eq!(setup.refresh().failures().next(), None);
     let posts = setup.dataset().posts_of(&Address::parse(TOKEN).expect("an address")).len();
     assert_eq!(posts, 1);
     let requests = service.requests.lock().expect("no panic");

@@ -135,7 +135,7 @@ pub struct Deck {
     settings: RwLock<AnswerSettings>,
     /// Time of the last malloc trim.
     trimmed: Mutex<Instant>,
-    feed: FeedDesk,
+    feed: Arc<FeedDesk>,
 }
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
@@ -215,7 +215,7 @@ impl Deck {
             folder: RwLock::new(folder.to_owned()),
             settings: RwLock::new(options.settings.clone()),
             trimmed: Mutex::new(Instant::now()),
-            feed: FeedDesk::default(),
+            feed: Arc::default(),
             options,
         }))
     }

@@ -23,6 +23,7 @@ pub mod manifest;
 mod newest;
 pub mod order;
 pub mod origin;
+pub mod parquet_files;
 pub mod private_files;
 pub mod provider;
 pub mod repeats;

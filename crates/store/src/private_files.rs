@@ -2,7 +2,7 @@
 //! programs. What is in them belongs to their owners.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, OpenOptions, TryLockError},
     io::{self, Read, Write},
     path::Path,
 };
@@ -67,6 +67,17 @@ pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Takes the lock of a file, which is made where it is missing; none while another program has it. Dropping the file frees it. Where the
+/// file system has no locks, everybody gets it.
+pub fn try_exclusive(path: &Path) -> Result<Option<File>, String> {
+    create_dir(path.parent().unwrap_or(Path::new(".")))?;
+    let file = open_private(path).map_err(|error| format!("`{}` cannot be written: {error}: make its folder writable", path.display()))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
+    }
 }
 
 /// Runs `change` under a file lock, so that read, change and write are one step across programs.

@@ -22,6 +22,7 @@ use crate::private_files::read_text;
 use model::{
     chain::Chain,
     interval::Interval,
+    spelling::meant,
     toml_reader::{TomlDocument, TomlEntry, TomlError},
 };
 
@@ -120,6 +121,14 @@ pub fn all(beside_config: Option<&Path>, dataset: Option<&Path>) -> Result<Provi
     Ok(all)
 }
 
+/// The provider of that name. Errors: there is none, with what may have been meant.
+pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, String> {
+    all.get(id).ok_or_else(|| match meant(id, all.keys().map(String::as_str)) {
+        Some(near) => format!("`{id}` is no provider, did you mean `{near}`?"),
+        None => format!("`{id}` is no provider: `tokendeck providers` lists them"),
+    })
+}
+
 const KEYS: [&str; 13] = [
     "name",
     "home",
@@ -137,10 +146,9 @@ const KEYS: [&str; 13] = [
 ];
 
 impl Provider {
-    /// Parses a description. Errors name the line.
-    pub fn parse(id: &str, text: &str, origin: ProviderOrigin) -> Result<Self, TomlError> {
-        let document = TomlDocument::parse(text)?;
-        let mut provider = Self {
+    /// A provider of which nothing is said yet.
+    pub fn new(id: &str, origin: ProviderOrigin) -> Self {
+        Self {
             id: id.to_owned(),
             name: id.to_owned(),
             home: Template::default(),
@@ -156,7 +164,13 @@ impl Provider {
             intervals: Vec::new(),
             requests: Vec::new(),
             origin,
-        };
+        }
+    }
+
+    /// Parses a description. Errors name the line.
+    pub fn parse(id: &str, text: &str, origin: ProviderOrigin) -> Result<Self, TomlError> {
+        let document = TomlDocument::parse(text)?;
+        let mut provider = Self::new(id, origin);
         for member in &document.entries() {
             match member.key {
                 "name" => provider.name = member.text()?,

@@ -11,7 +11,7 @@ use object_store::{
 use reqwest::{
     StatusCode,
     dns::{Addrs, Name, Resolve, Resolving},
-    header::{CONTENT_RANGE, HeaderMap, RANGE},
+    header::{CONTENT_RANGE, HeaderMap, RANGE, RETRY_AFTER},
     redirect,
 };
 
@@ -21,6 +21,33 @@ use super::{
 };
 
 const REDIRECTS_MAX: usize = 5;
+
+/// Why a body is not read whole.
+pub(super) enum BodyFault {
+    TooLarge,
+    Broken(reqwest::Error),
+}
+
+/// Reads a body of at most so many bytes; `count` is told of each part.
+pub(super) async fn body(mut response: reqwest::Response, most: u64, count: impl Fn(u64)) -> Result<Vec<u8>, BodyFault> {
+    if response.content_length().is_some_and(|length| length > most) {
+        return Err(BodyFault::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    while let Some(part) = response.chunk().await.map_err(BodyFault::Broken)? {
+        count(part.len() as u64);
+        bytes.extend_from_slice(&part);
+        if bytes.len() as u64 > most {
+            return Err(BodyFault::TooLarge);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Seconds of `Retry-After`; a date there is not read, and the usual wait holds.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
+}
 
 /// Timeouts and retries.
 #[derive(Debug, Clone, PartialEq, Eq)]

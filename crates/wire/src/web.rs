@@ -11,7 +11,7 @@ use std::{
 
 use reqwest::{
     Client, Response, StatusCode, Url,
-    header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, RETRY_AFTER},
+    header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED},
     redirect,
 };
 use tokio::sync::Semaphore;
@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 pub use self::post::WebhookUrl;
 use super::{
     Fault, Wire, amount,
-    client::Connector,
+    client::{BodyFault, Connector, body, retry_after},
     fault::{PRIVATE_ADDRESS, UNTRUSTED},
     locked,
     place::{UrlPattern, is_private_host},
@@ -292,20 +292,13 @@ impl Wire {
         }
     }
 
-    async fn web_body(&self, mut response: Response) -> Result<Vec<u8>, WebFault> {
-        let refused = || WebFault::Final(Fault::Unavailable(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))));
-        if response.content_length().is_some_and(|length| length > ANSWER_MAX) {
-            return Err(refused());
-        }
-        let mut bytes = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(|error| request_fault(&error))? {
-            self.count(part.len() as u64);
-            bytes.extend_from_slice(&part);
-            if bytes.len() as u64 > ANSWER_MAX {
-                return Err(refused());
+    async fn web_body(&self, response: Response) -> Result<Vec<u8>, WebFault> {
+        body(response, ANSWER_MAX, |bytes| self.count(bytes)).await.map_err(|fault| match fault {
+            BodyFault::TooLarge => {
+                WebFault::Final(Fault::Unavailable(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))))
             }
-        }
-        Ok(bytes)
+            BodyFault::Broken(error) => request_fault(&error),
+        })
     }
 }
 
@@ -345,8 +338,7 @@ fn status_fault(status: StatusCode, response: &Response, provider: &str) -> WebF
     let is_final = |words: String| WebFault::Final(Fault::Unavailable(words));
     match status.as_u16() {
         418 | 429 | 500.. => {
-            let after =
-                response.headers().get(RETRY_AFTER).and_then(|after| after.to_str().ok()?.trim().parse().ok()).map(Duration::from_secs);
+            let after = retry_after(response.headers());
             let number = status.as_u16();
             match after.filter(|after| *after > WAIT_MAX) {
                 Some(after) => is_final(format!("is answered with {number}, and wants to be left alone for {} s", after.as_secs())),

@@ -21,7 +21,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),
     (
         "crates/store/src",
-        "private_files decode field_hash wall_clock text_runs manifest+provider coerce frame_rows repeats order live source invariants cache \
+        "private_files decode parquet_files field_hash wall_clock text_runs manifest+provider coerce frame_rows repeats order live source invariants cache \
          balances+in_place+candle_table table by_token newest export grid cell rows_by_address origin yields file_names chain as_data load sample \
          watch",
     ),

@@ -12,18 +12,19 @@ use std::{
 };
 
 use super::{Deck, DeckEvent};
-use live::{LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts, live_tables, refresh};
+use live::{LiveMarket, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, hosts, live_tables, refresh};
 use model::{
     address::Address,
     locks::Locked as _,
     time::{MINUTE_MS, Time},
 };
 use store::{
-    Dataset, load,
+    load,
     manifest::{Every, FILE, LiveSource, Manifest},
     provider::{self, Providers},
     wall_clock::now,
 };
+use wire::Wire;
 
 /// Longest sleep: by then dataset.toml may say otherwise.
 const SLEEP_MAX: Duration = Duration::from_mins(1);
@@ -111,11 +112,11 @@ impl Deck {
         if std::mem::replace(&mut self.feed.state.locked().runs, true) {
             return;
         }
-        let deck = Arc::downgrade(self);
+        let (deck, desk) = (Arc::downgrade(self), Arc::clone(&self.feed));
         let run = move || {
-            while let Some(deck) = deck.upgrade() {
-                let sleep = deck.feed_once();
-                deck.feed.wait(sleep);
+            // While it sleeps it holds no deck, which ends when everybody else has left it.
+            while let Some(sleep) = deck.upgrade().map(|deck| deck.feed_once()) {
+                desk.wait(sleep);
             }
         };
         if let Err(error) = std::thread::Builder::new().name("feed".into()).spawn(run) {
@@ -141,10 +142,11 @@ impl Deck {
     }
 
     /// Hosts that the dataset's tables come from and that the person did not agree to, with the requests that are sure.
-    pub fn feed_hosts(&self) -> BTreeMap<String, u64> {
-        let (Some(wire), Ok(Some(feeds))) = (&self.options.wire, self.feeds()) else { return BTreeMap::new() };
-        let mut hosts = self.with_context(&feeds, |context| hosts(context, &[]));
-        hosts.retain(|origin, _| wire.asks_first() && wire.may_ask(&feeds.folder, origin).is_err());
+    pub(super) fn feed_hosts(&self) -> BTreeMap<String, u64> {
+        let wire = self.options.wire.as_ref().filter(|wire| wire.asks_first());
+        let (Some(wire), Some(deck), Ok(Some(feeds))) = (wire, self.this.upgrade(), self.feeds()) else { return BTreeMap::new() };
+        let mut hosts = deck.with_context(wire, &feeds, |context| hosts(context, &[]));
+        hosts.retain(|origin, _| wire.may_ask(&feeds.folder, origin).is_err());
         hosts
     }
 
@@ -188,7 +190,7 @@ impl Deck {
                 is_stale: every.zip(last).is_some_and(|(every, last)| now.0 - last.0 > 2 * every + MINUTE_MS),
                 progress: None,
                 waiting: None,
-                failure: known.failure.map(|(_, reason)| reason),
+                failure: known.failure,
                 notes: known.notes,
             }
         };
@@ -208,46 +210,26 @@ impl Deck {
         Ok(Some(Feeds { folder, manifest, providers }))
     }
 
-    fn with_context<T>(&self, feeds: &Feeds, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
-        let snapshot = self.snapshot().ok();
-        let dataset = snapshot.as_ref().map(|snapshot| &snapshot.dataset);
-        let tokens: Vec<LiveToken> = dataset.map_or_else(Vec::new, |dataset| {
-            let token = |token: &model::token::Token| LiveToken {
-                address: token.row.token_address,
-                symbol: token.row.symbol.clone(),
-                chains: token.chains.clone(),
-            };
-            dataset.tokens().iter().map(token).collect()
-        });
-        let decimals = dataset.into_iter().flat_map(Dataset::tokens).map(|token| (token.row.token_address, token.row.decimals));
-        let wire = self.options.wire.clone().unwrap_or_else(|| {
-            wire::Wire::new(
-                wire::WireOptions { consent: wire::Consent::Never, ..wire::WireOptions::default() },
-                Arc::new(wire::MemoryLedger::default()),
-            )
-        });
+    fn with_context<T>(self: &Arc<Self>, wire: &Arc<Wire>, feeds: &Feeds, work: impl FnOnce(&RefreshContext<'_>) -> T) -> T {
+        let market = self.snapshot().map_or_else(|_| LiveMarket::default(), |snapshot| LiveMarket::of(&snapshot.dataset));
         work(&RefreshContext {
             dataset: &feeds.folder,
             manifest: &feeds.manifest,
             providers: &feeds.providers,
-            wire: &wire,
-            tokens: &tokens,
+            wire,
+            market: &market,
             watchlist: &self.options.feed.watchlist.as_ref().map_or_else(Vec::new, |watchlist| watchlist()),
-            pools: dataset.map_or(&[], |dataset| dataset.pools()),
-            decimals: decimals.collect(),
             now: now(),
-            watch: self
-                .this
-                .upgrade()
-                .map_or_else(|| Arc::new(live::Unwatched) as Arc<dyn RefreshWatch>, |deck| Arc::new(FeedWatch(deck, self.folder())) as _),
+            watch: Arc::new(FeedWatch(Arc::clone(self), self.folder())),
         })
     }
 
     /// Refreshes what is due; returns how long nothing will be.
     fn feed_once(self: &Arc<Self>) -> Duration {
         let asked = std::mem::take(&mut self.feed.state.locked().asked);
+        let Some(wire) = &self.options.wire else { return SLEEP_MAX };
         // The first load comes first: without tokens nothing is known to be missing.
-        if self.options.wire.is_none() || self.is_loading() {
+        if self.is_loading() {
             if asked == FeedAsked::All {
                 self.feed.wake(FeedAsked::All);
             }
@@ -280,25 +262,25 @@ impl Deck {
             return Duration::from_millis(next.max(1) as u64);
         }
         // What nobody agreed to is asked for later: the dashboard asks the person.
-        let open = self.with_context(&feeds, |context| {
+        let open = self.with_context(wire, &feeds, |context| {
             hosts(context, &due).into_keys().any(|origin| context.wire.may_ask(context.dataset, &origin).is_err())
         });
         if open {
             return SLEEP_MAX;
         }
         self.feed.state.locked().started = Some(feeds.folder.clone());
-        if self.run_feed(&feeds, &due) { Duration::ZERO } else { SLEEP_MAX }
+        if self.run_feed(wire, &feeds, &due) { Duration::ZERO } else { SLEEP_MAX }
     }
 
     /// Whether it ended by itself: after a failure, or while another program fetches, it is not tried at once.
-    fn run_feed(self: &Arc<Self>, feeds: &Feeds, due: &[&str]) -> bool {
+    fn run_feed(self: &Arc<Self>, wire: &Arc<Wire>, feeds: &Feeds, due: &[&str]) -> bool {
         {
             let mut state = self.feed.state.locked();
             state.stopped = false;
             state.running = due.iter().map(|table| ((*table).to_owned(), (0, 0))).collect();
         }
         self.notify(DeckEvent::FeedRunning);
-        let outcome = self.with_context(feeds, |context| refresh(context, due));
+        let outcome = self.with_context(wire, feeds, |context| refresh(context, due));
         {
             let mut state = self.feed.state.locked();
             (state.running, state.waiting, state.shown) = (BTreeMap::new(), None, None);

@@ -2,26 +2,24 @@
 //! at. Files are replaced whole, and a file that cannot be read counts as none.
 
 use std::{
-    fs,
-    io::Cursor,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, ParquetReader, ParquetWriter, PolarsResult, SerReader as _, Series,
-    TimeUnit, TimeZone,
-};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, PolarsResult, Series, TimeUnit, TimeZone};
 
 use super::token_state::{TokenState, no_code};
-use crate::{decode::guarded, private_files::write_atomic};
+use crate::{
+    parquet_files::{as_parquet, parquet_rows},
+    private_files::write_atomic,
+};
 use model::{
     address::Address,
     chain_state::{BlockHead, ChainAccount, Word},
 };
 
 /// Maximum size of a file that is read.
-const FILE_MAX: u64 = 64 << 20;
+pub(super) const FILE_MAX: u64 = 64 << 20;
 
 const CODE: &str = "code";
 const BALANCE: &str = "balance";
@@ -66,25 +64,8 @@ impl StateFiles {
     }
 }
 
-/// The rows of a Parquet file. `None` if there is no such file, or one that is too large; an error if it cannot be read.
-pub(super) fn parquet_rows(path: &Path) -> Option<Result<DataFrame, String>> {
-    fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= FILE_MAX)?;
-    let bytes = fs::read(path).ok()?;
-    Some(guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish()))
-}
-
-/// The rows as a Parquet file.
-pub(super) fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, String> {
-    let encode = || {
-        let mut bytes = Vec::new();
-        ParquetWriter::new(&mut bytes).finish(&mut rows()?)?;
-        Ok(bytes)
-    };
-    guarded("Parquet", encode)
-}
-
 fn read(path: &Path) -> Option<TokenState> {
-    let state = parquet_rows(path)?.ok().and_then(|frame| decoded(&frame));
+    let state = parquet_rows(path, FILE_MAX)?.ok().and_then(|frame| decoded(&frame));
     if state.is_none() {
         tracing::warn!("`{}` is not a state of a token as this program keeps it, and is read from the node again", path.display());
     }
@@ -209,12 +190,11 @@ pub(super) mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (files, token) = (StateFiles::new(folder.path(), "eth"), Address([9; 20]));
         files.write(&token, &sample(7), None).expect("written");
-        let whole = fs::read(files.current(&token)).expect("the file");
-        let mut other = Series::new("kind".into(), ["code"]).into_column().into_frame();
-        let mut strange = Vec::new();
-        ParquetWriter::new(&mut strange).finish(&mut other).expect("Parquet");
+        let whole = std::fs::read(files.current(&token)).expect("the file");
+        let other = Series::new("kind".into(), ["code"]).into_column().into_frame();
+        let strange = as_parquet(|| Ok(other)).expect("Parquet");
         for bytes in [&b"not Parquet"[..], &[], &whole[..whole.len() / 2], &strange] {
-            fs::write(files.current(&token), bytes).expect("written");
+            std::fs::write(files.current(&token), bytes).expect("written");
             assert!(files.read(&token).is_none());
         }
     }

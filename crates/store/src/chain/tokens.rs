@@ -10,11 +10,13 @@ use std::{
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
 use serde_json::Value;
 
-use super::{
-    ChainStates,
-    kept::{as_parquet, parquet_rows},
+use super::{ChainStates, kept::FILE_MAX};
+use crate::{
+    Storage, Table,
+    frame_rows::FromFrame as _,
+    parquet_files::{as_parquet, parquet_rows},
+    private_files::write_atomic,
 };
-use crate::{Storage, Table, frame_rows::FromFrame as _, private_files::write_atomic};
 use model::{
     address::Address,
     findings::{Finding, Severity},
@@ -166,7 +168,7 @@ fn text(bytes: &[u8], most: usize) -> Option<String> {
 }
 
 fn read(path: &Path) -> Option<BTreeMap<Address, TokenFacts>> {
-    let frame = parquet_rows(path)?.ok()?;
+    let frame = parquet_rows(path, FILE_MAX)?.ok()?;
     let text = |name: &str, row: usize| Some(frame.column(name).ok()?.str().ok()?.get(row)?.to_owned());
     let number = |name: &str, row: usize| frame.column(name).ok()?.to_physical_repr().i64().ok()?.get(row);
     let facts = |row| {

@@ -18,7 +18,7 @@ use std::{
 pub(crate) use self::fetch::BlockStep;
 use self::{fetch::TransferFetch, holders::HolderFiles, state::RowFiles};
 use super::nodes::ChainNodes;
-use crate::private_files::{create_dir, open_private};
+use crate::private_files::try_exclusive;
 use model::{address::Address, rows::TokenRow, time::Time};
 use wire::{Fault, Wire};
 
@@ -127,17 +127,10 @@ impl TransferLogs {
 
     /// Keeps other programs from reading the same logs. Errors: one does already.
     fn lock(&self) -> Result<std::fs::File, Fault> {
-        let folder = self.files.folder();
-        create_dir(folder).map_err(Fault::Failed)?;
-        let path = folder.join("lock");
-        let file = open_private(&path).map_err(|error| Fault::Failed(format!("cannot be kept: `{}`: {error}", path.display())))?;
-        match file.try_lock() {
-            Err(std::fs::TryLockError::WouldBlock) => {
-                Err(Fault::Unavailable("is being asked by another program with this dataset: its rows come at the next load".to_owned()))
-            }
-            // Some file systems have no locks.
-            Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(file),
-        }
+        let lock = try_exclusive(&self.files.folder().join("lock"));
+        lock.map_err(|reason| Fault::Failed(format!("cannot be kept: {reason}")))?.ok_or_else(|| {
+            Fault::Unavailable("is being asked by another program with this dataset: its rows come at the next load".to_owned())
+        })
     }
 
     /// Counts the holders of what was read, and compares a sample of them with the chain. Its file, relative to the dataset's folder, and

@@ -11,7 +11,7 @@ use model::{
 };
 
 /// A request that a provider answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderRequest {
     pub name: String,
     /// Prefix of its URL, if not that of the provider.

@@ -13,7 +13,7 @@ use std::{
 use futures_util::future::join_all;
 use reqwest::{
     Client, Response, StatusCode, Url,
-    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER},
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
     redirect,
 };
 use serde_json::Value;
@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Fault, Wire, amount,
-    client::{Connector, TimeoutsAndRetries},
+    client::{BodyFault, Connector, TimeoutsAndRetries, body, retry_after},
     fault::UNTRUSTED,
     locked,
     source::{Source, is_loopback, node_address},
@@ -244,20 +244,13 @@ impl NodeServer {
         }
     }
 
-    async fn body(&self, wire: &Wire, mut response: Response) -> Result<Vec<u8>, BatchFault> {
-        let refused = || BatchFault::Final(Fault::TooMuch(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))));
-        if response.content_length().is_some_and(|length| length > ANSWER_MAX) {
-            return Err(refused());
-        }
-        let mut bytes = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(|error| self.request_fault(&error))? {
-            wire.count(part.len() as u64);
-            bytes.extend_from_slice(&part);
-            if bytes.len() as u64 > ANSWER_MAX {
-                return Err(refused());
+    async fn body(&self, wire: &Wire, response: Response) -> Result<Vec<u8>, BatchFault> {
+        body(response, ANSWER_MAX, |bytes| wire.count(bytes)).await.map_err(|fault| match fault {
+            BodyFault::TooLarge => {
+                BatchFault::Final(Fault::TooMuch(format!("answers with more than the {} that are taken", amount(ANSWER_MAX))))
             }
-        }
-        Ok(bytes)
+            BodyFault::Broken(error) => self.request_fault(&error),
+        })
     }
 
     /// Fault for a response of that status.
@@ -312,9 +305,4 @@ fn busy(status: u16) -> Fault {
     } else {
         format!("is answered with {status} again and again: the node is busy or broken")
     })
-}
-
-/// Seconds of `Retry-After`; a date there is not read, and the usual wait holds.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }

@@ -1,5 +1,5 @@
 //! Holders by day, as balances that are the sum of transfers, and whether the chain says the same of some of them. Kept as
-//! `live/holder_counts/CHAIN.parquet`, with what was compared beside it.
+//! `live/holder_counts/CHAIN/counts.parquet`, with what was compared beside it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -16,7 +16,7 @@ use super::{
     rows::{self, Movement},
     state::{LogState, RowFiles},
 };
-use crate::{chain::kept::as_parquet, private_files::write_atomic};
+use crate::{parquet_files::as_parquet, private_files::write_atomic};
 use model::{address::Address, time::DAY_MS};
 use wire::{
     Fault,
@@ -129,7 +129,7 @@ pub(super) struct HolderFiles {
 
 impl HolderFiles {
     pub(super) fn new(dataset: &Path, chain: &str) -> Self {
-        let shown = format!("live/holder_counts/{chain}.parquet");
+        let shown = format!("live/holder_counts/{chain}/counts.parquet");
         let rows = dataset.join(&shown);
         Self { record: rows.with_extension("json"), rows, shown }
     }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rows;
 use crate::{
-    chain::kept::{as_parquet, parquet_rows},
+    chain::kept::FILE_MAX,
+    parquet_files::{as_parquet, parquet_rows},
     private_files::write_atomic,
 };
 use model::{address::Address, chain_state::Word};
@@ -144,7 +145,7 @@ impl RowFiles {
     /// The rows of a file.
     pub(super) fn read(&self, file: &RowFile) -> Result<DataFrame, String> {
         let path = self.folder.join(&file.name);
-        let read = parquet_rows(&path).unwrap_or_else(|| Err("it is not there, or too large".to_owned()));
+        let read = parquet_rows(&path, FILE_MAX).unwrap_or_else(|| Err("it is not there, or too large".to_owned()));
         let lacks = || format!("`{}` has not the {} rows that it had", path.display(), file.rows);
         let frame = read.map_err(|reason| format!("`{}` cannot be read: {reason}", path.display()))?;
         if frame.height() == file.rows { Ok(frame) } else { Err(lacks()) }

@@ -1,0 +1,24 @@
+//! Small tables that the program keeps as Parquet files, read and written whole. What is in them belongs to their owners.
+
+use std::{fs, io::Cursor, path::Path};
+
+use polars::prelude::{DataFrame, ParquetReader, ParquetWriter, PolarsResult, SerReader as _};
+
+use crate::decode::guarded;
+
+/// The rows of a file of at most so many bytes. `None` if there is no such file, or one that is too large; an error if it cannot be read.
+pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, String>> {
+    fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
+    let read = || fs::read(path).map_err(|error| format!("cannot be read: {error}"));
+    Some(read().and_then(|bytes| guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish())))
+}
+
+/// The rows as a file.
+pub fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, String> {
+    let encode = || {
+        let mut bytes = Vec::new();
+        ParquetWriter::new(&mut bytes).finish(&mut rows()?)?;
+        PolarsResult::Ok(bytes)
+    };
+    guarded("Parquet", encode)
+}
