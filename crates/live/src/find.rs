@@ -25,7 +25,7 @@ use crate::{
     kept::{Kept, KeptScope},
     pages::{AskOutcome, Asker},
     plan::origin_of,
-    refresh::RefreshError,
+    report::RefreshError,
     rows::Known,
     state::RefreshLock,
     watch::RefreshWatch,

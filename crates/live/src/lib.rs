@@ -5,10 +5,12 @@
 mod ask;
 pub mod create;
 pub mod find;
+mod held;
 mod kept;
 mod pages;
 mod plan;
 mod refresh;
+mod report;
 mod rows;
 pub mod saved;
 mod state;
@@ -16,7 +18,8 @@ mod watch;
 
 pub use self::{
     ask::LiveToken,
-    refresh::{LiveMarket, RefreshContext, RefreshError, RefreshReport, TableRefreshReport, hosts, live_tables, refresh},
+    refresh::{LiveMarket, RefreshContext, hosts, live_tables, refresh},
+    report::{RefreshError, RefreshReport, TableRefreshReport},
     state::{RefreshState, TableRefreshed},
     watch::{RefreshWatch, Unwatched},
 };

@@ -2,12 +2,10 @@
 //! after the rows.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     path::Path,
     sync::Arc,
 };
-
-use polars::prelude::DataFrame;
 
 use model::{
     address::Address,
@@ -28,9 +26,11 @@ use wire::{Wire, web::WebVersion};
 
 use crate::{
     ask::{Ask, LiveToken},
+    held::Held,
     kept::{Kept, KeptScope, has_time},
-    pages::{AskFault, AskOutcome, Asker, FetchedRows},
+    pages::{AskFault, AskOutcome, Asker},
     plan::{self, Needs, ProviderChoice, Wanted, most_liquid},
+    report::{RefreshError, RefreshReport, TableRefreshReport},
     rows::Known,
     state::{AskRecord, RefreshLock, RefreshState, TableRefreshed},
     watch::RefreshWatch,
@@ -74,56 +74,6 @@ impl LiveMarket {
             decimals: dataset.tokens().iter().map(|token| (token.row.token_address, token.row.decimals)).collect(),
         }
     }
-}
-
-/// Why nothing was refreshed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RefreshError {
-    /// Another program refreshes this dataset: its rows will be there.
-    Busy,
-    Stopped,
-    /// One line for the user.
-    Failed(String),
-}
-
-impl std::fmt::Display for RefreshError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Busy => f.write_str("another program fetches for this dataset: its rows will be there once it is done"),
-            Self::Stopped => f.write_str("the fetch was stopped: what had come by then is kept"),
-            Self::Failed(reason) => f.write_str(reason),
-        }
-    }
-}
-
-/// What came of a refresh, by table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RefreshReport {
-    pub tables: Vec<TableRefreshReport>,
-}
-
-impl RefreshReport {
-    /// What failed, for the user.
-    pub fn failures(&self) -> impl Iterator<Item = String> {
-        self.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.table, table.failure.as_ref()?)))
-    }
-}
-
-/// What came of a table's refresh.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TableRefreshReport {
-    pub table: String,
-    /// Rows that were given, new or not.
-    pub rows: u64,
-    pub requests: u64,
-    /// Ids of those who gave rows.
-    pub providers: BTreeSet<String>,
-    /// Tokens that no provider of the table knows.
-    pub unknown: Vec<Address>,
-    /// What is odd about the rows.
-    pub notes: Vec<String>,
-    /// Why some are missing, for the user; what came is kept.
-    pub failure: Option<String>,
 }
 
 /// The tables that come by themselves, in the order in which they are asked for: candles need the pools.
@@ -229,16 +179,6 @@ enum PoolFound {
     None,
     /// The provider failed, or it was stopped.
     Failed,
-}
-
-/// Rows that wait to be written, and what is known once they are.
-#[derive(Default)]
-struct Held {
-    frames: BTreeMap<&'static str, Vec<DataFrame>>,
-    tokens: HashSet<Address>,
-    whole: bool,
-    asked: Vec<(String, AskRecord)>,
-    rows: usize,
 }
 
 impl Run<'_> {
@@ -462,56 +402,5 @@ impl Run<'_> {
         self.state.tables.insert(report.table.clone(), table);
         self.state.write(self.context.dataset).map_err(RefreshError::Failed)?;
         Ok(report)
-    }
-}
-
-/// One span of two that touch. Of two with a gap between them the earlier one stays, so that the gap is asked for again.
-fn joined(earlier: Option<(i64, i64)>, new: Option<(i64, i64)>, step: i64) -> Option<(i64, i64)> {
-    match (earlier, new) {
-        (Some((a, b)), Some((c, d))) if c <= b + step && a <= d + step => Some((a.min(c), b.max(d))),
-        (earlier, new) => earlier.or(new),
-    }
-}
-
-impl Held {
-    /// Adds what was fetched.
-    fn take(&mut self, ask: &Ask<'_>, before: &AskRecord, fetched: FetchedRows, report: &mut TableRefreshReport, now: Time) {
-        let (key, token) = (ask.key(), ask.about.token);
-        let mut gave = before.gave;
-        for (table, frame) in fetched.frames {
-            self.rows += frame.height();
-            if table == report.table {
-                report.rows += frame.height() as u64;
-                gave |= frame.height() > 0;
-            }
-            self.frames.entry(table).or_default().push(frame);
-        }
-        report.notes.extend(fetched.notes.into_iter().filter(|note| !report.notes.contains(note)).collect::<Vec<_>>());
-        self.whole |= token.is_none();
-        self.tokens.extend(token);
-        let last = self.asked.iter().rev().find(|(other, _)| *other == key).map(|(_, asked)| asked);
-        gave |= last.is_some_and(|asked| asked.gave);
-        let earlier = last.and_then(|asked| asked.covered).or(before.covered);
-        let covered = joined(earlier, fetched.covered, ask.step());
-        self.asked.push((key, AskRecord { at: now.0, covered, unknown: false, gave, version: fetched.version }));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_joined_where_they_touch_and_a_gap_is_asked_for_again() {
-        for (earlier, new, expected) in [
-            (None, Some((5, 9)), Some((5, 9))),
-            (Some((5, 9)), None, Some((5, 9))),
-            (Some((5, 9)), Some((10, 12)), Some((5, 12))),
-            (Some((5, 9)), Some((11, 12)), Some((5, 9))),
-            (Some((5, 9)), Some((1, 4)), Some((1, 9))),
-            (Some((5, 9)), Some((1, 3)), Some((5, 9))),
-        ] {
-            assert_eq!(joined(earlier, new, 1), expected, "{earlier:?} {new:?}");
-        }
     }
 }

@@ -25,7 +25,7 @@ const ORDERS: &[(&str, &str)] = &[
          balances+in_place+candle_table table by_token newest export grid cell rows_by_address origin yields file_names chain as_data load sample \
          watch",
     ),
-    ("crates/live/src", "watch ask state kept rows pages plan refresh find create saved"),
+    ("crates/live/src", "watch report ask state kept rows pages held plan refresh find create saved"),
     (
         "crates/analysis/src",
         "numeric column frames condense dex patterns trendlines growth compare track_record market token indicators yields security",
