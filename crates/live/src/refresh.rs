@@ -397,7 +397,8 @@ impl Run<'_> {
             tried: Some(now),
             failure: report.failure.clone(),
             notes: report.notes.clone(),
-            providers: if report.providers.is_empty() { before.providers } else { report.providers.iter().cloned().collect() },
+            // Rows of those who gave some before are there too, and so must their credit be.
+            providers: before.providers.into_iter().chain(report.providers.iter().cloned()).collect(),
         };
         self.state.tables.insert(report.table.clone(), table);
         self.state.write(self.context.dataset).map_err(RefreshError::Failed)?;

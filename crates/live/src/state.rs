@@ -1,7 +1,12 @@
 //! What was asked and when, in `live/asked.json` of the dataset, and how its tables fared, in `live/refresh.json`. Both are written after the
 //! rows they speak of, so that what they call known is there.
 
-use std::{borrow::Cow, collections::BTreeMap, fs::File, path::Path};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -48,8 +53,8 @@ pub struct TableRefreshed {
     pub failure: Option<String>,
     /// What was odd about its rows.
     pub notes: Vec<String>,
-    /// Who gave the rows.
-    pub providers: Vec<String>,
+    /// Who gave the rows that are there, this time or before.
+    pub providers: BTreeSet<String>,
 }
 
 /// What is known of one thing that was asked.

@@ -28,6 +28,11 @@ fn an_answer_without_rows_is_not_knowing_the_token() {
     let report = setup.refresh();
     assert_eq!((report.failures().next(), report.tables[0].rows), (None, 1));
     assert!(report.tables[0].providers.iter().eq(["second"]));
+    first.now(|_| pools());
+    setup.now = Time(NOW.0 + 1);
+    assert!(setup.refresh().tables[0].providers.iter().eq(["market"]));
+    let gave = RefreshState::read(setup.folder.path()).tables["pools"].providers.clone();
+    assert!(gave.iter().eq(["market", "second"]), "rows of both may be there, and the credit of both is due");
 }
 
 #[test]

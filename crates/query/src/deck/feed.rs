@@ -176,7 +176,7 @@ impl Deck {
                 LiveSource::Providers(ids) => ids.clone(),
                 LiveSource::Url(_) => vec!["url".to_owned()],
             };
-            let ids = if known.providers.is_empty() { asked } else { known.providers.clone() };
+            let ids = if known.providers.is_empty() { asked } else { known.providers.into_iter().collect() };
             let of = |id: &String| feeds.providers.get(id);
             let every = if let Every::Span(every) = live.every { Some(every) } else { None };
             let last = known.last.map(Time);
