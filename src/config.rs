@@ -177,6 +177,7 @@ settings! {
     "remote" remote Remote "Files that a dataset names elsewhere: at object stores and web servers." {
         enabled: Consent = "\"ask\"", Expect::Consent, "Whether they are asked for: \"ask\" once for each dataset and place, true, false; `--remote` says true.";
         budget_gb_per_day: u32 = "200", Expect::Whole(0, 1_000_000), "GB that may be fetched in a day.";
+        requests_per_day: u32 = "100000", Expect::Whole(1, 100_000_000), "Requests that one provider gets in a day at most.";
     }
 }
 
@@ -241,6 +242,7 @@ impl Config {
         wire::WireOptions {
             consent: self.remote.enabled,
             budget: u64::from(self.remote.budget_gb_per_day) * 1_000_000_000,
+            requests_per_day: self.remote.requests_per_day,
             sources: self.sources.clone(),
             ..wire::WireOptions::default()
         }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{config::Config, state::Dirs};
 use live::{LiveMarket, RefreshContext, RefreshWatch};
-use model::{address::Address, progress::Silent};
+use model::address::Address;
 use store::{
     load,
     manifest::{FILE, Manifest},
@@ -60,7 +60,7 @@ impl Feed {
     ) -> Result<T, Failure> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
-        let dataset = load::load_with(&self.folder, &cache(&self.config), &Silent).ok();
+        let dataset = load::load_tables(&self.folder, &["pools"], &cache(&self.config)).ok();
         let mut market = dataset.as_ref().map_or_else(LiveMarket::default, LiveMarket::of);
         let watchlist: Vec<Address> = Dirs::find().map(|dirs| crate::state::watchlist::addresses(&dirs.state)).unwrap_or_default();
         market.tokens.retain(|token| only.is_none_or(|only| token.address == *only));

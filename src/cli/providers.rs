@@ -59,7 +59,8 @@ fn needs_key(provider: &Provider) -> &'static str {
 
 fn limit(provider: &Provider) -> String {
     let second = provider.per_second.map_or_else(String::new, |count| format!(", {count} a second"));
-    format!("{} a minute{second}", provider.per_minute)
+    let day = provider.per_day.map_or_else(String::new, |count| format!(", {count} a day"));
+    format!("{} a minute{second}{day}", provider.per_minute)
 }
 
 fn whose(provider: &Provider) -> &'static str {

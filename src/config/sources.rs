@@ -178,6 +178,7 @@ pub const SOURCE_SETTINGS: &[SourceRow] = &[
         "a whole number from 1 to 100000",
         "Of provider: requests a minute, where a key allows another number than its description says."
     ),
+    row!(per_day, |value| whole(value, 1, 100_000_000)?, "200000", "a whole number above 0", "Of provider: requests a day."),
 ];
 
 /// Parses one source; returns it with its settings as written. Problems are added to `errors`.

@@ -1,6 +1,7 @@
-//! The user's consents to remote origins, and the bytes fetched today: one file, replaced atomically.
+//! The user's consents to remote origins, and what was fetched today: one file, replaced atomically.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -20,15 +21,23 @@ const AGREED_MAX: usize = 10_000;
 #[serde(default)]
 struct Notes {
     agreed: Vec<Agreement>,
-    /// Days since 1970, UTC, and the bytes fetched on that day.
+    /// Days since 1970, UTC, and the bytes and requests to each provider of that day.
     day: u64,
     bytes: u64,
+    requests: BTreeMap<String, u64>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Agreement {
     dataset: PathBuf,
     origin: String,
+}
+
+impl Notes {
+    /// With what was fetched on that day.
+    fn of(self, day: u64) -> Self {
+        if self.day == day { self } else { Self { day, bytes: 0, requests: BTreeMap::new(), ..self } }
+    }
 }
 
 /// The user's ledger, in their state directory.
@@ -78,18 +87,23 @@ impl Ledger for Remote {
     }
 
     fn spent(&self) -> u64 {
-        let notes = self.read();
-        if notes.day == today() { notes.bytes } else { 0 }
+        self.read().of(today()).bytes
     }
 
-    fn spend(&self, bytes: u64) {
-        let day = today();
+    fn requests(&self, provider: &str) -> u64 {
+        self.read().of(today()).requests.get(provider).copied().unwrap_or_default()
+    }
+
+    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) {
         let noted = self.change(|notes| {
-            notes.bytes = if notes.day == day { notes.bytes.saturating_add(bytes) } else { bytes };
-            notes.day = day;
+            let today = std::mem::take(notes).of(today());
+            *notes = Notes { bytes: today.bytes.saturating_add(bytes), ..today };
+            for (provider, count) in requests {
+                *notes.requests.entry(provider.clone()).or_default() += count;
+            }
         });
         if let Err(reason) = noted {
-            tracing::warn!("today's fetched bytes are not counted: {reason}");
+            tracing::warn!("what was fetched today is not counted: {reason}");
         }
     }
 }
@@ -106,11 +120,13 @@ mod tests {
         assert!(!first.agreed(here, "s3://b") && first.spent() == 0);
         first.agree(here, "s3://b").expect("kept");
         first.agree(here, "s3://b").expect("kept");
-        first.spend(5);
-        second.spend(7);
+        let requests = |count| BTreeMap::from([("kraken".to_owned(), count)]);
+        first.spend(5, &requests(2));
+        second.spend(7, &requests(1));
+        assert_eq!((first.requests("kraken"), first.requests("binance")), (3, 0));
         assert!(second.agreed(here, "s3://b") && !second.agreed(here, "s3://c"));
         assert_eq!((second.spent(), second.read().agreed.len()), (12, 1));
         first.change(|notes| notes.day -= 1).expect("kept");
-        assert_eq!(second.spent(), 0);
+        assert_eq!((second.spent(), second.requests("kraken")), (0, 0));
     }
 }

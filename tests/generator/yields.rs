@@ -34,7 +34,7 @@ pub struct Instance {
 
 impl Instance {
     pub fn pools(&self) -> Pools {
-        Pools::from_rows(&self.rows, |chain| self.gas.iter().find(|row| row.chain == *chain).and_then(GasRow::usd))
+        Pools::from_rows(&self.rows, |chain| self.gas.iter().find(|row| row.chain == *chain).and_then(GasRow::usd), |_| &[])
     }
 
     /// Writes the problem as a dataset: tokens, yields and gas.
@@ -167,6 +167,9 @@ fn row(at: usize, held: &[(Address, Chain, bool)], protocols: usize, random: &mu
         sigma: (!random.chance(0.1)).then(|| random.scale(0.005, 1.5)),
         count: (!random.chance(0.02)).then_some(count),
         outlier: Some(random.chance(0.03)),
+        il_risk: None,
+        exposure: None,
+        apy_mean_30d: None,
         pool_meta: None,
     };
     if random.chance(0.06) {

@@ -328,7 +328,8 @@ fn a_query_over_a_limit_is_not_sent() {
     let wire = wire_of(vec![Source { scan_rows_max: 5_999, ..source(&bench.server.url()) }], Consent::Always);
     let dataset = bench.load(&wire, 1_000);
     assert!(reason(&dataset).contains("would read 6,000 rows there, and 5,999 may be"), "{}", reason(&dataset));
-    let options = WireOptions { consent: Consent::Always, sources: vec![source(&bench.server.url())], timeouts: timeouts(), budget: 1_000 };
+    let sources = vec![source(&bench.server.url())];
+    let options = WireOptions { consent: Consent::Always, sources, timeouts: timeouts(), budget: 1_000, ..WireOptions::default() };
     let dataset = bench.load(&wire_with(options), 1_000);
     assert!(reason(&dataset).contains("remote.budget_gb_per_day"), "{}", reason(&dataset));
     assert!(!bench.server.queries().iter().any(|query| query.contains("ArrowStream")));

@@ -6,6 +6,7 @@ pub mod amounts;
 pub mod case;
 pub mod curve;
 pub mod effort;
+pub mod expected;
 pub mod interior;
 pub mod joint;
 pub mod naive;
@@ -62,6 +63,8 @@ pub struct Plan<'p> {
     pub upper_bound: f64,
     /// Number of eligible pools.
     pub eligible: usize,
+    /// Pools that quote a yield and are not eligible as they paid nothing on most days on which they were seen.
+    pub stuck: Vec<&'p YieldPool>,
     /// Whether the optimization was cut short before reaching the bound.
     pub cut: bool,
     /// Baselines, see `naive`.
@@ -91,7 +94,15 @@ pub fn plan<'p>(pools: &'p Pools, holdings: &[WalletToken], wish: Wish, keep_on:
     let optimum = joint::optimum(&case.problem, &mut effort);
     let positions = units::round_to_units(&case, holdings, &optimum.deposits);
     let [highest, quoted] = naive::plans(&case);
-    let mut plan = Plan { wallet: case.unit, eligible: case.candidates.len(), cut: effort.is_over(), highest, quoted, ..Plan::default() };
+    let mut plan = Plan {
+        wallet: case.unit,
+        eligible: case.candidates.len(),
+        stuck: case.stuck.clone(),
+        cut: effort.is_over(),
+        highest,
+        quoted,
+        ..Plan::default()
+    };
     plan.unlimited = naive::unlimited(&case, pools, holdings, wish);
     for position in positions {
         let origin = case.origins[position.item as usize];

@@ -32,7 +32,7 @@ mod tokens;
 mod workbook;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -51,7 +51,7 @@ use store::decode::guarded;
 use store::{
     cache::CacheOptions,
     invariants::in_order::TokenStatistic,
-    load::{self, Blocks, LoadContext, LoadError, NodeLogs},
+    load::{self, LoadContext, LoadError},
     manifest::{FILE, Manifest},
     order,
     origin::Origin,
@@ -98,19 +98,7 @@ pub fn import(
     let staging = if options.dry_run { StagingFolder::temporary()? } else { StagingFolder::in_dataset(into)? };
     let (cache, options, mut refused_late) = (CacheOptions::default(), &options.settled(), BTreeMap::new());
     let (finished, report) = loop {
-        let context = LoadContext {
-            wire: None,
-            folder: into,
-            manifest: &manifest,
-            progress,
-            cache: &cache,
-            growing: false,
-            blocks: Blocks::default(),
-            decimals: HashMap::new(),
-            tokens: HashSet::new(),
-            logs: NodeLogs::default(),
-            snapshot: None,
-        };
+        let context = LoadContext::new(into, &manifest, progress, &cache);
         let mut run = Run::new(formats, options, &staging.folder, context, refused_late);
         run.read_existing_tokens()?;
         run.files(files)?;

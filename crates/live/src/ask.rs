@@ -139,7 +139,12 @@ impl Ask<'_> {
         query.extend(page.query.iter().cloned());
         Some(WebRequest {
             provider: provider.id.clone(),
-            limits: WebLimits { per_minute: provider.per_minute, per_second: provider.per_second, in_flight: provider.in_flight },
+            limits: WebLimits {
+                per_minute: provider.per_minute,
+                per_second: provider.per_second,
+                per_day: provider.per_day,
+                in_flight: provider.in_flight,
+            },
             url: format!("{home}{}", request.path.fill(&in_path)?),
             query,
             headers: provider.headers.clone(),

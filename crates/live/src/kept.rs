@@ -12,10 +12,14 @@ use polars::prelude::{
     TimeZone,
 };
 
-use model::{address::Address, schema::TableSchema, time::Time};
+use model::{
+    address::Address,
+    schema::TableSchema,
+    time::{DAY_MS, Time},
+};
 use store::{
     decode::guarded,
-    live::{file, files, history_folder, newest, parts_folder},
+    live::{file, files, history_files, history_folder, newest, parts_folder},
     order,
     parquet_files::{as_parquet, parquet_rows},
     private_files::write_atomic,
@@ -23,11 +27,14 @@ use store::{
 
 /// Parts from which they are brought together.
 const PARTS_MAX: usize = 12;
-/// Bytes up to which parts are brought into the table's file, and up to which a part is joined with others.
-const JOINED_BYTES_MAX: u64 = 96 << 20;
-const PART_BYTES_MAX: u64 = 24 << 20;
+/// Bytes of files that are brought together at once: all their rows are in memory then.
+const JOINED_BYTES_MAX: u64 = 4 << 20;
 /// Snapshots from which the older ones are brought together.
 const SNAPSHOTS_MAX: usize = 32;
+/// Newest snapshots that stay as they are.
+const SNAPSHOTS_KEPT: usize = 4;
+/// Age from which of a row's snapshots of one day only the last one stays.
+const EVERY_SNAPSHOT_MS: i64 = 14 * DAY_MS;
 /// Bytes of a file that is read back.
 const FILE_MAX: u64 = 2 << 30;
 
@@ -86,61 +93,79 @@ impl Kept<'_> {
             let folder = history_folder(self.dataset, self.schema.name);
             let free = (0..1_000).map(|number| folder.join(format!("{:015}-{number:03}.parquet", now.0))).find(|path| !path.exists());
             write(&free.unwrap_or_else(|| folder.join(format!("{:015}.parquet", now.0))), observed)?;
-            self.join_snapshots()?;
+            self.join_snapshots(now)?;
         }
         write(&path, after)
     }
 
-    /// Brings the parts together once they are many, and into the table's file once they are as large as half of it.
+    /// Brings the table's file and its parts together once they are many, as far as they are small.
     fn bring_together(&self) -> Result<(), String> {
-        let main = file(self.dataset, self.schema.name);
-        let parts: Vec<PathBuf> = files(self.dataset, self.schema.name).into_iter().filter(|path| *path != main).collect();
-        if parts.len() < PARTS_MAX {
+        let all = files(self.dataset, self.schema.name);
+        if all.len() <= PARTS_MAX {
             return Ok(());
         }
-        let bytes = |path: &PathBuf| fs::metadata(path).map_or(0, |meta| meta.len());
-        let of_parts: u64 = parts.iter().map(bytes).sum();
-        let into_main = of_parts * 2 >= bytes(&main) && of_parts + bytes(&main) <= JOINED_BYTES_MAX;
-        // Large parts stay as they are.
-        let parts: Vec<PathBuf> = if into_main { parts } else { parts.into_iter().filter(|part| bytes(part) <= PART_BYTES_MAX).collect() };
-        let sources: Vec<&PathBuf> = if into_main { std::iter::once(&main).chain(&parts).collect() } else { parts.iter().collect() };
-        let Some(whole) = stacked(&sources)? else { return Ok(()) };
+        let Some((last, older)) = small_neighbours(&all).split_last() else { return Ok(()) };
+        let Some(whole) = stacked(older.iter().chain([last]))? else { return Ok(()) };
         let whole = guarded("table", || order::sorted(self.schema.order, newest(self.schema, whole)?))?;
-        // The newest part takes all of them, and only then the others go: whoever reads in between finds every row.
-        let Some(last) = parts.last() else { return Ok(()) };
-        write(if into_main { &main } else { last }, whole)?;
-        let gone = if into_main { &parts[..] } else { &parts[..parts.len() - 1] };
-        for part in gone {
-            fs::remove_file(part).ok();
+        // The newest one takes all of them, and only then the others go: whoever reads in between finds every row.
+        write(last, whole)?;
+        for file in older {
+            fs::remove_file(file).ok();
         }
         Ok(())
     }
 
-    /// Brings all but the newest snapshots into one file.
-    fn join_snapshots(&self) -> Result<(), String> {
-        let folder = history_folder(self.dataset, self.schema.name);
-        let mut snapshots: Vec<PathBuf> = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-        snapshots.retain(|path| path.extension().is_some_and(|ending| ending == "parquet"));
-        snapshots.sort();
-        if snapshots.len() < SNAPSHOTS_MAX {
+    /// Brings older snapshots together once they are many, as far as they are small.
+    fn join_snapshots(&self, now: Time) -> Result<(), String> {
+        let all = history_files(self.dataset, self.schema.name);
+        if all.len() < SNAPSHOTS_MAX {
             return Ok(());
         }
-        let small: Vec<PathBuf> =
-            snapshots.into_iter().filter(|path| fs::metadata(path).is_ok_and(|meta| meta.len() < (32 << 20))).collect();
-        let Some((last, others)) = small[..small.len().saturating_sub(4)].split_last() else { return Ok(()) };
-        if let Some(whole) = stacked(&others.iter().chain([last]).collect::<Vec<_>>())? {
-            write(last, whole)?;
-            for part in others {
-                fs::remove_file(part).ok();
-            }
+        let Some((last, older)) = small_neighbours(&all[..all.len() - SNAPSHOTS_KEPT]).split_last() else { return Ok(()) };
+        let Some(whole) = stacked(older.iter().chain([last]))? else { return Ok(()) };
+        write(last, guarded("table", || thinned(self.schema, &whole, now))?)?;
+        for file in older {
+            fs::remove_file(file).ok();
         }
         Ok(())
     }
 }
 
+/// Most files that follow one another and are small enough to be brought together; none if no two are. Others between them would be newer
+/// than some of their rows.
+fn small_neighbours(files: &[PathBuf]) -> &[PathBuf] {
+    let bytes: Vec<u64> = files.iter().map(|file| fs::metadata(file).map_or(u64::MAX, |meta| meta.len())).collect();
+    let (mut from, mut sum, mut best) = (0, 0u64, 0..0);
+    for to in 0..files.len() {
+        sum = sum.saturating_add(bytes[to]);
+        while sum > JOINED_BYTES_MAX && from <= to {
+            // A file that is gone counts as too large, and must not be taken from what it saturated.
+            sum = if bytes[from] == u64::MAX { bytes[from + 1..=to].iter().sum() } else { sum - bytes[from] };
+            from += 1;
+        }
+        if to + 1 - from > best.len() {
+            best = from..to + 1;
+        }
+    }
+    if best.len() < 2 { &[] } else { &files[best] }
+}
+
+/// Snapshots without those of old days that a later one of the same day replaced.
+fn thinned(schema: &TableSchema, snapshots: &DataFrame, now: Time) -> PolarsResult<DataFrame> {
+    let times: Vec<Option<i64>> = snapshots.column(OBSERVED_AT)?.to_physical_repr().i64()?.iter().collect();
+    let (keys, keyless) = (order::hashes(snapshots, schema.key)?, order::keyless(schema, snapshots)?);
+    let mut seen = HashSet::new();
+    let mut kept = vec![true; keys.len()];
+    for (row, time) in times.into_iter().enumerate().rev() {
+        let time = Time(time.unwrap_or(now.0));
+        kept[row] = keyless[row] || time.0 > now.0 - EVERY_SNAPSHOT_MS || seen.insert((keys[row], time.day()));
+    }
+    snapshots.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, kept.into_iter()))
+}
+
 /// The rows of all files, one after the other.
-fn stacked(files: &[&PathBuf]) -> Result<Option<DataFrame>, String> {
-    let frames: Result<Vec<Option<DataFrame>>, String> = files.iter().map(|file| read(file)).collect();
+fn stacked<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<Option<DataFrame>, String> {
+    let frames: Result<Vec<Option<DataFrame>>, String> = files.map(|file| read(file)).collect();
     let frames = frames?;
     guarded("table", || order::whole(frames.into_iter().flatten()))
 }
@@ -240,6 +265,34 @@ mod tests {
         assert_eq!(closes.len(), 121);
         assert!((0..40).all(|part| closes[part * 3] == part as f64), "the newer candle holds");
         assert!(most <= PARTS_MAX + 1, "{most} files");
+    }
+
+    #[test]
+    fn only_neighbours_are_brought_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = |sizes: &[u64]| -> Vec<PathBuf> {
+            let path = |(number, size): (usize, &u64)| {
+                let path = folder.path().join(format!("{number}.parquet"));
+                fs::File::create(&path).and_then(|file| file.set_len(*size)).expect("written");
+                path
+            };
+            sizes.iter().enumerate().map(path).collect()
+        };
+        const MB: u64 = 1 << 20;
+        for (sizes, expected) in [
+            (&[MB, MB, MB][..], 0..3),
+            (&[MB, 9 * MB, MB, MB, MB, 9 * MB, MB], 2..5),
+            (&[2 * MB, 2 * MB, 2 * MB], 0..2),
+            (&[3 * MB, 3 * MB, MB], 1..3),
+            (&[9 * MB, 3 * MB, 9 * MB], 0..0),
+            (&[], 0..0),
+        ] {
+            let files = files(sizes);
+            assert_eq!(small_neighbours(&files), &files[expected], "{sizes:?}");
+        }
+        let gone = files(&[MB, MB, MB, MB]);
+        fs::remove_file(&gone[1]).expect("removed");
+        assert_eq!(small_neighbours(&gone), &gone[2..]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use model::{
 };
 use store::{
     cache::CacheOptions,
-    load::{Blocks, LoadContext, NodeLogs, bind::wanted, file::FileRows, fill},
+    load::{LoadContext, bind::wanted, file::FileRows, fill},
     manifest::{Manifest, TableManifest},
     order,
     provider::JsonAnswer,
@@ -98,18 +98,11 @@ fn read(
         return Ok(AnswerRows::default());
     }
     let (manifest, cache) = (Manifest::default(), CacheOptions::default());
+    let folder = std::path::Path::new("");
     let context = LoadContext {
-        folder: std::path::Path::new(""),
-        manifest: &manifest,
-        progress: &Silent,
-        cache: &cache,
-        wire: None,
-        growing: false,
         decimals: known.decimals.clone(),
-        blocks: Blocks::default(),
         tokens: known.tokens.clone(),
-        snapshot: None,
-        logs: NodeLogs::default(),
+        ..LoadContext::new(folder, &manifest, &Silent, &cache)
     };
     let count = elements.len() as u64;
     let mut source = json_objects(elements, bytes, wanted(schema, mapping));

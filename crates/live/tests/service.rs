@@ -6,6 +6,8 @@ mod day;
 mod series;
 #[path = "service/server.rs"]
 mod server;
+#[path = "service/snapshots.rs"]
+mod snapshots;
 
 use std::{
     fs,
@@ -389,30 +391,15 @@ fn what_one_provider_does_not_know_the_next_one_is_asked_for() {
 }
 
 #[test]
-fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
-    let row = |pool: &str, apy: f64| {
-        format!(
-            r#"{{"pool":"{pool}","project":"p","chain":"Ethereum","symbol":"A","tvlUsd":1e6,"apyBase":{apy},"apyReward":null,"underlyingTokens":["{TOKEN}"]}}"#
-        )
-    };
-    let list = |rows: &[String]| ServiceReply::ok(format!(r#"{{"data":[{}]}}"#, rows.join(","))).with("etag", "\"one\"");
-    let first = list(&[row("a", 1.0), row("b", 2.0)]);
-    let service = Service::new(move |_| first.clone());
-    let mut setup = Setup::new(&service, "[tables.yields]\nprovider = 'market'\n");
-    let pools = |setup: &Setup| setup.dataset().yields().len();
-    assert_eq!(setup.refresh().tables[0].rows, 2);
-    assert_eq!(pools(&setup), 2);
-    service
-        .now(|request| if request.head.contains("if-none-match: \"one\"") { ServiceReply::status(304) } else { ServiceReply::status(500) });
-    setup.now = Time(NOW.0 + 1);
-    assert_eq!((setup.refresh().failures().next(), pools(&setup)), (None, 2));
-    let second = list(&[row("b", 3.0)]);
-    service.now(move |_| second.clone());
-    setup.now = Time(NOW.0 + 2);
-    setup.refresh();
-    assert_eq!(pools(&setup), 1, "a pool that is gone is gone");
-    let history = fs::read_dir(setup.folder.path().join("live/history/yields")).expect("a folder").count();
-    assert_eq!(history, 2);
+fn a_provider_gets_no_more_requests_than_its_day_allows() {
+    let service = Service::new(market(20_000));
+    let mut setup = Setup::new(&service, CANDLES);
+    let described = MARKET.replace("per_minute", "per_day = 3\nper_minute");
+    setup.providers = [("market".to_owned(), provider("market", &described, &service.url, ProviderOrigin::Own))].into();
+    let failure = setup.failure();
+    assert!(failure.contains("is not asked before tomorrow (UTC), as its 3 requests of a day are used"), "{failure}");
+    assert_eq!(service.asked().len(), 3);
+    assert_eq!(setup.candles().len(), 200, "the pages that came are kept");
 }
 
 #[test]

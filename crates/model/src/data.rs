@@ -16,6 +16,7 @@ use super::{
     },
     time::Time,
     token::Token,
+    yield_rows::YieldDay,
 };
 
 /// One generation of the analyst's data.
@@ -83,6 +84,8 @@ pub trait Data: fmt::Debug + Sync {
     fn funders_of(&self, address: &Address) -> &[FundingRow];
     /// Every yield pool, by id.
     fn yields(&self) -> &[YieldRow];
+    /// What the pool paid on each day on which it was seen, oldest first; empty without a history.
+    fn yield_days_of(&self, pool: &str) -> &[YieldDay];
     fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
     /// The chain and its state as far as it was fetched for the token; `None` where the dataset names no node of its chain.
     fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;

@@ -230,7 +230,18 @@ rows! {
         sigma: Option<f64>,
         count: Option<i64>,
         outlier: Option<bool>,
+        il_risk: Option<String>,
+        exposure: Option<String>,
+        apy_mean_30d: Option<f64>,
         pool_meta: Option<String>,
+    }
+    /// A yield pool as it was seen at some time.
+    YieldObservation {
+        pool: String,
+        apy_base: Option<f64>,
+        apy_reward: Option<f64>,
+        apy: Option<f64>,
+        observed_at: Time,
     }
     GasRow {
         chain: Chain,

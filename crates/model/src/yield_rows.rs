@@ -1,9 +1,12 @@
 //! Yield pools and gas: the parts of a yield, the criteria for unusable rows, the price of gas. Rating usable pools belongs to the
 //! analysis.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::{
     address::Address,
-    rows::{GasRow, YieldRow},
+    rows::{GasRow, YieldObservation, YieldRow},
+    time::Day,
 };
 
 /// TVL in USD under which a pool is dust.
@@ -13,13 +16,39 @@ pub const APY_MAX: f64 = 1e6;
 /// The two pseudo-addresses of a chain's native coin.
 pub const NATIVE: [Address; 2] = [Address([0xee; 20]), Address::ZERO];
 
+/// Base and reward yield; the total counts as base where neither part is known.
+fn parts(base: Option<f64>, reward: Option<f64>, total: Option<f64>) -> Option<(f64, f64)> {
+    match (base, reward) {
+        (None, None) => total.map(|apy| (apy, 0.0)),
+        (base, reward) => Some((base.unwrap_or_default(), reward.unwrap_or_default())),
+    }
+}
+
+/// What a pool paid on a day: the last that was seen of it that day, in percent a year.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct YieldDay {
+    pub day: Day,
+    pub apy: f64,
+}
+
+/// The days of each pool, oldest first. Days on which nobody looked are missing.
+pub fn yield_days(observed: impl IntoIterator<Item = YieldObservation>) -> HashMap<String, Vec<YieldDay>> {
+    let mut last: HashMap<String, BTreeMap<Day, (i64, f64)>> = HashMap::new();
+    for seen in observed {
+        let Some((base, reward)) = parts(seen.apy_base, seen.apy_reward, seen.apy) else { continue };
+        let of_day = last.entry(seen.pool).or_default().entry(seen.observed_at.day()).or_insert((i64::MIN, 0.0));
+        if seen.observed_at.0 >= of_day.0 {
+            *of_day = (seen.observed_at.0, base + reward);
+        }
+    }
+    let days = |days: BTreeMap<Day, (i64, f64)>| days.into_iter().map(|(day, (_, apy))| YieldDay { day, apy }).collect();
+    last.into_iter().map(|(pool, of_pool)| (pool, days(of_pool))).collect()
+}
+
 impl YieldRow {
     /// Base and reward yield in percent a year; the total counts as base where neither part is known.
     pub fn parts(&self) -> Option<(f64, f64)> {
-        match (self.apy_base, self.apy_reward) {
-            (None, None) => self.apy.map(|apy| (apy, 0.0)),
-            (base, reward) => Some((base.unwrap_or_default(), reward.unwrap_or_default())),
-        }
+        parts(self.apy_base, self.apy_reward, self.apy)
     }
 
     /// Reason why no plan can use the pool: the column and the message.

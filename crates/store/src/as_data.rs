@@ -17,6 +17,7 @@ use model::{
     },
     time::Time,
     token::Token,
+    yield_rows::YieldDay,
 };
 
 /// Hands each method to the dataset's own of the same name.
@@ -53,6 +54,7 @@ impl Data for Dataset {
         fn disputes_of(&self, token: &Address) -> &[DisputeRow];
         fn funders_of(&self, address: &Address) -> &[FundingRow];
         fn yields(&self) -> &[YieldRow];
+        fn yield_days_of(&self, pool: &str) -> &[YieldDay];
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
     }
 

@@ -57,6 +57,7 @@ use model::{
     table_state::TableState,
     time::Time,
     token::{OwnColumn, Token, merge_tokens},
+    yield_rows::YieldDay,
 };
 
 /// One generation of the analyst's data.
@@ -101,6 +102,7 @@ pub struct Dataset {
     /// Funding transfers by recipient.
     funding: ByToken<FundingRow>,
     yields: Vec<YieldRow>,
+    yield_days: HashMap<String, Vec<YieldDay>>,
     gas: Vec<GasRow>,
     /// What a node says of the tokens of its chain.
     chain_states: Option<Arc<ChainStates>>,

@@ -35,12 +35,22 @@ pub fn history_folder(dataset: &Path, table: &str) -> PathBuf {
     dataset.join(FOLDER).join(HISTORY).join(table)
 }
 
+/// The Parquet files of a folder, by name.
+fn parquet_in(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "parquet") && file.is_file());
+    files.sort();
+    files
+}
+
+/// The snapshots of a table, oldest first.
+pub fn history_files(dataset: &Path, table: &str) -> Vec<PathBuf> {
+    parquet_in(&history_folder(dataset, table))
+}
+
 /// The table's file and its parts, oldest first; those there are.
 pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
-    let mut parts: Vec<PathBuf> =
-        fs::read_dir(parts_folder(dataset, table)).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    parts.retain(|part| part.extension().is_some_and(|ending| ending == "parquet") && part.is_file());
-    parts.sort();
+    let parts = parquet_in(&parts_folder(dataset, table));
     let file = file(dataset, table);
     file.is_file().then_some(file).into_iter().chain(parts).collect()
 }

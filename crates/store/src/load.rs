@@ -26,7 +26,7 @@ use std::{
     fmt, fs, io,
     num::NonZero,
     panic::resume_unwind,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -48,7 +48,7 @@ use crate::{
 };
 use model::{
     address::Address,
-    progress::{Cancelled, LoadProgress},
+    progress::{Cancelled, LoadProgress, Silent},
     schema::{TABLES, TableSchema},
     table_state::TableState,
 };
@@ -124,6 +124,25 @@ pub struct LoadContext<'a> {
     pub snapshot: Option<&'a engine::EngineSnapshot>,
 }
 
+impl<'a> LoadContext<'a> {
+    /// Of local files, with nothing known yet.
+    pub fn new(folder: &'a Path, manifest: &'a Manifest, progress: &'a dyn LoadProgress, cache: &'a CacheOptions) -> Self {
+        Self {
+            folder,
+            manifest,
+            progress,
+            cache,
+            wire: None,
+            growing: false,
+            decimals: HashMap::new(),
+            blocks: Blocks::default(),
+            tokens: HashSet::new(),
+            logs: NodeLogs::default(),
+            snapshot: None,
+        }
+    }
+}
+
 /// Like `load_with`, with every table in memory.
 pub fn load(folder: &Path, progress: &dyn LoadProgress) -> Result<Dataset, LoadError> {
     load_with(folder, &CacheOptions::default(), progress)
@@ -146,30 +165,8 @@ pub fn load_as(
     growing: bool,
 ) -> Result<Dataset, LoadError> {
     let shown = folder.display();
-    let listing = fs::read_dir(folder)
-        .map_err(|error| LoadError::unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}"), None))?;
-    if listing.take(1).count() == 0 {
-        let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
-        return Err(LoadError::unusable(reason, None));
-    }
-    // A symlink to the folder may change during the load: everything is read from its first target.
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let text = read_manifest(&real.join(manifest::FILE))?;
-    let manifest =
-        Manifest::parse(&text).map_err(|error| manifest_error(format!("{}, {error}", manifest::FILE), Some(error.line as u64)))?;
-    let mut context = LoadContext {
-        folder: &real,
-        manifest: &manifest,
-        progress,
-        cache,
-        wire,
-        growing,
-        blocks: Blocks::default(),
-        decimals: HashMap::new(),
-        tokens: HashSet::new(),
-        logs: NodeLogs::default(),
-        snapshot: None,
-    };
+    let (real, text, manifest) = open(folder)?;
+    let mut context = LoadContext { wire, growing, ..LoadContext::new(&real, &manifest, progress, cache) };
     let states = wire.and_then(|wire| chain_states(&real, &manifest, wire));
     let mut tokens = load_tokens(&context, &shown.to_string())?;
     if let Some(states) = &states {
@@ -200,6 +197,36 @@ pub fn load_as(
     }
     loaded.sort_by_key(|table| TABLES.iter().position(|schema| schema.name == table.schema.name));
     Ok(Dataset { chain_states: states, ..dataset(folder, &text, &manifest, loaded) })
+}
+
+/// Loads the tokens and the named tables only, from local files.
+pub fn load_tables(folder: &Path, names: &[&str], cache: &CacheOptions) -> Result<Dataset, LoadError> {
+    let (real, text, manifest) = open(folder)?;
+    let mut context = LoadContext::new(&real, &manifest, &Silent, cache);
+    let tokens = load_tokens(&context, &folder.display().to_string())?;
+    context.decimals = decimals(tokens.frame());
+    context.tokens = addresses(tokens.frame());
+    let schemas: Vec<&TableSchema> = TABLES[1..].iter().filter(|schema| names.contains(&schema.name)).collect();
+    let mut loaded = vec![tokens];
+    loaded.extend(side_by_side(&context, &schemas)?);
+    Ok(dataset(folder, &text, &manifest, loaded))
+}
+
+/// The dataset's folder, with the text of `dataset.toml` and what it says. Errors: there is nothing in it, or it cannot be read.
+fn open(folder: &Path) -> Result<(PathBuf, String, Manifest), LoadError> {
+    let shown = folder.display();
+    let listing = fs::read_dir(folder)
+        .map_err(|error| LoadError::unusable(format!("the dataset folder `{shown}` cannot be read: {error}; {DEMO}"), None))?;
+    if listing.take(1).count() == 0 {
+        let reason = format!("the dataset folder `{shown}` is empty: put a `tokens` table there, or `tokendeck demo {shown}`");
+        return Err(LoadError::unusable(reason, None));
+    }
+    // A symlink to the folder may change during the load: everything is read from its first target.
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let text = read_manifest(&real.join(manifest::FILE))?;
+    let manifest =
+        Manifest::parse(&text).map_err(|error| manifest_error(format!("{}, {error}", manifest::FILE), Some(error.line as u64)))?;
+    Ok((real, text, manifest))
 }
 
 /// What a node says of the chain, where `dataset.toml` names one for the contracts.
@@ -270,7 +297,7 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Table>) -
     folder.clone_into(&mut dataset.folder);
     dataset.identity = identity;
     cross_checks::run(&mut dataset);
-    dataset
+    dataset.with_yield_days(folder)
 }
 
 fn manifest_error(reason: impl Into<String>, row: Option<u64>) -> LoadError {

@@ -13,6 +13,14 @@ pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, Str
     Some(read().and_then(|bytes| guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish())))
 }
 
+/// Some columns of the rows of a file, see `parquet_rows`.
+pub fn parquet_columns(path: &Path, columns: &[&str], bytes_max: u64) -> Option<Result<DataFrame, String>> {
+    fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
+    let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"));
+    let columns = columns.iter().map(|&column| column.to_owned()).collect();
+    Some(file.and_then(|file| guarded("Parquet", || ParquetReader::new(file).with_columns(Some(columns)).finish())))
+}
+
 /// The rows as a file.
 pub fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, String> {
     let encode = || {

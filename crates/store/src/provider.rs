@@ -56,6 +56,8 @@ pub struct Provider {
     pub per_minute: u32,
     /// Requests a second, where that is limited too.
     pub per_second: Option<u32>,
+    /// Requests a day, where that is limited too.
+    pub per_day: Option<u32>,
     /// Requests at a time.
     pub in_flight: u32,
     pub headers: Vec<(String, String)>,
@@ -129,13 +131,14 @@ pub fn named<'a>(all: &'a Providers, id: &str) -> Result<&'a Provider, String> {
     })
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "name",
     "home",
     "credit",
     "terms",
     "per_minute",
     "per_second",
+    "per_day",
     "in_flight",
     "headers",
     "key",
@@ -156,6 +159,7 @@ impl Provider {
             terms: None,
             per_minute: 30,
             per_second: None,
+            per_day: None,
             in_flight: 1,
             headers: Vec::new(),
             key: None,
@@ -179,6 +183,7 @@ impl Provider {
                 "terms" => provider.terms = Some(member.text()?),
                 "per_minute" => provider.per_minute = member.integer(1, 100_000)? as u32,
                 "per_second" => provider.per_second = Some(member.integer(1, 1_000)? as u32),
+                "per_day" => provider.per_day = Some(member.integer(1, 100_000_000)? as u32),
                 "in_flight" => provider.in_flight = member.integer(1, 16)? as u32,
                 "headers" => provider.headers = pairs(member)?,
                 "key" => provider.key = Some(key(member)?),

@@ -1,15 +1,51 @@
-//! The tables `yields` and `gas` of a dataset.
+//! The tables `yields` and `gas` of a dataset, and what was seen of `yields` while it was kept fresh.
 
-use crate::Dataset;
+use std::{collections::HashSet, path::Path};
+
+use crate::{Dataset, frame_rows::FromFrame, live::history_files, parquet_files::parquet_columns};
 use model::{
     chain::Chain,
-    rows::{GasRow, YieldRow},
+    findings::{Finding, Severity},
+    rows::{FromColumns, GasRow, YieldObservation, YieldRow},
+    yield_rows::{YieldDay, yield_days},
 };
+
+/// Bytes of a file of the history that is read.
+const HISTORY_BYTES_MAX: u64 = 2 << 30;
 
 impl Dataset {
     /// Every yield pool, by id.
     pub fn yields(&self) -> &[YieldRow] {
         &self.yields
+    }
+
+    /// What the pool paid on each day on which it was seen, oldest first; empty without a history.
+    pub fn yield_days_of(&self, pool: &str) -> &[YieldDay] {
+        self.yield_days.get(pool).map_or(&[], Vec::as_slice)
+    }
+
+    /// Reads the history of the pools that a plan can use from the dataset's folder.
+    pub(crate) fn with_yield_days(mut self, folder: &Path) -> Self {
+        let usable = |row: &&YieldRow| row.single().is_some() && row.unusable().is_none();
+        let pools: HashSet<String> = self.yields.iter().filter(usable).map(|row| row.pool.clone()).collect();
+        let mut observed = Vec::new();
+        let mut damaged = Vec::new();
+        for file in history_files(folder, "yields").iter().filter(|_| !pools.is_empty()) {
+            match parquet_columns(file, YieldObservation::COLUMNS, HISTORY_BYTES_MAX) {
+                Some(Ok(frame)) => observed.extend(YieldObservation::rows(&frame).into_iter().filter(|row| pools.contains(&row.pool))),
+                Some(Err(reason)) => damaged.push((file.clone(), reason)),
+                None => damaged.push((file.clone(), "is gone or too large".to_owned())),
+            }
+        }
+        self.yield_days = yield_days(observed);
+        if let Some(table) = self.table_mut("yields") {
+            for (file, reason) in damaged {
+                let name = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
+                let reason = format!("the history of the yields lacks this file: it {reason}");
+                table.findings.add(Finding::new(Severity::Warning, name, reason));
+            }
+        }
+        self
     }
 
     pub fn gas_of(&self, chain: &Chain) -> Option<&GasRow> {

@@ -1,7 +1,7 @@
-//! The ledger: the user's consents, and the bytes fetched today. `state` implements the trait on disk.
+//! The ledger: the user's consents, and what was fetched today. `state` implements the trait on disk.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     path::{Path, PathBuf},
     sync::Mutex,
 };
@@ -15,7 +15,10 @@ pub trait Ledger: Send + Sync {
     fn agree(&self, dataset: &Path, origin: &str) -> Result<(), String>;
     /// Bytes fetched today, by all programs of this user.
     fn spent(&self) -> u64;
-    fn spend(&self, bytes: u64);
+    /// Requests that the provider got today, from all programs of this user.
+    fn requests(&self, provider: &str) -> u64;
+    /// Adds bytes, and requests by provider.
+    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>);
 }
 
 /// A ledger that lasts as long as the program.
@@ -23,6 +26,7 @@ pub trait Ledger: Send + Sync {
 pub struct MemoryLedger {
     agreed: Mutex<HashSet<(PathBuf, String)>>,
     spent: Mutex<u64>,
+    requests: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Ledger for MemoryLedger {
@@ -39,7 +43,15 @@ impl Ledger for MemoryLedger {
         *locked(&self.spent)
     }
 
-    fn spend(&self, bytes: u64) {
+    fn requests(&self, provider: &str) -> u64 {
+        locked(&self.requests).get(provider).copied().unwrap_or_default()
+    }
+
+    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) {
         *locked(&self.spent) += bytes;
+        let mut known = locked(&self.requests);
+        for (provider, count) in requests {
+            *known.entry(provider.clone()).or_default() += count;
+        }
     }
 }

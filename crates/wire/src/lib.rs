@@ -17,7 +17,7 @@ mod store;
 pub mod web;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fmt,
     future::Future,
     path::Path,
@@ -64,13 +64,21 @@ pub struct WireOptions {
     pub consent: Consent,
     /// Daily budget in bytes.
     pub budget: u64,
+    /// Requests that one provider gets in a day, unless its description or the person says otherwise.
+    pub requests_per_day: u32,
     pub sources: Vec<Source>,
     pub timeouts: TimeoutsAndRetries,
 }
 
 impl Default for WireOptions {
     fn default() -> Self {
-        Self { consent: Consent::Ask, budget: 200_000_000_000, sources: Vec::new(), timeouts: TimeoutsAndRetries::default() }
+        Self {
+            consent: Consent::Ask,
+            budget: 200_000_000_000,
+            requests_per_day: 100_000,
+            sources: Vec::new(),
+            timeouts: TimeoutsAndRetries::default(),
+        }
     }
 }
 
@@ -111,6 +119,8 @@ pub struct Wire {
     bytes: AtomicU64,
     /// Bytes written to the ledger.
     bytes_in_ledger: AtomicU64,
+    /// Requests to each provider that the ledger lacks.
+    provider_requests: Mutex<BTreeMap<String, u64>>,
     pending: Mutex<Vec<String>>,
 }
 
@@ -144,6 +154,7 @@ impl Wire {
             requests: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             bytes_in_ledger: AtomicU64::new(0),
+            provider_requests: Mutex::default(),
             pending: Mutex::default(),
         })
     }
@@ -205,12 +216,27 @@ impl Wire {
         self.ledger.spent().saturating_add(unrecorded)
     }
 
-    /// Writes the bytes received to the ledger.
+    /// Counts a request to the provider, if its budget of the day allows one. The error continues the name of the provider.
+    fn count_request(&self, provider: &str, per_day: u32) -> Result<(), Fault> {
+        let mut counted = locked(&self.provider_requests);
+        let count = counted.entry(provider.to_owned()).or_default();
+        if self.ledger.requests(provider).saturating_add(*count) >= u64::from(per_day) {
+            return Err(Fault::Refused(format!(
+                "is not asked before tomorrow (UTC), as its {per_day} requests of a day are used; fetch less often (`every` in dataset.toml), or \
+                 allow more in config.toml: [sources.{provider}] kind = \"provider\", per_day"
+            )));
+        }
+        *count += 1;
+        Ok(())
+    }
+
+    /// Writes the bytes received and the requests to the ledger.
     pub fn settle(&self) {
         let bytes = self.bytes.load(Ordering::Relaxed);
         let before = self.bytes_in_ledger.swap(bytes, Ordering::Relaxed);
-        if bytes > before {
-            self.ledger.spend(bytes - before);
+        let requests = std::mem::take(&mut *locked(&self.provider_requests));
+        if bytes > before || !requests.is_empty() {
+            self.ledger.spend(bytes.saturating_sub(before), &requests);
         }
     }
 

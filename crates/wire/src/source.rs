@@ -51,6 +51,8 @@ pub struct Source {
     pub lag_minutes: Option<u32>,
     /// For a provider: requests a minute; 0 for what its description says.
     pub per_minute: u32,
+    /// For a provider: requests a day; 0 for what its description says.
+    pub per_day: u32,
 }
 
 /// The protocol of a source.

@@ -42,6 +42,8 @@ pub struct WebLimits {
     pub per_minute: u32,
     /// None: as many as come in a minute.
     pub per_second: Option<u32>,
+    /// None: as many as the person allows any provider.
+    pub per_day: Option<u32>,
     pub in_flight: u32,
 }
 
@@ -168,6 +170,7 @@ impl Wire {
         let key = source.map_or(Ok(None), key_of)?;
         let limits = WebLimits {
             per_minute: source.map(|source| source.per_minute).filter(|count| *count > 0).unwrap_or(request.limits.per_minute),
+            per_day: source.map(|source| source.per_day).filter(|count| *count > 0).or(request.limits.per_day),
             ..request.limits
         };
         let bearer = source.is_some_and(|source| source.kind == SourceKind::Https);
@@ -193,6 +196,7 @@ impl Wire {
                 waits(wait, false);
                 tokio::time::sleep(wait).await;
             }
+            self.count_request(&request.provider, limits.per_day.unwrap_or(self.options.requests_per_day))?;
             let (fault, after) = match self.send(&client, request, key.as_deref(), bearer).await {
                 Ok(answer) => return Ok(answer),
                 Err(WebFault::Final(fault)) => return Err(fault),
@@ -392,7 +396,7 @@ mod tests {
     #[test]
     fn a_service_is_asked_no_more_often_than_it_allows() {
         let pace = Pace { sent: Mutex::default(), places: Semaphore::new(1) };
-        let limits = WebLimits { per_minute: 3, per_second: Some(2), in_flight: 1 };
+        let limits = WebLimits { per_minute: 3, per_second: Some(2), per_day: None, in_flight: 1 };
         let start = Instant::now();
         let at = |milliseconds: u64| start + Duration::from_millis(milliseconds);
         assert_eq!(pace.wait(limits, at(0)), Duration::ZERO);

@@ -4,13 +4,14 @@
 use std::{fs, sync::Arc};
 
 use model::{error::Problem, progress::Silent};
+use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
 use query::{
     deck::{Deck, DeckOptions},
     question::{parameter::Arguments, progress::Progress, yields::YieldQuestion},
 };
 use ruint::aliases::U256;
 use serde_json::{Value, json};
-use store::load::load;
+use store::{load::load, parquet_files::as_parquet};
 
 /// A stablecoin with enough pools, a token whose pools cost more than they earn, and tokens with missing data.
 const TOKENS: &str = "token_address,symbol,name,chain,decimals,price
@@ -50,7 +51,28 @@ struct Desk(Arc<Deck>);
 
 impl Desk {
     fn new() -> Self {
+        Self::seen(&[])
+    }
+
+    /// With what was seen of pools on each day.
+    fn seen(days: &[(&str, &[f64])]) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        if !days.is_empty() {
+            let rows: Vec<(&str, i64, f64)> =
+                days.iter().flat_map(|(pool, apy)| apy.iter().zip(20_000..).map(move |(apy, day)| (*pool, day, *apy))).collect();
+            let kind = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
+            let times = Series::new("observed_at".into(), rows.iter().map(|(_, day, _)| day * 86_400_000).collect::<Vec<_>>());
+            let columns = vec![
+                Series::new("pool".into(), rows.iter().map(|(pool, ..)| *pool).collect::<Vec<_>>()).into_column(),
+                Series::new("apy_base".into(), rows.iter().map(|(.., apy)| *apy).collect::<Vec<_>>()).into_column(),
+                Series::new_null("apy_reward".into(), rows.len()).cast(&DataType::Float64).unwrap().into_column(),
+                Series::new_null("apy".into(), rows.len()).cast(&DataType::Float64).unwrap().into_column(),
+                times.cast(&kind).unwrap().into_column(),
+            ];
+            let history = store::live::history_folder(folder.path(), "yields");
+            fs::create_dir_all(&history).unwrap();
+            fs::write(history.join("1.parquet"), as_parquet(|| DataFrame::new(rows.len(), columns)).unwrap()).unwrap();
+        }
         for (name, text) in [("tokens", TOKENS), ("yields", YIELDS), ("gas", GAS)] {
             fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
         }
@@ -78,6 +100,37 @@ impl Desk {
     fn one(&self, address: &str, amount: &str, settings: impl Into<Value>) -> Value {
         self.plan(&json!({ "tokens": { address: amount }, "settings": settings.into() }))
     }
+}
+
+/// A quote that does not hold is not planned with: the median of what was seen is, and the answer says so.
+#[test]
+fn the_plan_reckons_with_what_a_pool_paid_day_by_day() {
+    let body = json!({ "tokens": { USDC: "1000000000" }, "settings": { "riskLevel": "low", "chains": ["eth"] } });
+    let names = |plan: &Value| -> Vec<String> {
+        plan["strategies"].as_array().unwrap().iter().map(|row| row["poolId"].as_str().unwrap().to_owned()).collect()
+    };
+    let without = Desk::new().plan(&body);
+    assert_eq!(names(&without)[0], "u1");
+    let first = &without["strategies"][0];
+    assert_eq!((&first["expectedApy"], &first["expectedDays"], &first["remarks"]), (&first["quotedApy"], &json!(0), &json!([])));
+    // u1 quotes 4.1 today and paid 2 before; u3 pays what it quotes; u2 paid nothing.
+    let seen = Desk::seen(&[
+        ("u1", &[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 4.1]),
+        ("u3", &[3.9, 3.9, 3.9, 3.9, 3.9, 3.9, 3.9]),
+        ("u2", &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.7]),
+    ])
+    .plan(&body);
+    assert_eq!(names(&seen), ["u1", "u3"], "half of the wallet each, u2 is left out");
+    let doubtful = &seen["strategies"][0];
+    assert_eq!((&doubtful["quotedApy"], &doubtful["expectedApy"], &doubtful["expectedDays"]), (&json!(4.1), &json!(2.0), &json!(7)));
+    assert_eq!(doubtful["remarks"], json!([{ "code": "above_history", "usualApy": 2.0 }]));
+    assert!(number(&doubtful["apy"]) <= 2.0 && number(&doubtful["apy"]) > 1.9);
+    let notes = seen["notes"].to_string();
+    assert!(notes.contains("`u2` quotes a yield, but paid nothing"), "{notes}");
+    // Who wants at least 3 % gets only what holds.
+    let wanting = json!({ "tokens": { USDC: "1000000000" }, "settings": { "riskLevel": "low", "chains": ["eth"], "minApy": 3 } });
+    let wanting = Desk::seen(&[("u1", &[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 4.1])]).plan(&wanting);
+    assert!(!names(&wanting).contains(&"u1".to_owned()), "{wanting}");
 }
 
 fn number(value: &Value) -> f64 {

@@ -33,6 +33,8 @@ pub struct Candidate<'p> {
 #[derive(Debug)]
 pub struct Case<'p> {
     pub candidates: Vec<Candidate<'p>>,
+    /// Pools that pass the filters but cannot be expected to pay anything.
+    pub stuck: Vec<&'p YieldPool>,
     /// Value of each holding in USD; 0 if it cannot be valued.
     pub values: Vec<f64>,
     /// Value of the wallet in USD: the unit of money in `problem`.
@@ -65,7 +67,8 @@ impl<'p> Case<'p> {
         let values: Vec<f64> =
             holdings.iter().map(|holding| if holding.held.is_some() { 0.0 } else { holding.value(holding.amount) }).collect();
         let unit: f64 = values.iter().sum();
-        let mut case = Self { candidates: Vec::new(), values, unit, problem: AllocationProblem::default(), origins: Vec::new() };
+        let mut case =
+            Self { candidates: Vec::new(), stuck: Vec::new(), values, unit, problem: AllocationProblem::default(), origins: Vec::new() };
         case.choose(pools, holdings, wish);
         case.bound(wish);
         case.couple(pools, wish);
@@ -81,9 +84,11 @@ impl<'p> Case<'p> {
                 pool.tvl >= limits.least_tvl
                     && pool.score <= limits.score_max
                     && (limits.outliers || !pool.outlier)
-                    && pool.quoted >= wish.min_apy
+                    && pool.expected >= wish.min_apy
             };
-            let chosen = pools.pools[range].iter().filter(eligible);
+            let (paying, stuck): (Vec<_>, Vec<_>) = pools.pools[range].iter().filter(eligible).partition(|pool| pool.expected > 0.0);
+            self.stuck.extend(stuck);
+            let chosen = paying.into_iter();
             self.candidates.extend(chosen.map(|pool| Candidate { pool, holding: at, low: 0.0, high: 0.0, rows: [None; 3] }));
         }
     }

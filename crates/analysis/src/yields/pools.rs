@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     curve::{Dilution, YieldCurve},
+    expected::{YieldBasis, YieldRecord, YieldRemark},
     risk::{APPROVAL_GAS, Category, RiskTraits},
 };
 use model::data::Data;
@@ -14,7 +15,7 @@ use model::{
     address::Address,
     chain::Chain,
     rows::{GasRow, YieldRow},
-    yield_rows::NATIVE,
+    yield_rows::{NATIVE, YieldDay},
 };
 
 /// A single-asset pool. Values are in USD, rates are fractions a year.
@@ -30,6 +31,10 @@ pub struct YieldPool {
     pub tvl: f64,
     /// Quoted yield before any deposit, in percent a year.
     pub quoted: f64,
+    /// Yield before any deposit with which the plan reckons, in percent a year.
+    pub expected: f64,
+    pub basis: YieldBasis,
+    pub remarks: Vec<YieldRemark>,
     pub curve: YieldCurve,
     pub score: f64,
     pub outlier: bool,
@@ -71,16 +76,17 @@ fn numbered(numbers: &mut HashMap<String, u32>, name: &str) -> u32 {
 
 impl Pools {
     pub fn new(dataset: &dyn Data) -> Self {
-        Self::from_rows(dataset.yields(), |chain| dataset.gas_of(chain).and_then(GasRow::usd))
+        let gas = |chain: &Chain| dataset.gas_of(chain).and_then(GasRow::usd);
+        Self::from_rows(dataset.yields(), gas, |pool| dataset.yield_days_of(pool))
     }
 
-    /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain.
-    pub fn from_rows(rows: &[YieldRow], gas: impl Fn(&Chain) -> Option<f64>) -> Self {
+    /// Builds the pools from the usable rows; `gas` returns the USD price of 100,000 gas on a chain, `days` what is known of a pool's past.
+    pub fn from_rows<'a>(rows: &[YieldRow], gas: impl Fn(&Chain) -> Option<f64>, days: impl Fn(&str) -> &'a [YieldDay]) -> Self {
         let chains: HashSet<Chain> = rows.iter().filter_map(|row| row.chain.clone()).collect();
         let gas: HashMap<&Chain, f64> = chains.iter().filter_map(|chain| Some((chain, gas(chain)?))).collect();
         let pools = rows.iter().filter_map(|row| {
             let chain = row.chain.as_ref()?;
-            pool(row, chain, gas.get(chain).copied())
+            pool(row, chain, days(&row.pool), gas.get(chain).copied())
         });
         let mut pools = Self::of(pools);
         pools.chains = chains;
@@ -123,7 +129,7 @@ impl Pools {
     }
 }
 
-fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
+fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> Option<YieldPool> {
     if row.unusable().is_some() {
         return None;
     }
@@ -131,6 +137,17 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
     if base + reward <= 0.0 {
         return None;
     }
+    let is = |cell: Option<&str>, word: &str| cell.is_some_and(|cell| cell.eq_ignore_ascii_case(word));
+    let record = YieldRecord {
+        quoted: base + reward,
+        days,
+        mean_30d: row.apy_mean_30d,
+        two_sided: is(row.exposure.as_deref(), "multi") || is(row.il_risk.as_deref(), "yes"),
+        outlier: row.outlier.unwrap_or(false),
+    };
+    let (expected, basis) = record.expected();
+    // Both parts are expected to fall short alike; as quoted they stay to the last bit.
+    let part = |quoted: f64| if basis == YieldBasis::Quoted { quoted } else { quoted * expected / record.quoted };
     let category = Category::of(row.category.as_deref());
     let dilution = match category {
         Category::Lending => Dilution::Squared,
@@ -146,9 +163,9 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
         category,
         tvl,
         count: row.count.unwrap_or(0).max(0) as f64,
-        sigma: row.sigma,
+        sigma: row.sigma.or_else(|| record.sigma()),
         rewards: reward / (base + reward),
-        outlier: row.outlier.unwrap_or(false),
+        outlier: record.outlier,
     };
     let usd = |gas_units: f64| gas.map(|usd| gas_units / 1e5 * usd);
     Some(YieldPool {
@@ -159,8 +176,11 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
         symbol: row.symbol.clone(),
         meta: row.pool_meta.clone(),
         tvl,
-        quoted: base + reward,
-        curve: YieldCurve { base: base / 100.0, reward: reward / 100.0, size, dilution },
+        quoted: record.quoted,
+        expected,
+        basis,
+        remarks: record.remarks(),
+        curve: YieldCurve { base: part(base) / 100.0, reward: part(reward) / 100.0, size, dilution },
         score: traits.score(),
         outlier: traits.outlier,
         protocol_number: 0,

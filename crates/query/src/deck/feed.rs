@@ -4,7 +4,7 @@
 pub mod add;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::PathBuf,
     sync::{Arc, Condvar, Mutex},
@@ -91,6 +91,13 @@ struct FeedState {
     shown: Option<(Instant, PathBuf, Vec<FeedTable>)>,
 }
 
+/// What must be said beside figures of the tables that `wanted` names, each once.
+fn credit(tables: &[FeedTable], wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let said = tables.iter().filter(|table| wanted(&table.table)).flat_map(|table| &table.credit);
+    let each: BTreeSet<String> = said.cloned().collect();
+    each.into_iter().collect()
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum FeedAsked {
     #[default]
@@ -165,6 +172,18 @@ impl Deck {
             table.waiting = state.waiting.clone().filter(|(until, _)| *until > now() && table.progress.is_some());
         }
         tables
+    }
+
+    /// What must be said beside figures of the tables that come by themselves.
+    pub fn credit(&self) -> Vec<String> {
+        credit(&self.feed_tables(), |_| true)
+    }
+
+    /// The same beside candles, as far as it was read already: nothing is read here.
+    pub fn credit_of_candles(&self) -> Vec<String> {
+        let (folder, state) = (self.folder(), self.feed.state.locked());
+        let shown = state.shown.as_ref().filter(|(_, of, _)| *of == folder);
+        shown.map_or_else(Vec::new, |(.., tables)| credit(tables, |table| table == "candles"))
     }
 
     fn read_feed_tables(&self) -> Vec<FeedTable> {
@@ -243,6 +262,8 @@ impl Deck {
                 return SLEEP_MAX;
             }
         };
+        // For those who draw, who read nothing themselves.
+        self.feed_tables();
         let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
         let first = self.feed.state.locked().started.as_deref() != Some(&*feeds.folder);
         let (mut due, mut next): (Vec<&str>, i64) = (Vec::new(), SLEEP_MAX.as_millis() as i64);

@@ -40,7 +40,7 @@ pub fn of_job(deck: &Deck, report: &Report, progress: &Progress) -> Result<Docum
     // Jobs of older program versions stored no sources: the current files are listed, marking those newer than the job.
     let (sources, before) = match &report.sources {
         Some(sources) => (sources.clone(), None),
-        None => (Sources::of(&snapshot.dataset), created),
+        None => (Sources::of(deck, &snapshot.dataset), created),
     };
     of_tokens(deck, &snapshot, note, &sources, before, &report.tokens, progress)
 }
@@ -52,7 +52,7 @@ pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Docu
     let report = jobs::token_report(deck, &snapshot, token, progress)?;
     let as_of = snapshot.market.of(&snapshot.dataset, &token).and_then(|token| token.last_candle);
     let note = as_of.map_or_else(String::new, |last| format!("As of {} UTC, the last candle.", last.start.minute_text()));
-    of_tokens(deck, &snapshot, note, &Sources::of(&snapshot.dataset), None, &[report], progress)
+    of_tokens(deck, &snapshot, note, &Sources::of(deck, &snapshot.dataset), None, &[report], progress)
 }
 
 fn of_tokens(

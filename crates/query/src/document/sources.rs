@@ -41,6 +41,9 @@ pub(super) fn section(sources: &Sources, before: Option<Time>) -> Section {
         }
     }
     section.blocks.push(Block::Table(DocumentTable { caption: "", header: &["table", "rows", "written, UTC", "file"], rows }));
+    if !sources.credit.is_empty() {
+        section.blocks.push(Block::Sentence(StyledText::quiet(format!("{}.", sources.credit.join(" · ")))));
+    }
     let mut warn = |says: &str| section.blocks.push(Block::Sentence(StyledText::new(says, Tone::Warning)));
     if newer {
         warn("Files marked here were written after the job was started: its results may be of older data.");

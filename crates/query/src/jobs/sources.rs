@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::deck::Deck;
 use model::{table_state::TableState, time::Time};
 use store::Dataset;
 
@@ -17,6 +18,9 @@ pub struct Sources {
     pub license: Option<String>,
     pub synthetic: bool,
     pub tables: Vec<SourceTable>,
+    /// What must be said beside figures of those who gave rows.
+    #[serde(default)]
+    pub credit: Vec<String>,
     /// Whether the data changed while the job ran; the files are those at its start.
     pub changed: bool,
 }
@@ -43,7 +47,7 @@ pub struct JobSourceFile {
 }
 
 impl Sources {
-    pub fn of(dataset: &Dataset) -> Self {
+    pub fn of(deck: &Deck, dataset: &Dataset) -> Self {
         let loaded = dataset.tables.iter().filter(|table| table.state == TableState::Loaded && !NOT_READ.contains(&table.schema.name));
         let tables = loaded.map(|table| {
             let remote = table.remote.as_ref();
@@ -69,6 +73,7 @@ impl Sources {
             license: dataset.license.clone(),
             synthetic: dataset.synthetic,
             tables: tables.collect(),
+            credit: deck.credit(),
             changed: false,
         }
     }

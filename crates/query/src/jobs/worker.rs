@@ -310,7 +310,7 @@ impl Shared {
             if alerts::dataset(&snapshot.dataset.folder) != job.dataset {
                 return Err(Problem::new(Code::Loading, "Another dataset was opened: the job waits for its own."));
             }
-            self.store.save_sources(&job.id, &Sources::of(&snapshot.dataset), position == 0)?;
+            self.store.save_sources(&job.id, &Sources::of(&self.deck, &snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
             for &analysis in Analysis::ALL {
                 let key = TaskKey { job: &job.id, position, analysis };

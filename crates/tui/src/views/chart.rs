@@ -30,6 +30,9 @@ use widgets::candles::{ChartLayout, Crosshair};
 /// Candles of one request; panning past them requests older ones.
 const CANDLES_ASKED: u64 = 5_000;
 
+/// Width from which the credit of those who gave the candles has room beside the title.
+const CREDIT_FROM: u16 = 80;
+
 /// The periods that `[` and `]` step through.
 const PERIODS: &[u64] = &[5, 7, 14, 21, 30, 50, 90, 120, 200, 365, 500, 1_000, 5_000];
 
@@ -257,9 +260,11 @@ impl ChartView {
         self.sheet.set_area(chart);
         self.fit_first();
         self.zoom_to_sought();
-        let title = self.title(context, usize::from(area.width.saturating_sub(4)));
+        let credit = context.deck.credit_of_candles().join(" · ");
+        let for_credit = if credit.is_empty() || area.width < CREDIT_FROM { 0 } else { text::width(&credit) + 5 };
+        let title = self.title(context, usize::from(area.width.saturating_sub(4)).saturating_sub(for_credit));
         let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
-        let rule = Panel { progress: asked.map(Some), ..Panel::new(&title) };
+        let rule = Panel { progress: asked.map(Some), note: &credit, ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
         if let Some(problem) = &self.candles.problem {
             panel::failure(body, buffer, theme, &problem.detail);

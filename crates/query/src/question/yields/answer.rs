@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use analysis::yields::{
     Idle, Placement, Plan,
+    expected::{YieldBasis, YieldRemark},
     naive::Totals,
     wallet::{UnplacedReason, WalletToken},
 };
@@ -48,6 +49,16 @@ pub struct Strategy {
     /// With `explain`: APY in percent before the deposit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quoted_apy: Option<f64>,
+    /// With `explain`: APY in percent before the deposit with which the plan reckons: the median of 30 days where the pool's yield was seen
+    /// on seven of them, else the quoted one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_apy: Option<f64>,
+    /// With `explain`: days of which `expectedApy` is the median; 0 where it is the quoted one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_days: Option<u64>,
+    /// With `explain`: what speaks against the quoted APY.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remarks: Option<Vec<Remark>>,
     /// With `explain`: USD deposited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_usd: Option<f64>,
@@ -68,6 +79,31 @@ pub struct TokenAmount {
     pub symbol: Option<String>,
     /// In the smallest unit, decimal digits.
     pub amount: String,
+}
+
+/// What speaks against a pool's quoted APY.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Remark {
+    /// `stuck_at_zero`: on most days of 30 it paid nothing; `above_history`: more than on the highest day that was seen before;
+    /// `above_mean`: far more than the mean of 30 days; `two_sided`: another token may come out than went in; `outlier`: the dataset marks
+    /// its figures as odd.
+    pub code: &'static str,
+    /// The highest day, or the mean, in percent; null for the others.
+    pub usual_apy: Option<f64>,
+}
+
+impl Remark {
+    fn of(remark: YieldRemark) -> Self {
+        let (code, usual_apy) = match remark {
+            YieldRemark::StuckAtZero => ("stuck_at_zero", None),
+            YieldRemark::AboveHistory(highest) => ("above_history", Some(highest)),
+            YieldRemark::AboveMean(mean) => ("above_mean", Some(mean)),
+            YieldRemark::TwoSided => ("two_sided", None),
+            YieldRemark::Outlier => ("outlier", None),
+        };
+        Self { code, usual_apy }
+    }
 }
 
 /// Totals in USD.
@@ -220,6 +256,12 @@ fn strategy(placement: &Placement<'_>, holding: &WalletToken, placed: f64, expla
         tvl: pool.tvl,
         pool_id: explain.then(|| pool.id.clone()),
         quoted_apy: explain.then_some(pool.quoted),
+        expected_apy: explain.then_some(pool.expected),
+        expected_days: explain.then_some(match pool.basis {
+            YieldBasis::History(days) => days as u64,
+            YieldBasis::Quoted => 0,
+        }),
+        remarks: explain.then(|| pool.remarks.iter().copied().map(Remark::of).collect()),
         value_usd: explain.then_some(placement.value),
         risk_score: explain.then_some(pool.score),
         tokens: explain.then(|| holding.in_tokens(placement.amount)).flatten(),
@@ -297,6 +339,10 @@ fn notes(plan: &Plan<'_>) -> Vec<String> {
     unknown.dedup();
     if !unknown.is_empty() {
         notes.push(format!("The gas of {} is not known and counts as 0: a row of the table `gas` would tell it.", unknown.join(", ")));
+    }
+    if let [first, others @ ..] = &plan.stuck[..] {
+        let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        notes.push(format!("`{}`{more} quotes a yield, but paid nothing on most of the last days and is left out.", first.id));
     }
     if plan.cut {
         notes.push("The search was ended by its budget of work: the plan is valid, and as far from the best as `gap` says.".to_owned());

@@ -2,14 +2,14 @@
 
 use super::{Pane, YieldView, inner, saved::SavedPlan};
 use crate::views::prelude::*;
-use query::question::yields::answer::{Allocation, YieldPlan};
+use query::question::yields::answer::{Allocation, Remark, Step, Strategy, YieldPlan};
 
 /// From this width two panes are side by side.
 const WIDE: u16 = 120;
 /// From this width all three are.
 const WIDEST: u16 = 180;
 /// Rows of the selected row's detail, with its title.
-const SELECTED_ROWS: u16 = 12;
+const SELECTED_ROWS: u16 = 13;
 
 /// Display names of the alternatives.
 const NAMES: &[(&str, &str)] = &[
@@ -35,6 +35,30 @@ fn difference(value: f64) -> (String, Role) {
 /// A risk score, from 0 for the safest to 100.
 fn risk(score: Option<f64>) -> String {
     score.map_or_else(|| format::MISSING.to_owned(), |score| format::fixed(score, 0))
+}
+
+/// What the expected APY is made of.
+fn basis(row: &Strategy) -> String {
+    match row.expected_days {
+        Some(days) if days > 0 => format!(", median of {days} days"),
+        _ => ", as quoted".to_owned(),
+    }
+}
+
+/// What speaks against the quoted APY; empty if nothing does.
+fn doubts(row: &Strategy) -> String {
+    let word = |remark: &Remark| {
+        let usual = remark.usual_apy.map_or_else(String::new, |apy| format::fixed(apy, 2));
+        match remark.code {
+            "stuck_at_zero" => "it paid nothing on most of the last 30 days".to_owned(),
+            "above_history" => format!("more than on any day before (at most {usual} %)"),
+            "above_mean" => format!("the mean of 30 days is {usual} %"),
+            "two_sided" => "another token may come out than went in".to_owned(),
+            "outlier" => "the dataset marks its figures as odd".to_owned(),
+            other => other.to_owned(),
+        }
+    };
+    row.remarks.iter().flatten().map(word).collect::<Vec<_>>().join("; ")
 }
 
 /// Draws as many label and value pairs as fit; returns the next column.
@@ -143,13 +167,15 @@ impl YieldView {
             ("share", format::share(row.share)),
             ("net APY", percent(Some(row.apy))),
             ("quoted APY", percent(row.quoted_apy)),
+            ("expected", format!("{}{}", percent(row.expected_apy), basis(row))),
+            ("but", doubts(row)),
             ("pool's TVL", dollars(Some(row.tvl))),
             ("risk", row.risk_score.map_or_else(missing, |score| format!("{} of 100", format::fixed(score, 0)))),
         ];
         let title = format!("{} {}", row.protocol.as_deref().unwrap_or("pool"), row.token.symbol.as_deref().unwrap_or_default());
         let panel = Panel { note: "y copies the pool", ..Panel::new(&title) };
         let body = panel.render(Rect { width: left.width.saturating_sub(2), ..left }, buffer, context.theme);
-        for (y, (word, value)) in facts.iter().enumerate() {
+        for (y, (word, value)) in facts.iter().filter(|(_, value)| !value.is_empty()).enumerate() {
             put(buffer, body, 1, y as u16, word, context.theme.dim());
             put(buffer, body, 14, y as u16, value, context.theme.style(role_of(value)));
         }
@@ -269,20 +295,29 @@ fn steps(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_
     let more = plan.steps.len().saturating_sub(shown);
     // Idle holdings are the most important steps, so they stay when not all fit.
     let kept = if more > 0 { shown.saturating_sub(1) } else { shown };
-    let (held, moves): (Vec<_>, Vec<_>) = plan.steps.iter().partition(|step| step.action.starts_with("Hold "));
+    // Each deposit has an approval step before it; idle holdings follow.
+    let doubts_of = |at: usize| plan.strategies.get(at / 2).filter(|_| at % 2 == 1).map(doubts).unwrap_or_default();
+    let all = plan.steps.iter().enumerate().map(|(at, step)| (step, doubts_of(at)));
+    let (held, moves): (Vec<_>, Vec<_>) = all.partition(|(step, _)| is_hold(step));
     let first = moves.len().min(kept.saturating_sub(held.len().min(kept / 2)));
     let rows = moves[..first].iter().chain(&held).take(kept);
-    for (y, step) in rows.enumerate() {
+    for (y, (step, doubts)) in rows.enumerate() {
         let row = Rect { y: area.y + y as u16, height: 1, ..area };
         let gas = step.gas_estimate_usd.map_or_else(|| format::MISSING.to_owned(), |gas| format::fixed(gas, 2));
-        let held = step.action.starts_with("Hold ");
         put_right(buffer, row, 0, &format!("{gas} "), context.theme.dim());
         let room = usize::from(row.width).saturating_sub(text::width(&gas) + 4);
-        let style = if held { context.theme.style(Role::Warning) } else { context.theme.text() };
-        put(buffer, row, 1, 0, &text::truncate(&step.action, room), style);
+        let warning = context.theme.style(Role::Warning);
+        let style = if is_hold(step) { warning } else { context.theme.text() };
+        let told = put(buffer, row, 1, 0, &text::truncate(&step.action, room), style);
+        let rest = room.saturating_sub(usize::from(told) + 2);
+        put(buffer, row, told + 3, 0, &text::truncate(doubts, rest), warning);
     }
     if more > 0 {
         let row = Rect { y: area.y + kept as u16, height: 1.min(area.height), ..area };
         put(buffer, row, 1, 0, &format!("… {} in all", many(plan.steps.len() as u64, "step", "steps")), context.theme.dim());
     }
+}
+
+fn is_hold(step: &Step) -> bool {
+    step.action.starts_with("Hold ")
 }

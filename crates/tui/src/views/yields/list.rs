@@ -30,7 +30,15 @@ impl Fields for StrategyFields {
         })
         .widths(&[(100, [18, 18]), (180, [36, 36])]),
         F::figure("apy", "net apy", 8, 245, |row| row.apy.into()).fixed(2, Role::Up).unit("%").decimal(),
-        F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into()).fixed(2, Role::Dim).unit("%").decimal(),
+        F::figure("quoted", "quoted", 8, 140, |row| row.quoted_apy.into())
+            .cell(|row, _| {
+                let doubtful = row.remarks.as_ref().is_some_and(|remarks| !remarks.is_empty());
+                let role = if doubtful { Role::Warning } else { Role::Dim };
+                row.quoted_apy.map_or_else(Cell::missing, |apy| Cell::new(format::fixed(apy, 2), role))
+            })
+            .unit("%")
+            .decimal(),
+        F::figure("expected", "expected", 8, 125, |row| row.expected_apy.into()).fixed(2, Role::Dim).unit("%").decimal(),
         F::figure("risk", "risk", 5, 110, |row| row.risk_score.into()).fixed(0, Role::Dim),
         F::figure("tvl", "tvl", 7, 100, |row| row.tvl.into()),
     ];
@@ -61,6 +69,8 @@ pub(super) const EXPORTED: &[&str] = &[
     "tvl",
     "poolId",
     "quotedApy",
+    "expectedApy",
+    "expectedDays",
     "valueUsd",
     "riskScore",
     "share",

@@ -2,7 +2,6 @@
 //! refused.
 
 use std::{
-    collections::HashMap,
     io::{Cursor, Read as _},
     path::PathBuf,
     sync::Arc,
@@ -23,7 +22,6 @@ use crate::{
     cache::CacheOptions,
     in_place::{Fetch, FetchError, Fetched, RowsVersion},
     load::{
-        Blocks, NodeLogs,
         remote::{self, Pulse},
         table,
         task::{TableLoad, TableLoadError},
@@ -84,17 +82,10 @@ impl OnDemand {
             table.filters = vec![("token_address".to_owned(), RowFilter::OneOf(vec![token.to_string()]))];
         }
         let context = LoadContext {
-            folder: &self.folder,
-            manifest: &manifest,
-            progress,
-            cache: &self.cache,
             wire: Some(&self.wire),
-            growing: false,
-            decimals: HashMap::new(),
-            blocks: Blocks::default(),
             tokens: std::iter::once(*token).collect(),
-            logs: NodeLogs::default(),
             snapshot: Some(&self.snapshot),
+            ..LoadContext::new(&self.folder, &manifest, progress, &self.cache)
         };
         ask(&TableLoad::new(&context, self.schema))
     }
