@@ -4,6 +4,7 @@
 use std::{
     collections::HashSet,
     fs,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -21,14 +22,14 @@ use store::{
     decode::guarded,
     live::{file, files, history_files, history_folder, newest, parts_folder},
     order,
-    parquet_files::{as_parquet, parquet_rows},
+    parquet_files::{as_parquet, parquet_height, parquet_rows},
     private_files::write_atomic,
 };
 
 /// Parts from which they are brought together.
 const PARTS_MAX: usize = 12;
-/// Bytes of files that are brought together at once: all their rows are in memory then.
-const JOINED_BYTES_MAX: u64 = 4 << 20;
+/// Rows that are brought together at once: all of them are in memory then.
+const JOINED_ROWS_MAX: usize = 250_000;
 /// Snapshots from which the older ones are brought together.
 const SNAPSHOTS_MAX: usize = 32;
 /// Newest snapshots that stay as they are.
@@ -134,20 +135,28 @@ impl Kept<'_> {
 /// Most files that follow one another and are small enough to be brought together; none if no two are. Others between them would be newer
 /// than some of their rows.
 fn small_neighbours(files: &[PathBuf]) -> &[PathBuf] {
-    let bytes: Vec<u64> = files.iter().map(|file| fs::metadata(file).map_or(u64::MAX, |meta| meta.len())).collect();
-    let (mut from, mut sum, mut best) = (0, 0u64, 0..0);
-    for to in 0..files.len() {
-        sum = sum.saturating_add(bytes[to]);
-        while sum > JOINED_BYTES_MAX && from <= to {
-            // A file that is gone counts as too large, and must not be taken from what it saturated.
-            sum = if bytes[from] == u64::MAX { bytes[from + 1..=to].iter().sum() } else { sum - bytes[from] };
+    let rows: Vec<Option<usize>> = files.iter().map(|file| parquet_height(file)).collect();
+    &files[longest_run(&rows)]
+}
+
+/// The longest run of at least two that have no more rows together than are brought together at once.
+fn longest_run(rows: &[Option<usize>]) -> Range<usize> {
+    let (mut from, mut sum, mut best) = (0, 0, 0..0);
+    for (to, count) in rows.iter().enumerate() {
+        let Some(count) = count else {
+            (from, sum) = (to + 1, 0);
+            continue;
+        };
+        sum += count;
+        while sum > JOINED_ROWS_MAX {
+            sum -= rows[from].unwrap_or_default();
             from += 1;
         }
         if to + 1 - from > best.len() {
             best = from..to + 1;
         }
     }
-    if best.len() < 2 { &[] } else { &files[best] }
+    if best.len() < 2 { 0..0 } else { best }
 }
 
 /// Snapshots without those of old days that a later one of the same day replaced.
@@ -269,30 +278,18 @@ mod tests {
 
     #[test]
     fn only_neighbours_are_brought_together() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let files = |sizes: &[u64]| -> Vec<PathBuf> {
-            let path = |(number, size): (usize, &u64)| {
-                let path = folder.path().join(format!("{number}.parquet"));
-                fs::File::create(&path).and_then(|file| file.set_len(*size)).expect("written");
-                path
-            };
-            sizes.iter().enumerate().map(path).collect()
-        };
-        const MB: u64 = 1 << 20;
-        for (sizes, expected) in [
-            (&[MB, MB, MB][..], 0..3),
-            (&[MB, 9 * MB, MB, MB, MB, 9 * MB, MB], 2..5),
-            (&[2 * MB, 2 * MB, 2 * MB], 0..2),
-            (&[3 * MB, 3 * MB, MB], 1..3),
-            (&[9 * MB, 3 * MB, 9 * MB], 0..0),
+        let most = JOINED_ROWS_MAX;
+        for (rows, expected) in [
+            (&[Some(1), Some(1), Some(1)][..], 0..3),
+            (&[Some(1), Some(most + 1), Some(1), Some(1), Some(1), Some(most), Some(1)], 2..5),
+            (&[Some(most / 2), Some(most / 2), Some(1)], 0..2),
+            (&[Some(most), Some(most), Some(0)], 1..3),
+            (&[Some(most), Some(1), Some(most)], 0..0),
+            (&[Some(1), None, Some(1), Some(1)], 2..4),
             (&[], 0..0),
         ] {
-            let files = files(sizes);
-            assert_eq!(small_neighbours(&files), &files[expected], "{sizes:?}");
+            assert_eq!(longest_run(rows), expected, "{rows:?}");
         }
-        let gone = files(&[MB, MB, MB, MB]);
-        fs::remove_file(&gone[1]).expect("removed");
-        assert_eq!(small_neighbours(&gone), &gone[2..]);
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub fn parquet_columns(path: &Path, columns: &[&str], bytes_max: u64) -> Option<
     Some(file.and_then(|file| guarded("Parquet", || ParquetReader::new(file).with_columns(Some(columns)).finish())))
 }
 
+/// Number of rows of a file. `None` if it cannot be read.
+pub fn parquet_height(path: &Path) -> Option<usize> {
+    let file = fs::File::open(path).ok()?;
+    guarded("Parquet", || ParquetReader::new(file).num_rows()).ok()
+}
+
 /// The rows as a file.
 pub fn as_parquet(rows: impl FnOnce() -> PolarsResult<DataFrame>) -> Result<Vec<u8>, String> {
     let encode = || {
