@@ -14,10 +14,11 @@ use model::{
     cell_value::CellValue,
     chain::Chain,
     findings::{Findings, Severity},
+    format::many,
     interval::Interval,
     progress::Silent,
     schema::{self, Need, TableSchema},
-    time::DAY_MS,
+    time::{DAY_MS, MINUTE_MS},
 };
 use store::{
     cache::CacheOptions,
@@ -27,6 +28,9 @@ use store::{
     provider::JsonAnswer,
     source::json_objects,
 };
+
+/// Time by which clocks may differ.
+const CLOCKS_DIFFER_MS: i64 = 10 * MINUTE_MS;
 
 /// Our rows of one answer.
 #[derive(Debug, Default)]
@@ -77,7 +81,8 @@ pub(crate) fn of_answer(
             rows.frame = rows.frame.map(|frame| earlier(frame, interval.0)).transpose()?;
         }
         if let Some(frame) = rows.frame.take() {
-            rows.frame = Some(of_grid(of_chains(frame, &ask.about.chains)?, filled.table, ask.interval)?);
+            let frame = of_grid(of_chains(frame, &ask.about.chains)?, filled.table, ask.interval)?;
+            rows.frame = Some(until(frame, filled.table, ask.present, &mut rows.notes)?);
         }
         tables.push((filled.table, given, rows));
     }
@@ -193,6 +198,20 @@ fn of_grid(frame: DataFrame, table: &str, interval: Option<Interval>) -> Result<
     let times = times.i64().map_err(|error| error.to_string())?;
     let kept: Vec<bool> = times.iter().map(|time| time.is_some_and(|time| time % interval.0 == 0)).collect();
     if kept.iter().all(|kept| *kept) { Ok(frame) } else { filtered(&frame, kept) }
+}
+
+/// The candles that have begun. Those of the future are told: a service has other units, or this machine another time.
+fn until(frame: DataFrame, table: &str, present: Option<i64>, notes: &mut Vec<String>) -> Result<DataFrame, String> {
+    let Some(present) = present.filter(|_| table == "candles") else { return Ok(frame) };
+    let times = frame.column("timestamp").map(|times| times.to_physical_repr().clone()).map_err(|error| error.to_string())?;
+    let times = times.i64().map_err(|error| error.to_string())?;
+    let kept: Vec<bool> = times.iter().map(|time| time.is_some_and(|time| time <= present + CLOCKS_DIFFER_MS)).collect();
+    let future = kept.iter().filter(|kept| !**kept).count() as u64;
+    if future == 0 {
+        return Ok(frame);
+    }
+    notes.push(format!("{} of the future, by the clock of this machine, left out", many(future, "candle", "candles")));
+    filtered(&frame, kept)
 }
 
 fn filtered(frame: &DataFrame, kept: Vec<bool>) -> Result<DataFrame, String> {

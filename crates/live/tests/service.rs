@@ -391,6 +391,17 @@ fn what_one_provider_does_not_know_the_next_one_is_asked_for() {
 }
 
 #[test]
+fn candles_of_the_future_are_left_out_and_told() {
+    let service =
+        Service::new(|request| if request.target.contains("/pools") { pools() } else { ServiceReply::ok(candles(19_995..20_003, 2.0)) });
+    let setup = Setup::new(&service, CANDLES);
+    let report = setup.refresh();
+    assert_eq!(setup.candles().last(), Some(&(20_000, 2.0)));
+    let notes: Vec<&String> = report.tables.iter().flat_map(|table| &table.notes).collect();
+    assert!(notes.iter().any(|note| *note == "2 candles of the future, by the clock of this machine, left out"), "{notes:?}");
+}
+
+#[test]
 fn a_provider_gets_no_more_requests_than_its_day_allows() {
     let service = Service::new(market(20_000));
     let mut setup = Setup::new(&service, CANDLES);
