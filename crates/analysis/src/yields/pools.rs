@@ -32,6 +32,8 @@ pub struct YieldPool {
     pub quoted: f64,
     pub curve: YieldCurve,
     pub score: f64,
+    /// What the score is made of.
+    pub traits: RiskTraits,
     pub outlier: bool,
     /// Gas of the approval and of the deposit in USD; `None` if the chain's gas price is unknown.
     pub gas: Option<[f64; 2]>,
@@ -162,6 +164,7 @@ fn pool(row: &YieldRow, chain: &Chain, gas: Option<f64>) -> Option<YieldPool> {
         quoted: base + reward,
         curve: YieldCurve { base: base / 100.0, reward: reward / 100.0, size, dilution },
         score: traits.score(),
+        traits,
         outlier: traits.outlier,
         protocol_number: 0,
         chain_number: 0,
