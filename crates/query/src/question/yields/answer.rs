@@ -187,7 +187,7 @@ impl YieldPlan {
         let idle: f64 = plan.idle.iter().map(|idle| holdings[idle.holding].value(idle.amount)).sum();
         let explained = explain.then(|| ExplainedSummary {
             idle_value_usd: idle,
-            wallet_apy: if plan.wallet > 0.0 { 100.0 * totals.earned / plan.wallet } else { 0.0 },
+            wallet_apy: if totals.placed > 0.0 { 100.0 * totals.earned / (totals.placed + idle) } else { 0.0 },
             net_yield_usd: totals.earned - gas_estimate_usd,
             upper_bound_usd: plan.upper_bound,
             gap: plan.gap(),
@@ -275,12 +275,10 @@ fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -
     let mut shares: Vec<Allocation> = Vec::new();
     for placement in &plan.placements {
         let name = name(placement);
-        match shares.iter_mut().find(|share| share.name == name) {
-            Some(share) => (share.value_usd, share.pools) = (share.value_usd + placement.value, share.pools + 1),
-            None => {
-                let (name, value_usd) = (name.to_owned(), placement.value);
-                shares.push(Allocation { name, value_usd, share: 0.0, wallet_share: 0.0, pools: 1 });
-            }
+        if let Some(share) = shares.iter_mut().find(|share| share.name == name) {
+            (share.value_usd, share.pools) = (share.value_usd + placement.value, share.pools + 1);
+        } else {
+            shares.push(Allocation { name: name.to_owned(), value_usd: placement.value, share: 0.0, wallet_share: 0.0, pools: 1 });
         }
     }
     for share in &mut shares {
