@@ -157,3 +157,22 @@ fn what_stands_behind_a_proxy_is_found_in_the_dataset() {
         assert_eq!(answer.recommendation.contains("is not in `contracts`"), !known, "{i}: {}", answer.recommendation);
     }
 }
+
+#[test]
+fn taking_the_contracts_own_tokens_is_told_and_no_drain() {
+    let drain = contract("owner_drain").expect("it is there").code(&Identity::default());
+    // The owner's call takes from its argument's balance: here from the contract's own, with as many bytes.
+    let from_argument = [&[0x60, 0x04, 0x35, 0x73][..], &[0xff; 20], &[0x16]].concat();
+    let from_itself = [&[0x30][..], &[0x5b; 24]].concat();
+    let owned = drain.runtime.windows(6).rposition(|part| part == [0x33, 0x60, 0x03, 0x54, 0x73, 0xff]).expect("its check of the owner");
+    let mut runtime = drain.runtime.clone();
+    while let Some(at) = runtime[owned..].windows(25).position(|part| part == from_argument) {
+        runtime[owned + at..][..25].copy_from_slice(&from_itself);
+    }
+    let report = inspect(&CodeInput { runtime: &runtime, has_source: true, ..CodeInput::default() }, &Budget::default(), &|| false);
+    let told = report.anomalies.iter().find(|anomaly| anomaly.code.word() == "OWNER_RESCUE").expect("it is told");
+    assert!(told.weighed() == 0.0 && told.sentence.contains("sent to the contract itself"), "{}", told.sentence);
+    assert!(!codes(&report).contains("OWNER_DRAIN"), "{:?}", codes(&report));
+    let drains = found(&CodeInput { runtime: &drain.runtime, ..CodeInput::default() });
+    assert!(drains.contains("OWNER_DRAIN") && !drains.contains("OWNER_RESCUE"), "{drains:?}");
+}

@@ -10,6 +10,7 @@ mod overlap;
 mod record;
 mod series;
 mod textbook;
+mod weighed;
 mod zigzag;
 
 use schemars::JsonSchema;
@@ -19,6 +20,7 @@ pub use self::{
     advice::HORIZON,
     name::{Family, PatternName},
     record::PatternRecord,
+    weighed::{Advice, AdviceReason, AdviceWord},
 };
 use self::{
     find::{BoundaryLine, FoundPattern},
@@ -36,6 +38,10 @@ pub struct PatternsAnswer {
     pub patterns: Vec<Pattern>,
     /// Combined recommendation of all patterns; hold without any.
     pub recommended_action: TradeAction,
+    /// The recommendation weighed by the record of its patterns: no stronger than `watch` without a record better than chance. Only with
+    /// `explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
     /// Start of the last candle used. Only with `explain`, and if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
@@ -97,7 +103,8 @@ pub struct PatternDetail {
     pub distance_to_target: f64,
     /// Signed move from the last close to the stop, in percent of the last close.
     pub distance_to_stop: f64,
-    /// Reward/risk ratio: distance to the target over distance to the stop, from the last close; null once the price is past either.
+    /// Reward/risk ratio: distance to the target over distance to the stop. From the last close; while it forms, from the breakout price,
+    /// as nobody enters before. Null once the price is past either.
     pub reward_risk: Option<f64>,
     /// Contribution to the sum behind `recommendedAction`: the confidence, negative if it points down, half while it forms, decaying with
     /// its age, 0 once it is over.
@@ -211,6 +218,17 @@ pub enum TradeAction {
 }
 
 impl TradeAction {
+    /// The action of a sum of signed weights.
+    pub fn of_sum(sum: f64) -> Self {
+        match sum {
+            0.6.. => Self::StrongBuy,
+            0.2.. => Self::Buy,
+            ..=-0.6 => Self::StrongSell,
+            ..=-0.2 => Self::Sell,
+            _ => Self::Hold,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Self::StrongBuy => "strong_buy",
@@ -225,7 +243,7 @@ impl TradeAction {
 impl PatternsAnswer {
     /// The response if there are no patterns: too few candles, or a timeframe finer than the data.
     pub fn empty() -> Self {
-        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, as_of: None, track_record: None }
+        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, advice: None, as_of: None, track_record: None }
     }
 
     /// The leading pattern, see `advice::leading`.
@@ -262,13 +280,13 @@ pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> Patte
     answer(candles, &series, &finds(&series, model, explain), explain)
 }
 
-/// The patterns without details, and the status of the leading one.
-pub fn patterns_and_status(candles: &Candles<'_>) -> (PatternsAnswer, Option<Status>) {
+/// The patterns, with their details if `explain` is set, and the status of the leading one.
+pub fn patterns_and_status(candles: &Candles<'_>, explain: bool) -> (PatternsAnswer, Option<Status>) {
     let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return (PatternsAnswer::empty(), None);
     };
-    let finds = finds(&series, &Model::built_in(), false);
-    let answer = answer(candles, &series, &finds, false);
+    let finds = finds(&series, &Model::built_in(), explain);
+    let answer = answer(candles, &series, &finds, explain);
     let status = advice::leading(&answer.patterns, |_| true).map(|best| advice::status(&series, &finds[best]));
     (answer, status)
 }
@@ -278,6 +296,7 @@ fn answer(candles: &Candles<'_>, series: &CandleSeries, finds: &[FoundPattern], 
     PatternsAnswer {
         patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
         recommended_action: advice::action(series, finds),
+        advice: None,
         as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
         track_record: None,
     }
@@ -318,8 +337,19 @@ fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPatter
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
     taken.sort_unstable();
     finds.extend(market::finds(series, model, &taken, explain));
+    finds.retain(|find| is_confirmed_by_closes(series, find));
     overlap::order(&mut finds, series.len());
     finds
+}
+
+/// Fraction of a pattern's height that must lie between closes: else one or two flash wicks make it, and its target is no market's.
+const CLOSES_LEAST: f64 = 0.5;
+
+fn is_confirmed_by_closes(series: &CandleSeries, find: &FoundPattern) -> bool {
+    // The close before is where its first move came from.
+    let closes = &series.upright.close[(find.start as usize).saturating_sub(1)..=find.end(series.len()) as usize];
+    let (low, high) = closes.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), close| (low.min(*close), high.max(*close)));
+    high - low >= CLOSES_LEAST * find.height
 }
 
 /// Inputs shared by all patterns of one response.
@@ -360,6 +390,9 @@ impl AnswerBuilder<'_> {
         let (target, stop) = (find.target(), advice::stop(series, find));
         let percent = |level: f64| 100.0 * (level - last).exp_m1();
         let (reward, risk) = (percent(target), -percent(stop));
+        // What forms is entered at its boundary.
+        let entry = if find.breakout.is_some() { last } else { find.level };
+        let (gain, loss) = (100.0 * (target - entry).exp_m1(), -(100.0 * (stop - entry).exp_m1()));
         PatternDetail {
             status: advice::status(self.series, find),
             direction: if find.up { Direction::Up } else { Direction::Down },
@@ -374,7 +407,7 @@ impl AnswerBuilder<'_> {
             stop_price: finite(series.price(stop)),
             distance_to_target: finite(reward),
             distance_to_stop: finite(-risk),
-            reward_risk: (reward * risk > 0.0 && (reward > 0.0) == find.up).then(|| finite(reward / risk)),
+            reward_risk: (gain * loss > 0.0 && (gain > 0.0) == find.up).then(|| finite(gain / loss)),
             action_contribution: finite(advice::contribution(series, find)),
             why: find.why.clone(),
         }
@@ -385,5 +418,38 @@ impl AnswerBuilder<'_> {
         let from = find.turns.first().slot as usize;
         let corner = |index: usize| Corner { index, price: finite(self.series.price(line.at((index - from) as f64))) };
         Segment { from: corner(from), to: corner(end) }
+    }
+}
+
+/// An explained pattern of this contribution, for tests.
+#[cfg(test)]
+pub(crate) fn explained_sample(name: PatternName, action_contribution: f64, status: Status) -> Pattern {
+    let up = action_contribution >= 0.0;
+    let detail = PatternDetail {
+        status,
+        direction: if up { Direction::Up } else { Direction::Down },
+        start_time: Time(0),
+        end_time: Time(0),
+        anchors: Vec::new(),
+        boundary: Vec::new(),
+        breakout_index: None,
+        breakout_price: 1.0,
+        height: 0.1,
+        target_price: 1.1,
+        stop_price: 0.9,
+        distance_to_target: 10.0,
+        distance_to_stop: -10.0,
+        reward_risk: None,
+        action_contribution,
+        why: Vec::new(),
+    };
+    Pattern {
+        name,
+        confidence: action_contribution.abs(),
+        completion_percent: 100.0,
+        projected_movement: if up { 10.0 } else { -10.0 },
+        start_index: 0,
+        end_index: 1,
+        detail: Some(detail),
     }
 }

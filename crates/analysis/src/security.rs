@@ -221,10 +221,20 @@ pub struct Explanation {
     pub checked: f64,
     /// Missing inputs and checks, and how to supply them.
     pub missing: Vec<Missing>,
+    /// How alike the codes of listed tokens are, against which to read `similarScams`; null with fewer than two.
+    pub listed_similarity: Option<ListedSimilarity>,
     /// Distribution of the supply; null without holders.
     pub holders: Option<HolderMetrics>,
     /// Statistics of executing the contract; null without code.
     pub execution: Option<Execution>,
+}
+
+/// Similarities of listed tokens' codes with each other, 0 to 1, four decimal places: what any two tokens share.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ListedSimilarity {
+    pub pairs: u64,
+    pub median: f64,
+    pub highest: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

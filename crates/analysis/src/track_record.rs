@@ -1,7 +1,10 @@
 //! Track record of past confirmed patterns: the fraction that reached the target before the stop, compared with entries at any other
 //! candle. Free of look-ahead: a pattern is detected using only the candles up to its breakout, and judged using only later ones.
 
+mod advice;
 pub mod returns;
+
+pub use self::advice::advice;
 
 use super::{
     numeric::median,

@@ -133,6 +133,14 @@ impl TrendlineAnswer {
     pub fn empty() -> Self {
         Self { trendlines: Vec::new(), trend: Trend::Sideways, confidence: 0.0, as_of: None, why: None, significance: None }
     }
+
+    /// The x at which support and resistance meet, if they do after the window's start: beyond it, either is no longer one.
+    pub fn crossing(&self) -> Option<f64> {
+        let of = |kind: LineType| self.trendlines.iter().find(|line| line.kind == kind);
+        let (support, resistance) = (of(LineType::Support)?, of(LineType::Resistance)?);
+        let at = (resistance.intercept - support.intercept) / (support.slope - resistance.slope);
+        (at.is_finite() && at > 0.0).then_some(at)
+    }
 }
 
 /// Measures of the trend word for the last `period` valid candles; `None` with fewer than three, or for a constant price.
@@ -334,6 +342,30 @@ mod tests {
         let answer = trendlines(&candles.as_candles(), 3, true);
         let line = &answer.trendlines[0];
         assert_eq!((line.start_time, line.end_time), (Some(Time(DAY_MS)), Some(Time(5 * DAY_MS))));
+    }
+
+    #[test]
+    fn support_and_resistance_end_where_they_meet() {
+        let line = |kind, intercept, slope| Trendline {
+            slope,
+            intercept,
+            r2: 1.0,
+            kind,
+            strength: Strength::Weak,
+            start_time: None,
+            end_time: None,
+            end_price: None,
+            touches: None,
+        };
+        let cross = |support: (f64, f64), resistance: (f64, f64)| {
+            let lines = vec![line(LineType::Support, support.0, support.1), line(LineType::Resistance, resistance.0, resistance.1)];
+            TrendlineAnswer { trendlines: lines, ..TrendlineAnswer::empty() }.crossing()
+        };
+        assert_eq!(cross((1.0, 0.5), (4.0, -0.5)), Some(3.0));
+        for (support, resistance) in [((1.0, 0.5), (4.0, 0.5)), ((1.0, -0.5), (4.0, 0.5)), ((1.0, 0.0), (1.0, 0.0))] {
+            assert_eq!(cross(support, resistance), None, "{support:?} {resistance:?}");
+        }
+        assert_eq!(TrendlineAnswer::empty().crossing(), None);
     }
 
     #[test]

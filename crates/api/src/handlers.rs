@@ -58,7 +58,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     }
     if call.if_none_match.given() {
         // A client has this generation's entity tag only from its answer, which has not changed.
-        let etag = snapshot.etag(&question.target());
+        let etag = question.etag(&snapshot);
         if call.if_none_match.lists(&etag) {
             return Ok(HandlerStep::Now(reply::tagged(&bytes::Bytes::new(), &etag, call.if_none_match)));
         }

@@ -157,7 +157,8 @@ pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, all: bool, row: &
     }
     let coding = if row.text { Coding::preferred(call.headers) } else { None };
     let target = question.target();
-    let etag = Coding::tag(coding, &snapshot.etag(&format!("{target}\n{}{}", row.word, if all { " whole" } else { "" })));
+    let form_of_it = format!("{}\n{}{}", question.etag(&snapshot), row.word, if all { " whole" } else { "" });
+    let etag = Coding::tag(coding, &snapshot.etag(&form_of_it));
     if call.if_none_match.lists(&etag) {
         return Ok(HandlerStep::Now(reply::tagged(&Bytes::new(), &etag, call.if_none_match)));
     }

@@ -278,7 +278,7 @@ impl Deck {
         if let Some(cached) = self.cached_by_key::<Q>(key.0, &key.1) {
             return Ok(cached);
         }
-        let etag = snapshot.etag(&question.target());
+        let etag = question.etag(snapshot);
         // A defect in one analysis must not take the program with it.
         let attempt = || {
             catch_unwind(AssertUnwindSafe(|| question.answer(snapshot, progress)))

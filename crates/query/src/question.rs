@@ -73,6 +73,11 @@ pub trait Question: Request {
         None
     }
 
+    /// The strong entity tag of the answer from this generation.
+    fn etag(&self, snapshot: &Snapshot) -> String {
+        snapshot.etag(&self.target())
+    }
+
     /// The cache key of an answer: the target, then the body on the lines below it.
     fn key(&self) -> String {
         let mut key = self.target();

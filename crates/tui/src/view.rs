@@ -322,6 +322,11 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         changed
     }
 
+    /// Has the question asked again; the current answer stays until then.
+    pub fn ask_again(&mut self) {
+        self.question = None;
+    }
+
     /// Resets everything; a pending answer is cancelled.
     pub fn clear(&mut self) {
         *self = Self::default();

@@ -150,6 +150,15 @@ pub(super) fn adds_up(body: &Value, plan: &Value) {
     near(gas, number(&summary["gasEstimateUsd"]), "gas");
     near(if total > 0.0 { 100.0 * earned / total } else { 0.0 }, number(&summary["weightedApy"]), "mean");
     near(earned - gas, number(&summary["netYieldUsd"]), "net");
+    let whole = total + number(&summary["idleValueUsd"]);
+    near(if total > 0.0 { 100.0 * earned / whole } else { 0.0 }, number(&summary["walletApy"]), "mean of the wallet");
+    for strategy in strategies {
+        let parts: f64 = strategy["riskParts"].as_array().unwrap().iter().map(|part| number(&part["points"])).sum();
+        near(parts, number(&strategy["riskScore"]), "risk");
+        assert!(number(&strategy["walletShare"]) <= number(&strategy["share"]) + 1e-9, "{strategy}");
+    }
+    let pools: u64 = plan["allocation"]["protocols"].as_array().unwrap().iter().filter_map(|protocol| protocol["pools"].as_u64()).sum();
+    assert_eq!(pools, strategies.len() as u64, "{plan}");
     assert!(number(&summary["upperBoundUsd"]) >= number(&summary["netYieldUsd"]) && number(&summary["netYieldUsd"]) >= 0.0, "{plan}");
     assert_eq!(plan["steps"].as_array().unwrap().len(), strategies.len() * 2 + plan["unplaced"].as_array().unwrap().len());
     assert!(strategies.windows(2).all(|pair| number(&pair[0]["valueUsd"]) >= number(&pair[1]["valueUsd"])));

@@ -48,17 +48,7 @@ pub(super) fn leading(patterns: &[Pattern], counts: impl Fn(&Pattern) -> bool) -
 
 /// Recommendation by the sum of direction × confidence × age decay over the patterns; forming ones count half, finished ones not at all.
 pub(super) fn action(series: &CandleSeries, finds: &[FoundPattern]) -> TradeAction {
-    action_of(finds.iter().map(|find| contribution(series, find)).sum())
-}
-
-fn action_of(sum: f64) -> TradeAction {
-    match sum {
-        0.6.. => TradeAction::StrongBuy,
-        0.2.. => TradeAction::Buy,
-        ..=-0.6 => TradeAction::StrongSell,
-        ..=-0.2 => TradeAction::Sell,
-        _ => TradeAction::Hold,
-    }
+    TradeAction::of_sum(finds.iter().map(|find| contribution(series, find)).sum())
 }
 
 /// Indexes of the explained patterns that decide the action, by descending contribution: the fewest that yield it against all opposing
@@ -80,7 +70,7 @@ pub(super) fn deciding(patterns: &[Pattern], action: TradeAction) -> Vec<usize> 
     let mut sum: f64 = patterns.iter().map(adds).filter(|adds| adds * side < 0.0).sum();
     let mut places = Vec::new();
     for (place, adds) in of.into_iter().filter(|(_, adds)| adds * side > 0.0) {
-        if action_of(sum) == action {
+        if TradeAction::of_sum(sum) == action {
             break;
         }
         sum += adds;
@@ -188,6 +178,30 @@ mod tests {
     }
 
     #[test]
+    fn what_forms_is_entered_at_its_boundary() {
+        let closes = [1.0, 1.02, 1.05];
+        let ratio = |breakout| {
+            let (series, candles) = (series(&closes), candles(&closes));
+            let answer = super::super::AnswerBuilder { series: &series, candles: &candles.as_candles(), explain: true };
+            answer.pattern(&find(true, breakout)).detail.and_then(|detail| detail.reward_risk).expect("both are ahead")
+        };
+        // From 1.05 to 1.181 and 0.905; from the boundary at 1 to 1.181 and 0.819.
+        assert!((ratio(Some(1)) - (1.181_27 / 1.05 - 1.0) / (1.0 - 0.904_84 / 1.05)).abs() < 1e-4, "{}", ratio(Some(1)));
+        assert!((ratio(None) - 1.0).abs() < 1e-9, "{}", ratio(None));
+    }
+
+    #[test]
+    fn a_height_that_only_wicks_have_is_none() {
+        // Half of the height of 0.2 lies between e^0 and e^0.1 = 1.105.
+        for (last, confirmed) in [(1.10, false), (1.11, true)] {
+            let series = series(&[1.0, 1.02, last]);
+            assert_eq!(super::super::is_confirmed_by_closes(&series, &find(true, Some(2))), confirmed, "{last}");
+            assert_eq!(super::super::is_confirmed_by_closes(&series, &find(true, None)), confirmed, "{last}");
+            assert!(!super::super::is_confirmed_by_closes(&series, &find(true, Some(1))), "what comes after the breakout confirms nothing");
+        }
+    }
+
+    #[test]
     fn the_advice_weighs_what_forms_by_half_what_is_old_by_less_and_what_is_over_not_at_all() {
         let (now, failed) = (series(&[1.0, 1.02, 1.05]), series(&[1.0, 1.02, 0.90]));
         let old = series(&[&[1.01, 1.02][..], &[1.03; 60]].concat());
@@ -222,11 +236,11 @@ mod tests {
         ];
         for (adds, expected) in cases {
             let patterns: Vec<Pattern> = adds.iter().map(|adds| explained(*adds)).collect();
-            let action = action_of(adds.iter().sum());
+            let action = TradeAction::of_sum(adds.iter().sum());
             assert_eq!(deciding(&patterns, action), expected, "{adds:?} {action:?}");
             if action != TradeAction::Hold {
                 let against = adds.iter().filter(|one| **one * adds[expected[0]] < 0.0).sum::<f64>();
-                assert_eq!(action_of(against + expected.iter().map(|place| adds[*place]).sum::<f64>()), action, "{adds:?}");
+                assert_eq!(TradeAction::of_sum(against + expected.iter().map(|place| adds[*place]).sum::<f64>()), action, "{adds:?}");
             }
         }
         let unexplained = Pattern { detail: None, ..explained(0.9) };

@@ -56,6 +56,8 @@ pub struct CheckLog {
     unsure: Vec<(AnomalyCode, String)>,
     /// Measurements as sentences: evidence that a check passed.
     seen: Vec<(AnomalyCode, String)>,
+    /// Passed checks whose measurement is worth reading all the same.
+    remarkable: Vec<AnomalyCode>,
     /// Calls and rows behind the measurements.
     proofs: Vec<(AnomalyCode, Evidence)>,
 }
@@ -84,6 +86,15 @@ impl CheckLog {
     /// Records a check's measurement. Shown if it found nothing.
     pub fn saw(&mut self, code: AnomalyCode, what: impl Into<String>) {
         self.seen.push((code, what.into()));
+    }
+
+    /// Marks a measurement as worth reading although it is no finding.
+    pub fn remark(&mut self, code: AnomalyCode) {
+        self.remarkable.push(code);
+    }
+
+    pub fn is_remarkable(&self, code: AnomalyCode) -> bool {
+        self.remarkable.contains(&code)
     }
 
     /// Records the call or rows behind a check's measurement. Shown if it found nothing.

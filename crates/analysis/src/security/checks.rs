@@ -46,7 +46,10 @@ pub struct Check {
     /// Question that it belongs to.
     pub group: Group,
     pub state: CheckState,
-    /// Weight within its part, 0 to 1.
+    /// Whether it passed with a measurement that is worth reading all the same: it then stands for no reassurance.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub remarkable: bool,
+    /// Weight within its part, 0 to 1; 0 for what is information only.
     pub weight: f64,
     /// The finding or measurement as a sentence; null if not checked.
     pub evidence: Option<String>,
@@ -85,7 +88,9 @@ fn check(code: AnomalyCode, anomaly: Option<&Anomaly>, log: &CheckLog) -> Check 
     let line = |state, evidence, missing| {
         let (group, weight) = (code.group(), code.weight());
         let proof = if state == CheckState::Passed { log.proof(code) } else { Vec::new() };
-        Check { code, group, state, weight, evidence, missing, proof }
+        // What was found and weighs nothing is no reassurance either.
+        let remarkable = state == CheckState::Passed && (anomaly.is_some() || log.is_remarkable(code));
+        Check { code, group, state, remarkable, weight, evidence, missing, proof }
     };
     let sentence = |anomaly: &Anomaly| Some(anomaly.told());
     match anomaly {

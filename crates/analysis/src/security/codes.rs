@@ -1,4 +1,4 @@
-//! The table of the 42 checks: code, part, question, weight, whether it is fatal, a behaviour or a power, and the texts for a finding and
+//! The table of the 43 checks: code, part, question, weight, whether it is fatal, a behaviour or a power, and the texts for a finding and
 //! for none. The codes are stable API. No check is implemented here.
 
 use std::borrow::Cow;
@@ -105,7 +105,7 @@ codes! {
     PublicDrain "PUBLIC_DRAIN" Code Change Fatal 0.9 "a stranger can take a holder's balance" "no call of a stranger takes what is not theirs";
     OwnerDrain "OWNER_DRAIN" Code Change Power 0.8 "the owner can take a holder's or the pair's balance" "no call of the owner takes what is not theirs";
     EventLie "EVENT_LIE" Code Hold Behaviour 0.8 "the contract logs transfers that did not happen, or leaves one out" "the log holds every transfer that happened and no other";
-    HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "supply or the owner's balance rises without a word in the log" "nothing rose without a word in the log";
+    HiddenMint "HIDDEN_MINT" Code Change Behaviour 0.8 "supply or the owner's balance grows without a Transfer event" "no balance grew without a Transfer event";
     TaxRaisable "TAX_RAISABLE" Code Cost Power 0.6 "the owner can raise the tax by 20 points or more" "no call of the owner raised the tax";
     OwnershipReturns "OWNERSHIP_RETURNS" Code Change Behaviour 0.6 "a power survives the giving up of ownership" "no power was left to an owner who gave it up";
     Blacklist "BLACKLIST" Code Sell Power 0.4 "the owner can stop one holder's sales" "no call of the owner stopped one holder alone";
@@ -118,6 +118,7 @@ codes! {
     BuyBlockable "BUY_BLOCKABLE" Code Sell Power 0.25 "the owner can stop all purchases" "no call of the owner stopped all purchases";
     Pausable "PAUSABLE" Code Sell Power 0.15 "the owner can stop all sales" "no call of the owner stopped all sales";
     Proxy "PROXY" Code Change Power 0.15 "its code can be replaced" "its code names no other contract that decides its behaviour";
+    OwnerRescue "OWNER_RESCUE" Code Change Behaviour 0.0 "the owner can take tokens that were sent to the contract by mistake; information only" "no call of the owner took tokens of the contract itself";
     OwnerMint "OWNER_MINT" Code Change Power 0.08 "the owner can mint, visibly" "no call of the owner made tokens";
     Unverified "UNVERIFIED" Code Maker Behaviour 0.08 "its source is not in the dataset" "its source is known (contracts)";
     LiquidityPulled "LIQUIDITY_PULLED" Transactions Liquidity Behaviour 0.8 "most of a pool's liquidity was taken at once" "no pool lost most of its liquidity within a day";
@@ -229,14 +230,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forty_two_codes_have_a_word_each_and_a_weight_below_one() {
+    fn forty_three_codes_have_a_word_each_and_a_weight_below_one() {
         let words: BTreeSet<&str> = AnomalyCode::ALL.iter().map(|code| code.word()).collect();
-        assert_eq!((words.len(), AnomalyCode::ALL.len()), (42, 42));
-        for part in [(Part::Code, 21), (Part::Transactions, 12), (Part::Holders, 9)] {
+        assert_eq!((words.len(), AnomalyCode::ALL.len()), (43, 43));
+        for part in [(Part::Code, 22), (Part::Transactions, 12), (Part::Holders, 9)] {
             assert_eq!(AnomalyCode::of(part.0).count(), part.1, "{part:?}");
         }
         for code in AnomalyCode::ALL {
-            assert!(code.weight() > 0.0 && code.weight() < 1.0 && AnomalyCode::parse(code.word()) == Some(*code), "{code:?}");
+            // What is information only weighs nothing.
+            assert_eq!(code.weight() > 0.0, *code != AnomalyCode::OwnerRescue, "{code:?}");
+            assert!(code.weight() < 1.0 && AnomalyCode::parse(code.word()) == Some(*code), "{code:?}");
         }
     }
 

@@ -3,11 +3,15 @@
 
 use std::collections::HashMap;
 
-use super::similarity::{
-    CodeOrigin, SimilarityIndex,
-    bigrams::{BigramClassifier, Example, is_example},
-    bytes,
+use super::{
+    ListedSimilarity,
+    similarity::{
+        CodeOrigin, Grams, SimilarityIndex,
+        bigrams::{BigramClassifier, Example, is_example},
+        bytes, grams,
+    },
 };
+use crate::numeric::median;
 use model::data::Data;
 use model::{address::Address, error::Result, token::Token};
 
@@ -49,6 +53,8 @@ pub struct Corpus {
     pub codes: SimilarityIndex,
     /// Classifier of scam code against listed tokens' code; `None` if the dataset has too few examples.
     pub classifier: Option<BigramClassifier>,
+    /// Baseline of similarities; `None` with fewer than two listed codes.
+    pub alike: Option<ListedSimilarity>,
     /// Listed tokens by normalized symbol; `names`: by normalized name.
     symbols: HashMap<String, Vec<Address>>,
     names: HashMap<String, Vec<Address>>,
@@ -62,6 +68,8 @@ impl Corpus {
         let listed: Vec<&Token> = dataset.tokens().iter().filter(|token| token.row.listed == Some(true)).collect();
         let total = (scams.len() + listed.len()) as u64;
         let mut examples = Vec::new();
+        let mut compared: Vec<Grams> = Vec::new();
+        let every = listed.len().div_ceil(COMPARED_MAX).max(1);
         for (i, address) in scams.iter().enumerate() {
             step(i as u64, total)?;
             if let Some(code) = scam_code(dataset, address) {
@@ -73,6 +81,9 @@ impl Corpus {
             step((scams.len() + i) as u64, total)?;
             let address = token.row.token_address;
             if let Some(code) = contract_code(dataset, &address) {
+                if i % every == 0 {
+                    compared.push(grams(&code));
+                }
                 let signature = corpus.codes.add(address, CodeOrigin::Template, &code);
                 examples
                     .extend(signature.filter(|_| is_example(i, listed.len())).and_then(|of| Example::new(CodeOrigin::Template, &code, of)));
@@ -83,6 +94,7 @@ impl Corpus {
                 }
             }
         }
+        corpus.alike = alike(&corpus.codes, &compared);
         corpus.classifier = BigramClassifier::learn(&examples, &|| step(total, total))?;
         Ok(corpus)
     }
@@ -104,6 +116,22 @@ impl Corpus {
         };
         (of(&self.symbols, &token.row.symbol), of(&self.names, &token.row.name))
     }
+}
+
+/// Maximum number of listed tokens whose codes are compared with each other.
+const COMPARED_MAX: usize = 24;
+
+/// Similarities of listed tokens' codes, every pair of those given.
+fn alike(index: &SimilarityIndex, codes: &[Grams]) -> Option<ListedSimilarity> {
+    let pairs = codes.iter().enumerate().flat_map(|(i, a)| codes[i + 1..].iter().map(move |b| (a, b)));
+    let mut found: Vec<f64> = pairs.map(|(a, b)| index.similarity(a, b)).collect();
+    let highest = found.iter().copied().reduce(f64::max)?;
+    Some(ListedSimilarity { pairs: found.len() as u64, median: rounded(median(&mut found)), highest: rounded(highest) })
+}
+
+/// To four places, as the similarity of a scam.
+fn rounded(similarity: f64) -> f64 {
+    (similarity * 1e4).round() / 1e4
 }
 
 /// Runtime bytecode of a contract, if any.

@@ -135,6 +135,7 @@ fn insiders(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<An
 
 /// Fraction of the hundred largest holders' tokens that belongs to look-alikes: balances within a thousandth, or the same funder.
 fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anomaly> {
+    let code = AnomalyCode::SybilHolders;
     let top = &spread.shares[..spread.shares.len().min(SYBIL_TOP)];
     let all: f64 = top.iter().map(|(_, share)| share).sum();
     let mut like = vec![false; top.len()];
@@ -171,7 +172,11 @@ fn sybil(facts: &Facts<'_>, spread: &Spread, log: &mut CheckLog) -> Option<Anoma
         if alike.is_empty() { ("the largest holders, none like another", top) } else { ("holders that look like one", &*alike) };
     let rows = rows(shown.iter().take(super::EVIDENCE_ROWS_MAX));
     let strength = (share >= SYBIL_MIN).then(|| share / SYBIL_FULL);
-    let found = log.measured(AnomalyCode::SybilHolders, strength, sentence, what, rows)?;
+    // Many that look like one are no good sign, even if they hold little.
+    if alike.len() as f64 >= SYBIL_MIN * top.len() as f64 && !alike.is_empty() {
+        log.remark(code);
+    }
+    let found = log.measured(code, strength, sentence, what, rows)?;
     Some(found.figure("share", share).figure("holders", alike.len() as f64))
 }
 

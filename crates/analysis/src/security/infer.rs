@@ -146,6 +146,7 @@ impl Findings<'_> {
                 caps: verdict.caps,
                 checked: (checked * 1e4).round() / 1e4,
                 missing,
+                listed_similarity: resembles.alike,
                 holders: holders.metrics,
                 execution: known.code.then_some(execution),
             }),

@@ -1,7 +1,7 @@
 //! Resemblance checks: known scams by address and by bytecode, listed tokens by name. The comparison itself is in `corpus`.
 
 use super::{
-    Anomaly, AnomalyCode, EvidenceRow, SimilarScam,
+    Anomaly, AnomalyCode, EvidenceRow, ListedSimilarity, SimilarScam,
     check_log::{CheckLog, NeededInput},
     corpus::{Corpus, contract_code, scam_code},
     facts::{Facts, scam_report},
@@ -26,6 +26,8 @@ pub struct CodeTraits {
 
 #[derive(Debug, Default)]
 pub struct Resemblance {
+    /// How alike any two listed tokens are.
+    pub alike: Option<ListedSimilarity>,
     pub anomalies: Vec<Anomaly>,
     pub similar: Vec<SimilarScam>,
 }
@@ -39,7 +41,7 @@ pub fn examine(
     traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
     log: &mut CheckLog,
 ) -> Resemblance {
-    let mut found = Resemblance::default();
+    let mut found = Resemblance { alike: corpus.alike, ..Resemblance::default() };
     found.anomalies.extend(known(facts, log));
     found.anomalies.extend(impersonates(facts, corpus, log));
     let Some(code) = code else {
@@ -50,7 +52,10 @@ pub fn examine(
         return found;
     }
     let scams = corpus.codes.nearest(&facts.address, code, CodeOrigin::Scam, |address| scam_code(facts.dataset, address));
-    log.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(CodeOrigin::Scam), scams.first()));
+    log.saw(AnomalyCode::SimilarToScam, nearest_text(corpus.codes.count(CodeOrigin::Scam), scams.first(), corpus.alike));
+    if scams.first().is_some_and(|near| near.similarity >= SIMILAR_MIN) {
+        log.remark(AnomalyCode::SimilarToScam);
+    }
     let near: Vec<Near> = scams.into_iter().filter(|near| near.similarity >= SIMILAR_MIN).take(SIMILAR_MAX).collect();
     let mixed = mixed(corpus, code);
     if !facts.listed() && (!near.is_empty() || mixed.is_some()) {
@@ -104,9 +109,12 @@ fn impersonates(facts: &Facts<'_>, corpus: &Corpus, log: &mut CheckLog) -> Optio
     Some(Anomaly::new(code, strength, sentence).rows(format!("listed token of the same {what}"), rows))
 }
 
-fn nearest_text(count: usize, nearest: Option<&Near>) -> String {
+fn nearest_text(count: usize, nearest: Option<&Near>, alike: Option<ListedSimilarity>) -> String {
+    let listed = alike.map_or_else(String::new, |alike| {
+        format!("; two listed tokens are {} alike at the median, {} at most", percent(alike.median), percent(alike.highest))
+    });
     match nearest {
-        Some(near) => format!("of {count} known scams' codes the nearest is {} alike (scams)", percent(near.similarity)),
+        Some(near) => format!("of {count} known scams' codes the nearest is {} alike{listed} (scams)", percent(near.similarity)),
         None => format!("none of {count} known scams' codes comes near (scams)"),
     }
 }

@@ -37,6 +37,8 @@ pub struct YieldPool {
     pub remarks: Vec<YieldRemark>,
     pub curve: YieldCurve,
     pub score: f64,
+    /// What the score is made of.
+    pub traits: RiskTraits,
     pub outlier: bool,
     /// Gas of the approval and of the deposit in USD; `None` if the chain's gas price is unknown.
     pub gas: Option<[f64; 2]>,
@@ -182,6 +184,7 @@ fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> O
         remarks: record.remarks(),
         curve: YieldCurve { base: part(base) / 100.0, reward: part(reward) / 100.0, size, dilution },
         score: traits.score(),
+        traits,
         outlier: traits.outlier,
         protocol_number: 0,
         chain_number: 0,

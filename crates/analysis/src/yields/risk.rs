@@ -136,6 +136,17 @@ impl Category {
     }
 }
 
+/// A part of a pool's risk score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct RiskPart {
+    /// `size`: of its TVL; `age`: days observed; `swings`: of its yield; `rewards`: share of the yield paid in them; `category`: staking the
+    /// least, DEX the most; `outlier`: marked as one by the data.
+    pub name: &'static str,
+    pub points: f64,
+    /// The points that it can have at most.
+    pub most: u8,
+}
+
 /// Inputs of a pool's risk score.
 #[derive(Debug, Clone, Copy)]
 pub struct RiskTraits {
@@ -150,15 +161,23 @@ pub struct RiskTraits {
 }
 
 impl RiskTraits {
+    /// Parts of the risk score, which add up to it.
+    pub fn parts(&self) -> [RiskPart; 6] {
+        let clip = |part: f64| part.clamp(0.0, 1.0);
+        let part = |name, points, most| RiskPart { name, points, most };
+        [
+            part("size", 30.0 * clip(1.0 - (self.tvl / 1e5).log10() / 4.0), 30),
+            part("age", 15.0 * (1.0 - clip(self.count / 365.0)), 15),
+            part("swings", 20.0 * clip(self.sigma.map_or(1.0, |sigma| sigma / 2.0)), 20),
+            part("rewards", 15.0 * self.rewards, 15),
+            part("category", self.category.score(), 10),
+            part("outlier", if self.outlier { 10.0 } else { 0.0 }, 10),
+        ]
+    }
+
     /// Risk score from 0 (safest) to 100: high for small, young, volatile pools that pay in rewards.
     pub fn score(&self) -> f64 {
-        let clip = |part: f64| part.clamp(0.0, 1.0);
-        30.0 * clip(1.0 - (self.tvl / 1e5).log10() / 4.0)
-            + 15.0 * (1.0 - clip(self.count / 365.0))
-            + 20.0 * clip(self.sigma.map_or(1.0, |sigma| sigma / 2.0))
-            + 15.0 * self.rewards
-            + self.category.score()
-            + if self.outlier { 10.0 } else { 0.0 }
+        self.parts().iter().map(|part| part.points).sum()
     }
 }
 
@@ -178,6 +197,7 @@ mod tests {
         let safe = RiskTraits { category: Category::Staking, tvl: 1e9, count: 400.0, sigma: Some(0.0), rewards: 0.0, outlier: false };
         let wild = RiskTraits { category: Category::Dex, tvl: 1e5, count: 0.0, sigma: None, rewards: 1.0, outlier: true };
         assert_eq!((safe.score(), wild.score()), (0.0, 100.0));
+        assert!(wild.parts().iter().all(|part| part.points == f64::from(part.most)), "{:?}", wild.parts());
         // 30·(1 − 2/4) + 15·(1 − 73/365) + 20·0.25 + 15·0.2 + 3
         let middle = RiskTraits { category: Category::Lending, tvl: 1e7, count: 73.0, sigma: Some(0.5), rewards: 0.2, outlier: false };
         assert!((middle.score() - (15.0 + 12.0 + 5.0 + 3.0 + 3.0)).abs() < 1e-12);

@@ -250,6 +250,9 @@ impl Deck {
     /// Derives the shared data and replaces the current generation.
     fn swap(&self, generation: u64, dataset: Dataset) -> Arc<Snapshot> {
         let snapshot = Arc::new(Snapshot::new(generation, dataset, self.answer_settings()));
+        if let Ok(before) = self.snapshot() {
+            snapshot.inherit(&before);
+        }
         *self.current.writing() = Some(Arc::clone(&snapshot));
         self.memo.clear();
         snapshot

@@ -133,15 +133,20 @@ fn verdict(token: &Value) -> Section {
         let says = format!("{}, confidence {}", words::shown(trend).to_lowercase(), number(&trendline["confidence"], 2));
         section.labelled("trend", says, Tone::Plain);
     }
-    if let Some(action) = token["patterns"]["recommendedAction"].as_str() {
-        section.labelled("chart patterns", words::shown(action), Tone::Plain);
+    let patterns = &token["patterns"];
+    if let Some(advice) = patterns["advice"]["word"].as_str() {
+        let says = format!("{}: {}", words::shown(advice), word(&patterns["advice"]["text"]));
+        section.labelled("chart patterns", says, Tone::Plain);
+    } else if let Some(action) = patterns["recommendedAction"].as_str() {
+        section.labelled("chart patterns", format!("{}, not weighed by any record", words::shown(action)), Tone::Plain);
     }
     section
 }
 
-/// Symbol of a check's state. Terminals without Unicode map it through their own table.
-pub fn check_mark(state: CheckState) -> &'static str {
+/// Symbol of a check's state; what passed with a remark has no tick. Terminals without Unicode map it through their own table.
+pub fn check_mark(state: CheckState, remarkable: bool) -> &'static str {
     match state {
+        CheckState::Passed if remarkable => "i",
         CheckState::Found => "✗",
         CheckState::Unheld => "~",
         CheckState::NotChecked => "?",
@@ -158,7 +163,7 @@ fn state_text(state: CheckState) -> &'static str {
     }
 }
 
-/// Findings, then unavailable checks, under their questions; passed checks are counted.
+/// Findings, then unavailable checks and remarks, under their questions; other passed checks are counted.
 fn checklist(part: &Value) -> PartSection {
     let security = answered("checklist", part)?;
     let checks = list(&security["checks"]);
@@ -169,7 +174,8 @@ fn checklist(part: &Value) -> PartSection {
     let mut section = Section::part("checklist", counts.join(" · "));
     for group in Group::ALL {
         let name = group.title().to_lowercase().replace(' ', "_");
-        let open = checks.iter().filter(|check| word(&check["group"]) == name && !is(check, CheckState::Passed));
+        let quiet = |check: &&Value| is(check, CheckState::Passed) && check["remarkable"] != true;
+        let open = checks.iter().filter(|check| word(&check["group"]) == name && !quiet(check));
         let rows: Vec<_> = open.map(check).collect();
         if !rows.is_empty() {
             section.blocks.push(Block::Table(DocumentTable { caption: group.title(), header: &[], rows }));
@@ -187,7 +193,7 @@ fn check(check: &Value) -> Vec<StyledText> {
     let code = word(&check["code"]);
     let meaning = AnomalyCode::ALL.iter().find(|known| known.word() == code).map_or("", |known| known.meaning());
     let detail = check["evidence"].as_str().or_else(|| check["missing"].as_str()).unwrap_or(meaning);
-    vec![StyledText::new(check_mark(state), mark), StyledText::new(code, text), StyledText::new(detail, text)]
+    vec![StyledText::new(check_mark(state, check["remarkable"] == true), mark), StyledText::new(code, text), StyledText::new(detail, text)]
 }
 
 /// Trades over the state of the chain, where the dataset names a node.
@@ -203,7 +209,7 @@ fn simulated(simulation: &Value) -> Option<Section> {
         let percent =
             |key: &str| trade.get(key).and_then(Value::as_f64).map_or_else(|| MISSING.to_owned(), |share| format::share(Some(share)));
         let reason = trade.get("reason").and_then(Value::as_str).unwrap_or_default();
-        let cells = [check_mark(mark), name, &percent("tax"), &percent("ofQuote"), reason].map(|cell| StyledText::new(cell, tone));
+        let cells = [check_mark(mark, false), name, &percent("tax"), &percent("ofQuote"), reason].map(|cell| StyledText::new(cell, tone));
         Some(cells.into())
     };
     let rows = TRADES.into_iter().filter_map(row).collect();

@@ -30,6 +30,7 @@ const SHOWN: &[(&str, &str)] = &[
     ("rounding_top", "Rounding top"),
     ("strong_buy", "Strong buy"),
     ("buy", "Buy"),
+    ("watch", "Watch"),
     ("hold", "Hold"),
     ("sell", "Sell"),
     ("strong_sell", "Strong sell"),
@@ -67,16 +68,16 @@ pub fn of(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::patterns::{PatternName, TradeAction};
+    use analysis::patterns::{AdviceWord, PatternName};
 
     #[test]
     fn no_word_of_an_answer_is_shown_with_its_underscores() {
         for name in PatternName::ALL {
             assert!(!shown(name.word()).contains('_') && shown(name.word()) != name.word(), "{}", name.word());
         }
-        for action in [TradeAction::StrongBuy, TradeAction::Buy, TradeAction::Hold, TradeAction::Sell, TradeAction::StrongSell] {
-            assert_eq!(of(&action), shown(action.word()));
-            assert!(of(&action).starts_with(|c: char| c.is_ascii_uppercase()));
+        for advice in AdviceWord::ALL {
+            assert_eq!(of(&advice), shown(advice.word()));
+            assert!(of(&advice).starts_with(|c: char| c.is_ascii_uppercase()));
         }
         assert_eq!((shown("moderate"), shown("inverse_cup_and_handle")), ("moderate", "Inverse cup and handle"));
     }

@@ -19,7 +19,7 @@ use super::{
 use analysis::{
     indicators::{Indicator, from_52w_high},
     market::TokenSummary,
-    patterns::{Pattern, PatternName, PatternsAnswer, Status, TradeAction},
+    patterns::{AdviceWord, Pattern, PatternName, PatternsAnswer, Status, TradeAction},
     trendlines::Trend,
 };
 use model::{
@@ -144,10 +144,15 @@ columns! {
         "trend": Text [].of_words(trends), Trend, "The trend of the trendline analysis; null without candles." = FigureSource::Trend;
         "best_pattern": Text ["pattern"].of_words(patterns), Pattern,
             "The daily-candle pattern with the highest confidence, discounted by age; null without any."
-            = FigureSource::Patterns(|answer, status| Some(FigureValue::Pattern(Box::new(answer.best()?.clone()), status)));
+            = FigureSource::Patterns(|answer, status| {
+                Some(FigureValue::Pattern(Box::new(Pattern { detail: None, ..answer.best()?.clone() }), status))
+            });
         "recommendedAction": Text ["action"].of_words(actions), TradeAction,
             "Combined recommendation of the daily-candle patterns; null without daily candles."
             = FigureSource::Patterns(|answer, _| Some(answer.recommended_action.into()));
+        "advice": Text [].of_words(advices), AdviceWord,
+            "`recommendedAction`, no stronger than the record of its patterns allows: `watch` without a record of all tokens that is better than \
+             chance; null without daily candles." = FigureSource::Patterns(|answer, _| Some(answer.advice.as_ref()?.word.into()));
         "securityScore": Number ["score"], i64, "The score of the security inference; null without its data."
             = FigureSource::Security(|summary| FigureValue::Integer(summary.score));
         "recommendation": Text [], String,
@@ -198,6 +203,10 @@ fn actions() -> Vec<&'static str> {
     [TradeAction::StrongBuy, TradeAction::Buy, TradeAction::Hold, TradeAction::Sell, TradeAction::StrongSell]
         .map(TradeAction::word)
         .to_vec()
+}
+
+fn advices() -> Vec<&'static str> {
+    AdviceWord::ALL.map(AdviceWord::word).to_vec()
 }
 
 /// A token in a list.
@@ -366,6 +375,7 @@ pub(super) mod tests {
         let answer = |patterns: &[&Pattern]| PatternsAnswer {
             patterns: patterns.iter().copied().cloned().collect(),
             recommended_action: TradeAction::Hold,
+            advice: None,
             as_of: None,
             track_record: None,
         };

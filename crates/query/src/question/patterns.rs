@@ -6,7 +6,7 @@ use super::{
     Question,
     parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
     progress::Progress,
-    request::{ParameterValue, request},
+    request::{ParameterValue, Request as _, request},
     snapshot::Snapshot,
     timeframes::{TIMEFRAME, candles_of, interval},
     track_record::TrackRecordQuestion,
@@ -71,6 +71,9 @@ impl Question for PatternsQuestion {
         progress.step(1, 2)?;
         let explain = self.explain != Explain::Plain;
         let mut answer = frame.map_or_else(PatternsAnswer::empty, |frame| patterns(&frame.as_candles(), explain));
+        if explain {
+            TrackRecordQuestion::advise(snapshot, &mut answer, self.timeframe, progress);
+        }
         if self.explain == Explain::Record {
             let mut records = TrackRecordQuestion::of_token(snapshot, self.contract_address, self.timeframe, progress)?;
             records.retain(|record| answer.patterns.iter().any(|pattern| pattern.name == record.name));
@@ -81,5 +84,10 @@ impl Question for PatternsQuestion {
 
     fn heavy(&self) -> bool {
         self.explain == Explain::Record
+    }
+
+    fn etag(&self, snapshot: &Snapshot) -> String {
+        let target = self.target();
+        if self.explain == Explain::Plain { snapshot.etag(&target) } else { snapshot.etag_of_advice(&target) }
     }
 }

@@ -24,7 +24,7 @@ use super::{
     parallel,
     parameter::{self, PAGE, ParameterKind, clip, parameter},
     progress::Progress,
-    request::request,
+    request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, members},
 };
@@ -86,6 +86,11 @@ impl Question for SearchQuestion {
         let texts = [self.conditions.as_deref(), self.sort.as_deref()].map(|text| text.unwrap_or_default().to_lowercase());
         self.answered_fields().iter().any(|field| is_inferred(field))
             || names.any(|name| texts.iter().any(|text| text.contains(&name.to_lowercase())))
+    }
+
+    fn etag(&self, snapshot: &Snapshot) -> String {
+        let target = self.target();
+        if target.contains("advice") { snapshot.etag_of_advice(&target) } else { snapshot.etag(&target) }
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Tokens> {

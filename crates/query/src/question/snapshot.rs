@@ -1,6 +1,6 @@
 //! The snapshot that questions read: one dataset generation, data derived from it once, and the settings that influence answers.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use sha2::{Digest, Sha256};
 
@@ -77,6 +77,14 @@ impl Snapshot {
         }
     }
 
+    /// Takes over what is costly and hardly changes from one reading of a dataset to the next: the records of all tokens.
+    pub fn inherit(&self, before: &Self) {
+        let tokens = |snapshot: &Self| snapshot.market.tokens.iter().map(|token| token.token_address).collect::<BTreeSet<_>>();
+        if self.dataset.folder == before.dataset.folder && tokens(self) == tokens(before) {
+            self.track_records.inherit(&before.track_records);
+        }
+    }
+
     /// Errors: one of the tables is unreachable or refused at its source, or still loading.
     pub fn require(&self, tables: &[&str]) -> Result<()> {
         let unreached = |table: &&Table| table.remote.as_ref().is_some_and(|remote| remote.unreached);
@@ -113,5 +121,10 @@ impl Snapshot {
         hash.update(self.digest);
         hash.update(canonical);
         format!("\"{}\"", const_hex::encode(&hash.finalize()[..16]))
+    }
+
+    /// As `etag`, of an answer with advice, which changes with the records that it is weighed by.
+    pub fn etag_of_advice(&self, canonical: &str) -> String {
+        self.etag(&format!("{canonical}\n{} weighed", self.track_records.count_whole()))
     }
 }

@@ -18,9 +18,9 @@ use super::{
 };
 use analysis::{
     frames::{CandleVec, frame},
-    patterns::{PatternRecord, market::Model},
+    patterns::{PatternRecord, PatternsAnswer, market::Model},
     track_record::{
-        REPLAYED, Signal, records, replay,
+        REPLAYED, Signal, advice, records, replay,
         returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
     },
 };
@@ -88,12 +88,16 @@ impl Question for TrackRecordQuestion {
         let trends: Vec<SignalReturn> = replays.iter().flat_map(|replay| replay.trends.iter().copied()).collect();
         let ranked = self.scope == "all" && interval(self.timeframe) == Interval::DAY;
         let signals: Vec<Signal> = replays.iter().flat_map(|replay| replay.signals.iter().copied()).collect();
+        let patterns = records(&signals);
+        if self.scope == "all" {
+            snapshot.track_records.keep_whole(self.timeframe, &patterns);
+        }
         Ok(TrackRecord {
             contract_address: self.contract_address,
             timeframe: self.timeframe,
             scope: self.scope,
             as_of: replays.iter().filter_map(|replay| replay.as_of).max(),
-            patterns: records(&signals),
+            patterns,
             trends: trend_records(&trends),
             growth: if ranked { self.growth(snapshot, progress)? } else { Vec::new() },
         })
@@ -110,6 +114,15 @@ impl TrackRecordQuestion {
     ) -> Result<Vec<PatternRecord>> {
         let question = Self { contract_address, timeframe, scope: "token" };
         Ok(records(&question.token(snapshot, progress)?.signals))
+    }
+
+    /// Weighs the recommended action of explained patterns by the records of all tokens, if those are known.
+    pub fn advise(snapshot: &Snapshot, answer: &mut PatternsAnswer, timeframe: &'static str, progress: &Progress) {
+        let records = snapshot.track_records.whole(timeframe);
+        if records.is_none() {
+            progress.note_partial();
+        }
+        answer.advice = Some(advice(answer, records.as_deref()));
     }
 
     fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<ReplayedToken>> {
@@ -230,5 +243,31 @@ mod tests {
         let waits = ask(&anew, "timeframe=1h&scope=all", &progress).expect_err("there is more to do");
         assert_eq!((waits.code, waits.detail.contains("2 of 3 tokens")), (Code::Loading, true), "{}", waits.detail);
         assert!(ask(&anew, "timeframe=1h&scope=all", &progress).is_ok());
+    }
+
+    #[test]
+    fn advice_is_weighed_and_tagged_anew_once_all_tokens_are_followed() {
+        let (snapshot, progress) = (snapshot(), Progress::default());
+        let tags = |snapshot: &Snapshot| [snapshot.etag("/patterns"), snapshot.etag_of_advice("/patterns")];
+        let advised = |snapshot: &Snapshot, timeframe| {
+            let progress = Progress::default();
+            let mut answer = PatternsAnswer::empty();
+            TrackRecordQuestion::advise(snapshot, &mut answer, timeframe, &progress);
+            progress.is_partial()
+        };
+        let before = tags(&snapshot);
+        assert!(advised(&snapshot, "1h"), "an answer without the record is not kept");
+        while ask(&snapshot, "timeframe=1h&scope=all", &progress).is_err() {}
+        let after = tags(&snapshot);
+        assert!(before[0] == after[0] && before[1] != after[1]);
+        assert_eq!([advised(&snapshot, "1h"), advised(&snapshot, "4h")], [false, true]);
+        // The next reading of the same tokens has the record until it is counted anew.
+        let mut again = self::snapshot();
+        let mut other = tests::snapshot(&[("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth")]);
+        for next in [&mut again, &mut other] {
+            next.dataset.folder.clone_from(&snapshot.dataset.folder);
+            next.inherit(&snapshot);
+        }
+        assert_eq!([advised(&again, "1h"), advised(&other, "1h")], [false, true]);
     }
 }

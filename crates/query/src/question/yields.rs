@@ -90,7 +90,7 @@ impl Question for YieldQuestion {
         if progress.cancelled() {
             progress.step(0, 0)?;
         }
-        Ok(YieldPlan::new(&plan, &holdings, self.explain))
+        Ok(YieldPlan::new(&plan, &holdings, self.risk_level, self.explain))
     }
 
     fn body(&self) -> Option<String> {

@@ -220,7 +220,7 @@ keys! {
     Tokens {
         Detail "detail" ["d"] "Show or hide the detail beside the table." or "side panel sidebar";
         Watchlist "watchlist" ["W"] "Show the watchlist alone, or every token." or "favourites favorites starred";
-        MoreColumns "more_columns" ["m"] "Show trend, pattern, advised action, score and risk of the tokens, or hide them."
+        MoreColumns "more_columns" ["m"] "Show trend, pattern, advice, score and risk of the tokens, or hide them."
             or "columns fields show hide security";
         AllFigures "all_figures" ["M"] "Compute these columns for every token, not only those on screen; Esc stops."
             or "compute calculate every";

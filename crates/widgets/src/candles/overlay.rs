@@ -163,17 +163,29 @@ impl Glyph {
 }
 
 pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
-    let mut ends = Vec::new();
+    let (mut ends, mut outside) = (Vec::new(), Vec::new());
     for line in data.lines {
         let style = body::drawing(theme.style(line.role));
         let path = LinePath { area: layout.plot, columns: columns(line, layout), dashed: line.dashed, ascii: data.ascii };
         let drawn = trace(&path, buf, style, |x| height_at(line, layout, x));
-        ends.extend(drawn.map(|end| (line, end, style)));
+        let end = (path.columns.end == layout.plot.right()).then(|| price_at(line, layout, f64::from(layout.plot.right())));
+        match end.filter(|price| layout.y_of(*price).is_none()) {
+            Some(price) => outside.push((line, price, style)),
+            None => ends.extend(drawn.map(|end| (line, end, style))),
+        }
     }
     // Labels are drawn after all lines, so that no line crosses one; the last line is on top, so its label is placed first.
     let mut taken = Vec::new();
     for (line, end, style) in ends.into_iter().rev() {
         line_label(line, layout, buf, end, style, &mut taken);
+    }
+    // The axis is the candles': a line that leaves the plot is named at its edge, with its price.
+    for (line, price, style) in outside.into_iter().filter(|(line, ..)| !line.label.is_empty()) {
+        // A straight line may end below zero.
+        let figure = if price > 0.0 { axes::price_text(Some(price)) } else { "below zero".to_owned() };
+        let label = format!("{} {}", line.label, figure.trim());
+        let level = PriceLevel { price, from: None, role: line.role, label: &label };
+        beyond(&level, layout, buf, style, data.ascii);
     }
 }
 
@@ -189,10 +201,15 @@ fn columns(line: &ChartLine<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
     from.floor() as u16..to.ceil() as u16
 }
 
+/// The line's price at a fractional column.
+fn price_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> f64 {
+    let along = line.slope * layout.index_exact(x);
+    if line.geometric { line.intercept * along.exp() } else { line.intercept + along }
+}
+
 /// The line's height above the bottom of the plot at a fractional column, in cells; `None` outside the plot.
 fn height_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> Option<f64> {
-    let along = line.slope * layout.index_exact(x);
-    let rise = layout.rise(if line.geometric { line.intercept * along.exp() } else { line.intercept + along });
+    let rise = layout.rise(price_at(line, layout, x));
     (0.0..f64::from(layout.plot.height)).contains(&rise).then_some(rise)
 }
 

@@ -144,6 +144,34 @@ fn a_level_off_the_chart_is_named_at_the_edge_it_lies_beyond() {
 }
 
 #[test]
+fn a_line_that_leaves_the_chart_is_named_at_its_edge_and_moves_no_axis() {
+    let owned = wave(60);
+    let line = |intercept: f64, slope: f64| ChartLine {
+        intercept,
+        slope,
+        geometric: false,
+        from: 0.0,
+        to: 66.0,
+        role: Role::Up,
+        dashed: false,
+        label: "S",
+    };
+    let scale = |lines: &[ChartLine<'_>]| {
+        let data = ChartData { lines, future: 6, ..ChartData::new(owned.candles()) };
+        let (buffer, layout) = drawn(&data, 100, 30, &Theme::default());
+        (self::lines(&buffer).join("\n"), layout.scale)
+    };
+    let (bare, alone) = scale(&[]);
+    assert!(!bare.contains('S'));
+    for (drawn, says) in [(line(10.0, -0.1), "▼ S 3."), (line(10.0, -1.0), "▼ S below zero"), (line(10.0, 1.0), "▲ S 7")] {
+        let (text, scale) = scale(&[drawn]);
+        assert!(text.contains(says) && scale == alone, "{says}\n{text}");
+    }
+    let (inside, _) = scale(&[line(10.0, 0.0)]);
+    assert!(inside.contains('S') && !inside.contains("S 10"), "{inside}");
+}
+
+#[test]
 fn ascii_charts_have_no_other_character() {
     let owned = wave(60);
     let support = [ChartLine { dashed: true, ..SUPPORT }];

@@ -81,6 +81,8 @@ pub(super) struct FunctionEffect {
     pub(super) logged: bool,
     /// Whether a balance rose while the supply did not.
     pub(super) unbacked: bool,
+    /// Whether they were the token contract's own.
+    pub(super) of_contract: bool,
     /// Whether the taken tokens were burned: the supply fell by the same amount and nobody gained.
     pub(super) burnt: bool,
     /// Address and amount taken, if none of our accounts gained.
@@ -205,6 +207,7 @@ impl FunctionCall {
             change: None,
             logged: false,
             unbacked: false,
+            of_contract: false,
             burnt: false,
             taken: None,
             gain: U256::ZERO,
@@ -331,7 +334,7 @@ impl Movement<'_> {
             .map(|who| {
                 let (had, has) = self.balance(who);
                 let effect = self.on_amount(Power::Dispense, ratio(had - has, had), &scene.name(who), (had, has));
-                FunctionEffect { taken: (!self.gained()).then_some((who, had - has)), ..effect }
+                FunctionEffect { of_contract: who == scene.token, taken: (!self.gained()).then_some((who, had - has)), ..effect }
             })
             .collect()
     }

@@ -264,10 +264,11 @@ const CODES: &[AnomalyCode] = &[
     AnomalyCode::PublicMint,
     AnomalyCode::BuyBlockable,
     AnomalyCode::Pausable,
+    AnomalyCode::OwnerRescue,
     AnomalyCode::OwnerMint,
 ];
 
-/// Whether the effect merely applies another power to the pair: freezing anyone includes freezing the pair, and choosing the consulted
+/// Whether the effect merely applies another power to the pair or the contract: freezing anyone includes freezing the pair, and choosing the consulted
 /// contract includes choosing one that refuses.
 fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
     let wider = |other: &FunctionEffect| {
@@ -275,7 +276,13 @@ fn part_of_wider(effect: &FunctionEffect, effects: &[FunctionEffect]) -> bool {
             && other.call.caller == effect.call.caller
             && matches!(other.power, Power::Blacklist | Power::Gate)
     };
-    matches!(effect.power, Power::StopBuys | Power::StopSells) && effects.iter().any(wider)
+    // Who takes from anyone takes from the contract too.
+    let drains = |other: &FunctionEffect| other.call.selector == effect.call.selector && other.power == Power::Drain;
+    match effect.power {
+        Power::StopBuys | Power::StopSells => effects.iter().any(wider),
+        Power::Dispense => effect.of_contract && effect.call.caller != Caller::Stranger && effects.iter().any(drains),
+        _ => false,
+    }
 }
 
 /// The anomaly code of an effect, and its strength.
@@ -301,7 +308,9 @@ fn counts_as(effect: &FunctionEffect) -> Option<(AnomalyCode, f64)> {
         Power::FalseTransfer => (AnomalyCode::EventLie, 1.0),
         Power::Destroy => (AnomalyCode::SelfDestruct, if stranger { 1.0 } else { 0.6 }),
         Power::Delegate => (AnomalyCode::DelegatecallAny, if stranger { 1.0 } else { 0.6 }),
-        // A sale, a faucet or a rescue gives away tokens that are not the caller's, but no trader's either.
+        // What somebody sent to the contract itself, or what it kept for itself, is no trader's.
+        Power::Dispense if effect.of_contract && !stranger => (AnomalyCode::OwnerRescue, 1.0),
+        // A sale or a faucet gives away tokens that are not the caller's, but no trader's either.
         Power::Dispense | Power::ArbitraryCall => (AnomalyCode::OwnerDrain, DISPENSED),
         Power::Renounce => return None,
     })
@@ -335,6 +344,7 @@ fn sentence(code: AnomalyCode, effect: &FunctionEffect) -> String {
         AnomalyCode::OwnerDrain if effect.power == Power::ArbitraryCall => {
             format!("{call} has the contract call anyone with anything, so that what it holds can be taken")
         }
+        AnomalyCode::OwnerRescue => format!("{call} takes tokens that were sent to the contract itself: {change}"),
         AnomalyCode::PublicDrain | AnomalyCode::OwnerDrain => format!("{call} takes what is not theirs: {change}"),
         AnomalyCode::HiddenMint => format!("{call} makes tokens with no Transfer from zero: {change}"),
         AnomalyCode::TaxRaisable => format!("{call} raises the tax: {change}"),
@@ -395,6 +405,7 @@ pub(super) fn kept(left: &[FunctionEffect]) -> Option<Anomaly> {
 
 fn strongest(left: &[FunctionEffect]) -> Option<(&FunctionEffect, AnomalyCode, f64)> {
     let weighed = left.iter().filter_map(|effect| counts_as(effect).map(|(code, strength)| (code.weight() * strength, code, effect)));
+    let weighed = weighed.filter(|(weighed, ..)| *weighed > 0.0);
     let (weighed, code, effect) = weighed.max_by(|a, b| a.0.total_cmp(&b.0))?;
     // A surviving pause weighs less than a surviving blacklist.
     Some((effect, code, weighed / AnomalyCode::Blacklist.weight()))

@@ -20,6 +20,8 @@ const WASH_FULL: f64 = 0.5;
 /// Minimum number of transfers: two friends who lend and repay are no wash traders.
 const WASH_TRANSFERS_MIN: u64 = 6;
 const AIRDROPPED_MIN: f64 = 0.5;
+/// Minimum share that is worth a remark.
+const AIRDROPPED_NOTED: f64 = 0.1;
 const RECEIVERS_MIN: u64 = 20;
 
 /// Codes of these checks.
@@ -153,6 +155,9 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let sender = input.ledger.wallet(sender).address;
     let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
     let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
+    if receivers >= RECEIVERS_MIN && share >= AIRDROPPED_NOTED {
+        input.log.remark(code);
+    }
     // The sender is named only in a finding: otherwise it is one of many.
     let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
     let sentence = format!("{count} of {receivers} receivers got one amount from {from} and never acted (transfers)");

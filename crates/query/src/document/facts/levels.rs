@@ -46,13 +46,13 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     let pattern = &part["patterns"][card];
     let mut section = Section::part("trade card", words::shown(word(&pattern["name"])));
     let away = |at: &str, way: &str| format!("{} · {} from the last close", price(&pattern[at]), change(&pattern[way]));
-    section.labelled("confidence", format!("{} that a chartist marks it", number(&pattern["confidence"], 2)), Tone::Plain);
+    section.labelled("shape match", format!("{}, not the chance of profit", number(&pattern["confidence"], 2)), Tone::Plain);
     let complete = format!("{} · {} % complete", words::shown(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
     section.labelled("status", complete, Tone::Plain);
     section.labelled("breakout", format!("{} {}", price(&pattern["breakoutPrice"]), word(&pattern["direction"])), Tone::Plain);
     section.labelled("target", away("targetPrice", "distanceToTarget"), move_tone(&pattern["distanceToTarget"]));
     section.labelled("stop", away("stopPrice", "distanceToStop"), move_tone(&pattern["distanceToStop"]));
-    section.labelled("reward:risk", number(&pattern["rewardRisk"], 2), Tone::Plain);
+    section.labelled("reward:risk", reward_risk(pattern), Tone::Plain);
     section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
     let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
     section.labelled("candles", span, Tone::Plain);
@@ -60,6 +60,16 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
         section.labelled("record", hit_rate(record), Tone::Plain);
     }
     section
+}
+
+/// `0.94`, or `not entered: above 0.8926, then 0.94`.
+fn reward_risk(pattern: &Value) -> String {
+    let ratio = number(&pattern["rewardRisk"], 2);
+    if pattern["status"] != "forming" {
+        return ratio;
+    }
+    let side = if pattern["direction"] == "up" { "above" } else { "below" };
+    format!("not entered: {side} {}, then {ratio}", price(&pattern["breakoutPrice"]))
 }
 
 /// Hit rate of earlier patterns, against random entries with the same targets.
@@ -79,10 +89,10 @@ pub(super) fn patterns(part: &Value) -> PartSection {
     let shown = found.iter().take(ROWS);
     let otherwise = "no pattern in these candles";
     if explained {
-        let header = &["pattern", "confidence", "status", "target", "stop", "reward:risk"];
+        let header = &["pattern", "shape match", "status", "target", "stop", "reward:risk"];
         section.table(header, shown.map(explained_row).collect(), otherwise);
     } else {
-        section.table(&["pattern", "confidence", "complete", "measured move from breakout"], shown.map(plain_row).collect(), otherwise);
+        section.table(&["pattern", "shape match", "complete", "measured move from breakout"], shown.map(plain_row).collect(), otherwise);
     }
     Ok(section)
 }
@@ -102,7 +112,7 @@ fn explained_row(pattern: &Value) -> Vec<StyledText> {
     let (target, stop, ratio) = if matches!(status, "forming" | "confirmed") {
         let target = StyledText::new(format!("{target} {}", change(&pattern["distanceToTarget"])), move_tone(&pattern["distanceToTarget"]));
         let stop = format!("{} {}", price(&pattern["stopPrice"]), change(&pattern["distanceToStop"]));
-        (target, stop, number(&pattern["rewardRisk"], 2))
+        (target, stop, reward_risk(pattern))
     } else {
         (StyledText::quiet(target), MISSING.to_owned(), MISSING.to_owned())
     };

@@ -5,9 +5,12 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use analysis::track_record::{
-    Signal,
-    returns::{ReturnRecord, SignalReturn},
+use analysis::{
+    patterns::PatternRecord,
+    track_record::{
+        Signal,
+        returns::{ReturnRecord, SignalReturn},
+    },
 };
 use model::{address::Address, locks::Locked as _, time::Time};
 
@@ -16,6 +19,8 @@ use model::{address::Address, locks::Locked as _, time::Time};
 pub struct TrackRecordCache {
     tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
     growth: OnceLock<Vec<ReturnRecord>>,
+    /// The records of all tokens, by timeframe, once every token is replayed.
+    whole: Mutex<HashMap<&'static str, Arc<[PatternRecord]>>>,
 }
 
 /// The replay of one token and timeframe.
@@ -34,6 +39,26 @@ impl TrackRecordCache {
     /// Needs no eviction: there is at most one entry for each token and timeframe.
     pub(in crate::question) fn insert(&self, token: Address, timeframe: &'static str, replay: &Arc<ReplayedToken>) {
         self.tokens.locked().insert((token, timeframe), Arc::clone(replay));
+    }
+
+    /// The records of all tokens; `None` until every token is replayed.
+    pub fn whole(&self, timeframe: &'static str) -> Option<Arc<[PatternRecord]>> {
+        self.whole.locked().get(timeframe).cloned()
+    }
+
+    pub(in crate::question) fn keep_whole(&self, timeframe: &'static str, records: &[PatternRecord]) {
+        self.whole.locked().insert(timeframe, records.into());
+    }
+
+    /// Takes over the records of all tokens of an earlier reading of the same data, until they are counted anew.
+    pub(in crate::question) fn inherit(&self, before: &Self) {
+        let whole = before.whole.locked().clone();
+        *self.whole.locked() = whole;
+    }
+
+    /// Number of timeframes with records of all tokens, on which advice depends.
+    pub(in crate::question) fn count_whole(&self) -> usize {
+        self.whole.locked().len()
     }
 
     pub(in crate::question) fn growth(&self) -> Option<&Vec<ReturnRecord>> {

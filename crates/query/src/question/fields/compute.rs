@@ -13,6 +13,7 @@ use crate::question::{
     security::SecurityQuestion,
     snapshot::Snapshot,
     timeframes::candles_of,
+    track_record::TrackRecordQuestion,
     trendline::{PERIOD_DEFAULT, TrendlineQuestion},
 };
 use analysis::{
@@ -39,7 +40,11 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     let candles = if by_patterns || by_days { none_without_data(candles_of(snapshot, &token))? } else { None };
     let series = candles.as_ref().map(ChartCandles::series);
     let frame = series.as_ref().and_then(|series| frames::frame(series, Interval::DAY));
-    let patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles()));
+    let advised = fields.contains(&"advice");
+    let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles(), advised));
+    if let Some((answer, _)) = patterns.as_mut().filter(|_| advised) {
+        TrackRecordQuestion::advise(snapshot, answer, "1d", progress);
+    }
     // No signals from a chart that ended long ago.
     let is_live = !summary.is_some_and(TokenSummary::is_stale);
     let days = frame.as_ref().filter(|_| by_days && is_live).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::ADDED;
 use crate::question::filter::FieldValue;
 use analysis::{
-    patterns::{Pattern, Status, TradeAction},
+    patterns::{AdviceWord, Pattern, Status, TradeAction},
     trendlines::Trend,
 };
 use model::time::{DAY_MS, Time};
@@ -82,14 +82,20 @@ impl From<Trend> for FigureValue {
 
 impl From<TradeAction> for FigureValue {
     fn from(action: TradeAction) -> Self {
-        let rank = match action {
-            TradeAction::StrongBuy => 2.0,
-            TradeAction::Buy => 1.0,
-            TradeAction::Hold => 0.0,
-            TradeAction::Sell => -1.0,
-            TradeAction::StrongSell => -2.0,
+        AdviceWord::from(action).into()
+    }
+}
+
+impl From<AdviceWord> for FigureValue {
+    fn from(advice: AdviceWord) -> Self {
+        let rank = match advice {
+            AdviceWord::StrongBuy => 2.0,
+            AdviceWord::Buy => 1.0,
+            AdviceWord::Watch | AdviceWord::Hold => 0.0,
+            AdviceWord::Sell => -1.0,
+            AdviceWord::StrongSell => -2.0,
         };
-        Self::Ranked(action.word(), rank)
+        Self::Ranked(advice.word(), rank)
     }
 }
 

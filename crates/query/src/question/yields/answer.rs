@@ -7,6 +7,7 @@ use analysis::yields::{
     Idle, Placement, Plan,
     expected::{YieldBasis, YieldRemark},
     naive::Totals,
+    risk::{RiskLevel, RiskPart},
     wallet::{UnplacedReason, WalletToken},
 };
 use model::{address::Address, chain::Chain};
@@ -65,12 +66,18 @@ pub struct Strategy {
     /// With `explain`: 0 for the safest, 100 for the riskiest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk_score: Option<f64>,
+    /// With `explain`: what the risk score is made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub risk_parts: Option<Vec<RiskPart>>,
     /// With `explain`: the amount in whole tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<String>,
     /// With `explain`: fraction of the total deposit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
+    /// With `explain`: fraction of the whole wallet, as the limits have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wallet_share: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -128,6 +135,8 @@ pub struct YieldSummary {
 pub struct ExplainedSummary {
     /// USD value of the idle holdings that have a price.
     pub idle_value_usd: f64,
+    /// APY in percent of the whole wallet that has a price, idle holdings included; `weightedApy` is of what is deposited.
+    pub wallet_apy: f64,
     /// Yield over the horizon, net of gas.
     pub net_yield_usd: f64,
     /// Upper bound of the net yield of any plan within the limits.
@@ -176,6 +185,10 @@ pub struct Allocation {
     pub value_usd: f64,
     /// Fraction of the total deposit.
     pub share: f64,
+    /// Fraction of the whole wallet, as the limits have it.
+    pub wallet_share: f64,
+    /// Number of pools used.
+    pub pools: u64,
 }
 
 /// A baseline allocation, to compare the plan with.
@@ -202,7 +215,7 @@ pub struct Alternative {
 const HORIZON_DAYS: u32 = 365;
 
 impl YieldPlan {
-    pub(super) fn new(plan: &Plan<'_>, holdings: &[WalletToken], explain: bool) -> Self {
+    pub(super) fn new(plan: &Plan<'_>, holdings: &[WalletToken], level: RiskLevel, explain: bool) -> Self {
         let mut steps = steps(plan, holdings);
         steps.extend(plan.idle.iter().map(|idle| hold(idle, &holdings[idle.holding])));
         let gas_estimate_usd: f64 = steps.iter().filter_map(|step| step.gas_estimate_usd).sum();
@@ -210,6 +223,7 @@ impl YieldPlan {
         let idle: f64 = plan.idle.iter().map(|idle| holdings[idle.holding].value(idle.amount)).sum();
         let explained = explain.then(|| ExplainedSummary {
             idle_value_usd: idle,
+            wallet_apy: if totals.placed > 0.0 { 100.0 * totals.earned / (totals.placed + idle) } else { 0.0 },
             net_yield_usd: totals.earned - gas_estimate_usd,
             upper_bound_usd: plan.upper_bound,
             gap: plan.gap(),
@@ -219,11 +233,7 @@ impl YieldPlan {
             risk_score: totals.risk_score(),
         });
         Self {
-            strategies: plan
-                .placements
-                .iter()
-                .map(|placement| strategy(placement, &holdings[placement.holding], totals.placed, explain))
-                .collect(),
+            strategies: plan.placements.iter().map(|placement| strategy(placement, &holdings[placement.holding], plan, explain)).collect(),
             summary: YieldSummary {
                 total_value_usd: totals.placed,
                 estimated_annual_yield_usd: totals.earned,
@@ -241,12 +251,12 @@ impl YieldPlan {
                 protocols: shares(plan, |placement| &placement.pool.protocol),
                 chains: shares(plan, |placement| placement.pool.chain.as_str()),
             }),
-            notes: explain.then(|| notes(plan)),
+            notes: explain.then(|| notes(plan, level)),
         }
     }
 }
 
-fn strategy(placement: &Placement<'_>, holding: &WalletToken, placed: f64, explain: bool) -> Strategy {
+fn strategy(placement: &Placement<'_>, holding: &WalletToken, plan: &Plan<'_>, explain: bool) -> Strategy {
     let pool = placement.pool;
     Strategy {
         protocol: Some(pool.protocol.clone()).filter(|name| !name.is_empty()),
@@ -265,7 +275,9 @@ fn strategy(placement: &Placement<'_>, holding: &WalletToken, placed: f64, expla
         value_usd: explain.then_some(placement.value),
         risk_score: explain.then_some(pool.score),
         tokens: explain.then(|| holding.in_tokens(placement.amount)).flatten(),
-        share: explain.then(|| placement.value / placed),
+        risk_parts: explain.then(|| pool.traits.parts().to_vec()),
+        share: explain.then(|| placement.value / plan.totals.placed),
+        wallet_share: explain.then(|| placement.value / plan.wallet),
     }
 }
 
@@ -305,13 +317,15 @@ fn shares<'a>(plan: &'a Plan<'_>, name: impl Fn(&'a Placement<'_>) -> &'a str) -
     let mut shares: Vec<Allocation> = Vec::new();
     for placement in &plan.placements {
         let name = name(placement);
-        match shares.iter_mut().find(|share| share.name == name) {
-            Some(share) => share.value_usd += placement.value,
-            None => shares.push(Allocation { name: name.to_owned(), value_usd: placement.value, share: 0.0 }),
+        if let Some(share) = shares.iter_mut().find(|share| share.name == name) {
+            (share.value_usd, share.pools) = (share.value_usd + placement.value, share.pools + 1);
+        } else {
+            shares.push(Allocation { name: name.to_owned(), value_usd: placement.value, share: 0.0, wallet_share: 0.0, pools: 1 });
         }
     }
     for share in &mut shares {
         share.share = share.value_usd / plan.totals.placed;
+        share.wallet_share = share.value_usd / plan.wallet;
     }
     shares.sort_by(|a, b| b.value_usd.total_cmp(&a.value_usd).then_with(|| a.name.cmp(&b.name)));
     shares
@@ -331,8 +345,20 @@ fn alternative(name: &'static str, totals: &Totals, plan: &Plan<'_>) -> Alternat
     }
 }
 
-fn notes(plan: &Plan<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(plan: &Plan<'_>, level: RiskLevel) -> Vec<String> {
+    let limits = level.limits();
+    // Several pools of one protocol fail together: more than one pool may have is worth saying.
+    let whole = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
+    let concentrated = shares(plan, |placement| &placement.pool.protocol).into_iter();
+    let concentrated =
+        concentrated.filter(|protocol| protocol.pools > 1 && protocol.wallet_share > limits.pool && !protocol.name.is_empty());
+    let mut notes: Vec<String> = concentrated
+        .map(|protocol| {
+            let (name, pools, share) = (protocol.name, protocol.pools, whole(protocol.wallet_share));
+            let (risk, pool, most) = (level.word(), whole(limits.pool), whole(limits.protocol));
+            format!("{name} holds {share} of the wallet in {pools} pools: {risk} risk allows {pool} a pool and {most} a protocol.")
+        })
+        .collect();
     let mut unknown: Vec<&str> =
         plan.placements.iter().filter(|placement| placement.pool.gas.is_none()).map(|placement| placement.pool.chain.as_str()).collect();
     unknown.sort_unstable();

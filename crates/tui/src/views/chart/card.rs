@@ -4,7 +4,7 @@
 use super::sheet::trend;
 use crate::views::prelude::*;
 use analysis::{
-    patterns::{Direction, Pattern, PatternDetail, TradeAction},
+    patterns::{AdviceWord, Direction, Pattern, PatternDetail, Status},
     trendlines::{TrendlineAnswer, trend::TrendMeasure},
 };
 use query::question::track_record::TrackRecord;
@@ -25,8 +25,8 @@ pub(super) const TARGET: &str = "target ";
 /// The data of the card.
 pub(super) struct Card<'a> {
     pub pattern: &'a Pattern,
-    /// Combined recommendation of all patterns.
-    pub action: TradeAction,
+    /// Weighed recommendation of all patterns.
+    pub advice: Option<AdviceWord>,
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
     pub part: CardPart,
@@ -118,14 +118,10 @@ impl Card<'_> {
         vec![
             ("target", price(detail.target_price), to_target, aim),
             ("stop", price(detail.stop_price), to_stop, back),
-            plain(
-                "reward:risk",
-                detail.reward_risk.map_or_else(|| format::MISSING.to_owned(), |ratio| format!("{ratio:.2}")),
-                String::new(),
-            ),
+            reward_risk(detail, roomy),
             plain("breakout", price(detail.breakout_price), direction.to_owned()),
             plain("status", words::of(&detail.status), state),
-            plain("confidence", format!("{:.2}", pattern.confidence), note("that a chartist marks it")),
+            plain("shape match", format!("{:.2}", pattern.confidence), note("not the chance of profit")),
             plain("height", price(detail.height), note("measured move from breakout")),
             plain("from", format::candle_time(detail.start_time), String::new()),
             plain("to", format::candle_time(detail.end_time), format!("{candles} candles")),
@@ -133,8 +129,8 @@ impl Card<'_> {
             self.record(roomy),
             plain(
                 "advice",
-                words::of(&self.action),
-                format!("{}adds {:+.2}", if roomy { "this " } else { "" }, detail.action_contribution),
+                self.advice.map_or_else(String::new, |word| words::of(&word)),
+                format!("weight {:+.2}{}", detail.action_contribution, if roomy { " of -1 to 1" } else { "" }),
             ),
             plain("as of", self.as_of.map_or_else(|| format::MISSING.to_owned(), format::candle_time), note("the last candle")),
         ]
@@ -145,7 +141,7 @@ impl Card<'_> {
         let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
         if self.pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over()) {
             // The record would include this pattern and later ones.
-            return plain(format::MISSING, "shown while open; R: all".to_owned());
+            return plain(format::MISSING, "past results: R".to_owned());
         }
         let record = match self.record {
             Some(Ok(record)) => record,
@@ -212,6 +208,26 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
     area.height.min(parts.len().max(1) as u16 + 1)
 }
 
+/// The ratio; of a forming pattern with the price from which it counts.
+fn reward_risk(detail: &PatternDetail, roomy: bool) -> Row {
+    let ratio = ratio(detail).unwrap_or_else(|| format::MISSING.to_owned());
+    if detail.status != Status::Forming {
+        return ("reward:risk", ratio, String::new(), Role::Dim);
+    }
+    let entry = format!("{} {}", side(detail), format::price(Some(detail.breakout_price)));
+    let note = if roomy { format!("{entry}, then {ratio}") } else { format!("{entry}: {ratio}") };
+    ("reward:risk", "not entered".to_owned(), note, Role::Dim)
+}
+
+fn ratio(detail: &PatternDetail) -> Option<String> {
+    detail.reward_risk.map(|ratio| format!("{ratio:.2}"))
+}
+
+/// The side of the boundary on which a trade is entered.
+fn side(detail: &PatternDetail) -> &'static str {
+    if detail.direction == Direction::Up { "above" } else { "below" }
+}
+
 fn measured(measure: TrendMeasure) -> &'static str {
     match measure {
         TrendMeasure::NetMove => "net move / walk's deviation",
@@ -232,7 +248,10 @@ pub(super) fn line(pattern: &Pattern, state: &str, cells: usize) -> String {
         let lines = [format!("{head} {state} · {TARGET}{}", format::price(Some(detail.target_price))), format!("{head} {state}"), head];
         return text::fitting(lines, cells);
     }
-    let ratio = detail.reward_risk.map_or_else(String::new, |ratio| format!(" · {ratio:.2}:1"));
+    let entered = detail.status != Status::Forming;
+    let entry = if entered { String::new() } else { format!(" · {} {}", side(detail), format::price(Some(detail.breakout_price))) };
+    let ratio = ratio(detail).map_or_else(String::new, |ratio| format!("{} {ratio}:1", if entered { " ·" } else { " then" }));
+    let ratio = entry + &ratio;
     let lines = [
         format!("{head} {state} · {target} · {stop}{ratio}"),
         format!("{head} {state} · {short}{ratio}"),

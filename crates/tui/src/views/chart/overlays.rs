@@ -62,10 +62,14 @@ pub(super) struct ChartOverlays {
 
 impl ChartOverlays {
     pub(super) fn trendlines(&mut self, answer: &TrendlineAnswer, slots: &Slots<'_>) {
+        let crossing = answer.crossing().unwrap_or(f64::INFINITY);
         for line in &answer.trendlines {
             let ends = line.start_time.zip(line.end_time).and_then(|(start, end)| slots.of_time(start).zip(slots.of_time(end)));
             let Some((begin, stop)) = ends else { continue };
-            let (from, to) = (slots.place(begin as f64), slots.place(stop as f64 + f64::from(FUTURE) * slots.per as f64));
+            // Support under resistance ends where they meet.
+            let last = if line.kind == LineType::Regression { f64::INFINITY } else { begin as f64 + crossing };
+            let to = (stop as f64 + f64::from(FUTURE) * slots.per as f64).min(last);
+            let (from, to) = (slots.place(begin as f64), slots.place(to));
             if to <= 0.0 || from >= (slots.last - slots.first) as f64 {
                 continue;
             }

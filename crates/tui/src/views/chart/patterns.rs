@@ -3,7 +3,7 @@
 use super::card::{self, Card, CardPart};
 use crate::views::prelude::*;
 use analysis::{
-    patterns::{Family, Pattern, PatternsAnswer, TradeAction},
+    patterns::{AdviceReason, AdviceWord, Family, Pattern, PatternsAnswer, TradeAction},
     security::{
         SecurityInference,
         score::{is_safe, word_of},
@@ -28,6 +28,9 @@ const BELOW_ROWS: u16 = 9;
 const LIST_ROWS: u16 = 5;
 /// From this height the first row names the patterns that decide the action.
 const ADVICE_FROM: u16 = 5;
+/// Maximum number of lines of the advice, and the height from which they may be used.
+const REASON_LINES: usize = 3;
+const REASON_ROOM: u16 = 9;
 /// From this height the card is drawn below the list.
 const CARD_BELOW: u16 = 20;
 /// Minimum number of rows of the chart above the card; with fewer, only the card is drawn.
@@ -83,6 +86,8 @@ pub(super) struct ChartPatterns {
     pub(super) asked: ViewQuestion<PatternsQuestion>,
     /// The track record of the token's patterns, asked for with the reasons, as it is slow.
     pub(super) record: ViewQuestion<TrackRecordQuestion>,
+    /// Whether the records of all tokens were known when the patterns were asked for.
+    weighed: bool,
     /// The security inference of a token that the patterns recommend to buy, as in the Security view.
     security: ViewQuestion<SecurityQuestion>,
     /// Whether patterns are neither drawn nor listed.
@@ -116,6 +121,12 @@ impl ChartPatterns {
         let PatternsQuestion { contract_address, timeframe, .. } = question;
         if self.explained() {
             self.record.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
+        }
+        // Once the records of all tokens are there, the advice is weighed by them.
+        let weighed = context.snapshot.is_some_and(|snapshot| snapshot.track_records.whole(timeframe).is_some());
+        if self.weighed != weighed {
+            self.weighed = weighed;
+            self.asked.ask_again();
         }
         self.asked.refresh(question, context);
         if self.asked.answer().is_some_and(says_buy) {
@@ -251,7 +262,7 @@ impl ChartPatterns {
             return;
         }
         let title = self.title();
-        let advice = self.asked.answer().map_or_else(String::new, |answer| words::of(&answer.recommended_action));
+        let advice = self.asked.answer().map_or_else(String::new, advised);
         let room = usize::from(area.width).saturating_sub(text::width(&title) + NOTE_FRAME);
         let verdict = self.verdict().filter(|(says, _)| text::width(&advice) + text::width(says) <= room);
         let (note, warns) = verdict.map_or((advice.clone(), false), |(says, warns)| (advice + &says, warns));
@@ -282,14 +293,20 @@ impl ChartPatterns {
         }
     }
 
-    /// Names the deciding patterns in the first line; returns the remaining area.
+    /// Names the deciding patterns and the reason over the list; returns the remaining area.
     fn draw_reasons(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
         let Some(answer) = self.asked.answer().filter(|answer| !answer.patterns.is_empty() && body.height >= ADVICE_FROM) else {
             return body;
         };
-        let says = reasons(answer, usize::from(body.width.saturating_sub(2)));
-        put(buffer, body, 1, 0, &says, context.theme.dim());
-        below(body, 1)
+        let width = usize::from(body.width.saturating_sub(2));
+        // A reason with its figures takes a second line where there is room.
+        let most = if body.height >= REASON_ROOM { REASON_LINES } else { 1 };
+        let whole = text::wrap(&reasons(answer, usize::MAX), width, most + 1);
+        let lines = if whole.len() <= most { whole } else { vec![reasons(answer, width)] };
+        for (y, line) in lines.iter().enumerate() {
+            put(buffer, body, 1, y as u16, line, context.theme.dim());
+        }
+        below(body, lines.len() as u16)
     }
 
     fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
@@ -305,7 +322,7 @@ impl ChartPatterns {
             PatternFocus::Explained => CardPart::Whole,
             PatternFocus::Reasons => CardPart::Reasons,
         };
-        let card = Card { pattern, action: answer.recommended_action, as_of: answer.as_of, trendline, part, record };
+        let card = Card { pattern, advice: answer.advice.as_ref().map(|advice| advice.word), as_of: answer.as_of, trendline, part, record };
         card.draw(buffer, area, context);
         self.cut = !card.has_room(area);
     }
@@ -323,7 +340,7 @@ impl ChartPatterns {
             return (format!("patterns: {}", problem.detail), None);
         }
         let Some(answer) = self.asked.answer() else { return (String::new(), None) };
-        let advice = words::of(&answer.recommended_action);
+        let advice = advised(answer);
         let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
             return (format!("no patterns · {advice}"), None);
         };
@@ -353,22 +370,43 @@ impl ChartPatterns {
     }
 }
 
-/// `Buy: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64 +1`: as many of the deciding patterns as fit, by descending contribution.
+/// The word of advice.
+fn advised(answer: &PatternsAnswer) -> String {
+    answer.advice.as_ref().map_or_else(String::new, |advice| words::of(&advice.word))
+}
+
+/// `Watch: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64 +1 · no record yet: R`: as many of the deciding patterns as fit, by descending
+/// contribution, and the reason. Signals that disagree are named in it.
 fn reasons(answer: &PatternsAnswer, cells: usize) -> String {
     let named = |pattern: &Pattern| {
         let arrow = format::direction(pattern.projected_movement);
         format!("{arrow} {} {:.2}", words::shown(pattern.name.word()), pattern.confidence)
     };
-    let (advice, named) = (words::of(&answer.recommended_action), answer.deciding().map(named).collect::<Vec<_>>());
+    let Some(advice) = &answer.advice else { return String::new() };
+    let (word, named) = (words::of(&advice.word), answer.deciding().map(named).collect::<Vec<_>>());
+    let reason = match advice.reason {
+        AdviceReason::NoRecord => format!("{}: R", advice.text),
+        _ => advice.text.clone(),
+    };
     if named.is_empty() {
-        return format!("{advice}: every pattern is over or long past");
+        return format!("{word}: {reason}");
     }
-    let text = |count: usize| {
+    let disagree = advice.reason == AdviceReason::Disagreement;
+    let text = |count: usize, reason: &str| {
         let others = named.len() - count;
         let others = if others > 0 { format!(" +{others}") } else { String::new() };
-        format!("{advice}: {}{others}", named[..count].join(", "))
+        let named = named[..count].join(", ");
+        match reason {
+            "" => format!("{word}: {named}{others}"),
+            reason if disagree => format!("{word}: {reason} ({named})"),
+            reason => format!("{word}: {named}{others} · {reason}"),
+        }
     };
-    (1..=named.len()).rev().map(text).find(|text| text::width(text) <= cells).unwrap_or_else(|| text(1))
+    // The reason of a word that is held back takes precedence over further patterns.
+    let whole = (1..=named.len()).rev().map(|count| text(count, &reason));
+    let bare = (1..=named.len()).rev().map(|count| text(count, ""));
+    let short = (advice.word == AdviceWord::Watch).then(|| format!("{word}: {reason}"));
+    whole.chain(short).chain(bare).find(|text| text::width(text) <= cells).unwrap_or_else(|| text(1, ""))
 }
 
 fn says_buy(answer: &PatternsAnswer) -> bool {

@@ -107,7 +107,7 @@ fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
     let listed = without.lines().filter(|line| line.contains("Double ")).collect::<Vec<_>>();
     assert!(without.contains("patterns · no reversals"), "{without}");
     assert!(
-        matches!(listed[..], [advice] if advice.contains("Strong buy: ▲ Double bottom 0.99")),
+        matches!(listed[..], [advice] if advice.contains("Watch: ▲ Double bottom 0.99 · no record yet: R")),
         "the advice alone tells of it\n{without}"
     );
     let mut again = ChartView::default();
@@ -398,6 +398,12 @@ fn the_track_record_of_every_signal_stands_in_one_table() {
     assert!(view.request(&stage.context()).expect("a request").target.ends_with("/track-record?timeframe=1d&scope=all"));
     stage.act(&mut view, Action::Back);
     assert!(!stage.text(&mut view, 140, 38).contains("STD ERRORS"));
+    // With the record there, the advice is weighed by it.
+    let weighed = settled(&stage, &mut view, |view| {
+        let advice = view.patterns.asked.answer().and_then(|answer| answer.advice.as_ref());
+        advice.is_some_and(|advice| advice.reason != analysis::patterns::AdviceReason::NoRecord)
+    });
+    assert!(!weighed.contains("no record yet"), "{weighed}");
 }
 
 #[test]

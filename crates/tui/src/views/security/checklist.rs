@@ -18,10 +18,10 @@ pub(super) const PROOF: u16 = 5;
 /// From this width a bar shows a finding's weight.
 const BAR_WIDTH: u16 = 96;
 const BAR: usize = 8;
-/// Width of the figure at the right and a gap: `0.41 of 0.95`.
-const FIGURE: u16 = 14;
-/// Width of a weight alone.
-const WEIGHT: u16 = 7;
+/// Width of the figure at the right and a gap: `adds 41 of 95`.
+const FIGURE: u16 = 15;
+/// Width of what a check could have added: `0 of 95`.
+const WEIGHT: u16 = 9;
 /// Maximum number of lines of a finding's sentence, and the minimum width to place it beside the code.
 const SENTENCE_LINES: usize = 3;
 const SENTENCE_MIN: u16 = 24;
@@ -84,17 +84,23 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         (CheckState::Found, Some(anomaly)) if anomaly.fatal => (Role::Down, Role::Down, Role::Text),
         (CheckState::Found, Some(anomaly)) if anomaly.weighed() < NOTABLE => (Role::Warning, Role::Text, Role::Text),
         (CheckState::Found, _) => (Role::Warning, Role::Warning, Role::Text),
+        (CheckState::Passed, _) if check.remarkable => (Role::Accent, Role::Text, Role::Text),
         (CheckState::Passed, _) => (Role::Up, Role::Text, Role::Dim),
         (CheckState::Unheld | CheckState::NotChecked, _) => (Role::Dim, Role::Dim, Role::Dim),
     };
-    let weight = format::fixed(check.weight, 2);
+    // Risk points of its part, which is worst at 100.
+    let points = |share: f64| format::fixed(100.0 * share, 0);
+    let weight = points(check.weight);
     let figure = match found {
         Some(anomaly) if anomaly.disputed.is_some() => "disputed".to_owned(),
-        Some(anomaly) if anomaly.fatal => format!("fatal {weight}"),
-        Some(anomaly) => format!("{} of {weight}", format::fixed(anomaly.weighed(), 2)),
-        None => weight,
+        Some(anomaly) if anomaly.fatal => format!("fatal, of {weight}"),
+        Some(anomaly) => format!("adds {} of {weight}", points(anomaly.weighed())),
+        None if check.weight == 0.0 => String::new(),
+        None if check.state == CheckState::NotChecked => format!("? of {weight}"),
+        None => format!("0 of {weight}"),
     };
-    let mut first = PaneLine::of(entry).at(1, check_mark(check.state), sign).at(LEFT, check.code.word(), word).right(figure, word);
+    let mut first =
+        PaneLine::of(entry).at(1, check_mark(check.state, check.remarkable), sign).at(LEFT, check.code.word(), word).right(figure, word);
     let with_bar = look.width >= BAR_WIDTH && found.is_some();
     let right = match found {
         Some(_) => FIGURE + if with_bar { BAR as u16 + 2 } else { 0 },

@@ -111,6 +111,11 @@ pub(super) fn scams(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
         return lines;
     }
     let name_width = name_width(scams, look);
+    if let Some(alike) = answer.explanation.as_ref().and_then(|explanation| explanation.listed_similarity) {
+        let [median, highest] = [alike.median, alike.highest].map(|similarity| format::fixed(similarity, 4));
+        let says = format!("to compare: two listed tokens are {median} alike at the median, {highest} at most");
+        lines.extend(PaneLine::wrapped(None, LEFT, &says, look.width, 2, Role::Dim));
+    }
     for (i, scam) in scams.iter().enumerate() {
         lines.push(scam_line(i, scam, name_width, look));
         if look.open.contains(&PaneEntry::Scam(i)) {

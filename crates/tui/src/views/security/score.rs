@@ -50,11 +50,12 @@ pub(super) fn draw(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, 
     }
 }
 
-/// The cap on the score, if any: `capped at 60 (no code known), else 87`.
-fn cap_text(answer: &SecurityInference) -> Option<String> {
+/// The cap on the score, if any: `at most 60: the contract's code is not known; 87 otherwise`.
+fn cap_text(answer: &SecurityInference, cells: usize) -> Option<String> {
     let explanation = answer.explanation.as_ref()?;
     let cap = explanation.caps.first().filter(|cap| cap.score < explanation.uncapped_score)?;
-    Some(format!("capped at {}: {}; {} without", cap.score, cap.reason, explanation.uncapped_score))
+    let short = format!("at most {}: {}", cap.score, cap.reason);
+    Some(text::fitting([format!("{short}; {} otherwise", explanation.uncapped_score), short], cells))
 }
 
 fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
@@ -74,7 +75,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     let body = Rect { x: area.x + LEFT, width: area.width - LEFT - 1, ..area };
     put(buffer, body, 0, 0, word, theme.style(role).add_modifier(Modifier::BOLD));
     let beside = Rect { x: body.x + 22, width: body.width - 22, ..body };
-    if let Some(capped) = cap_text(answer) {
+    if let Some(capped) = cap_text(answer, usize::from(beside.width)) {
         put_right(buffer, beside, 0, &capped, theme.dim());
     } else if text::width(&formula()) <= usize::from(beside.width) {
         put_right(buffer, beside, 0, &formula(), theme.dim());

@@ -25,7 +25,7 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
         let (mark, role) = if trade.ok { (CheckState::Passed, Role::Up) } else { (CheckState::Found, Role::Down) };
         let mut outcome = trade.outcome();
         outcome.extend(trade.of_quote.map(|share| format!(" · {} of the pool's quote", format::share(Some(share)))));
-        let line = PaneLine::default().at(1, check_mark(mark), role).at(LEFT, what, Role::Text);
+        let line = PaneLine::default().at(1, check_mark(mark, false), role).at(LEFT, what, Role::Text);
         let said = if trade.ok { Role::Dim } else { role };
         if look.width < BESIDE_MIN {
             lines.push(line);

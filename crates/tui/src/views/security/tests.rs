@@ -175,6 +175,7 @@ fn trap_explained() -> Explanation {
             codes: vec![AnomalyCode::SybilHolders, AnomalyCode::PrivilegedSellers],
             supply: "add the table `funding` (from_address, to_address, timestamp): who paid for whose first transaction".into(),
         }],
+        listed_similarity: None,
         holders: Some(HolderMetrics {
             count: 2_114,
             top10: Some(0.72),
@@ -222,6 +223,7 @@ fn unknown() -> SecurityInference {
                 gap(Part::Code, "no code", "add the token's row with bytecode to the table `contracts`"),
                 gap(Part::Transactions, "no transfers", "add the token's rows to the table `transfers`"),
             ],
+            listed_similarity: None,
             holders: None,
             execution: None,
         }),

@@ -49,10 +49,9 @@ pub(super) const PATTERN: F = F::text("best_pattern", "pattern", [20, 33], 195, 
     .largest_first()
     .optional();
 
-pub(super) const ACTION: F = F::text("recommendedAction", "action", [11, 11], 186, LISTED)
-    .cell(|row, _| worded(*row, "recommendedAction"))
-    .largest_first()
-    .optional();
+/// The recommended action, no stronger than its record allows.
+pub(super) const ADVICE: F =
+    F::text("advice", "advice", [11, 11], 186, LISTED).cell(|row, _| worded(*row, "advice")).largest_first().optional();
 
 pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, _| {
@@ -95,7 +94,7 @@ pub(super) const FROM_HIGH: F = F::figure("from_52w_high", "52w high", 8, 124, L
     .recent();
 
 /// The columns of `m`; other computed columns are chosen individually.
-pub(super) const MORE: &[&str] = &["trend", "best_pattern", "recommendedAction", "securityScore", "recommendation"];
+pub(super) const MORE: &[&str] = &["trend", "best_pattern", "advice", "securityScore", "recommendation"];
 
 /// Minimum number of tokens of one background task, so that first figures appear soon and cancelling is quick.
 const BATCH: usize = 64;
@@ -107,7 +106,8 @@ type Batch = Vec<(Address, Figures)>;
 
 #[derive(Default)]
 pub(super) struct FigureStore {
-    generation: u64,
+    /// The generation, and whether the records of all tokens are known, which advice is weighed by.
+    of: (u64, bool),
     pub(super) known: KnownFigures,
     task: Option<BackgroundTask<Batch>>,
     /// The figures to compute for every token, not only those on screen.
@@ -126,10 +126,11 @@ impl FigureStore {
         [shown, judged]: [Vec<&'static str>; 2],
         context: &Context<'_>,
     ) -> bool {
-        if self.generation != snapshot.generation {
+        let of = (snapshot.generation, snapshot.track_records.whole("1d").is_some());
+        if self.of != of {
             let mut all = std::mem::take(&mut self.all);
             all.extend(judged);
-            *self = Self { generation: snapshot.generation, all, ..Self::default() };
+            *self = Self { of, all, ..Self::default() };
         }
         let outcome = task::take(&mut self.task);
         let came = outcome.is_some();
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
     use crate::views::fixture;
     use analysis::{
-        patterns::{Pattern, PatternName, TradeAction as Advice},
+        patterns::{AdviceWord as Advice, Pattern, PatternName},
         trendlines::Trend,
     };
 
@@ -270,20 +271,21 @@ mod tests {
             (Trend::Uptrend, Advice::StrongBuy),
             (Trend::Sideways, Advice::Buy),
             (Trend::Downtrend, Advice::Hold),
+            (Trend::Downtrend, Advice::Watch),
             (Trend::Uptrend, Advice::Sell),
             (Trend::Uptrend, Advice::StrongSell),
         ] {
             let figures = given(&[
                 ("trend", Some(trend.into())),
                 ("best_pattern", Some(FigureValue::Pattern(Box::new(pattern.clone()), None))),
-                ("recommendedAction", Some(advice.into())),
+                ("advice", Some(advice.into())),
                 ("securityScore", Some(FigureValue::Integer(21))),
                 ("recommendation", Some(FigureValue::Word("HIGH RISK"))),
             ]);
             let json = serde_json::to_value(&figures).unwrap();
             let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false } };
-            let words = [&json["trend"], &json["best_pattern"]["name"], &json["recommendedAction"]];
-            for (field, expected) in [TREND, PATTERN, ACTION].iter().zip(words) {
+            let words = [&json["trend"], &json["best_pattern"]["name"], &json["advice"]];
+            for (field, expected) in [TREND, PATTERN, ADVICE].iter().zip(words) {
                 assert_eq!(TokenFields::value(row, field.column.key), Value::from(expected.as_str()));
                 assert!(TokenFields::sort_key(row, field.column.key).is_some());
             }

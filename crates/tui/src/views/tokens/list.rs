@@ -70,7 +70,7 @@ impl Fields for TokenFields {
             .member("price_history"),
         figures::TREND,
         figures::PATTERN,
-        figures::ACTION,
+        figures::ADVICE,
         figures::SCORE,
         figures::RISK,
         figures::RSI,
@@ -80,6 +80,7 @@ impl Fields for TokenFields {
             let day = |last: LastCandle| Cell::new(last.start.to_string().chars().take(10).collect::<String>(), role);
             row.token.last_candle.map_or_else(Cell::missing, day)
         }),
+        F::hidden("recommendedAction", ColumnKind::Text, LISTED),
         F::hidden("created_at", ColumnKind::Time, LISTED),
     ];
 

@@ -186,7 +186,7 @@ fn optional_columns_are_computed_for_the_rows_on_screen_and_for_all_when_the_ord
     assert_eq!(
         view.request(&stage.context()).expect("a request").target,
         "/tokens?sort=-market_cap&fields=as_of%2Cvolume_24h%2Cliquidity%2Cprice_change_7d%2Cprice_change_30d%2Ctrend%2Cbest_pattern%2C\
-         recommendedAction%2CsecurityScore%2Crecommendation&page=1&limit=250"
+         advice%2CsecurityScore%2Crecommendation&page=1&limit=250"
     );
     let exported = view.export(&stage.context()).expect("rows to export");
     let trend = exported.columns.iter().position(|column| column == "trend").expect("the trend is written");

@@ -8,15 +8,12 @@ use query::question::yields::answer::{Allocation, Remark, Step, Strategy, YieldP
 const WIDE: u16 = 120;
 /// From this width all three are.
 const WIDEST: u16 = 180;
-/// Rows of the selected row's detail, with its title.
-const SELECTED_ROWS: u16 = 13;
+/// Minimum number of rows of the selected row's detail, with its title.
+const SELECTED_ROWS: u16 = 8;
 
 /// Display names of the alternatives.
-const NAMES: &[(&str, &str)] = &[
-    ("highest_apy", "highest APY first, up to the cap"),
-    ("highest_apy_unlimited", "highest APY, no cap"),
-    ("by_quoted_apy", "best quoted APY first"),
-];
+const NAMES: &[(&str, &str)] =
+    &[("highest_apy", "only the best pool"), ("highest_apy_unlimited", "highest APY, no cap"), ("by_quoted_apy", "best quoted APY first")];
 
 fn usd(value: f64) -> String {
     let whole = format::fixed(value.abs(), 2);
@@ -79,10 +76,13 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
     let summary = &plan.summary;
     let Some(explained) = &summary.explained else { return };
     let row = |y: u16| Rect { y: area.y + y, height: 1.min(area.height.saturating_sub(y)), ..area };
+    // A person reads the APY as the wallet's: where money lies idle, both are named.
+    let [placed, whole] = [summary.weighted_apy, explained.wallet_apy].map(|apy| format::fixed(apy, 2));
+    let apy = if placed == whole { format!("{placed} %") } else { format!("{placed} % placed, {whole} % of the wallet") };
     let figures = [
         ("net yield/yr", format!("{} USD", usd(explained.net_yield_usd)), Role::Up),
+        ("APY", apy, Role::Text),
         ("deployed", usd(summary.total_value_usd), Role::Text),
-        ("APY", format!("{} %", format::fixed(summary.weighted_apy, 2)), Role::Text),
         ("risk", risk(explained.risk_score), Role::Text),
         ("gas", usd(summary.gas_estimate_usd), Role::Text),
         ("idle", usd(explained.idle_value_usd), Role::Text),
@@ -95,6 +95,25 @@ pub(super) fn summary(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, level: 
         None => ("nothing is placed", "more may be possible".to_owned(), Role::Warning),
     };
     pairs(buffer, row(1), &[(word, sentence, role), ("at most", usd(explained.upper_bound_usd), Role::Text)], context);
+}
+
+/// `: size 6 of 30, age 3 of 15`: the parts of a pool's risk score that add to it.
+fn risk_parts(row: &Strategy) -> String {
+    let parts = row.risk_parts.iter().flatten().filter(|part| part.points >= 0.5);
+    let said: Vec<String> = parts.map(|part| format!("{} {} of {}", part.name, format::fixed(part.points, 0), part.most)).collect();
+    if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) }
+}
+
+/// Draws the plan's caveats; returns the remaining area.
+fn notes(buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) -> Rect {
+    let width = usize::from(area.width.saturating_sub(2));
+    // The table matters more where there is little room.
+    let most = usize::from(area.height / 8);
+    let lines: Vec<String> = plan.notes.iter().flatten().flat_map(|note| text::wrap(note, width, 2)).take(most).collect();
+    for (y, line) in lines.iter().enumerate() {
+        put(buffer, area, 1, y as u16, line, context.theme.style(Role::Warning));
+    }
+    below(area, lines.len() as u16)
 }
 
 impl YieldView {
@@ -113,7 +132,7 @@ impl YieldView {
 
     pub(super) fn draw_plan(&mut self, buffer: &mut Buffer, area: Rect, plan: &YieldPlan, context: &Context<'_>) {
         summary(buffer, area, plan, self.risk.word(), context);
-        let below = below(area, 2);
+        let below = self::notes(buffer, below(area, 2), plan, context);
         let below = inner(below);
         let panes_height = match below.height {
             ..10 => 0,
@@ -158,19 +177,20 @@ impl YieldView {
         let percent = |value: Option<f64>| value.map_or_else(missing, |value| format!("{} %", format::fixed(value, 4)));
         let dollars = |value: Option<f64>| value.map_or_else(missing, |value| format!("{} USD", usd(value)));
         let facts = [
-            ("protocol", row.protocol.clone().unwrap_or_else(missing)),
-            ("chain", row.chain.to_string()),
-            ("token", row.token.address.to_string()),
-            ("pool", row.pool_id.clone().unwrap_or_else(missing)),
-            ("amount", row.tokens.clone().unwrap_or_else(missing)),
-            ("value", dollars(row.value_usd)),
-            ("share", format::share(row.share)),
+            // What the table has not comes first, as the last rows may not fit.
+            ("risk", row.risk_score.map_or_else(missing, |score| format!("{} of 100{}", format::fixed(score, 0), risk_parts(row)))),
+            ("share", format!("{} of what is placed, {} of the wallet", format::share(row.share), format::share(row.wallet_share))),
             ("net APY", percent(Some(row.apy))),
             ("quoted APY", percent(row.quoted_apy)),
             ("expected", format!("{}{}", percent(row.expected_apy), basis(row))),
             ("but", doubts(row)),
             ("pool's TVL", dollars(Some(row.tvl))),
-            ("risk", row.risk_score.map_or_else(missing, |score| format!("{} of 100", format::fixed(score, 0)))),
+            ("pool", row.pool_id.clone().unwrap_or_else(missing)),
+            ("token", row.token.address.to_string()),
+            ("value", dollars(row.value_usd)),
+            ("amount", row.tokens.clone().unwrap_or_else(missing)),
+            ("protocol", row.protocol.clone().unwrap_or_else(missing)),
+            ("chain", row.chain.to_string()),
         ];
         let title = format!("{} {}", row.protocol.as_deref().unwrap_or("pool"), row.token.symbol.as_deref().unwrap_or_default());
         let panel = Panel { note: "y copies the pool", ..Panel::new(&title) };
@@ -206,7 +226,7 @@ impl YieldView {
     pub(super) fn draw_pane(&self, buffer: &mut Buffer, area: Rect, pane: Pane, plan: &YieldPlan, context: &Context<'_>) {
         let (title, note) = match pane {
             Pane::Comparison => ("compared", "risk · net yield/yr · more than this plan"),
-            Pane::Allocation => ("allocation", "share of the amount placed"),
+            Pane::Allocation => ("allocation", "share of what is placed"),
             Pane::Steps => ("steps", "gas, USD"),
         };
         let body = Panel { note, ..Panel::new(title) }.render(area, buffer, context.theme);

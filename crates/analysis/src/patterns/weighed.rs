@@ -1,0 +1,78 @@
+//! Advice weighed by the record of its patterns, as answers carry it. `track_record::advice` weighs it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::TradeAction;
+
+/// `recommendedAction`, no stronger than the record of its patterns allows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Advice {
+    pub word: AdviceWord,
+    /// What made it this word.
+    pub reason: AdviceReason,
+    /// The reason with its figures.
+    pub text: String,
+}
+
+/// A word of advice. Without a record better than chance none is stronger than `watch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceWord {
+    StrongBuy,
+    Buy,
+    /// Patterns point one way, but nothing shows that following them pays.
+    Watch,
+    /// Patterns point nowhere, or against each other.
+    Hold,
+    Sell,
+    StrongSell,
+}
+
+impl AdviceWord {
+    pub const ALL: [Self; 6] = [Self::StrongBuy, Self::Buy, Self::Watch, Self::Hold, Self::Sell, Self::StrongSell];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Watch => "watch",
+            Self::StrongBuy => TradeAction::StrongBuy.word(),
+            Self::Buy => TradeAction::Buy.word(),
+            Self::Hold => TradeAction::Hold.word(),
+            Self::Sell => TradeAction::Sell.word(),
+            Self::StrongSell => TradeAction::StrongSell.word(),
+        }
+    }
+}
+
+impl From<TradeAction> for AdviceWord {
+    fn from(action: TradeAction) -> Self {
+        match action {
+            TradeAction::StrongBuy => Self::StrongBuy,
+            TradeAction::Buy => Self::Buy,
+            TradeAction::Hold => Self::Hold,
+            TradeAction::Sell => Self::Sell,
+            TradeAction::StrongSell => Self::StrongSell,
+        }
+    }
+}
+
+/// The reason of an advice's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceReason {
+    /// The record of its patterns is better than chance.
+    Record,
+    /// The record of all tokens has not been counted on these data; GET /technical/{contractAddress}/track-record with `scope=all` does.
+    NoRecord,
+    /// The record of its patterns is no better than chance.
+    NoBetterThanChance,
+    /// No close is beyond the boundary yet, so that nobody would have entered.
+    NotEntered,
+    /// Patterns point both ways.
+    Disagreement,
+    /// What there is, is still forming or old.
+    Faint,
+    /// No pattern is open.
+    NoPattern,
+}

@@ -1,0 +1,150 @@
+//! The word of advice, weighed by the record of the patterns behind it: what no record backs is worth watching at most.
+
+use super::edge;
+use crate::patterns::{Advice, AdviceReason, AdviceWord, Pattern, PatternRecord, PatternsAnswer, Status, TradeAction};
+
+/// Standard errors by which a record must beat its baseline: the 95 % interval of the difference lies above zero.
+const ERRORS_LEAST: f64 = 1.96;
+
+/// Weighs the recommended action of explained patterns by the records of all tokens, `None` if those are not known. Only patterns that were
+/// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it.
+pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Advice {
+    let action = answer.recommended_action;
+    let side = match action {
+        TradeAction::StrongBuy | TradeAction::Buy => 1.0,
+        TradeAction::Sell | TradeAction::StrongSell => -1.0,
+        TradeAction::Hold => return held(answer),
+    };
+    let record = |pattern: &Pattern| records?.iter().find(|record| record.name == pattern.name);
+    let backed = |pattern: &&Pattern| is_entered(pattern) && record(pattern).is_some_and(is_better_than_chance);
+    let adds = |pattern: &Pattern| side * pattern.detail.as_ref().map_or(0.0, |detail| detail.action_contribution);
+    let counts = |pattern: &&Pattern| adds(pattern) < 0.0 || backed(pattern);
+    let sum: f64 = answer.patterns.iter().filter(counts).map(adds).sum();
+    let word = AdviceWord::from(TradeAction::of_sum(side * sum));
+    if word != AdviceWord::Hold {
+        let leading = answer.deciding().find(backed).or_else(|| answer.patterns.iter().find(backed));
+        let text = leading.and_then(|pattern| Some(told(record(pattern)?))).unwrap_or_default();
+        return Advice { word, reason: AdviceReason::Record, text };
+    }
+    // The largest part that is not backed keeps it back.
+    let unbacked = answer.deciding().find(|pattern| !backed(pattern)).or_else(|| answer.deciding().next());
+    let (reason, text) = match unbacked {
+        Some(pattern) if !is_entered(pattern) => (AdviceReason::NotEntered, format!("{} is not entered yet", spoken(pattern))),
+        _ if records.is_none() => (AdviceReason::NoRecord, "no record yet".to_owned()),
+        Some(pattern) => {
+            let text = record(pattern).map_or_else(|| format!("no earlier {} is known", spoken(pattern)), told);
+            (AdviceReason::NoBetterThanChance, text)
+        }
+        None => (AdviceReason::NoBetterThanChance, String::new()),
+    };
+    Advice { word: AdviceWord::Watch, reason, text }
+}
+
+fn held(answer: &PatternsAnswer) -> Advice {
+    let ways = |up: bool| answer.deciding().any(|pattern| (pattern.projected_movement > 0.0) == up);
+    let (reason, text) = match (ways(true), ways(false)) {
+        (true, true) => (AdviceReason::Disagreement, "signals disagree"),
+        (false, false) => (AdviceReason::NoPattern, "every pattern is over or long past"),
+        _ => (AdviceReason::Faint, "forming or old, too faint to follow"),
+    };
+    let text = if answer.patterns.is_empty() { "no pattern in these candles" } else { text };
+    Advice { word: AdviceWord::Hold, reason, text: text.to_owned() }
+}
+
+fn is_entered(pattern: &Pattern) -> bool {
+    pattern.detail.as_ref().is_some_and(|detail| detail.status == Status::Confirmed)
+}
+
+/// Whether the interval of the difference from any entry lies above zero.
+fn is_better_than_chance(record: &PatternRecord) -> bool {
+    edge(record.target, record.random_target, record.count).is_some_and(|edge| edge.errors > ERRORS_LEAST)
+}
+
+/// `bull flag met its target in 51.3 % of 230, any entry in 58.4 %`.
+fn told(record: &PatternRecord) -> String {
+    let name = record.name.word().replace('_', " ");
+    let Some((target, any)) = record.target.zip(record.random_target) else { return format!("no earlier {name} has ended") };
+    let (target, any, count) = (100.0 * target, 100.0 * any, record.count);
+    let chance = if target > any && !is_better_than_chance(record) { ": may be chance" } else { "" };
+    format!("{name} met its target in {target:.1} % of {count}, any entry in {any:.1} %{chance}")
+}
+
+fn spoken(pattern: &Pattern) -> String {
+    pattern.name.word().replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patterns::{PatternName, explained_sample};
+
+    fn record(name: PatternName, target: f64, count: u64) -> PatternRecord {
+        PatternRecord { count, target: Some(target), random_target: Some(0.5), ..PatternRecord::none(name) }
+    }
+
+    fn answer(patterns: &[(PatternName, f64, Status)]) -> PatternsAnswer {
+        let patterns: Vec<Pattern> = patterns.iter().map(|(name, adds, status)| explained_sample(*name, *adds, *status)).collect();
+        let sum = patterns.iter().filter_map(|pattern| Some(pattern.detail.as_ref()?.action_contribution)).sum();
+        PatternsAnswer { patterns, recommended_action: TradeAction::of_sum(sum), ..PatternsAnswer::empty() }
+    }
+
+    #[test]
+    fn no_word_is_stronger_than_the_record_of_its_patterns() {
+        use AdviceReason as Because;
+        use PatternName::{BullFlag, DoubleBottom, DoubleTop};
+        use Status::{Confirmed, Forming, Reached};
+        // Of 100, half meet it by chance, give or take 5: 59 is in the interval, 60 is not.
+        let chance = || Some(vec![record(BullFlag, 0.59, 100), record(DoubleBottom, 0.40, 100), record(DoubleTop, 0.60, 100)]);
+        let proven = || Some(vec![record(BullFlag, 0.60, 100), record(DoubleTop, 0.60, 100)]);
+        let (flag, bottom, top) = ((BullFlag, 0.8, Confirmed), (DoubleBottom, 0.7, Confirmed), (DoubleTop, -0.7, Confirmed));
+        let cases = [
+            (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "no record yet"),
+            (
+                vec![flag],
+                chance(),
+                AdviceWord::Watch,
+                Because::NoBetterThanChance,
+                "bull flag met its target in 59.0 % of 100, any entry in 50.0 %: may be chance",
+            ),
+            (
+                vec![bottom],
+                chance(),
+                AdviceWord::Watch,
+                Because::NoBetterThanChance,
+                "double bottom met its target in 40.0 % of 100, any entry in 50.0 %",
+            ),
+            (
+                vec![flag],
+                proven(),
+                AdviceWord::StrongBuy,
+                Because::Record,
+                "bull flag met its target in 60.0 % of 100, any entry in 50.0 %",
+            ),
+            (vec![bottom], proven(), AdviceWord::Watch, Because::NoBetterThanChance, "no earlier double bottom is known"),
+            (
+                vec![(BullFlag, 0.3, Confirmed), bottom],
+                proven(),
+                AdviceWord::Buy,
+                Because::Record,
+                "bull flag met its target in 60.0 % of 100, any entry in 50.0 %",
+            ),
+            (vec![(BullFlag, 0.4, Forming)], proven(), AdviceWord::Watch, Because::NotEntered, "bull flag is not entered yet"),
+            (vec![(BullFlag, 0.4, Forming)], None, AdviceWord::Watch, Because::NotEntered, "bull flag is not entered yet"),
+            (
+                vec![top],
+                chance(),
+                AdviceWord::StrongSell,
+                Because::Record,
+                "double top met its target in 60.0 % of 100, any entry in 50.0 %",
+            ),
+            (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "signals disagree"),
+            (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "forming or old, too faint to follow"),
+            (vec![(BullFlag, 0.0, Reached)], proven(), AdviceWord::Hold, Because::NoPattern, "every pattern is over or long past"),
+            (vec![], None, AdviceWord::Hold, Because::NoPattern, "no pattern in these candles"),
+        ];
+        for (patterns, records, word, reason, text) in cases {
+            let given = advice(&answer(&patterns), records.as_deref());
+            assert_eq!((given.word, given.reason, given.text.as_str()), (word, reason, text), "{patterns:?} {records:?}");
+        }
+    }
+}
