@@ -180,7 +180,8 @@ pub fn align_decimals(texts: &mut [String]) {
         text[point..].chars().count()
     };
     let most = texts.iter().map(|text| after(text)).max().unwrap_or(0);
-    for text in texts {
+    // A word or a dash has no decimals to align.
+    for text in texts.iter_mut().filter(|text| text.contains(|c: char| c.is_ascii_digit())) {
         let missing = most - after(text);
         text.extend(std::iter::repeat_n(' ', missing));
     }

@@ -28,6 +28,8 @@ struct Part {
     start: i64,
     rows: i64,
     kind: Kind,
+    /// Whether they have a volume in USD and a source, which most files lack: a column without any takes no room in the cache.
+    told: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +50,9 @@ fn part() -> impl Strategy<Value = Part> {
     let interval = prop_oneof![Just("1h"), Just("1d"), Just("15m"), Just("")];
     // Both disjoint and overlapping parts.
     let start = prop_oneof![(0i64..50).prop_map(|n| n * 5_000), 0i64..600];
-    (0u64..5, interval, start, rows, kind).prop_map(|(token, interval, start, rows, kind)| Part { token, interval, start, rows, kind })
+    let told = prop_oneof![3 => Just(false), 1 => Just(true)];
+    (0u64..5, interval, start, rows, kind, told)
+        .prop_map(|(token, interval, start, rows, kind, told)| Part { token, interval, start, rows, kind, told })
 }
 
 fn lines(part: &Part) -> String {
@@ -61,7 +65,8 @@ fn lines(part: &Part) -> String {
         let time = 1_500_000_000 + (part.start + place) * 3_600;
         let open = if part.kind == Kind::Bad && i % 37 == 36 { "x".to_owned() } else { format!("{}.5", i % 1_000) };
         let volume = if part.kind == Kind::Holes && i % 5 == 0 { String::new() } else { (i + part.start).to_string() };
-        format!("{},{time},{open},2000,0.5,7,{volume},{}\n", token(part.token), part.interval)
+        let told = if part.told && i % 3 != 0 { format!("{i}.25,venue:{}", i % 7) } else { ",".to_owned() };
+        format!("{},{time},{open},2000,0.5,7,{volume},{},{told}\n", token(part.token), part.interval)
     };
     (0..part.rows).map(line).collect()
 }
@@ -74,7 +79,7 @@ fn write(folder: &Path, files: &[Vec<Part>], intervals: bool) {
     for (i, parts) in files.iter().enumerate() {
         let last = if intervals { "interval" } else { "something" };
         let text: String = parts.iter().map(lines).collect();
-        let header = format!("token_address,timestamp,open,high,low,close,volume,{last}\n");
+        let header = format!("token_address,timestamp,open,high,low,close,volume,{last},volume_usd,source\n");
         fs::write(folder.join(format!("candles/{i}.csv")), header + &text).unwrap();
     }
 }

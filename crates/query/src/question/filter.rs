@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use model::{
     cell_value::CellValue,
-    time::{Day, Time},
+    time::{Day, SECOND_MS, Time},
 };
 
 pub use self::{
@@ -132,6 +132,34 @@ impl Filter {
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
         let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), searched: self.searched.clone() };
         (of(chosen), of(others))
+    }
+
+    /// The filter with each condition on the column `age` as conditions on the column `time`, for rows that have a time only.
+    #[must_use]
+    pub fn with_times(&self, age: &str, time: &'static str, now: Time) -> Self {
+        let term = |operator: Operator, sign: &str, at: i64| Term::Compare {
+            column: time,
+            operator,
+            wanted: ConditionValue::Period { start: Time(at), end: Time(at.saturating_add(SECOND_MS)) },
+            text: format!("{time}{sign}{}", Time(at)),
+        };
+        let (since, before) = (|at| term(Operator::AtLeast, ">=", at), |at| term(Operator::Less, "<", at));
+        let in_times = |each: &Term| match each {
+            Term::Compare { column, operator, wanted: ConditionValue::Duration { length, unit }, .. } if *column == age => {
+                // An age of `3d` is one from three days up to, not including, four.
+                let young = now.0.saturating_sub(*length);
+                let old = young.saturating_sub(*unit);
+                match operator {
+                    Operator::Less => vec![since(young)],
+                    Operator::AtMost => vec![since(old)],
+                    Operator::Greater => vec![before(old)],
+                    Operator::AtLeast => vec![before(young)],
+                    Operator::Has | Operator::Equal | Operator::Differs => vec![since(old), before(young)],
+                }
+            }
+            other => vec![other.clone()],
+        };
+        Self { terms: self.terms.iter().flat_map(in_times).collect(), searched: self.searched.clone() }
     }
 
     /// The columns that the conditions name.

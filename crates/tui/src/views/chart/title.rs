@@ -7,6 +7,8 @@ use crate::views::prelude::*;
 /// The data of the title.
 pub(super) struct Title<'a> {
     pub symbol: &'a str,
+    /// Who the candles are from, as the file says.
+    pub source: Option<&'a str>,
     /// The timeframe: `1d`.
     pub frame: &'a str,
     /// `8d/column` where a column has several candles.
@@ -38,21 +40,27 @@ type Figures = fn(Option<f64>) -> String;
 impl Title<'_> {
     /// The most complete title that fits.
     pub(super) fn text(&self, cells: usize) -> String {
-        let wordings: [(bool, Name, Figures, &str); 9] = [
-            (true, Name::Whole, format::price, "  "),
-            (false, Name::Whole, format::price, "  "),
-            (false, Name::Whole, format::price, " "),
-            (false, Name::Short, format::price, " "),
-            (false, Name::Short, short, " "),
-            (false, Name::None, short, " "),
-            (false, Name::Timeless, short, " "),
-            (false, Name::Timeless, three, " "),
-            (false, Name::Wordless, three, " "),
+        let said = self.source.is_some();
+        let wordings: [(bool, bool, Name, Figures, &str); 12] = [
+            (true, said, Name::Whole, format::price, "  "),
+            (false, said, Name::Whole, format::price, "  "),
+            (false, said, Name::Whole, short, " "),
+            (false, said, Name::Short, short, " "),
+            (false, false, Name::Whole, format::price, "  "),
+            (false, false, Name::Whole, format::price, " "),
+            (false, false, Name::Short, format::price, " "),
+            (false, false, Name::Short, short, " "),
+            (false, false, Name::None, short, " "),
+            (false, false, Name::Timeless, short, " "),
+            (false, false, Name::Timeless, three, " "),
+            (false, false, Name::Wordless, three, " "),
         ];
-        text::fitting(wordings.map(|(count, name, figures, gap)| self.worded(count, name, figures, gap)), cells)
+        // Without a source to say, the price is not shortened for it.
+        let wordings = wordings.into_iter().enumerate().filter(|(nth, _)| said || !(2..4).contains(nth)).map(|(_, wording)| wording);
+        text::fitting(wordings.map(|(count, source, name, figures, gap)| self.worded((count, source), name, figures, gap)), cells)
     }
 
-    fn worded(&self, count: bool, name: Name, figures: Figures, gap: &str) -> String {
+    fn worded(&self, (count, source): (bool, bool), name: Name, figures: Figures, gap: &str) -> String {
         let short = text::truncate(self.symbol, 6);
         let symbol = match name {
             Name::Whole => Some(self.symbol),
@@ -61,7 +69,8 @@ impl Title<'_> {
         };
         let frame = Some(self.frame).filter(|_| name == Name::Whole || self.column.is_none());
         let log = self.log.then_some("log");
-        let words = [symbol, frame, self.column.as_deref(), log, Some(self.count).filter(|_| count)];
+        let source = self.source.filter(|_| source);
+        let words = [symbol, source, frame, self.column.as_deref(), log, Some(self.count).filter(|_| count)];
         let mut title = words.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         if let Some(at) = &self.at {
             let time = at.time.minute_text();
@@ -120,7 +129,7 @@ mod tests {
     fn title(price: f64) -> Title<'static> {
         let at =
             CandleColumn { time: Time(1_767_225_600_000), open: price, high: 1.1 * price, low: 0.9 * price, close: price, volume: 4.123e9 };
-        Title { symbol: "LONGSYMBOL", frame: "1d", column: None, log: false, count: "5,000 candles", at: Some(at), dates: true }
+        Title { symbol: "LONGSYMBOL", source: None, frame: "1d", column: None, log: false, count: "5,000 candles", at: Some(at), dates: true }
     }
 
     #[test]
@@ -151,6 +160,18 @@ mod tests {
             (63_512.45, Some("8d/column"), 76, "LONGS… · 8d/column ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
         ] {
             let title = Title { column: column.map(str::to_owned), ..title(price) };
+            assert_eq!(title.text(cells), expected);
+        }
+    }
+
+    #[test]
+    fn the_source_of_the_candles_stands_before_their_count_and_their_last_digits() {
+        let title = Title { source: Some("bybit-perp:XUSDT"), ..title(0.123_456) };
+        for (cells, expected) in [
+            (200, "LONGSYMBOL · bybit-perp:XUSDT · 1d · 5,000 candles ─ 2026-01-01  o 0.12346  h 0.13580  l 0.11111  c 0.12346  v 4.12B LONGS…"),
+            (99, "LONGS… · bybit-perp:XUSDT · 1d ─ 2026-01-01 o 0.1235 h 0.1358 l 0.1111 c 0.1235 v 4.12B"),
+            (76, "LONGS… · 1d ─ 2026-01-01 o 0.12346 h 0.13580 l 0.11111 c 0.12346 v 4.12B"),
+        ] {
             assert_eq!(title.text(cells), expected);
         }
     }
