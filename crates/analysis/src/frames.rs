@@ -101,12 +101,19 @@ impl Frame<'_> {
         }
     }
 
-    /// The stored intervals that the candles at interval `to` are from, as `frame` chose them out of `series`.
+    /// The stored intervals that the candles at interval `to` are from, as `frame` chose them out of `series`; the last candle is of the
+    /// last of them.
     pub fn intervals(&self, series: &[(Interval, Candles<'_>)], to: Interval) -> Vec<Interval> {
         match self {
             Self::Own(_) => vec![to],
             Self::Made(_) => finer(series, to).map(|(interval, _)| interval).into_iter().collect(),
-            Self::Joined { from, .. } => vec![to, *from],
+            Self::Joined { candles, own, from } => {
+                if own.end == candles.timestamp.len() {
+                    vec![*from, to]
+                } else {
+                    vec![to, *from]
+                }
+            }
         }
     }
 

@@ -325,7 +325,7 @@ mod tests {
     fn decimal_points_stand_under_each_other() {
         let mut texts = ["7.31", "14", "0.125", MISSING, "▲ 16.7", "418M", "9.60k", "1,204"].map(str::to_owned);
         align_decimals(&mut texts);
-        assert_eq!(texts, ["7.31 ", "14    ", "0.125", "–    ", "▲ 16.7  ", "418M   ", "9.60k", "1,204    "]);
+        assert_eq!(texts, ["7.31 ", "14    ", "0.125", "–", "▲ 16.7  ", "418M   ", "9.60k", "1,204    "]);
     }
 
     proptest! {

@@ -201,8 +201,8 @@ pub const TABLES: &[TableSchema] = &[
             "low" Float Cell "lowest price, USD";
             "close" Float Cell "last price, USD";
             "volume" Float Optional "whole tokens traded";
-            "volume_usd" Float Optional "USD traded";
             "interval" Text Optional "length: 1m, 5m, 1h, 4h, 1d, 1w; else the most frequent step of the token's rows";
+            "volume_usd" Float Optional "USD traded";
             "source" Text Optional "who they are from, and the market there: binance-spot:UNIUSDT, bybit-perp:UNIUSDT";
         },
     },

@@ -146,9 +146,7 @@ impl CandleRows {
         let column = match self {
             Self::Held(held) => held.source.as_ref().map(|source| source.slice(rows.start as i64, rows.len())),
             Self::Large(table) if table.is_hollow("source") => None,
-            Self::Large(table) => {
-                table.slice(rows, Some(&["source"])).column("source").ok().and_then(|column| column.str().ok().cloned())
-            }
+            Self::Large(table) => table.slice(rows, Some(&["source"])).column("source").ok().and_then(|column| column.str().ok().cloned()),
         };
         let mut sources: Vec<String> = Vec::new();
         for source in column.iter().flat_map(|column| column.iter().flatten()) {

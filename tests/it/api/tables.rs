@@ -217,6 +217,8 @@ fn every_format_reads_back_as_the_table() {
             kinds(&["timestamp"], &time),
             kinds(&["open", "high", "low", "close", "volume"], &DataType::Float64),
             kinds(&["interval"], &DataType::String),
+            kinds(&["volume_usd"], &DataType::Float64),
+            kinds(&["source"], &DataType::String),
         ];
         assert_eq!(column_types(&arrow), types.concat());
         let closes: Vec<Option<f64>> = arrow.column("close").and_then(|column| column.f64()).expect("closes").iter().collect();

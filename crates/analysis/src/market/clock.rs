@@ -68,8 +68,8 @@ impl Clocks {
         let candles = interval.0.saturating_mul(STALE_CANDLES);
         let behind = |clock: Option<Time>, most: i64| clock.map(|clock| clock.0.saturating_sub(start.0)).filter(|by| *by > most);
         let alike = self.alike.get(&(exchange(source), interval)).copied();
-        let all = behind(self.all, candles.max(STALE_MS)).map(|by| Lag { by, clock: Clock::All });
-        all.or_else(|| behind(alike, candles).map(|by| Lag { by, clock: Clock::Alike }))
+        let alike = behind(alike, candles).map(|by| Lag { by, clock: Clock::Alike });
+        alike.or_else(|| behind(self.all, candles.max(STALE_MS)).map(|by| Lag { by, clock: Clock::All }))
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     fn a_few_new_candles_of_one_token_make_no_other_stale() {
         let clocks = |others: i64, ahead: i64| Clocks::new((0..others).map(|_| hours(100)).chain([hours(ahead)]));
         assert_eq!(clocks(10, 900).lag(hours(100)), None, "one of eleven");
-        assert_eq!(clocks(9, 900).lag(hours(100)), Some(Lag { by: 800 * HOUR_MS, clock: Clock::All }), "one of ten");
+        assert_eq!(clocks(9, 900).lag(hours(100)), Some(Lag { by: 800 * HOUR_MS, clock: Clock::Alike }), "one of ten");
         let days = (Time(900 * HOUR_MS), Interval::DAY, None);
         let mixed = Clocks::new((0..12).map(|_| hours(100)).chain([days]));
         assert_eq!((mixed.lag(hours(100)), mixed.lag(days)), (None, None));
@@ -109,6 +109,6 @@ mod tests {
         let clocks = Clocks::new(ends.into_iter());
         let found = ends.map(|end| clocks.lag(end).map(|lag| (lag.by / HOUR_MS, lag.clock)));
         let (alike, all) = (|by| Some((by, Clock::Alike)), |by| Some((by, Clock::All)));
-        assert_eq!(found, [None, None, alike(4), None, None, all(73), all(73)]);
+        assert_eq!(found, [None, None, alike(4), None, None, alike(73), all(73)]);
     }
 }

@@ -95,7 +95,11 @@ impl Question for CandlesQuestion {
             let last = all.timestamp.last().map(|last| Time(*last));
             for from in frame.intervals(&series, interval(self.timeframe)) {
                 let told = snapshot.dataset.candles().sources(&self.token_address, from);
-                told.into_iter().for_each(|source| if !sources.contains(&source) { sources.push(source) });
+                told.into_iter().for_each(|source| {
+                    if !sources.contains(&source) {
+                        sources.push(source)
+                    }
+                });
             }
             let source = sources.last().map(String::as_str);
             stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source)?)));

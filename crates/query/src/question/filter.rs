@@ -412,4 +412,23 @@ mod tests {
             assert_eq!(filter.matches(usd_coin), expected, "{text}");
         }
     }
+
+    #[test]
+    fn a_condition_on_an_age_is_one_on_a_time() {
+        let columns = [FilterColumn::new("age", ColumnKind::Duration, &[]), FilterColumn::new("at", ColumnKind::Time, &[])];
+        let now = Time(100 * DAY_MS);
+        for condition in ["age<3d", "age<=3d", "age>3d", "age>=3d", "age:3d", "age=3d", "age>0d age<2w"] {
+            let filter = parse(condition, &columns).expect("a filter");
+            let timed = filter.with_times("age", "at", now);
+            let read_again = parse(&timed.conditions(), &columns).expect("conditions that can be read");
+            assert!(!timed.names("age"), "{condition}");
+            // Half hours, as no age is a whole day to the millisecond.
+            for hours in (0..20 * 24).step_by(5) {
+                let age = hours * HOUR_MS + HOUR_MS / 2;
+                let by_age = filter.matches(|_| Some(FieldValue::Duration(age)));
+                let by_time = |filter: &Filter| filter.matches(|_| Some(FieldValue::Time(Time(now.0 - age))));
+                assert_eq!((by_time(&timed), by_time(&read_again)), (by_age, by_age), "{condition} {hours}");
+            }
+        }
+    }
 }

@@ -11,7 +11,11 @@ use super::{
     snapshot::Snapshot,
 };
 use analysis::{growth, market::TokenSummary, numeric::descending};
-use model::{address::Address, error::Result, time::{Day, Time}};
+use model::{
+    address::Address,
+    error::Result,
+    time::{Day, Time},
+};
 
 request! {
     GrowthQuestion at "/analytics/tokens/holders-growth" {

@@ -1,6 +1,14 @@
 //! The question behind GET /tokens/{token_address}.
 
-use super::{Question, holders::require_balances, known_token, parameter::{EXPLAIN, TOKEN}, progress::Progress, request::request, snapshot::Snapshot};
+use super::{
+    Question,
+    holders::require_balances,
+    known_token,
+    parameter::{EXPLAIN, TOKEN},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+};
 use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
     address::Address,

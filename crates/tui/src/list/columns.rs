@@ -16,6 +16,9 @@ use widgets::{
 /// Width of the sort mark after a title.
 const MARK: u16 = 2;
 
+/// From this width, columns take their ideal widths first.
+const ROOMY: u16 = 110;
+
 /// Extra priority of columns that are hidden by default and were turned on, and of those that the filter names.
 const ASKED_FOR: u8 = 50;
 
@@ -50,8 +53,8 @@ impl<L: Fields> List<L> {
         field.optional || self.filter.names(field.column.key)
     }
 
-    /// Whether every column that was asked for has room at this width, beside those with a higher priority of their own.
-    pub fn has_room(&self, width: u16) -> bool {
+    /// Number of columns that were asked for and have no room at this width, beside those with a higher priority of their own.
+    pub fn without_room(&self, width: u16) -> usize {
         let fields = self.drawn_fields();
         let mut columns = self.screen_columns(width);
         for (column, field) in columns.iter_mut().zip(&fields).filter(|(_, field)| self.is_asked_for(field)) {
@@ -62,7 +65,7 @@ impl<L: Fields> List<L> {
         let table = TableWidget { star: L::STARS.then_some(&star), ..TableWidget::new(&columns, self.len(), nothing) };
         // One row: whether there is a scrollbar depends on the height, which may change.
         let widths = table.widths(Rect { width: width.saturating_sub(BAR), ..Rect::new(0, 0, 0, 2) });
-        fields.iter().zip(widths).all(|(field, width)| width > 0 || !self.is_asked_for(field))
+        fields.iter().zip(widths).filter(|(field, width)| *width == 0 && self.is_asked_for(field)).count()
     }
 
     /// Number of frozen columns, which stay at any width.
@@ -82,6 +85,8 @@ impl<L: Fields> List<L> {
             }
             if let Some((_, ideal)) = self.ideal_widths.iter().find(|(key, _)| *key == column.key) {
                 column.ideal = column.ideal.max(*ideal);
+                // The day of an older figure is worth more than another column.
+                column.min = if width >= ROOMY { column.ideal } else { column.min };
             }
             if self.sorting.keys().iter().any(|order| order.column == column.key) {
                 // The sort mark must not cut the title.

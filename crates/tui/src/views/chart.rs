@@ -362,7 +362,7 @@ impl ChartView {
         let source = match answer.sources.as_slice() {
             [] => None,
             [source] => Some(source.clone()),
-            [.., last] => Some(format!("{last} and {} more", answer.sources.len() - 1)),
+            [.., last] => Some(format!("{last} +{}", answer.sources.len() - 1)),
         };
         let title = Title {
             symbol: &symbol,
@@ -372,6 +372,7 @@ impl ChartView {
             log: self.choices.log,
             count: &count,
             at: self.pointed(),
+            crosshair: self.crosshair.is_some(),
             dates: self.choices.timeframe.is_in_days(),
         };
         title.text(cells)

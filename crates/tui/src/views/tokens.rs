@@ -126,7 +126,7 @@ impl View for TokensView {
         }
         let sides = beside(area, (area.width * 3 / 10).clamp(44, 66));
         // The detail gives way to columns that were asked for.
-        let has_room = || self.list.has_room(sides.0.width) || !self.list.has_room(area.width);
+        let has_room = || self.list.without_room(sides.0.width) <= self.list.without_room(area.width);
         self.place = match area {
             Rect { width: BESIDE_WIDTH.., .. } if has_room() => Place::Beside,
             Rect { height: BELOW_HEIGHT.., .. } => Place::Below,

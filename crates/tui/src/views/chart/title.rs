@@ -18,6 +18,8 @@ pub(super) struct Title<'a> {
     pub count: &'a str,
     /// The column to show in figures.
     pub at: Option<CandleColumn>,
+    /// Whether that is the one under the crosshair.
+    pub crosshair: bool,
     /// Candles of a day or longer show the date only.
     pub dates: bool,
 }
@@ -28,10 +30,21 @@ enum Name {
     Whole,
     Short,
     None,
+    /// A short symbol and no time.
+    Undated,
     /// No symbol and no time, which the axis has.
     Timeless,
     /// Figures only.
     Wordless,
+}
+
+/// How much of the source is shown.
+#[derive(Clone, Copy)]
+enum Source {
+    Whole,
+    /// Without the pair: `bybit-perp`.
+    Exchange,
+    None,
 }
 
 /// A price format: the usual one, a short one, or three digits.
@@ -40,36 +53,43 @@ type Figures = fn(Option<f64>) -> String;
 impl Title<'_> {
     /// The most complete title that fits.
     pub(super) fn text(&self, cells: usize) -> String {
-        let said = self.source.is_some();
-        let wordings: [(bool, bool, Name, Figures, &str); 12] = [
-            (true, said, Name::Whole, format::price, "  "),
-            (false, said, Name::Whole, format::price, "  "),
-            (false, said, Name::Whole, short, " "),
-            (false, said, Name::Short, short, " "),
-            (false, false, Name::Whole, format::price, "  "),
-            (false, false, Name::Whole, format::price, " "),
-            (false, false, Name::Short, format::price, " "),
-            (false, false, Name::Short, short, " "),
-            (false, false, Name::None, short, " "),
-            (false, false, Name::Timeless, short, " "),
-            (false, false, Name::Timeless, three, " "),
-            (false, false, Name::Wordless, three, " "),
+        let told: [(bool, Source, Name, Figures, &str); 5] = [
+            (true, Source::Whole, Name::Whole, format::price, "  "),
+            (false, Source::Whole, Name::Whole, format::price, "  "),
+            (false, Source::Whole, Name::Short, short, " "),
+            (false, Source::Exchange, Name::Short, short, " "),
+            (false, Source::Exchange, Name::Undated, short, " "),
         ];
-        // Without a source to say, the price is not shortened for it.
-        let wordings = wordings.into_iter().enumerate().filter(|(nth, _)| said || !(2..4).contains(nth)).map(|(_, wording)| wording);
-        text::fitting(wordings.map(|(count, source, name, figures, gap)| self.worded((count, source), name, figures, gap)), cells)
+        let plain: [(bool, Source, Name, Figures, &str); 9] = [
+            (true, Source::None, Name::Whole, format::price, "  "),
+            (false, Source::None, Name::Whole, format::price, "  "),
+            (false, Source::None, Name::Whole, format::price, " "),
+            (false, Source::None, Name::Short, format::price, " "),
+            (false, Source::None, Name::Short, short, " "),
+            (false, Source::None, Name::None, short, " "),
+            (false, Source::None, Name::Timeless, short, " "),
+            (false, Source::None, Name::Timeless, three, " "),
+            (false, Source::None, Name::Wordless, three, " "),
+        ];
+        // The crosshair's time stays, that of the last candle is on the axis.
+        let told = told.into_iter().filter(|wording| self.source.is_some() && !(self.crosshair && wording.2 == Name::Undated));
+        text::fitting(told.chain(plain).map(|(count, source, name, figures, gap)| self.worded(count, source, name, figures, gap)), cells)
     }
 
-    fn worded(&self, (count, source): (bool, bool), name: Name, figures: Figures, gap: &str) -> String {
+    fn worded(&self, count: bool, source: Source, name: Name, figures: Figures, gap: &str) -> String {
         let short = text::truncate(self.symbol, 6);
         let symbol = match name {
             Name::Whole => Some(self.symbol),
-            Name::Short => Some(short.as_ref()),
+            Name::Short | Name::Undated => Some(short.as_ref()),
             Name::None | Name::Timeless | Name::Wordless => None,
         };
         let frame = Some(self.frame).filter(|_| name == Name::Whole || self.column.is_none());
         let log = self.log.then_some("log");
-        let source = self.source.filter(|_| source);
+        let source = match source {
+            Source::Whole => self.source,
+            Source::Exchange => self.source.and_then(|source| source.split(':').next()),
+            Source::None => None,
+        };
         let words = [symbol, source, frame, self.column.as_deref(), log, Some(self.count).filter(|_| count)];
         let mut title = words.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         if let Some(at) = &self.at {
@@ -77,7 +97,7 @@ impl Title<'_> {
             let shown = if self.dates { time.split(' ').next().unwrap_or_default() } else { &time };
             title = match name {
                 Name::Wordless => String::new(),
-                Name::Timeless => format!("{title} ─"),
+                Name::Timeless | Name::Undated => format!("{title} ─"),
                 _ => format!("{title} ─ {shown}"),
             };
             for (name, price) in [("o", at.open), ("h", at.high), ("l", at.low), ("c", at.close)] {
@@ -129,7 +149,17 @@ mod tests {
     fn title(price: f64) -> Title<'static> {
         let at =
             CandleColumn { time: Time(1_767_225_600_000), open: price, high: 1.1 * price, low: 0.9 * price, close: price, volume: 4.123e9 };
-        Title { symbol: "LONGSYMBOL", source: None, frame: "1d", column: None, log: false, count: "5,000 candles", at: Some(at), dates: true }
+        Title {
+            symbol: "LONGSYMBOL",
+            source: None,
+            frame: "1d",
+            column: None,
+            log: false,
+            count: "5,000 candles",
+            at: Some(at),
+            crosshair: false,
+            dates: true,
+        }
     }
 
     #[test]
@@ -168,9 +198,13 @@ mod tests {
     fn the_source_of_the_candles_stands_before_their_count_and_their_last_digits() {
         let title = Title { source: Some("bybit-perp:XUSDT"), ..title(0.123_456) };
         for (cells, expected) in [
-            (200, "LONGSYMBOL · bybit-perp:XUSDT · 1d · 5,000 candles ─ 2026-01-01  o 0.12346  h 0.13580  l 0.11111  c 0.12346  v 4.12B LONGS…"),
-            (99, "LONGS… · bybit-perp:XUSDT · 1d ─ 2026-01-01 o 0.1235 h 0.1358 l 0.1111 c 0.1235 v 4.12B"),
-            (76, "LONGS… · 1d ─ 2026-01-01 o 0.12346 h 0.13580 l 0.11111 c 0.12346 v 4.12B"),
+            (
+                200,
+                "LONGSYMBOL · bybit-perp:XUSDT · 1d · 5,000 candles ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B LONGS…",
+            ),
+            (93, "LONGS… · bybit-perp:XUSDT · 1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
+            (84, "LONGS… · bybit-perp · 1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
+            (76, "LONGS… · bybit-perp · 1d ─ o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
         ] {
             assert_eq!(title.text(cells), expected);
         }

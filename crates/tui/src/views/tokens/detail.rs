@@ -171,13 +171,14 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         // Growth up to an older day is never shown without that day.
         Some(count) => {
             let (day, change) = (format!("to {}", count.day), format::change(summary.holders_growth));
-            (vec![format!("{week} {day}"), format!("{change} {day}")], Role::Dim)
+            (vec![format!("{week} {day}"), format!("{change} {day}"), day], Role::Dim)
         }
         None => (vec![week], week_role),
     };
     // The count has a day of its own: the growth ends with another count, or is not of this week.
-    let counted = summary.holders_as_of.map(|as_of| format!("of {}", as_of.day()));
-    let week = match counted.filter(|_| week_role == Role::Dim || summary.outdated(summary.holders_as_of).is_some()) {
+    let of_growth = summary.holders_growth.and(summary.last_count).map(|count| count.day);
+    let counted = summary.holders_as_of.map(Time::day).filter(|day| Some(*day) != of_growth).map(|day| format!("of {day}"));
+    let week = match counted {
         Some(of) => week.iter().filter(|week| !week.is_empty()).map(|week| format!("{of} · {week}")).chain([of.clone()]).collect(),
         None => week,
     };
