@@ -146,15 +146,12 @@ impl Filter {
         let (since, before) = (|at| term(Operator::AtLeast, ">=", at), |at| term(Operator::Less, "<", at));
         let in_times = |each: &Term| match each {
             Term::Compare { column, operator, wanted: ConditionValue::Duration { length, unit }, .. } if *column == age => {
-                // An age of `3d` is one from three days up to, not including, four.
                 let young = now.0.saturating_sub(*length);
-                let old = young.saturating_sub(*unit);
                 match operator {
-                    Operator::Less => vec![since(young)],
-                    Operator::AtMost => vec![since(old)],
-                    Operator::Greater => vec![before(old)],
-                    Operator::AtLeast => vec![before(young)],
-                    Operator::Has | Operator::Equal | Operator::Differs => vec![since(old), before(young)],
+                    Operator::Less | Operator::AtMost => vec![since(young)],
+                    Operator::Greater | Operator::AtLeast => vec![before(young)],
+                    // An age of `3d` is one from three days up to, not including, four.
+                    Operator::Has | Operator::Equal | Operator::Differs => vec![since(young.saturating_sub(*unit)), before(young)],
                 }
             }
             other => vec![other.clone()],

@@ -196,7 +196,9 @@ mod tests {
 
     #[test]
     fn the_source_of_the_candles_stands_before_their_count_and_their_last_digits() {
-        let title = Title { source: Some("bybit-perp:XUSDT"), ..title(0.123_456) };
+        let pointed = Title { source: Some("bybit-perp:XUSDT"), crosshair: true, ..title(7.31) };
+        assert_eq!(pointed.text(76), "LONGS… · 1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B");
+        let title = Title { source: Some("bybit-perp:XUSDT"), ..title(7.31) };
         for (cells, expected) in [
             (
                 200,

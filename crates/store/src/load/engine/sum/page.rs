@@ -40,6 +40,8 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
     }
     let columns = schema.columns.iter().filter_map(|column| {
         match column.name {
+            // Most tables lack these.
+            "volume_usd" | "source" if all.column(column.name).is_err() => Some(coerce::empty(column, all.height())),
             "timestamp" => whole(&all, column.name)?.into_column().cast(&coerce::canonical(column.kind)).ok(),
             "token_address" | "holder_address" | "interval" | "source" => Some(texts(&all, column.name)?.into_column()),
             // NaN is an unknown figure: null.
