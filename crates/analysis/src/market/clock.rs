@@ -12,8 +12,10 @@ use model::{
 const STALE_CANDLES: i64 = 3;
 /// They are also stale if they end earlier than those of all tokens by more than this, or by as many candles if that is longer.
 const STALE_MS: i64 = 3 * DAY_MS;
-/// A clock is the time that one token of so many has reached, so that a few rows added for one of many do not move it.
+/// A clock is the time that one token of so many has reached, and at least two, so that a few rows added for one token do not move it.
 const ONE_OF: usize = 10;
+/// Whatever the others do, candles are stale if they end earlier than the newest of all by more than this.
+const OLD_MS: i64 = 7 * DAY_MS;
 
 /// Lag of candles behind a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,7 @@ pub(super) type SeriesEnd<'a> = (Time, Interval, Option<&'a str>);
 pub(super) struct Clocks {
     alike: HashMap<(String, Interval), Time>,
     all: Option<Time>,
+    newest: Option<Time>,
 }
 
 impl Clocks {
@@ -60,7 +63,7 @@ impl Clocks {
             all.push(start);
         }
         let alike = alike.into_iter().filter_map(|(key, starts)| Some((key, reached(starts)?))).collect();
-        Self { alike, all: reached(all) }
+        Self { alike, newest: all.iter().max().copied(), all: reached(all) }
     }
 
     /// The lag of a series, if it is stale.
@@ -69,7 +72,8 @@ impl Clocks {
         let behind = |clock: Option<Time>, most: i64| clock.map(|clock| clock.0.saturating_sub(start.0)).filter(|by| *by > most);
         let alike = self.alike.get(&(exchange(source), interval)).copied();
         let alike = behind(alike, candles).map(|by| Lag { by, clock: Clock::Alike });
-        alike.or_else(|| behind(self.all, candles.max(STALE_MS)).map(|by| Lag { by, clock: Clock::All }))
+        let all = || behind(self.all, candles.max(STALE_MS)).or_else(|| behind(self.newest, candles.max(OLD_MS)));
+        alike.or_else(|| all().map(|by| Lag { by, clock: Clock::All }))
     }
 }
 
@@ -80,7 +84,10 @@ fn exchange(source: Option<&str>) -> String {
 
 fn reached(mut starts: Vec<Time>) -> Option<Time> {
     starts.sort_unstable_by_key(|start| std::cmp::Reverse(*start));
-    starts.get(starts.len().div_ceil(ONE_OF).saturating_sub(1)).copied()
+    let count = starts.len();
+    // Of two tokens either may be the one that is behind.
+    let nth = count.div_ceil(ONE_OF).max(2.min(count.saturating_sub(1)));
+    starts.get(nth.saturating_sub(1)).copied()
 }
 
 #[cfg(test)]
@@ -95,9 +102,11 @@ mod tests {
     #[test]
     fn a_few_new_candles_of_one_token_make_no_other_stale() {
         let clocks = |others: i64, ahead: i64| Clocks::new((0..others).map(|_| hours(100)).chain([hours(ahead)]));
-        assert_eq!(clocks(10, 900).lag(hours(100)), None, "one of eleven");
-        assert_eq!(clocks(9, 900).lag(hours(100)), Some(Lag { by: 800 * HOUR_MS, clock: Clock::Alike }), "one of ten");
-        let days = (Time(900 * HOUR_MS), Interval::DAY, None);
+        let all = |by: i64| Some(Lag { by: by * HOUR_MS, clock: Clock::All });
+        assert_eq!((clocks(9, 268).lag(hours(100)), clocks(2, 268).lag(hours(100))), (None, None), "a week ahead");
+        assert_eq!(clocks(9, 269).lag(hours(100)), all(169), "what is older than a week is old");
+        assert_eq!(clocks(1, 104).lag(hours(100)), Some(Lag { by: 4 * HOUR_MS, clock: Clock::Alike }), "of two tokens one is enough");
+        let days = (Time(268 * HOUR_MS), Interval::DAY, None);
         let mixed = Clocks::new((0..12).map(|_| hours(100)).chain([days]));
         assert_eq!((mixed.lag(hours(100)), mixed.lag(days)), (None, None));
     }
@@ -105,10 +114,11 @@ mod tests {
     #[test]
     fn candles_are_judged_by_their_own_interval_and_source() {
         let daily = |hour: i64, source| (Time(hour * HOUR_MS), Interval::DAY, Some(source));
-        let ends = [hours(100), hours(97), hours(96), daily(150, "a:X"), daily(78, "a:Y"), daily(77, "a:Z"), daily(77, "b:X")];
-        let clocks = Clocks::new(ends.into_iter());
-        let found = ends.map(|end| clocks.lag(end).map(|lag| (lag.by / HOUR_MS, lag.clock)));
+        let ends = [hours(100), hours(100), hours(97), hours(96), daily(150, "a:X"), daily(150, "a:W"), daily(78, "a:Y"), daily(77, "a:Z")];
+        let ends = [ends.as_slice(), &[daily(77, "b:X")]].concat();
+        let clocks = Clocks::new(ends.iter().copied());
+        let found: Vec<_> = ends.iter().map(|end| clocks.lag(*end).map(|lag| (lag.by / HOUR_MS, lag.clock))).collect();
         let (alike, all) = (|by| Some((by, Clock::Alike)), |by| Some((by, Clock::All)));
-        assert_eq!(found, [None, None, alike(4), None, None, alike(73), all(73)]);
+        assert_eq!(found, [None, None, None, alike(4), None, None, None, alike(73), all(73)]);
     }
 }
