@@ -126,7 +126,7 @@ fn a_job_goes_from_the_queue_to_its_report() {
     }
 
     let report = jobs.report(&job.job_id).expect("a report");
-    let market = bench.deck.answer(&TokenQuestion { token_address: token(0) }, &Progress::default()).expect("an answer");
+    let market = bench.deck.answer(&TokenQuestion { token_address: token(0), explain: false }, &Progress::default()).expect("an answer");
     let dexes =
         bench.deck.answer(&DexListQuestion { contract_address: token(0), explain: false }, &Progress::default()).expect("an answer");
     assert_eq!(report.tokens.iter().map(|token| token.token_address).collect::<Vec<_>>(), [token(0), token(7)]);

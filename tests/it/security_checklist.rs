@@ -192,7 +192,7 @@ fn top_ten_is_one_figure_wherever_it_stands() {
     let mut compared = 0;
     for token in demo.dataset.tokens().iter().take(20) {
         let address = token.row.token_address;
-        let detail = TokenQuestion { token_address: address }.answer(&demo, &Progress::default()).expect("a token");
+        let detail = TokenQuestion { token_address: address, explain: false }.answer(&demo, &Progress::default()).expect("a token");
         let answer = ask(&demo, address);
         let Some(metrics) = answer.explanation.as_ref().and_then(|explanation| explanation.holders.as_ref()) else { continue };
         let spread = &detail.holders_distribution;

@@ -21,7 +21,15 @@ pub struct CandleVec {
 
 impl CandleVec {
     pub fn as_candles(&self) -> Candles<'_> {
-        Candles { timestamp: &self.timestamp, open: &self.open, high: &self.high, low: &self.low, close: &self.close, volume: &self.volume }
+        Candles {
+            timestamp: &self.timestamp,
+            open: &self.open,
+            high: &self.high,
+            low: &self.low,
+            close: &self.close,
+            volume: &self.volume,
+            volume_usd: &[],
+        }
     }
 
     /// Returns the valid candles only.
@@ -93,6 +101,22 @@ impl Frame<'_> {
         }
     }
 
+    /// The stored intervals that the candles at interval `to` are from, as `frame` chose them out of `series`; the last candle is of the
+    /// last of them.
+    pub fn intervals(&self, series: &[(Interval, Candles<'_>)], to: Interval) -> Vec<Interval> {
+        match self {
+            Self::Own(_) => vec![to],
+            Self::Made(_) => finer(series, to).map(|(interval, _)| interval).into_iter().collect(),
+            Self::Joined { candles, own, from } => {
+                if own.end == candles.timestamp.len() {
+                    vec![*from, to]
+                } else {
+                    vec![to, *from]
+                }
+            }
+        }
+    }
+
     /// Number of resampled candles in the range, and the interval they are resampled from; `None` unless the range holds both resampled and
     /// stored candles.
     pub fn made_beside_own(&self, places: Range<usize>) -> Option<(usize, Interval)> {
@@ -108,13 +132,18 @@ impl Frame<'_> {
 pub fn frame<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<Frame<'a>> {
     let stored = || series.iter().filter(|(_, candles)| !candles.is_empty());
     let own = stored().find(|(interval, _)| *interval == to).map(|(_, candles)| *candles);
-    let finer = stored().filter(|(interval, _)| *interval < to && divides(*interval, to)).max_by_key(|(interval, _)| *interval);
-    match (own, finer) {
+    match (own, finer(series, to)) {
         (None, None) => None,
         (Some(own), None) => Some(Frame::Own(own)),
-        (None, Some((from, candles))) => Some(Frame::Made(resample(candles, *from, to))),
-        (Some(own), Some((from, candles))) => Some(complete(own, candles, *from, to)),
+        (None, Some((from, candles))) => Some(Frame::Made(resample(&candles, from, to))),
+        (Some(own), Some((from, candles))) => Some(complete(own, &candles, from, to)),
     }
+}
+
+/// The coarsest finer candles that divide `to`.
+fn finer<'a>(series: &[(Interval, Candles<'a>)], to: Interval) -> Option<(Interval, Candles<'a>)> {
+    let stored = series.iter().filter(|(_, candles)| !candles.is_empty());
+    stored.filter(|(interval, _)| *interval < to && divides(*interval, to)).max_by_key(|(interval, _)| *interval).copied()
 }
 
 /// Default series of a trendline: daily candles, else the finest coarser interval, else the coarsest stored interval.

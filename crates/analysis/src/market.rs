@@ -1,11 +1,14 @@
 //! Key figures of every token, shared by views and rankings and derived once per generation: price, market cap, price changes, holders,
 //! growth, thirty days of closes. Pure; one pass over the dataset.
 
+mod clock;
 mod moves;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::clock::{Clock, Lag};
+use self::clock::{Clocks, SeriesEnd};
 use super::{
     growth::{self, WINDOW_DAYS_DEFAULT},
     numeric::known_sum,
@@ -17,11 +20,9 @@ use model::{
     cell_value::CellValue,
     chain::Chain,
     time::{DAY_MS, Day, HOUR_MS, Time},
-    token::Token,
+    token::{Token, are_apart},
 };
 
-/// A token is stale if its last candle is older than the dataset's newest by more than this many candle intervals.
-const STALE_CANDLES: i64 = 3;
 /// A holder count is old if the token's candles continue for longer than this after it.
 const COUNT_FRESH_MS: i64 = 7 * DAY_MS;
 /// Time span that normally holds `HISTORY_DAYS` closes, with room for missing days.
@@ -47,6 +48,14 @@ pub struct TokenSummary {
     pub holders_growth: Option<f64>,
     /// The last 30 daily closes, oldest first.
     pub price_history: Vec<f64>,
+    /// When price, market cap and number of holders were so: as their row says, or the candle or count that they are from; null if neither
+    /// does.
+    #[serde(skip)]
+    pub price_as_of: Option<Time>,
+    #[serde(skip)]
+    pub market_cap_as_of: Option<Time>,
+    #[serde(skip)]
+    pub holders_as_of: Option<Time>,
     /// Percent over the last hour, week and month; null as in `price_change_24h`.
     #[serde(skip)]
     pub price_change_1h: Option<f64>,
@@ -82,6 +91,13 @@ impl TokenSummary {
     pub fn is_stale(&self) -> bool {
         self.last_candle.is_some_and(|last| last.behind.is_some())
     }
+
+    /// The day of a figure that is more than seven days older than the newest of the token's dated figures.
+    pub fn outdated(&self, as_of: Option<Time>) -> Option<Day> {
+        let dates = [self.price_as_of, self.market_cap_as_of, self.holders_as_of, self.last_candle.map(|last| last.start)];
+        let newest = dates.into_iter().flatten().max();
+        as_of.filter(|_| are_apart(as_of, newest)).map(Time::day)
+    }
 }
 
 /// Last candle of a token, and its staleness.
@@ -89,8 +105,8 @@ impl TokenSummary {
 pub struct LastCandle {
     pub start: Time,
     pub interval: Interval,
-    /// Milliseconds by which the dataset's newest candle is later, if that is more than three of the token's candle intervals.
-    pub behind: Option<i64>,
+    /// Its lag, if the token is stale.
+    pub behind: Option<Lag>,
 }
 
 /// Last count of a token's holders.
@@ -105,25 +121,32 @@ pub struct LastCount {
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
-    /// Start of the newest candle of any token.
-    newest: Option<Time>,
+    clocks: Clocks,
 }
 
 impl Market {
     pub fn new(dataset: &dyn Data) -> Self {
         let mut tokens: Vec<TokenSummary> =
             dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
-        let newest = tokens.iter().filter_map(|token| Some(token.last_candle?.start)).max();
-        mark_stale(&mut tokens, newest);
+        let source = |token: &TokenSummary| dataset.candle_source(&token.token_address, token.last_candle?.interval);
+        let sources: Vec<Option<String>> = tokens.iter().map(source).collect();
+        let ends = |tokens: &[TokenSummary]| -> Vec<_> { tokens.iter().map(|token| token.last_candle).collect() };
+        let ends = ends(&tokens);
+        let ends: Vec<Option<SeriesEnd<'_>>> =
+            ends.iter().zip(&sources).map(|(last, source)| last.map(|last| (last.start, last.interval, source.as_deref()))).collect();
+        let clocks = Clocks::new(ends.iter().flatten().copied());
+        for (token, end) in tokens.iter_mut().zip(ends) {
+            mark_stale(token, end.and_then(|end| clocks.lag(end)));
+        }
         mark_old_counts(&mut tokens);
         mark_age(&mut tokens);
-        Self { tokens, newest }
+        Self { tokens, clocks }
     }
 
-    /// Lag of the last candle of a series behind the newest of any token, in milliseconds; `None` unless it is stale: more than three of
-    /// its intervals behind.
-    pub fn behind(&self, last: Time, interval: Interval) -> Option<i64> {
-        behind(self.newest, last, interval)
+    /// Lag of a series, from its last candle; `None` unless it is stale: more than three of its candles behind those of its source, or more
+    /// than three days behind the others.
+    pub fn behind(&self, last: Time, interval: Interval, source: Option<&str>) -> Option<Lag> {
+        self.clocks.lag((last, interval, source))
     }
 
     pub fn of<'a>(&'a self, dataset: &dyn Data, token: &Address) -> Option<&'a TokenSummary> {
@@ -131,20 +154,13 @@ impl Market {
     }
 }
 
-fn behind(newest: Option<Time>, last: Time, interval: Interval) -> Option<i64> {
-    let behind = newest?.0.saturating_sub(last.0);
-    (behind > interval.0.saturating_mul(STALE_CANDLES)).then_some(behind)
-}
-
-fn mark_stale(tokens: &mut [TokenSummary], newest: Option<Time>) {
-    for token in tokens {
-        let Some(last) = &mut token.last_candle else { continue };
-        last.behind = behind(newest, last.start, last.interval);
-        // Changes of a long-past day are not current.
-        if last.behind.is_some() {
-            (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
-            token.volume_24h = None;
-        }
+fn mark_stale(token: &mut TokenSummary, lag: Option<Lag>) {
+    let Some(last) = &mut token.last_candle else { return };
+    last.behind = lag;
+    // Changes of a long-past day are not current.
+    if lag.is_some() {
+        (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
+        token.volume_24h = None;
     }
 }
 
@@ -169,7 +185,10 @@ fn mark_age(tokens: &mut [TokenSummary]) {
 
 fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
     let address = token.row.token_address;
-    let price = price(dataset, token);
+    let (price, price_as_of) = dated_price(dataset, token).unzip();
+    let price_as_of = price_as_of.flatten();
+    let (market_cap, market_cap_as_of) = market_cap(token, price, price_as_of).unzip();
+    let (holders, holders_as_of) = holders(dataset, token).unzip();
     // Usually the last days suffice; of a large table only those are read then.
     let (recent, cut) = dataset.recent_candles(&address, RECENT_MS);
     let closes = daily_closes(&recent, cut);
@@ -181,14 +200,17 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
         name: token.row.name.clone(),
         chains: token.chains.clone(),
         price,
-        market_cap: token.row.market_cap.or_else(|| finite(price? * token.row.total_supply?)),
+        market_cap,
         price_change_24h: moves::change(&series, DAY_MS),
         price_change_1h: moves::change(&series, HOUR_MS),
         price_change_7d: moves::change(&series, 7 * DAY_MS),
         price_change_30d: moves::change(&series, 30 * DAY_MS),
         volume_24h: moves::volume_24h(&series).or_else(|| known_sum(dataset.pools_of(&address).map(|pool| pool.volume24h))),
         liquidity: known_sum(dataset.pools_of(&address).map(|pool| pool.liquidity)),
-        holders: holders(dataset, token),
+        holders,
+        price_as_of,
+        market_cap_as_of: market_cap_as_of.flatten(),
+        holders_as_of: holders_as_of.flatten(),
         holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
         price_history: daily_closes(&series, false),
         last_candle: latest_series(&series)
@@ -202,15 +224,37 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
 
 /// The price given in the data, else the close of the token's latest candle in any interval.
 pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
-    token.row.price.or_else(|| dataset.latest_close(&token.row.token_address).map(|(_, close)| close))
+    dated_price(dataset, token).map(|(price, _)| price)
 }
 
-/// The holder count given in the data, else the latest daily count, else the number of `holders` rows with a balance.
-fn holders(dataset: &dyn Data, token: &Token) -> Option<i64> {
+/// A figure, and when it was so.
+type Dated<T> = (T, Option<Time>);
+
+fn dated_price(dataset: &dyn Data, token: &Token) -> Option<Dated<f64>> {
+    let given = token.row.price.map(|price| (price, token.dates.price));
+    given.or_else(|| dataset.latest_close(&token.row.token_address).map(|(time, close)| (close, Some(time))))
+}
+
+/// The market cap given in the data, else price times supply, unless these are of different times.
+fn market_cap(token: &Token, price: Option<f64>, price_as_of: Option<Time>) -> Option<Dated<f64>> {
+    let (row, dates) = (&token.row, &token.dates);
+    let product = || {
+        let product = finite(price? * row.total_supply?).filter(|_| !are_apart(price_as_of, dates.total_supply))?;
+        Some((product, [price_as_of, dates.total_supply].into_iter().flatten().min()))
+    };
+    row.market_cap.map(|cap| (cap, dates.market_cap)).or_else(product)
+}
+
+/// The holder count given in the data, unless the latest daily count is known to be newer; else that count, else the number of `holders`
+/// rows with a balance.
+fn holders(dataset: &dyn Data, token: &Token) -> Option<Dated<i64>> {
     let address = &token.row.token_address;
-    token.row.holders.or_else(|| dataset.holder_counts_of(address).iter().rev().find_map(|count| count.holders)).or_else(|| {
+    let given = token.row.holders.map(|count| (count, token.dates.holders));
+    let counted = dataset.holder_counts_of(address).iter().rev().find_map(|row| Some((row.holders?, Some(row.date.start()))));
+    let is_newer = |(_, given): &Dated<i64>| given.is_some_and(|given| counted.is_some_and(|(_, counted)| counted > Some(given)));
+    given.filter(|given| !is_newer(given)).or(counted).or_else(|| {
         let count = dataset.holders_held(address);
-        i64::try_from(count).ok().filter(|count| *count > 0)
+        i64::try_from(count).ok().filter(|count| *count > 0).map(|count| (count, None))
     })
 }
 
@@ -292,13 +336,13 @@ mod tests {
                 "candles",
                 "token_address,timestamp,open,high,low,close,interval
                  0x01,2026-01-09T06:00:00Z,1,1,1,1,1h
-                 0x02,2026-01-09T03:00:00Z,1,1,1,1,1h
-                 0x03,2026-01-09T02:00:00Z,1,1,1,1,1h
+                 0x02,2026-01-09T05:00:00Z,1,1,1,1,1h
+                 0x03,2026-01-09T01:00:00Z,1,1,1,1,1h
                  0x04,2026-01-07,1,1,1,1,1d
                  0x04,2026-01-02T00:00:00Z,1,1,1,1,1h",
             ),
         ]);
-        let behind = |token: &TokenSummary| token.last_candle.map(|last| last.behind.map(|ms| ms / HOUR_MS));
+        let behind = |token: &TokenSummary| token.last_candle.map(|last| last.behind.map(|lag| lag.by / HOUR_MS));
         let found: Vec<_> = Market::new(&dataset).tokens.iter().map(behind).collect();
         assert_eq!(found, [Some(None), Some(None), Some(Some(4)), Some(None), None]);
     }
@@ -318,6 +362,45 @@ mod tests {
         let candle = |day: u32| format!("0x01,2026-01-{day:02},1,1,1,1,1d");
         assert_eq!(old("0x01,2026-01-09,5", &candle(16)), [Some(false), None, None]);
         assert_eq!(old("0x01,2026-01-09,5", &candle(17)), [Some(true), None, None]);
+    }
+
+    #[test]
+    fn a_figure_has_the_day_of_its_row_and_figures_of_different_times_are_not_multiplied() {
+        let dataset = sample::dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain,price,price_as_of,market_cap,total_supply,holders,stats_as_of
+                 0x01,A,A,eth,2,2025-11-13,7,10,353636,2023-06-18
+                 0x02,B,B,eth,2,2025-11-13,,10,80,2022-01-22
+                 0x03,C,C,eth,,,,10,,2025-11-06
+                 0x04,D,D,eth,,,,10,9,2025-11-05
+                 0x05,E,E,eth,2,,,10,50,",
+            ),
+            ("candles", "token_address,timestamp,open,high,low,close,interval\n0x03,2025-11-13,3,3,3,3,1d\n0x04,2025-11-13,3,3,3,3,1d"),
+            ("holder_counts", "token_address,date,holders\n0x01,2022-01-23,299234\n0x02,2022-01-23,70\n0x05,2026-01-01,70"),
+        ]);
+        let day = |time: Option<Time>| time.map(|time| time.day().to_string()).unwrap_or_default();
+        let market = Market::new(&dataset);
+        let found: Vec<_> = market
+            .tokens
+            .iter()
+            .map(|token| {
+                let [price, cap, holders] = [token.price_as_of, token.market_cap_as_of, token.holders_as_of];
+                let cap = (token.market_cap, day(cap), token.outdated(cap).is_some());
+                (day(price), cap, token.holders, day(holders), token.outdated(holders).is_some())
+            })
+            .collect();
+        let cap = |cap, day: &str, outdated| (cap, day.to_owned(), outdated);
+        let expected = [
+            ("2025-11-13", cap(Some(7.0), "2023-06-18", true), Some(353_636), "2023-06-18", true),
+            // The count of a later day than the row's; price and supply are years apart.
+            ("2025-11-13", cap(None, "", false), Some(70), "2022-01-23", true),
+            // Seven days are near enough, eight are not.
+            ("2025-11-13", cap(Some(30.0), "2025-11-06", false), None, "", false),
+            ("2025-11-13", cap(None, "", false), Some(9), "2025-11-05", true),
+            ("", cap(Some(20.0), "", false), Some(50), "", false),
+        ];
+        assert_eq!(found, expected.map(|(price, cap, count, day, old)| (price.to_owned(), cap, count, day.to_owned(), old)));
     }
 
     #[test]

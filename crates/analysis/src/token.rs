@@ -15,6 +15,7 @@ use model::data::{Data, PostRows};
 use model::{
     address::Address,
     rows::{KolRow, Post, PostFigures},
+    time::Time,
     token::Token,
 };
 
@@ -51,6 +52,19 @@ pub struct TokenDetail {
     pub holders_distribution: HoldersDistribution,
     /// Trend of the whales' balance over the last 7 days; null without history.
     pub whale_accumulation_trend: Option<WhaleTrend>,
+    /// With `explain`: when price and market cap were so, if the data say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_as_of: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub market_cap_as_of: Option<Time>,
+}
+
+impl TokenDetail {
+    /// With the dates of its figures.
+    #[must_use]
+    pub fn dated(self, summary: &TokenSummary) -> Self {
+        Self { price_as_of: summary.price_as_of, market_cap_as_of: summary.market_cap_as_of, ..self }
+    }
 }
 
 /// A key opinion leader.
@@ -109,6 +123,8 @@ pub fn detail(dataset: &dyn Data, token: &Token, summary: &TokenSummary, thresho
         top_posts: top_posts(&*posts),
         holders_distribution: holders_distribution(dataset, token),
         whale_accumulation_trend: growth::whale_trend(counts, growth::WINDOW_DAYS_DEFAULT, thresholds.whale_change_percent),
+        price_as_of: None,
+        market_cap_as_of: None,
     }
 }
 

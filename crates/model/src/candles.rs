@@ -23,6 +23,8 @@ pub struct Candles<'a> {
     pub close: &'a [f64],
     /// Base volume: whole tokens traded; NaN where unknown.
     pub volume: &'a [f64],
+    /// Quote volume: USD traded; NaN where unknown, and empty if the series has none.
+    pub volume_usd: &'a [f64],
 }
 
 impl<'a> Candles<'a> {
@@ -45,7 +47,8 @@ impl<'a> Candles<'a> {
             high: &self.high[places.clone()],
             low: &self.low[places.clone()],
             close: &self.close[places.clone()],
-            volume: &self.volume[places],
+            volume: &self.volume[places.clone()],
+            volume_usd: self.volume_usd.get(places).unwrap_or_default(),
         }
     }
 

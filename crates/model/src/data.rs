@@ -53,6 +53,8 @@ pub trait Data: fmt::Debug + Sync {
     fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
     /// The close of the token's latest valid candle in any interval; if two start together, that of the finer interval.
     fn latest_close(&self, token: &Address) -> Option<(Time, f64)>;
+    /// Who the last candle of the token in this interval is from, if its file says so.
+    fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
     fn labels_of(&self, address: &Address) -> &[LabelRow];
 
     /// Whether the address has the label, ignoring ASCII case.

@@ -180,7 +180,8 @@ pub fn align_decimals(texts: &mut [String]) {
         text[point..].chars().count()
     };
     let most = texts.iter().map(|text| after(text)).max().unwrap_or(0);
-    for text in texts {
+    // A word or a dash has no decimals to align.
+    for text in texts.iter_mut().filter(|text| text.contains(|c: char| c.is_ascii_digit())) {
         let missing = most - after(text);
         text.extend(std::iter::repeat_n(' ', missing));
     }
@@ -324,7 +325,7 @@ mod tests {
     fn decimal_points_stand_under_each_other() {
         let mut texts = ["7.31", "14", "0.125", MISSING, "▲ 16.7", "418M", "9.60k", "1,204"].map(str::to_owned);
         align_decimals(&mut texts);
-        assert_eq!(texts, ["7.31 ", "14    ", "0.125", "–    ", "▲ 16.7  ", "418M   ", "9.60k", "1,204    "]);
+        assert_eq!(texts, ["7.31 ", "14    ", "0.125", "–", "▲ 16.7  ", "418M   ", "9.60k", "1,204    "]);
     }
 
     proptest! {

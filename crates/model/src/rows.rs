@@ -63,6 +63,8 @@ rows! {
         market_cap: Option<f64>,
         total_supply: Option<f64>,
         holders: Option<i64>,
+        price_as_of: Option<Time>,
+        stats_as_of: Option<Time>,
         followers: Option<i64>,
         smart_followers: Option<i64>,
         impressions: Option<i64>,

@@ -146,6 +146,8 @@ pub const TABLES: &[TableSchema] = &[
             "market_cap" Float Optional "USD" ["market_cap_usd"];
             "total_supply" Float Optional "whole tokens";
             "holders" Integer Optional "number of holders";
+            "price_as_of" Time Optional "when the price was so";
+            "stats_as_of" Time Optional "when market cap, total supply and number of holders were so";
             "followers" Integer Optional "followers of its accounts";
             "smart_followers" Integer Optional "followers known as good investors";
             "impressions" Integer Optional "times its posts were seen";
@@ -200,6 +202,8 @@ pub const TABLES: &[TableSchema] = &[
             "close" Float Cell "last price, USD";
             "volume" Float Optional "whole tokens traded";
             "interval" Text Optional "length: 1m, 5m, 1h, 4h, 1d, 1w; else the most frequent step of the token's rows";
+            "volume_usd" Float Optional "USD traded";
+            "source" Text Optional "who they are from, and the market there: binance-spot:UNIUSDT, bybit-perp:UNIUSDT";
         },
     },
     TableSchema {

@@ -1,6 +1,19 @@
 //! A token, merged from its rows on every chain.
 
-use super::{chain::Chain, rows::TokenRow, schema::Kind};
+use super::{
+    chain::Chain,
+    rows::TokenRow,
+    schema::Kind,
+    time::{DAY_MS, Time},
+};
+
+/// Figures further apart than this are not of one time: the older is shown with its date, and the two are not multiplied.
+const APART_MS: i64 = 7 * DAY_MS;
+
+/// Whether the figures are known to be of different times.
+pub fn are_apart(a: Option<Time>, b: Option<Time>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a.0.abs_diff(b.0) > APART_MS.unsigned_abs())
+}
 
 /// A column of `tokens` outside the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +30,27 @@ pub struct Token {
     pub row: TokenRow,
     /// Every chain it exists on, first that of the row with the largest market cap.
     pub chains: Vec<Chain>,
+    pub dates: FigureDates,
+}
+
+/// When a token's figures were so, each as the row that it comes from says; none of a figure without a date.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FigureDates {
+    pub price: Option<Time>,
+    pub market_cap: Option<Time>,
+    pub total_supply: Option<Time>,
+    pub holders: Option<Time>,
+}
+
+impl FigureDates {
+    fn of(row: &TokenRow) -> Self {
+        Self {
+            price: row.price.and(row.price_as_of),
+            market_cap: row.market_cap.and(row.stats_as_of),
+            total_supply: row.total_supply.and(row.stats_as_of),
+            holders: row.holders.and(row.stats_as_of),
+        }
+    }
 }
 
 /// Merges the rows of each address into one token. The row with the largest market cap gives its figures; the others fill its gaps.
@@ -27,7 +61,7 @@ pub fn merge_tokens(mut rows: Vec<TokenRow>) -> Vec<Token> {
     for row in rows {
         match tokens.last_mut() {
             Some(token) if token.row.token_address == row.token_address => token.absorb(row),
-            _ => tokens.push(Token { chains: row.chain.clone(), row }),
+            _ => tokens.push(Token { chains: row.chain.clone(), dates: FigureDates::of(&row), row }),
         }
     }
     tokens
@@ -35,16 +69,35 @@ pub fn merge_tokens(mut rows: Vec<TokenRow>) -> Vec<Token> {
 
 impl Token {
     fn absorb(&mut self, other: TokenRow) {
+        let theirs = FigureDates::of(&other);
         for chain in other.chain {
             if !self.chains.contains(&chain) {
                 self.chains.push(chain);
             }
         }
-        let row = &mut self.row;
+        let (row, dates) = (&mut self.row, &mut self.dates);
+        // A figure that comes from another row has that row's date.
+        macro_rules! fill_dates {
+            ($($field:ident)*) => { $(if row.$field.is_none() { dates.$field = theirs.$field; })* };
+        }
+        fill_dates!(price market_cap total_supply holders);
         macro_rules! fill {
             ($($field:ident)*) => { $(row.$field = row.$field.take().or(other.$field);)* };
         }
         fill!(symbol name decimals price market_cap total_supply holders followers smart_followers impressions smart_reach
             post_engagement smart_engagement listed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_apart_after_more_than_seven_days() {
+        let day = |day: i64| Some(Time(day * DAY_MS));
+        assert!(!are_apart(day(0), day(7)) && !are_apart(day(7), day(0)));
+        assert!(are_apart(day(0), day(7).map(|time| Time(time.0 + 1))) && are_apart(day(8), day(0)));
+        assert!(!are_apart(None, day(9)) && !are_apart(day(9), None), "what has no date may be of any time");
     }
 }

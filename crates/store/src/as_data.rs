@@ -74,6 +74,10 @@ impl Data for Dataset {
         self.candles().latest_close(token)
     }
 
+    fn candle_source(&self, token: &Address, interval: Interval) -> Option<String> {
+        self.candles().source(token, interval)
+    }
+
     fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_> {
         Box::new(Dataset::pools_of(self, token))
     }

@@ -139,6 +139,14 @@ pub fn stored_columns(schema: &TableSchema) -> Option<Vec<StoredColumn>> {
     columns.map(|column| Some((column, StorageType::of(column.kind)?))).collect()
 }
 
+/// Columns that most files lack. While all cells of one are null, nothing of it is written: its region of the file stays a hole.
+const HOLLOW: &[(&str, &str)] = &[("candles", "volume_usd"), ("candles", "source")];
+
+/// Whether the column takes no room in the file while it has no values.
+fn may_be_hollow(table: &str, column: &str) -> bool {
+    HOLLOW.contains(&(table, column))
+}
+
 /// The column that rows are grouped by: the token, or the pool for events.
 pub fn group_column(schema: &TableSchema) -> &'static str {
     schema.order.first().copied().unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType};
+use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType, StringChunked};
 
 use crate::{Storage, Table, cache::LargeTable, in_place::InPlaceCache, text_runs::pairs};
 use model::{
@@ -37,6 +37,9 @@ pub struct HeldCandles {
     low: Float64Chunked,
     close: Float64Chunked,
     volume: Float64Chunked,
+    /// Of files that have them.
+    volume_usd: Option<Float64Chunked>,
+    source: Option<StringChunked>,
     index: HashMap<Address, Vec<(Interval, Range<usize>)>>,
 }
 
@@ -88,6 +91,17 @@ impl CandleTable {
         self.tokens().first().map_or_else(Vec::new, |token| self.here.of(token))
     }
 
+    /// Who the last candle of the token in this interval is from, if its file says so.
+    pub fn source(&self, token: &Address, interval: Interval) -> Option<String> {
+        let rows = self.here.rows(token, interval)?;
+        self.here.sources(rows.end.checked_sub(1)?..rows.end).pop()
+    }
+
+    /// Who the candles of the token in this interval are from, each once, in the order of time.
+    pub fn sources(&self, token: &Address, interval: Interval) -> Vec<String> {
+        self.here.rows(token, interval).map_or_else(Vec::new, |rows| self.here.sources(rows))
+    }
+
     /// Number of intervals in which the token has all its candles here.
     pub fn intervals(&self, token: &Address) -> usize {
         if self.in_place.is_some() { 0 } else { self.here.runs(token).len() }
@@ -123,6 +137,27 @@ impl CandleRows {
         }
     }
 
+    fn rows(&self, token: &Address, interval: Interval) -> Option<Range<usize>> {
+        self.runs(token).into_iter().find(|(known, _)| *known == interval).map(|(_, rows)| rows)
+    }
+
+    /// The sources of the rows, each once.
+    fn sources(&self, rows: Range<usize>) -> Vec<String> {
+        let column = match self {
+            Self::Held(held) => held.source.as_ref().map(|source| source.slice(rows.start as i64, rows.len())),
+            Self::Large(table) if table.is_hollow("source") => None,
+            Self::Large(table) => table.slice(rows, Some(&["source"])).column("source").ok().and_then(|column| column.str().ok().cloned()),
+        };
+        let mut sources: Vec<String> = Vec::new();
+        for source in column.iter().flat_map(|column| column.iter().flatten()) {
+            // Mostly it is the same as before.
+            if !sources.iter().rev().any(|known| known == source) {
+                sources.push(source.to_owned());
+            }
+        }
+        sources
+    }
+
     fn slice(&self, rows: Range<usize>) -> Candles<'_> {
         match self {
             Self::Held(held) => held.slice(rows),
@@ -141,6 +176,7 @@ fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<Candles
         low: floats("low")?,
         close: floats("close")?,
         volume: floats("volume")?,
+        volume_usd: floats("volume_usd").unwrap_or_default(),
     })
 }
 
@@ -158,7 +194,7 @@ fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
 }
 
 impl HeldCandles {
-    /// From a canonical frame: sorted, `interval` filled, nulls only in `volume`.
+    /// From a canonical frame: sorted, `interval` filled, nulls only in optional columns.
     pub fn new(frame: &DataFrame) -> Self {
         let floats = |name: &str| {
             let column = frame.column(name).ok().and_then(|column| column.f64().ok());
@@ -168,6 +204,7 @@ impl HeldCandles {
                 None => Float64Chunked::full(name.into(), f64::NAN, frame.height()),
             }
         };
+        let has_cells = |name: &str| frame.column(name).is_ok_and(|column| column.null_count() < column.len());
         let times = frame.column("timestamp").ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
         let timestamp = times.and_then(|times| times.i64().ok().map(|times| times.rechunk().into_owned())).unwrap_or_default();
         let mut table = Self {
@@ -176,6 +213,8 @@ impl HeldCandles {
             low: floats("low"),
             close: floats("close"),
             volume: floats("volume"),
+            volume_usd: has_cells("volume_usd").then(|| floats("volume_usd")),
+            source: has_cells("source").then(|| frame.column("source").ok()?.str().ok().cloned()).flatten(),
             timestamp,
             index: HashMap::new(),
         };
@@ -214,6 +253,7 @@ impl HeldCandles {
             low: part(&self.low, &rows),
             close: part(&self.close, &rows),
             volume: part(&self.volume, &rows),
+            volume_usd: self.volume_usd.as_ref().map_or(&[], |volume| part(volume, &rows)),
         }
     }
 }

@@ -95,7 +95,7 @@ pub const RULES: &[Rule] = rules! {
         ["candles.high"] needs ["candles.open", "candles.low", "candles.close"]
         "the high must not be below the open, the close or the low";
     not_negative Emptied Test::Between(0.0, f64::INFINITY),
-        ["candles.volume", "tokens.price", "tokens.market_cap", "tokens.total_supply", "tokens.holders", "tokens.followers",
+        ["candles.volume", "candles.volume_usd", "tokens.price", "tokens.market_cap", "tokens.total_supply", "tokens.holders", "tokens.followers",
          "tokens.smart_followers", "tokens.impressions", "tokens.smart_reach", "tokens.post_engagement", "tokens.smart_engagement",
          "kols.followers", "kols.engagement_rate", "posts.impressions", "posts.engagement", "posts.smart_engagement", "holders.balance",
          "holder_counts.holders", "holder_counts.whale_balance", "locks.amount", "dexes.total_value_locked", "pools.liquidity",

@@ -6,6 +6,8 @@ use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 use crate::{
     app::{App, FilterLine},
     keymap::{Action, VIEWS, ViewId},
+    list::Listing,
+    overlay::Overlay,
     view::ApiState,
     views,
 };
@@ -58,11 +60,20 @@ impl App {
             }
         });
         self.draw_footer(buffer, row(area.height - 1));
+        self.tell_room();
         if let Some(overlay) = &mut self.overlay {
             overlay.draw(buffer, area, &theme);
         }
         if self.setup.look.ascii {
             widgets::ascii::replace_glyphs(buffer);
+        }
+    }
+
+    /// Tells the column dialog which columns the list beneath had no room for.
+    fn tell_room(&mut self) {
+        let choice = self.view().listing().and_then(Listing::choice);
+        if let (Some(Overlay::Columns(dialog)), Some(choice)) = (&mut self.overlay, choice) {
+            dialog.set_no_room(choice.no_room);
         }
     }
 

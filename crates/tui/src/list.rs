@@ -130,6 +130,10 @@ pub struct List<L: Fields> {
     pub empty_columns: Vec<&'static str>,
     /// Minimum widths of figure columns, so that no figure is cut.
     min_widths: Vec<(&'static str, u16)>,
+    /// Shown columns that had no room when the list was last drawn.
+    pub(super) no_room: Vec<&'static str>,
+    /// Widths that columns take where there is room for them.
+    pub ideal_widths: Vec<(&'static str, u16)>,
     layout: ColumnLayout,
     /// The column of the selected cell.
     column: Option<&'static str>,
@@ -154,6 +158,8 @@ impl<L: Fields> Default for List<L> {
             own_generation: None,
             empty_columns: Vec::new(),
             min_widths: Vec::new(),
+            no_room: Vec::new(),
+            ideal_widths: Vec::new(),
             layout: Self::standard_layout(),
             column: None,
             first_scrolled: 0,
@@ -239,7 +245,8 @@ impl<L: Fields> List<L> {
         match action {
             Action::Sort if !columns.is_empty() => match self.column().filter(|_| L::SCROLLS) {
                 Some(key) => _ = self.sorting.click(key, false, &columns),
-                None => self.sorting.next(&columns),
+                // A column without any data has no order.
+                None => self.sorting.next(&columns.into_iter().filter(|(key, _)| !self.empty_columns.contains(key)).collect::<Vec<_>>()),
             },
             Action::SortReverse if !columns.is_empty() => self.sorting.reverse(),
             Action::Left | Action::Right if self.step_column(action == Action::Right) => return ListEvent::Moved,
@@ -304,7 +311,7 @@ impl<L: Fields> List<L> {
 
     fn unhidden_fields(&self) -> Vec<&Field<L>> {
         let mut fields = self.fields();
-        fields.retain(|field| !self.layout.is_hidden(field.column.key));
+        fields.retain(|field| self.is_shown(field.column.key));
         fields
     }
 
@@ -350,7 +357,13 @@ impl<L: Fields> List<L> {
         self.drop_hidden_orders();
     }
 
+    /// Whether the column is shown: chosen, or named by the filter.
     pub fn is_shown(&self, key: &str) -> bool {
+        self.is_chosen(key) || self.filter.names(key)
+    }
+
+    /// Whether the user has not hidden the column.
+    pub fn is_chosen(&self, key: &str) -> bool {
         !self.layout.is_hidden(key)
     }
 
@@ -444,6 +457,8 @@ impl<L: Fields> List<L> {
         };
         let table = TableWidget { row: &cells, ..table };
         self.cursor.draw(&table, buffer, frame.area, context.theme);
+        let no_room = columns.iter().zip(&widths).filter(|(_, width)| **width == 0).map(|(column, _)| column.key).collect();
+        self.no_room = no_room;
         self.mark_cell(buffer, frame.area, context);
     }
 }

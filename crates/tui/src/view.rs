@@ -175,6 +175,8 @@ pub struct ColumnChoice {
     pub columns: Vec<(&'static str, &'static str, bool)>,
     /// The columns that are empty in all of the data.
     pub empty: Vec<&'static str>,
+    /// The shown columns that have no room on the screen.
+    pub no_room: Vec<&'static str>,
     pub layout: ColumnLayout,
 }
 

@@ -216,7 +216,7 @@ fn a_client_that_reconnects_gets_the_events_it_missed() {
 /// Blocks the deck's only worker until the sender is dropped, in the wake call of an answer.
 fn hold(server: &Running) -> (mpsc::Sender<()>, impl Sized + use<>) {
     let (release, held) = mpsc::channel::<()>();
-    let question = TokenQuestion { token_address: Address::parse(TOKEN).expect("an address") };
+    let question = TokenQuestion { token_address: Address::parse(TOKEN).expect("an address"), explain: false };
     (release, server.api.deck.ask(question, move || held.recv().unwrap_or_default()))
 }
 

@@ -217,6 +217,8 @@ fn every_format_reads_back_as_the_table() {
             kinds(&["timestamp"], &time),
             kinds(&["open", "high", "low", "close", "volume"], &DataType::Float64),
             kinds(&["interval"], &DataType::String),
+            kinds(&["volume_usd"], &DataType::Float64),
+            kinds(&["source"], &DataType::String),
         ];
         assert_eq!(column_types(&arrow), types.concat());
         let closes: Vec<Option<f64>> = arrow.column("close").and_then(|column| column.f64()).expect("closes").iter().collect();
@@ -225,7 +227,7 @@ fn every_format_reads_back_as_the_table() {
         assert!(expected.iter().map(|row| row["volume"].as_f64()).eq(volumes));
         let csv = String::from_utf8(stream(&server, &format!("{target}&format=csv"))).expect("text");
         assert_eq!(csv.lines().count(), expected.len() + 1);
-        assert!(csv.starts_with("token_address,timestamp,open,high,low,close,volume,interval\n"));
+        assert!(csv.starts_with("token_address,timestamp,open,high,low,close,volume,interval,volume_usd,source\n"));
         // Without rows the columns are still there.
         let none = "/tables/candles?where=close%3C0";
         let (arrow, parquet) = frames(&server, &format!("{none}&"));

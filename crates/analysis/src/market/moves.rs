@@ -36,7 +36,8 @@ fn nearest(interval: Interval, candles: &Candles<'_>, mark: i64, count: usize) -
     Some((off(found), candles.close[found]))
 }
 
-/// USD traded in the 24 hours up to the end of the last candle: the sum of volume · close over the candles that start within them. Uses the
+/// USD traded in the 24 hours up to the end of the last candle: the sum over the candles that start within them of `volume_usd`, or of
+/// volume · close where that is unknown. Uses the
 /// series that gives the price; if that does not reach back a day, the next one that does and that ends at most one of its own candles
 /// earlier. Returns `None` if no series qualifies or a volume is unknown; intervals longer than a day do not qualify.
 pub(super) fn volume_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
@@ -53,8 +54,10 @@ pub(super) fn volume_24h(series: &[(Interval, Candles<'_>)]) -> Option<f64> {
         }
         let start = candles.timestamp.partition_point(|&time| time < from);
         let sound: Vec<usize> = (start..candles.len()).filter(|&i| candles.valid(i)).collect();
-        // An unknown volume makes the sum unknown.
-        let sum = sound.iter().map(|&i| candles.volume.get(i).copied().unwrap_or(f64::NAN) * candles.close[i]).sum();
+        // What was paid is not the volume at the last price, where the data know it. An unknown volume makes the sum unknown.
+        let known = |values: &[f64], i: usize| values.get(i).copied().filter(|value| value.is_finite());
+        let usd = |i: usize| known(candles.volume_usd, i).or_else(|| Some(known(candles.volume, i)? * candles.close[i]));
+        let sum = sound.iter().map(|&i| usd(i).unwrap_or(f64::NAN)).sum();
         if sound.is_empty() { None } else { finite(sum) }
     })
 }
@@ -158,5 +161,16 @@ pub(super) mod tests {
         let unknown = CandleVec { volume: vec![f64::NAN; 2], ..candles(&[(0, 1.0), (24, 3.0)]) };
         assert_eq!(volume_24h(&[(Interval::DAY, unknown.as_candles())]), None);
         assert_eq!(volume_24h(&[]), None);
+    }
+
+    #[test]
+    fn volume_in_usd_is_what_the_data_say_was_paid() {
+        let daily = candles(&[(0, 1.0), (24, 3.0)]);
+        let paid = |volume_usd: &[f64]| volume_24h(&[(Interval::DAY, Candles { volume_usd, ..daily.as_candles() })]);
+        assert_eq!((paid(&[]), paid(&[10.0, 27.5]), paid(&[10.0, f64::NAN])), (Some(30.0), Some(27.5), Some(30.0)));
+        let hourly = candles(&(0..24).map(|hour| (hour, 2.0)).collect::<Vec<_>>());
+        let volume_usd: Vec<f64> = (0..24).map(|hour| if hour == 5 { f64::NAN } else { 21.0 }).collect();
+        let candles = Candles { volume_usd: &volume_usd, ..hourly.as_candles() };
+        assert_eq!(volume_24h(&[(Interval::HOUR, candles)]), Some(23.0 * 21.0 + 20.0), "each candle by what is known of it");
     }
 }

@@ -87,10 +87,14 @@ fn head(token: &Value) -> Section {
     let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("token");
     let mut head = Section { level: Level::Token, ..Section::part(symbol, word(&token["token_address"])) };
     if let Some(name) = of["name"].as_str() {
+        // A figure has the day of the row that it comes from.
+        let day = |as_of: &Value| as_of.as_str().and_then(|time| time.get(..10)).map_or_else(String::new, |day| format!(" of {day}"));
         let figures = format!(
-            "{name} · price {} USD · market cap {} USD · whales {}",
+            "{name} · price {} USD{} · market cap {} USD{} · whales {}",
             format::price(of["price"].as_f64()),
+            day(&of["price_as_of"]),
             format::human(of["market_cap"].as_f64()),
+            day(&of["market_cap_as_of"]),
             word(&of["whale_accumulation_trend"]),
         );
         head.say(figures, Tone::Plain);

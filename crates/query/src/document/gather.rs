@@ -21,6 +21,7 @@ use crate::{
         patterns::{Explain, PatternsQuestion},
         progress::Progress,
         snapshot::Snapshot,
+        token::TokenQuestion,
         track_record::TrackRecordQuestion,
         trendline::{PERIOD_DEFAULT, TrendlineQuestion},
     },
@@ -99,6 +100,12 @@ fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &m
     let lines = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain: true };
     let patterns = PatternsQuestion { contract_address, timeframe: "1d", explain: Explain::Levels };
     let answered = |part: &Value| part.is_object() && part["error"].is_null();
+    if answered(&report["token"])
+        && let Some((_, dated)) = explained(deck, snapshot, &TokenQuestion { token_address: token, explain: true }, progress)
+        && extends(&dated, &report["token"])
+    {
+        report["token"] = dated;
+    }
     if !answered(&report["trendline"]) && !answered(&report["patterns"]) {
         return Ok(Extras::default());
     }

@@ -40,7 +40,7 @@ pub fn token_report(deck: &Deck, snapshot: &Snapshot, address: Address, progress
 pub(super) fn ask(deck: &Deck, snapshot: &Snapshot, analysis: Analysis, address: Address, progress: &Progress) -> TaskEnding {
     let (token_address, contract_address, explain) = (address, address, false);
     match analysis {
-        Analysis::Market => ending(deck, snapshot, &TokenQuestion { token_address }, progress),
+        Analysis::Market => ending(deck, snapshot, &TokenQuestion { token_address, explain }, progress),
         Analysis::Trendline => {
             let question = TrendlineQuestion { contract_address, period: PERIOD_DEFAULT, timeframe: None, explain };
             ending(deck, snapshot, &question, progress)

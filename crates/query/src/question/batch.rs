@@ -133,7 +133,9 @@ impl Question for TokenBatchQuestion {
     const NEEDS: &'static [&'static str] = TokenQuestion::NEEDS;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
-        batch(&self.addresses, progress, |token_address| TokenQuestion { token_address }.answer(snapshot, &progress.quiet()))
+        batch(&self.addresses, progress, |token_address| {
+            TokenQuestion { token_address, explain: false }.answer(snapshot, &progress.quiet())
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     tabular::{Tabled, Tabular},
     timeframes::{FROM, TIMEFRAME, TIMEFRAMES, TO, candles_of, interval},
 };
-use analysis::frames;
+use analysis::{frames, market::Lag};
 use model::{address::Address, candles::Interval, error::Result, time::Time};
 
 request! {
@@ -40,10 +40,12 @@ pub struct TokenCandles {
     /// Number of these that are resampled, and the interval they are resampled from; `None` unless the others are stored candles.
     #[serde(skip)]
     pub made: Option<(usize, Interval)>,
-    /// If stale: start of the last candle of this timeframe, even if not among these, and its lag behind the newest candle of any token in
-    /// milliseconds, more than three candles.
+    /// If stale: start of the last candle of this timeframe, even if not among these, and its lag.
     #[serde(skip)]
-    pub stale: Option<(Time, i64)>,
+    pub stale: Option<(Time, Lag)>,
+    /// Who they are from, each once, as the file says.
+    #[serde(skip)]
+    pub sources: Vec<String>,
     /// With no candles: the other timeframes in which the token has candles, stored or resampled from finer ones.
     #[serde(skip)]
     pub elsewhere: Vec<&'static str>,
@@ -84,14 +86,23 @@ impl Question for CandlesQuestion {
         let candles = candles_of(snapshot, &self.token_address)?;
         let series = candles.series();
         let frame = frames::frame(&series, interval(self.timeframe));
-        let (mut candles, mut cut, mut made, mut stale) = (Vec::new(), false, None, None);
+        let (mut candles, mut cut, mut made, mut stale, mut sources) = (Vec::new(), false, None, None, Vec::new());
         if let Some(frame) = &frame {
             let all = frame.as_candles();
             let range;
             (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
             made = frame.made_beside_own(range.clone());
             let last = all.timestamp.last().map(|last| Time(*last));
-            stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe))?)));
+            for from in frame.intervals(&series, interval(self.timeframe)) {
+                let told = snapshot.dataset.candles().sources(&self.token_address, from);
+                told.into_iter().for_each(|source| {
+                    if !sources.contains(&source) {
+                        sources.push(source)
+                    }
+                });
+            }
+            let source = sources.last().map(String::as_str);
+            stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source)?)));
             let finite = |number: f64| number.is_finite().then_some(number);
             candles.extend(range.map(|i| Candle {
                 timestamp: Time(all.timestamp[i]),
@@ -104,7 +115,7 @@ impl Question for CandlesQuestion {
         }
         let has = |word: &&&str| frames::frame(&series, interval(word)).is_some_and(|frame| !frame.as_candles().is_empty());
         let elsewhere = if frame.is_none() { TIMEFRAMES.iter().filter(has).copied().collect() } else { Vec::new() };
-        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, stale, elsewhere })
+        Ok(TokenCandles { token_address: self.token_address, timeframe: self.timeframe, candles, cut, made, stale, sources, elsewhere })
     }
 }
 

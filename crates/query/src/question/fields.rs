@@ -126,15 +126,22 @@ columns! {
             = |token| token.created_at.map(FieldValue::Time);
         "age": Duration [], f64, "Days from deployment to the newest time in the data." = |token| token.age.map(FieldValue::Duration);
         "as_of": Time ["asof"], Time, "Start of its last candle." = |token| token.last_candle.map(|last| FieldValue::Time(last.start));
+        "price_as_of": Time [], Time, "When its price was so: as the file says, or the start of the candle that it is from; else null."
+            = |token| token.price_as_of.map(FieldValue::Time);
+        "market_cap_as_of": Time ["cap_as_of"], Time,
+            "When its market cap was so, as the file says; of price times supply, the earlier of the two; else null."
+            = |token| token.market_cap_as_of.map(FieldValue::Time);
+        "holders_as_of": Time [], Time, "When its holders were counted, as the file says; else null."
+            = |token| token.holders_as_of.map(FieldValue::Time);
         "volume_24h": Number ["vol", "volume"], f64,
-            "USD traded in the 24 hours up to the end of its last candle: the sum of volume × close over those candles; if they do not reach \
-             back a day or a volume is unknown, the sum of `volume24h` over its pools; null if its candles end long before the newest in the \
-             data." = |token| token.volume_24h.map(FieldValue::Number);
+            "USD traded in the 24 hours up to the end of its last candle: the sum over those candles of `volume_usd`, or of volume × close \
+             where that is unknown; if they do not reach back a day or a volume is unknown, the sum of `volume24h` over its pools; null if \
+             its candles are stale." = |token| token.volume_24h.map(FieldValue::Number);
         "liquidity": Number ["liq"], f64, "USD: the sum of `liquidity` over the pools that hold it."
             = |token| token.liquidity.map(FieldValue::Number);
         "price_change_1h": Number ["1h"], f64,
-            "Percent over the last hour; null where no close is known so long before, or if its candles end long before the newest in the \
-             data." = |token| token.price_change_1h.map(FieldValue::Number);
+            "Percent over the last hour; null where no close is known so long before, or if its candles are stale: more than three of them \
+             behind those of their source, or three days behind the others." = |token| token.price_change_1h.map(FieldValue::Number);
         "price_change_7d": Number ["7d"], f64, "Percent over the last 7 days, as over the last hour."
             = |token| token.price_change_7d.map(FieldValue::Number);
         "price_change_30d": Number ["30d"], f64, "Percent over the last 30 days, as over the last hour."

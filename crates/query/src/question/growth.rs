@@ -11,7 +11,11 @@ use super::{
     snapshot::Snapshot,
 };
 use analysis::{growth, market::TokenSummary, numeric::descending};
-use model::{address::Address, error::Result, time::Day};
+use model::{
+    address::Address,
+    error::Result,
+    time::{Day, Time},
+};
 
 request! {
     GrowthQuestion at "/analytics/tokens/holders-growth" {
@@ -50,6 +54,11 @@ pub struct GrowthEntry {
     /// With `explain`: the day of the holder count at the start of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_counted: Option<Day>,
+    /// With `explain`: when price and market cap were so, if the data say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_as_of: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub market_cap_as_of: Option<Time>,
 }
 
 /// The windows, in days.
@@ -95,6 +104,8 @@ impl GrowthQuestion {
             market_cap: token.market_cap,
             last_counted: self.explain.then_some(growth.last),
             base_counted: self.explain.then_some(growth.base),
+            price_as_of: token.price_as_of.filter(|_| self.explain),
+            market_cap_as_of: token.market_cap_as_of.filter(|_| self.explain),
         }
     }
 }

@@ -1,6 +1,14 @@
 //! The question behind GET /tokens/{token_address}.
 
-use super::{Question, holders::require_balances, known_token, parameter::TOKEN, progress::Progress, request::request, snapshot::Snapshot};
+use super::{
+    Question,
+    holders::require_balances,
+    known_token,
+    parameter::{EXPLAIN, TOKEN},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+};
 use analysis::token::{Thresholds, TokenDetail, detail};
 use model::{
     address::Address,
@@ -10,6 +18,7 @@ use model::{
 request! {
     TokenQuestion at "/tokens/{token_address}" {
         token_address: Address = TOKEN,
+        explain: bool = EXPLAIN,
     }
 }
 
@@ -32,6 +41,7 @@ impl Question for TokenQuestion {
             .market
             .of(&snapshot.dataset, &self.token_address)
             .ok_or_else(|| Problem::new(Code::Defect, "The token has no figures: a defect of the program."))?;
-        Ok(detail(&snapshot.dataset, token, summary, thresholds))
+        let detail = detail(&snapshot.dataset, token, summary, thresholds);
+        Ok(if self.explain { detail.dated(summary) } else { detail })
     }
 }

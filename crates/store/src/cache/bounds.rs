@@ -125,8 +125,10 @@ pub(super) fn checksums_and_bounds(
     let length = file.metadata()?.len();
     let blocks = rows.div_ceil(block) as usize;
     let numbers = stored.iter().zip(regions).filter(|((_, storage), _)| has_bounds(*storage));
+    // A column without values has no range, whatever its bytes are.
+    let start = |region: &Region| if region.nulls == rows { length } else { region.values.0 };
     let mut columns: Vec<(StorageType, u64, Vec<Extent>)> =
-        numbers.map(|((_, storage), region)| (*storage, region.values.0, vec![Extent::none(*storage); blocks])).collect();
+        numbers.map(|((_, storage), region)| (*storage, start(region), vec![Extent::none(*storage); blocks])).collect();
     let mut checksums = Vec::with_capacity((length as usize).div_ceil(PAGE));
     let mut bytes = vec![0; READ];
     let mut at = 0;

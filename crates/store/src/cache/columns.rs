@@ -44,6 +44,8 @@ struct Sink {
     values: Vec<u8>,
     data: Vec<u8>,
     bits: Vec<u8>,
+    /// All cells so far are null, and nothing of them is written.
+    hollow: bool,
 }
 
 pub(super) struct Columns {
@@ -60,7 +62,7 @@ fn aligned(at: u64) -> u64 {
 
 impl Columns {
     /// Creates a file for at most `rows` rows, with at most `data` bytes per variable-width column.
-    pub(super) fn create(path: &Path, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, table: &str, stored: &[StoredColumn], rows: u64, data: &[u64]) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
         let mut end = BODY_AT;
         let mut take = |bytes: u64| {
@@ -76,7 +78,8 @@ impl Columns {
                 None => ((take((rows + 1) * 8), 0), (take(data.next().copied().unwrap_or_default()), 0), vec![0; 8]),
             };
             let region = Region { name: column.name.to_owned(), nulls: 0, validity, values, data };
-            sinks.push(Sink { storage: *storage, region, values: first, data: Vec::new(), bits: Vec::new() });
+            let hollow = super::may_be_hollow(table, column.name);
+            sinks.push(Sink { storage: *storage, region, values: first, data: Vec::new(), bits: Vec::new(), hollow });
         }
         Ok(Self { file, stored: stored.to_vec(), sinks, rows: 0, end })
     }
@@ -89,7 +92,13 @@ impl Columns {
     pub(super) fn push(&mut self, frame: &DataFrame) -> io::Result<()> {
         let rows = self.rows;
         for ((column, _), sink) in self.stored.iter().zip(&mut self.sinks) {
-            sink.push(frame.column(column.name).map_err(io::Error::other)?, rows).map_err(io::Error::other)?;
+            let cells = frame.column(column.name).map_err(io::Error::other)?;
+            if sink.hollow && cells.null_count() == cells.len() {
+                sink.region.nulls += cells.len() as u64;
+                continue;
+            }
+            sink.fill_hollow(&self.file)?;
+            sink.push(cells, rows).map_err(io::Error::other)?;
             if sink.values.len() >= GATHERED {
                 write(&self.file, &mut sink.region.values, &mut sink.values)?;
             }
@@ -105,6 +114,11 @@ impl Columns {
     pub(super) fn copy(&mut self, from: &LargeTable, rows: Range<usize>) -> io::Result<Option<()>> {
         let first = self.rows;
         for (nth, sink) in self.sinks.iter_mut().enumerate() {
+            if from.is_nth_hollow(nth) {
+                sink.push_nulls(&self.file, rows.len() as u64)?;
+                continue;
+            }
+            sink.fill_hollow(&self.file)?;
             let Some(raw) = from.raw(nth, rows.clone()) else { return Ok(None) };
             write(&self.file, &mut sink.region.values, &mut sink.values)?;
             match raw.values {
@@ -132,6 +146,11 @@ impl Columns {
     pub(super) fn finish(mut self, durable: bool) -> io::Result<(Vec<Region>, u64)> {
         let rows = self.rows;
         for sink in &mut self.sinks {
+            if sink.hollow && rows > 0 {
+                sink.region.values.1 = sink.storage.width().map_or((rows + 1) * 8, |width| rows * width as u64);
+                sink.region.validity.1 = rows.div_ceil(8);
+                continue;
+            }
             write(&self.file, &mut sink.region.values, &mut sink.values)?;
             write(&self.file, &mut sink.region.data, &mut sink.data)?;
             if sink.region.nulls > 0 {
@@ -210,6 +229,34 @@ impl Sink {
         }
         if cells.null_count() > 0 {
             (first..).zip(cells.is_null().iter()).filter(|(_, empty)| *empty == Some(true)).for_each(|(row, _)| self.mark_null(row));
+        }
+        Ok(())
+    }
+
+    /// Writes the nulls of a hollow column, before its first value.
+    fn fill_hollow(&mut self, file: &File) -> io::Result<()> {
+        let rows = std::mem::take(&mut self.region.nulls);
+        if std::mem::take(&mut self.hollow) { self.push_nulls(file, rows) } else { Ok(self.region.nulls = rows) }
+    }
+
+    /// Appends nulls.
+    fn push_nulls(&mut self, file: &File, rows: u64) -> io::Result<()> {
+        if self.hollow {
+            self.region.nulls += rows;
+            return Ok(());
+        }
+        // The number of rows so far: each value has a width, or an end behind the first.
+        let written = self.region.values.1 + self.values.len() as u64;
+        let (first, cell) = match self.storage.width() {
+            Some(width) => (written / width as u64, [f64::NAN.to_le_bytes().as_slice(), &[0; 12]].concat()[..width].to_vec()),
+            None => (written / 8 - 1, (self.region.data.1 + self.data.len() as u64).to_le_bytes().to_vec()),
+        };
+        for row in first..first + rows {
+            self.values.extend_from_slice(&cell);
+            self.mark_null(row);
+            if self.values.len() >= GATHERED {
+                write(file, &mut self.region.values, &mut self.values)?;
+            }
         }
         Ok(())
     }

@@ -99,8 +99,22 @@ impl LargeTable {
         self.intervals_in(self.rows_of(token))
     }
 
-    /// Numbers of a column as stored, NaN for a null. None where there is no such column or it is damaged.
+    /// Whether nothing of the column is stored, as all its cells are null.
+    pub fn is_hollow(&self, column: &str) -> bool {
+        self.position(column).is_some_and(|nth| self.is_nth_hollow(nth))
+    }
+
+    pub(super) fn is_nth_hollow(&self, nth: usize) -> bool {
+        let nulls = self.index.metadata.regions.get(nth).map(|region| region.nulls);
+        let column = self.columns.get(nth).map_or("", |(column, _)| column.name);
+        super::may_be_hollow(self.schema.name, column) && nulls == Some(self.index.metadata.rows)
+    }
+
+    /// Numbers of a column as stored, NaN for a null. None where there is no such column, or it is hollow or damaged.
     pub fn floats(&self, column: &str, rows: Range<usize>) -> Option<&[f64]> {
+        if self.is_hollow(column) {
+            return None;
+        }
         self.fixed(column, &[StorageType::Float], rows)
     }
 

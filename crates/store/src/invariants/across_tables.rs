@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::in_order::{StatisticValue, TokenStatistic};
-use model::{interval::Interval, rows::TokenRow, time::Time};
+use model::{interval::Interval, rows::TokenRow, time::Time, token::are_apart};
 
 /// Maximum ratio of the median turnover of a candle to the market cap: rarely does the whole market cap trade in a day.
 const TURNOVER_MAX: f64 = 20.0;
@@ -36,7 +36,8 @@ pub fn statistic(token: &TokenRow, statistic: &TokenStatistic) -> Option<Contrad
     let name = name(token);
     match &statistic.value {
         StatisticValue::Turnover(median) => {
-            let cap = token.market_cap.or_else(|| Some(token.price? * token.total_supply?)).filter(|cap| *cap > 0.0)?;
+            let product = || if are_apart(token.price_as_of, token.stats_as_of) { None } else { Some(token.price? * token.total_supply?) };
+            let cap = token.market_cap.or_else(product).filter(|cap| *cap > 0.0)?;
             let over = *median > TURNOVER_MAX * cap;
             over.then(|| ("turnover", None, format!("{name}: {median:.3e} USD a candle, market cap {cap:.3e}")))
         }

@@ -17,7 +17,7 @@ use model::{
     findings::{Finding, Severity},
     rows::YieldRow,
     time::DAY_MS,
-    token::Token,
+    token::{Token, are_apart},
 };
 
 /// Maximum number of largest holders whose share is answered.
@@ -38,7 +38,8 @@ pub(super) fn run(dataset: &mut Dataset) {
             broken.extend(lengths::contradiction(&token.row, &series).map(|found| (None, found)));
         }
         if token.row.price.is_some()
-            && let Some((_, close)) = dataset.candles().latest_close(&address)
+            && let Some((time, close)) = dataset.candles().latest_close(&address)
+            && !are_apart(token.dates.price, Some(time))
         {
             broken.extend(across_tables::price(&token.row, close).map(|found| (None, found)));
         }

@@ -7,13 +7,15 @@ use crate::{
     coerce::{cell::RawCell, notation::Notation, plain_float, raw_amount, smallest_units},
     manifest::{Unit, columns::power_of_ten},
 };
-use model::{address::Address, schema::TableSchema};
+use model::{address::Address, schema::TableSchema, time::Time, token::are_apart};
 
 pub const NO_DECIMALS: &str = "the token's decimals are unknown, so its smallest units cannot be converted; the cell is left empty";
 const NOT_RAW: &str = "expected a whole number of smallest units; the cell is left empty";
 const NOT_WHOLE: &str = "expected an amount of whole tokens as plain digits, no finer than the token's decimals; if its thousands are set apart, as in 1,234.5, \
                          say decimal = \".\" beside its unit; the cell is left empty";
 const NO_PRICE: &str = "without a price above zero, USD and tokens cannot be converted; the cell is left empty";
+const APART: &str = "`price_as_of` and `stats_as_of` are more than seven days apart, so the amount is not multiplied by the price; the cell is left \
+                     empty";
 const NOT_A_NUMBER: &str = "expected a number; the cell is left empty";
 
 /// A figure that could not be converted: row, value, reason.
@@ -97,6 +99,11 @@ impl<'a> Decimals<'a> {
     }
 }
 
+fn time(columns: &[Column], name: &str, row: usize) -> Option<Time> {
+    let cells = columns.iter().find(|column| column.name() == name)?.to_physical_repr();
+    cells.i64().ok()?.get(row).map(Time)
+}
+
 fn float(columns: &[Column], name: &str, row: usize) -> Option<f64> {
     columns.iter().find(|column| column.name() == name)?.f64().ok()?.get(row)
 }
@@ -112,5 +119,8 @@ fn priced(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation
 /// Converts an amount of the row's token to USD, by its price.
 fn worth(columns: &[Column], row: usize, cell: &RawCell<'_>, notation: Notation) -> Result<Option<f64>, &'static str> {
     let Some(amount) = plain_float(cell, notation).map_err(|_| NOT_A_NUMBER)? else { return Ok(None) };
+    if are_apart(time(columns, "price_as_of", row), time(columns, "stats_as_of", row)) {
+        return Err(APART);
+    }
     float(columns, "price", row).filter(|price| *price > 0.0 && price.is_finite()).map(|price| Some(amount * price)).ok_or(NO_PRICE)
 }

@@ -60,7 +60,7 @@ const UNITS: &[(&str, Columns, &[Unit])] = &[
     ("locks", &["amount"], AMOUNT),
     ("transfers", &["value"], SMALLEST),
     ("candles", &["volume"], VOLUME),
-    ("candles", &["open", "high", "low", "close"], MONEY),
+    ("candles", &["open", "high", "low", "close", "volume_usd"], MONEY),
     ("dexes", &["total_value_locked"], MONEY),
     ("pools", &["liquidity", "volume24h"], MONEY),
     ("yields", &["tvl", "total_supply_usd", "total_borrow_usd"], MONEY),

@@ -3,19 +3,23 @@
 
 use std::ops::Range;
 
+use ratatui::layout::Rect;
+
 use super::{CellContext, Field, Fields, List, ListRow, cells::BAR};
 use crate::view::Context;
 use model::format::align_decimals;
 use widgets::{
-    table::{Cell, ColumnAlign, GAP, TableColumn},
+    table::{Cell, ColumnAlign, GAP, TableColumn, TableWidget},
     text,
 };
 
 /// Width of the sort mark after a title.
 const MARK: u16 = 2;
 
-/// Below this width, optional columns that the user turned on get this much extra priority.
-const NARROW: u16 = 80;
+/// From this width, columns take their ideal widths first.
+const ROOMY: u16 = 110;
+
+/// Extra priority of columns that are hidden by default and were turned on, and of those that the filter names.
 const ASKED_FOR: u8 = 50;
 
 impl<L: Fields> List<L> {
@@ -45,6 +49,25 @@ impl<L: Fields> List<L> {
         self.min_widths = fields.map(|field| (field.column.key, figures(field))).collect();
     }
 
+    fn is_asked_for(&self, field: &Field<L>) -> bool {
+        field.optional || self.filter.names(field.column.key)
+    }
+
+    /// Number of columns that were asked for and have no room at this width, beside those with a higher priority of their own.
+    pub fn without_room(&self, width: u16) -> usize {
+        let fields = self.drawn_fields();
+        let mut columns = self.screen_columns(width);
+        for (column, field) in columns.iter_mut().zip(&fields).filter(|(_, field)| self.is_asked_for(field)) {
+            column.priority = column.priority.min(field.column.priority);
+        }
+        let nothing: &dyn Fn(usize) -> Vec<Cell> = &|_| Vec::new();
+        let star = |_: usize| false;
+        let table = TableWidget { star: L::STARS.then_some(&star), ..TableWidget::new(&columns, self.len(), nothing) };
+        // One row: whether there is a scrollbar depends on the height, which may change.
+        let widths = table.widths(Rect { width: width.saturating_sub(BAR), ..Rect::new(0, 0, 0, 2) });
+        fields.iter().zip(widths).filter(|(field, width)| *width == 0 && self.is_asked_for(field)).count()
+    }
+
     /// Number of frozen columns, which stay at any width.
     fn frozen(&self) -> usize {
         self.layout.frozen.max(usize::from(L::SCROLLS))
@@ -60,13 +83,17 @@ impl<L: Fields> List<L> {
             if let Some((_, min_width)) = self.min_widths.iter().find(|(key, _)| *key == column.key) {
                 (column.min, column.ideal) = (column.min.max(*min_width), column.ideal.max(*min_width));
             }
+            if let Some((_, ideal)) = self.ideal_widths.iter().find(|(key, _)| *key == column.key) {
+                column.ideal = column.ideal.max(*ideal);
+                // The day of an older figure is worth more than another column.
+                column.min = if width >= ROOMY { column.ideal } else { column.min };
+            }
             if self.sorting.keys().iter().any(|order| order.column == column.key) {
                 // The sort mark must not cut the title.
                 column.min = column.min.max(column.title_width() + MARK);
             }
             column = column.widened(self.layout.wider_by(column.key));
-            if field.optional && width < NARROW {
-                // A column that the user turned on is shown even when it is narrow.
+            if self.is_asked_for(field) {
                 column.priority = column.priority.saturating_add(ASKED_FOR).min(252);
             }
             // With horizontal scrolling the selected column is on screen already, and no width may change while moving.

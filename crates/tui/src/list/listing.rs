@@ -52,7 +52,12 @@ impl<L: Fields> Listing for List<L> {
     }
 
     fn choice(&self) -> Option<ColumnChoice> {
-        let choice = || ColumnChoice { columns: self.columns(), empty: self.empty_columns.clone(), layout: self.layout.clone() };
+        let choice = || ColumnChoice {
+            columns: self.columns(),
+            empty: self.empty_columns.clone(),
+            no_room: self.no_room.clone(),
+            layout: self.layout.clone(),
+        };
         L::CELLS.then(choice)
     }
 

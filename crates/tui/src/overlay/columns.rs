@@ -17,6 +17,11 @@ impl ColumnsDialog {
         Self { choice, rows: Rows { selected, ..Rows::default() } }
     }
 
+    /// Takes the columns that have no room in the list as it was drawn last.
+    pub fn set_no_room(&mut self, no_room: Vec<&'static str>) {
+        self.choice.no_room = no_room;
+    }
+
     pub fn selected(&self) -> usize {
         self.rows.selected
     }
@@ -100,11 +105,14 @@ impl Dialog for ColumnsDialog {
             put(buffer, place, 21, 0, key, theme.dim().patch(style));
             let wider = self.choice.layout.wider_by(key);
             let width = if wider == 0 { String::new() } else { format!("{wider:+}") };
-            let is_empty = self.choice.empty.contains(key);
-            let state = match (is_empty, row < frozen) {
-                (true, _) => "no data",
-                (false, true) => "frozen",
-                (false, false) => "",
+            let state = if self.choice.empty.contains(key) {
+                "no data"
+            } else if *shown && self.choice.no_room.contains(key) {
+                "no room"
+            } else if row < frozen {
+                "frozen"
+            } else {
+                ""
             };
             put(buffer, place, place.width.saturating_sub(12), 0, &format!("{width:>4} {state}"), theme.accent().patch(style));
         }
@@ -122,7 +130,7 @@ mod tests {
     fn dialog() -> ColumnsDialog {
         let columns = vec![("a", "a", true), ("b", "b", true), ("c", "c", false)];
         let layout = ColumnLayout { hidden: vec!["c"], ..ColumnLayout::default() };
-        ColumnsDialog::new(ColumnChoice { columns, empty: Vec::new(), layout }, 0)
+        ColumnsDialog::new(ColumnChoice { columns, empty: Vec::new(), no_room: vec!["b"], layout }, 0)
     }
 
     #[test]

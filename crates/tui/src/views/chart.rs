@@ -364,13 +364,20 @@ impl ChartView {
             Some((made, from)) => (&*format!("{frame}+{from}"), format!("{count}, {} made of {from}", format::count(made as u64))),
             None => (frame, count),
         };
+        let source = match answer.sources.as_slice() {
+            [] => None,
+            [source] => Some(source.clone()),
+            [.., last] => Some(format!("{last} +{}", answer.sources.len() - 1)),
+        };
         let title = Title {
             symbol: &symbol,
+            source: source.as_deref(),
             frame,
             column: self.zoom.column_text(frame),
             log: self.choices.log,
             count: &count,
             at: self.pointed(),
+            crosshair: self.crosshair.is_some(),
             dates: self.choices.timeframe.is_in_days(),
         };
         title.text(cells)
@@ -437,15 +444,15 @@ impl ChartView {
 
 /// Draws a warning if the token's candles, or those of the timeframe, end long before others'; returns the remaining area.
 fn draw_stale(answer: Option<&TokenCandles>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
-    let of_token = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last.start, last.behind?)));
+    let of_token = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?)));
     let of_frame = answer.and_then(|answer| Some((answer.timeframe, answer.stale?)));
-    let (start, behind, frame) = match (of_token, of_frame) {
-        (Some((start, behind)), _) => (start, behind, String::new()),
-        (None, Some((frame, (start, behind)))) => (start, behind, format!("{frame} ")),
+    let (last, interval, lag, frame) = match (of_token, of_frame) {
+        (Some((last, lag)), _) => (last.start, last.interval.to_string(), lag, String::new()),
+        (None, Some((frame, (start, lag)))) => (start, frame.to_owned(), lag, format!("{frame} ")),
         (None, None) => return area,
     };
-    let (start, age) = (format::candle_time(start), format::age(behind));
-    let says = format!("stale: the last {frame}candle is of {start}, {age} before the newest in the dataset");
+    let (start, age, clock) = (format::candle_time(last), format::age(lag.by), lag.clock.words(&interval));
+    let says = format!("stale: the last {frame}candle is of {start}, {age} behind {clock}");
     put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
     Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
 }

@@ -211,7 +211,11 @@ impl GrowthView {
         let mut x = 1 + put(buffer, row, 1, 0, &entry.token_address.to_string(), theme.accent());
         let growth = format!("{} %", format::fixed(entry.holders_growth, 4));
         let days = format!("{} → {}", day(entry.base_counted), day(entry.last_counted));
-        for (word, value) in [("growth", growth), ("counted", days), ("cap", format::exact(entry.market_cap))] {
+        let cap = match entry.market_cap_as_of {
+            Some(as_of) => format!("{} of {}", format::exact(entry.market_cap), as_of.day()),
+            None => format::exact(entry.market_cap),
+        };
+        for (word, value) in [("growth", growth), ("counted", days), ("cap", cap)] {
             if x + 4 + text::width(word) as u16 + text::width(&value) as u16 > row.width {
                 continue;
             }

@@ -12,6 +12,7 @@ use model::{
     address::Address,
     format::{self, many},
     table_state::TableState,
+    time::Day,
 };
 pub(super) use query::document::score_text;
 use query::{
@@ -170,10 +171,22 @@ pub(super) fn exact(value: Option<i64>) -> String {
     )
 }
 
-/// Lag of the last candle behind the newest in the dataset in milliseconds, if it is too old to be live.
+/// Lag of the last candle in milliseconds, if the token is stale.
 pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
-    token.last_candle.and_then(|last| last.behind)
+    token.last_candle.and_then(|last| last.behind).map(|lag| lag.by)
 }
+
+/// A figure in a list; with its day and dim if it is older than the others of its line.
+pub(super) fn dated(value: Option<f64>, outdated: Option<Day>) -> Cell {
+    let text = format::human(value);
+    match outdated.filter(|_| value.is_some()) {
+        Some(day) => Cell::new(format!("{text} {day}"), Role::Dim).or(text),
+        None => Cell::figure(text),
+    }
+}
+
+/// Width of a figure with its day.
+pub(super) const DATED: u16 = 16;
 
 /// A price in a list, dim if stale.
 pub(super) fn price(price: Option<f64>, stale: Option<i64>) -> Cell {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use self::list::{ListedPost, PostFields};
 use self::pages::{Pages, PostsRequest};
 use crate::views::prelude::*;
-use model::rows::Post;
+use model::{rows::Post, time::MINUTE_MS};
 use query::question::posts::TokenPostsQuestion;
 use store::{
     export,
@@ -40,7 +40,7 @@ impl View for PostsView {
             }
         }
         self.list.show(list::TOKEN, self.all);
-        let Some(source) = self.source() else { return };
+        let Some(source) = self.source(context.now) else { return };
         self.pages.refresh(&source, self.list.cursor.state.selected, context);
         self.list.show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
         self.list.set_count(self.pages.total());
@@ -101,8 +101,8 @@ impl View for PostsView {
         Some(TokenPostsQuestion::NEEDS)
     }
 
-    fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
-        self.source().map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
+    fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
+        self.source(context.now).map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -134,8 +134,10 @@ impl View for PostsView {
 
 impl PostsView {
     /// The query for the chosen posts.
-    fn source(&self) -> Option<PostsRequest> {
-        let filter = self.list.filter();
+    fn source(&self, now: Time) -> Option<PostsRequest> {
+        // By the minute: a question that changes with every frame would never be answered.
+        let now = Time(now.0.div_euclid(MINUTE_MS) * MINUTE_MS);
+        let filter = self.list.filter().with_times(list::AGE, "published_at", now);
         let query = Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
         let token = if self.all { None } else { Some(self.token?) };
         Some(PostsRequest { token, query, filter: filter.without_words(), sort: self.list.sorting.keys().to_vec() })

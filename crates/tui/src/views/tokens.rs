@@ -47,6 +47,8 @@ pub struct TokensView {
     place: Place,
     compare: Compare,
     detail: ViewQuestion<TokenQuestion>,
+    /// The filter is the user's, or was chosen for the data.
+    filter_chosen: bool,
 }
 
 /// Placement of the detail.
@@ -63,7 +65,9 @@ impl View for TokensView {
         let Some(snapshot) = context.snapshot else { return };
         if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {
             self.list.empty_columns = list::empty_columns(&snapshot.market.tokens);
+            self.list.ideal_widths = list::dated_widths(&snapshot.market.tokens);
             self.stale = true;
+            self.choose_filter(&snapshot.market.tokens);
         }
         self.compare.refresh(context);
         self.compute(snapshot, context);
@@ -73,7 +77,7 @@ impl View for TokensView {
             self.point_to(context.token, context);
         }
         if let Some(token) = self.token(context) {
-            self.detail.refresh(TokenQuestion { token_address: token }, context);
+            self.detail.refresh(TokenQuestion { token_address: token, explain: false }, context);
         }
     }
 
@@ -120,8 +124,11 @@ impl View for TokensView {
         if self.compare.is_open() {
             return self.compare.draw(buffer, area, context);
         }
+        let sides = beside(area, (area.width * 3 / 10).clamp(44, 66));
+        // The detail gives way to columns that were asked for.
+        let has_room = || self.list.without_room(sides.0.width) <= self.list.without_room(area.width);
         self.place = match area {
-            Rect { width: BESIDE_WIDTH.., .. } => Place::Beside,
+            Rect { width: BESIDE_WIDTH.., .. } if has_room() => Place::Beside,
             Rect { height: BELOW_HEIGHT.., .. } => Place::Below,
             _ => Place::Over,
         };
@@ -133,7 +140,7 @@ impl View for TokensView {
                 self.draw_both(buffer, stacked(area, self.list.len() as u16 + 3), context);
             }
             // Wide enough for a full address.
-            Place::Beside if !self.detail_hidden => self.draw_both(buffer, beside(area, (area.width * 3 / 10).clamp(44, 66)), context),
+            Place::Beside if !self.detail_hidden => self.draw_both(buffer, sides, context),
             Place::Below if !self.detail_hidden => {
                 // The detail gets the space that a short list leaves.
                 let spare = usize::from(area.height).saturating_sub(self.list.len() + 3) as u16;
@@ -187,7 +194,7 @@ impl View for TokensView {
             return Some(self.compare.request());
         }
         if self.place == Place::Over && self.detail_open {
-            return self.token(context).map(|token| HttpRequest::of(&TokenQuestion { token_address: token }));
+            return self.token(context).map(|token| HttpRequest::of(&TokenQuestion { token_address: token, explain: false }));
         }
         let question = self.question();
         // The API page of the selected token.
@@ -232,6 +239,7 @@ impl View for TokensView {
             self.show_more(true);
         }
         self.list.restore(kept);
+        self.filter_chosen |= kept["filter"].is_string();
         self.compare.restore(&kept["marks"]);
         self.watched_only = kept["watchlist"].as_bool().unwrap_or(self.watched_only);
         self.detail_hidden = kept["detail"].as_bool().map_or(self.detail_hidden, |shown| !shown);
@@ -347,9 +355,19 @@ impl TokensView {
         shown
     }
 
+    /// Opens on the tokens that have a price where most have none; the line above the list says how many.
+    fn choose_filter(&mut self, tokens: &[TokenSummary]) {
+        let priced = tokens.iter().filter(|token| token.price.is_some()).count();
+        let chosen = self.filter_chosen || !self.list.filter().is_empty();
+        if !chosen && (1..tokens.len().div_ceil(2)).contains(&priced) {
+            self.list.set_filter("price>0").ok();
+        }
+        self.filter_chosen |= !tokens.is_empty();
+    }
+
     /// Whether a column of the `m` set is shown.
     fn more(&self) -> bool {
-        figures::MORE.iter().any(|key| self.list.is_shown(key))
+        figures::MORE.iter().any(|key| self.list.is_chosen(key))
     }
 
     /// Shows or hides the optional columns; hiding them drops a sort by one of them.

@@ -29,7 +29,15 @@ impl Owned {
     }
 
     fn candles(&self) -> Candles<'_> {
-        Candles { timestamp: &self.timestamp, open: &self.open, high: &self.high, low: &self.low, close: &self.close, volume: &self.volume }
+        Candles {
+            timestamp: &self.timestamp,
+            open: &self.open,
+            high: &self.high,
+            low: &self.low,
+            close: &self.close,
+            volume: &self.volume,
+            volume_usd: &[],
+        }
     }
 }
 

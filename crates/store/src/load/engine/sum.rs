@@ -145,6 +145,14 @@ impl EngineQuery<'_> {
         taken.try_into().map_err(|_| self.unread())
     }
 
+    /// SQL expression of a schema column that most tables lack; `none` where it has no such column, or not one that is read as it is.
+    fn optional(&self, name: &str, none: &str, columns: &Columns<'_>) -> String {
+        let own = columns.bound.iter().find(|bound| bound.column.name == name);
+        let theirs = || theirs_of(name, columns).filter(|theirs| own.is_some_and(|own| is_as_it_stands(own, theirs)));
+        let constant = own.and_then(|own| own.constant).map(sql::text);
+        constant.or_else(|| value(name, &theirs()?)).unwrap_or_else(|| none.to_owned())
+    }
+
     /// Subquery of the rows that `conditions` keep, with renamed columns: an alias would hide a column of the same name.
     fn renamed(&self, columns: &Columns<'_>, conditions: &[String]) -> String {
         let columns: Vec<String> =
@@ -168,11 +176,13 @@ impl EngineQuery<'_> {
         }
         let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
         let [token, interval, time, open, high, low, close, volume] = self.taken(names, columns)?;
+        let (usd, source) = (self.optional("volume_usd", "nan", columns), self.optional("source", "''", columns));
         let timeless = theirs_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
         let unread = unread(&names[3..], columns);
         Ok(format!(
             "(SELECT *, lower(raw) AS token, {LENGTH} AS length, if(length <= {LENGTH_MAX}, length, 0) AS ms, {} AS hash FROM (SELECT \
              {token} AS raw, {interval} AS frame, {time} AS ts, {open} AS o, {high} AS h, {low} AS l, {close} AS c, if({volume} < 0, nan, {volume}) AS v, \
+             if({usd} < 0, nan, {usd}) AS u, {source} AS s, \
              {timeless} AS timeless, {unread} AS unread FROM {from}))",
             hash(&format!("token, frame, ts, {}", ["o", "h", "l", "c", "v"].map(roughly).join(", ")))
         ))
@@ -263,13 +273,13 @@ fn value(name: &str, theirs: &EngineColumn) -> Option<String> {
         ("token_address" | "holder_address", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
             Some(format!("ifNull({}, '')", sql::cast(theirs, false)))
         }
-        ("interval", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
+        ("interval" | "source", ColumnType::Text | ColumnType::Fixed(_) | ColumnType::Word) => {
             Some(format!("trimBoth(ifNull({}, ''))", sql::cast(theirs, false)))
         }
         ("timestamp", ColumnType::Time | ColumnType::Day) => {
             Some(format!("assumeNotNull(toUnixTimestamp64Milli({}))", sql::cast(theirs, false)))
         }
-        ("token_address" | "holder_address" | "interval" | "timestamp", _) => None,
+        ("token_address" | "holder_address" | "interval" | "source" | "timestamp", _) => None,
         // The number is its shortest decimal text.
         (_, ColumnType::Single) => Some(format!("assumeNotNull(ifNull(toFloat64(toString({column})), nan))")),
         (_, ColumnType::Float | ColumnType::Whole) => Some(format!("assumeNotNull(ifNull(toFloat64({column}), nan))")),

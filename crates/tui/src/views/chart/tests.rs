@@ -215,7 +215,7 @@ fn a_token_whose_candles_ended_long_ago_says_so() {
     for (days, stale) in [(3, false), (4, true)] {
         let (stage, mut view) = (beside_newer(days), ChartView::default());
         let text = stage.text(&mut view, 80, 20);
-        assert_eq!(text.contains("stale: the last candle is of 2025-04-26, 4d before the newest in the dataset"), stale, "{text}");
+        assert_eq!(text.contains("stale: the last candle is of 2025-04-26, 4d behind the other 1d candles"), stale, "{text}");
         stage.draw_in_odd_sizes(&mut view);
     }
 }
@@ -238,7 +238,7 @@ fn a_timeframe_whose_candles_ended_long_ago_says_so() {
         stage.act(&mut view, Action::Timeframe);
     }
     let says = |frame: &str, time: &str, age: &str| {
-        Some(format!("stale: the last {frame} candle is of 2024-10-{time}, {age} before the newest in the dataset"))
+        Some(format!("stale: the last {frame} candle is of 2024-10-{time}, {age} behind the candles of the dataset"))
     };
     let expected = [("1d", None), ("1w", None), ("1h", says("1h", "15 23:00", "2w")), ("4h", says("4h", "15 20:00", "2w"))];
     assert_eq!(told, expected);

@@ -7,6 +7,8 @@ use crate::views::prelude::*;
 /// The data of the title.
 pub(super) struct Title<'a> {
     pub symbol: &'a str,
+    /// Who the candles are from, as the file says.
+    pub source: Option<&'a str>,
     /// The timeframe: `1d`.
     pub frame: &'a str,
     /// `8d/column` where a column has several candles.
@@ -16,6 +18,8 @@ pub(super) struct Title<'a> {
     pub count: &'a str,
     /// The column to show in figures.
     pub at: Option<CandleColumn>,
+    /// Whether that is the one under the crosshair.
+    pub crosshair: bool,
     /// Candles of a day or longer show the date only.
     pub dates: bool,
 }
@@ -26,10 +30,21 @@ enum Name {
     Whole,
     Short,
     None,
+    /// A short symbol and no time.
+    Undated,
     /// No symbol and no time, which the axis has.
     Timeless,
     /// Figures only.
     Wordless,
+}
+
+/// How much of the source is shown.
+#[derive(Clone, Copy)]
+enum Source {
+    Whole,
+    /// Without the pair: `bybit-perp`.
+    Exchange,
+    None,
 }
 
 /// A price format: the usual one, a short one, or three digits.
@@ -38,37 +53,51 @@ type Figures = fn(Option<f64>) -> String;
 impl Title<'_> {
     /// The most complete title that fits.
     pub(super) fn text(&self, cells: usize) -> String {
-        let wordings: [(bool, Name, Figures, &str); 9] = [
-            (true, Name::Whole, format::price, "  "),
-            (false, Name::Whole, format::price, "  "),
-            (false, Name::Whole, format::price, " "),
-            (false, Name::Short, format::price, " "),
-            (false, Name::Short, short, " "),
-            (false, Name::None, short, " "),
-            (false, Name::Timeless, short, " "),
-            (false, Name::Timeless, three, " "),
-            (false, Name::Wordless, three, " "),
+        let told: [(bool, Source, Name, Figures, &str); 5] = [
+            (true, Source::Whole, Name::Whole, format::price, "  "),
+            (false, Source::Whole, Name::Whole, format::price, "  "),
+            (false, Source::Whole, Name::Short, short, " "),
+            (false, Source::Exchange, Name::Short, short, " "),
+            (false, Source::Exchange, Name::Undated, short, " "),
         ];
-        text::fitting(wordings.map(|(count, name, figures, gap)| self.worded(count, name, figures, gap)), cells)
+        let plain: [(bool, Source, Name, Figures, &str); 9] = [
+            (true, Source::None, Name::Whole, format::price, "  "),
+            (false, Source::None, Name::Whole, format::price, "  "),
+            (false, Source::None, Name::Whole, format::price, " "),
+            (false, Source::None, Name::Short, format::price, " "),
+            (false, Source::None, Name::Short, short, " "),
+            (false, Source::None, Name::None, short, " "),
+            (false, Source::None, Name::Timeless, short, " "),
+            (false, Source::None, Name::Timeless, three, " "),
+            (false, Source::None, Name::Wordless, three, " "),
+        ];
+        // The crosshair's time stays, that of the last candle is on the axis.
+        let told = told.into_iter().filter(|wording| self.source.is_some() && !(self.crosshair && wording.2 == Name::Undated));
+        text::fitting(told.chain(plain).map(|(count, source, name, figures, gap)| self.worded(count, source, name, figures, gap)), cells)
     }
 
-    fn worded(&self, count: bool, name: Name, figures: Figures, gap: &str) -> String {
+    fn worded(&self, count: bool, source: Source, name: Name, figures: Figures, gap: &str) -> String {
         let short = text::truncate(self.symbol, 6);
         let symbol = match name {
             Name::Whole => Some(self.symbol),
-            Name::Short => Some(short.as_ref()),
+            Name::Short | Name::Undated => Some(short.as_ref()),
             Name::None | Name::Timeless | Name::Wordless => None,
         };
         let frame = Some(self.frame).filter(|_| name == Name::Whole || self.column.is_none());
         let log = self.log.then_some("log");
-        let words = [symbol, frame, self.column.as_deref(), log, Some(self.count).filter(|_| count)];
+        let source = match source {
+            Source::Whole => self.source,
+            Source::Exchange => self.source.and_then(|source| source.split(':').next()),
+            Source::None => None,
+        };
+        let words = [symbol, source, frame, self.column.as_deref(), log, Some(self.count).filter(|_| count)];
         let mut title = words.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         if let Some(at) = &self.at {
             let time = at.time.minute_text();
             let shown = if self.dates { time.split(' ').next().unwrap_or_default() } else { &time };
             title = match name {
                 Name::Wordless => String::new(),
-                Name::Timeless => format!("{title} ─"),
+                Name::Timeless | Name::Undated => format!("{title} ─"),
                 _ => format!("{title} ─ {shown}"),
             };
             for (name, price) in [("o", at.open), ("h", at.high), ("l", at.low), ("c", at.close)] {
@@ -120,7 +149,17 @@ mod tests {
     fn title(price: f64) -> Title<'static> {
         let at =
             CandleColumn { time: Time(1_767_225_600_000), open: price, high: 1.1 * price, low: 0.9 * price, close: price, volume: 4.123e9 };
-        Title { symbol: "LONGSYMBOL", frame: "1d", column: None, log: false, count: "5,000 candles", at: Some(at), dates: true }
+        Title {
+            symbol: "LONGSYMBOL",
+            source: None,
+            frame: "1d",
+            column: None,
+            log: false,
+            count: "5,000 candles",
+            at: Some(at),
+            crosshair: false,
+            dates: true,
+        }
     }
 
     #[test]
@@ -151,6 +190,24 @@ mod tests {
             (63_512.45, Some("8d/column"), 76, "LONGS… · 8d/column ─ 2026-01-01 o 63,512 h 69,864 l 57,161 c 63,512 v 4.12B"),
         ] {
             let title = Title { column: column.map(str::to_owned), ..title(price) };
+            assert_eq!(title.text(cells), expected);
+        }
+    }
+
+    #[test]
+    fn the_source_of_the_candles_stands_before_their_count_and_their_last_digits() {
+        let pointed = Title { source: Some("bybit-perp:XUSDT"), crosshair: true, ..title(7.31) };
+        assert_eq!(pointed.text(76), "LONGS… · 1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B");
+        let title = Title { source: Some("bybit-perp:XUSDT"), ..title(7.31) };
+        for (cells, expected) in [
+            (
+                200,
+                "LONGSYMBOL · bybit-perp:XUSDT · 1d · 5,000 candles ─ 2026-01-01  o 7.3100  h 8.0410  l 6.5790  c 7.3100  v 4.12B LONGS…",
+            ),
+            (93, "LONGS… · bybit-perp:XUSDT · 1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
+            (84, "LONGS… · bybit-perp · 1d ─ 2026-01-01 o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
+            (76, "LONGS… · bybit-perp · 1d ─ o 7.3100 h 8.0410 l 6.5790 c 7.3100 v 4.12B"),
+        ] {
             assert_eq!(title.text(cells), expected);
         }
     }

@@ -203,7 +203,11 @@ fn figures(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Conte
             || (format::MISSING.to_owned(), Role::Dim),
             |told| (score_text(told.score, told.recommendation), role_of_score(told.score, told.recommendation)),
         );
-        let all = [money(summary.and_then(|token| token.market_cap)), money(summary.and_then(|token| token.volume_24h)), score];
+        let mut cap = money(summary.and_then(|token| token.market_cap));
+        if summary.is_some_and(|token| token.outdated(token.market_cap_as_of).is_some()) {
+            cap.1 = Role::Dim;
+        }
+        let all = [cap, money(summary.and_then(|token| token.volume_24h)), score];
         for (nth, (text, role)) in all.into_iter().enumerate() {
             put_right(buffer, right_of(nth), y, &text, theme.style(role));
         }

@@ -66,7 +66,9 @@ impl Fields for RankingFields {
         })
         .widths(&[(100, [24, 24]), (160, [60, 60])])
         .short_title(22, "latest"),
-        F::figure("market_cap", "cap", 6, 140, |row| row.entry.market_cap.into()).aliases(&["cap", "mcap"]),
+        F::figure("market_cap", "cap", 6, 140, |row| row.entry.market_cap.into())
+            .aliases(&["cap", "mcap"])
+            .cell(|row, _| dated(row.entry.market_cap, row.token.and_then(|token| token.outdated(token.market_cap_as_of)))),
         F::figure("price", "price", 10, 90, |row| row.entry.price.into())
             .cell(|row, _| price(row.entry.price, row.token.and_then(stale)))
             .decimal(),

@@ -3,7 +3,7 @@
 use crate::views::prelude::*;
 use model::rows::Post;
 use query::question::{
-    filter::{self, Filter, FilterColumn},
+    filter::{self, Filter, FilterColumn, Operator, Term},
     list::Listed,
 };
 
@@ -46,14 +46,19 @@ impl Fields for PostFields {
 
     /// Plain words search the title, conditions are those of GET /posts; the question evaluates both.
     fn filter_columns() -> Vec<FilterColumn> {
-        Post::COLUMNS.to_vec()
+        [Post::COLUMNS, &[FilterColumn::new(AGE, ColumnKind::Duration, &[])]].concat()
     }
 
     fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
-        filter::parse(text, columns).map_err(|error| error.to_string())
+        let filter = filter::parse(text, columns).map_err(|error| error.to_string())?;
+        let differs = |term: &Term| matches!(term, Term::Compare { column, operator: Operator::Differs, .. } if *column == AGE);
+        if filter.terms.iter().any(differs) {
+            return Err("`age` is compared by `<` or `>`: write `age<7d`".to_owned());
+        }
+        Ok(filter)
     }
 
     fn json(row: ListedPost<'_>) -> Json {
@@ -62,6 +67,9 @@ impl Fields for PostFields {
         post
     }
 }
+
+/// The time since a post was published, as its column is titled; the question knows the time only.
+pub(super) const AGE: &str = "age";
 
 /// The column shown only where an author is known.
 pub(super) const AUTHOR: &str = "author";

@@ -87,3 +87,20 @@ fn what_is_missing_is_said_and_choices_are_kept() {
     again.restore(&view.save());
     assert_eq!(again.save(), view.save());
 }
+
+#[test]
+fn posts_are_filtered_by_the_age_that_their_column_shows() {
+    let (stage, mut view) = shown::<PostsView>();
+    for (filter, fits) in [("age<7d", (0..7)), ("age>=7d", (7..i64::MAX)), ("age:5d", (5..6))] {
+        view.set_filter(filter, &stage.context()).expect("a filter");
+        stage.draw(&mut view, 140, 38);
+        let ages: Vec<i64> = (0..view.pages.total())
+            .filter_map(|place| view.pages.post(place))
+            .map(|post| (stage.context().now.0 - post.published_at.0).div_euclid(24 * 60 * MINUTE_MS))
+            .collect();
+        assert!(ages.iter().all(|age| fits.contains(age)), "{filter}: {ages:?}");
+        assert!(view.pages.total() < 130, "{filter}: {}", view.pages.total());
+    }
+    assert!(view.request(&stage.context()).is_some_and(|request| request.target.contains("published_at")));
+    assert!(view.set_filter("age!=5d", &stage.context()).is_err());
+}

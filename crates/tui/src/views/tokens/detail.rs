@@ -8,7 +8,7 @@ use analysis::{
     market::TokenSummary,
     token::{Kol, TokenDetail},
 };
-use model::{chain::Chain, rows::Post};
+use model::{chain::Chain, rows::Post, time::Day};
 use query::question::token::TokenQuestion;
 
 /// From this width, unless it is tall, the panel has two columns.
@@ -78,6 +78,13 @@ impl Figure {
         Self::new(label, format::human(value), format::exact(value))
     }
 
+    /// Dim and with its day, if it is older than the others.
+    fn dated(self, outdated: Option<Day>) -> Self {
+        let Some(day) = outdated else { return self };
+        let exact = self.exact.iter().map(|exact| format!("{exact} of {day}"));
+        Self { role: Role::Dim, exact: exact.chain([format!("of {day}")]).collect(), ..self }
+    }
+
     fn noted(self, notes: Vec<String>, role: Role) -> Self {
         Self { exact: notes, exact_role: role, ..self }
     }
@@ -140,14 +147,24 @@ fn draw_figures(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, cont
 
 fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figure> {
     let summary = shown.summary;
-    let supply = context.snapshot.and_then(|s| s.dataset.token(&summary.token_address)).and_then(|token| token.row.total_supply);
+    let token = context.snapshot.and_then(|s| s.dataset.token(&summary.token_address));
+    let (supply, supply_as_of) = token.map_or((None, None), |token| (token.row.total_supply, token.dates.total_supply));
+    let holders_role = if summary.holders.is_none() || summary.outdated(summary.holders_as_of).is_some() { Role::Dim } else { Role::Text };
     let change = |percent: Option<f64>, days: &str| match percent {
         Some(value) => (format!("{}  {days}", format::change(Some(value))), Role::of_sign(value)),
         None => (String::new(), Role::Dim),
     };
-    let (day, day_role) = match stale(summary) {
-        Some(behind) => (format!("stale: {} behind", format::age(behind)), Role::Warning),
-        None => change(summary.price_change_24h, "24h"),
+    let lag = summary.last_candle.and_then(|last| Some((last.interval, last.behind?)));
+    let (day, day_role) = match (summary.outdated(summary.price_as_of), lag) {
+        (Some(day), _) => (vec![format!("of {day}")], Role::Warning),
+        (None, Some((interval, lag))) => {
+            let behind = format!("stale: {} behind", format::age(lag.by));
+            (vec![format!("{behind} {}", lag.clock.words(&interval.to_string())), behind], Role::Warning)
+        }
+        (None, None) => {
+            let (day, role) = change(summary.price_change_24h, "24h");
+            (vec![day], role)
+        }
     };
     let (week, week_role) = change(summary.holders_growth, "7d");
     let (week, week_role) = match summary.last_count.filter(|count| count.old && summary.holders_growth.is_some()) {
@@ -158,16 +175,23 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         }
         None => (vec![week], week_role),
     };
+    // The count has a day of its own: the growth ends with another count, or is not of this week.
+    let of_growth = summary.holders_growth.and(summary.last_count).map(|count| count.day);
+    let counted = summary.holders_as_of.map(Time::day).filter(|day| Some(*day) != of_growth).map(|day| format!("of {day}"));
+    let week = match counted {
+        Some(of) => week.iter().filter(|week| !week.is_empty()).map(|week| format!("{of} · {week}")).chain([of.clone()]).collect(),
+        None => week,
+    };
     let usd = |value: Option<f64>, text: String| if value.is_some() { format!("{text} USD") } else { text };
     let exact_price = format::exact(summary.price);
     // A short price is shown in full.
     let rounded = format::price(summary.price);
     let price = if (rounded.len()..=14).contains(&exact_price.len()) { exact_price } else { rounded };
     vec![
-        Figure::new("price", usd(summary.price, price), String::new()).noted(vec![day], day_role),
-        Figure::money("market cap", summary.market_cap),
-        Figure::money("supply", supply),
-        Figure::new("holders", exact(summary.holders), String::new()).noted(week, week_role),
+        Figure::new("price", usd(summary.price, price), String::new()).noted(day, day_role),
+        Figure::money("market cap", summary.market_cap).dated(summary.outdated(summary.market_cap_as_of)),
+        Figure::money("supply", supply).dated(summary.outdated(supply_as_of)),
+        Figure { role: holders_role, ..Figure::new("holders", exact(summary.holders), String::new()).noted(week, week_role) },
     ]
 }
 

@@ -37,7 +37,11 @@ impl Fields for TokenFields {
         F::text("name", "name", [14, 18], 200, LISTED).widths(&[(110, [14, 26])]).grows(),
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
         F::figure("price", "price", 10, 220, LISTED)
-            .cell(|row, _| price(row.token.price, stale(row.token)))
+            // Dim: not of the time of the other figures.
+            .cell(|row, _| match row.token.outdated(row.token.price_as_of) {
+                Some(_) => Cell::new(format::price(row.token.price), Role::Dim),
+                None => price(row.token.price, stale(row.token)),
+            })
             .widths(&[(110, [12, 12])])
             .decimal(),
         F::figure("price_change_1h", "1h", 6, 100, LISTED).change(),
@@ -51,11 +55,13 @@ impl Fields for TokenFields {
             .decimal(),
         F::figure("price_change_7d", "7d", 6, 150, LISTED).change(),
         F::figure("price_change_30d", "30d", 6, 105, LISTED).change(),
-        F::figure("market_cap", "cap", 6, 205, LISTED),
+        F::figure("market_cap", "cap", 6, 205, LISTED)
+            .cell(|row, _| dated(row.token.market_cap, row.token.outdated(row.token.market_cap_as_of))),
         F::figure("volume_24h", "vol", 6, 148, LISTED),
         F::figure("liquidity", "liq", 6, 120, LISTED),
         F::figure("age", "age", 5, 110, LISTED).of(ColumnKind::Duration).smallest_first(),
-        F::figure("holders", "holders", 7, 90, LISTED),
+        F::figure("holders", "holders", 7, 90, LISTED)
+            .cell(|row, _| dated(float(row.token.holders), row.token.outdated(row.token.holders_as_of))),
         F::figure("holders_growth", "holders 7d", 6, 80, LISTED)
             // Dim: growth up to an older day is not this week's.
             .cell(|row, _| match row.token.last_count.filter(|count| count.old && row.token.holders_growth.is_some()) {
@@ -82,6 +88,9 @@ impl Fields for TokenFields {
         }),
         F::hidden("recommendedAction", ColumnKind::Text, LISTED),
         F::hidden("created_at", ColumnKind::Time, LISTED),
+        F::hidden("price_as_of", ColumnKind::Time, LISTED),
+        F::hidden("market_cap_as_of", ColumnKind::Time, LISTED),
+        F::hidden("holders_as_of", ColumnKind::Time, LISTED),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("market_cap"));
@@ -136,6 +145,14 @@ pub(super) fn empty_columns(tokens: &[TokenSummary]) -> Vec<&'static str> {
     let precomputed = TokenEntry::COLUMNS.iter().map(|column| column.name).filter(|key| !fields::is_computed(key));
     let nobody = |key: &&'static str| !tokens.is_empty() && tokens.iter().all(|token| TokenRow::plain(token).field(key).is_none());
     precomputed.filter(nobody).collect()
+}
+
+/// The columns that have room for the day of an older figure, where a token has one.
+pub(super) fn dated_widths(tokens: &[TokenSummary]) -> Vec<(&'static str, u16)> {
+    type AsOf = fn(&TokenSummary) -> Option<Time>;
+    let columns: [(&'static str, AsOf); 2] = [("market_cap", |token| token.market_cap_as_of), ("holders", |token| token.holders_as_of)];
+    let old = |as_of: AsOf| tokens.iter().any(|token| token.outdated(as_of(token)).is_some());
+    columns.into_iter().filter(|(_, as_of)| old(*as_of)).map(|(key, _)| (key, DATED)).collect()
 }
 
 fn listed(row: ListedToken<'_>) -> TokenRow<'_> {

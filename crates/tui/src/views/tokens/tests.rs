@@ -366,3 +366,79 @@ fn a_kept_choice_of_columns_hides_those_that_are_new_since() {
     assert!(shown(view.save()).contains(&"rsi_14"));
     assert_eq!(shown(json!({})), shown(TokensView::default().save()));
 }
+
+#[test]
+fn where_most_tokens_have_no_price_the_others_are_shown_first_and_counted() {
+    let sample = |priced: &[&str]| {
+        let price = |i: usize| priced.get(i).copied().unwrap_or_default();
+        let rows: String = (0..5).map(|i| format!("0x0{},T{i},Token,eth,{}\n", i + 1, price(i))).collect();
+        sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,price\n{rows}"))])
+    };
+    for (priced, line) in [(&["1", "2"][..], "2 of 5 · 3 have no price"), (&["1", "2", "3"], "5 tokens"), (&[], "5 tokens")] {
+        let text = Stage::new(Some(sample(priced))).text(&mut TokensView::default(), 140, 38);
+        assert!(text.contains(line), "{text}");
+    }
+    // A filter that was taken off stays off.
+    let mut view = TokensView::default();
+    view.restore(&json!({ "filter": "" }));
+    assert!(Stage::new(Some(sample(&["1", "2"]))).text(&mut view, 140, 38).contains("5 tokens"));
+}
+
+#[test]
+fn figures_of_another_time_are_dim_and_have_their_day() {
+    let dataset = sample::dataset(&[(
+        "tokens",
+        "token_address,symbol,name,chain,price,price_as_of,market_cap,total_supply,holders,stats_as_of
+         0x01,OLD,Old,eth,2,2025-11-13,3430000000,10,353636,2023-06-18
+         0x02,NEW,New,eth,2,2025-11-13,5000000000,10,80,2025-11-10",
+    )]);
+    let (mut stage, mut view) = (Stage::new(Some(dataset)), TokensView::default());
+    let wide = stage.text(&mut view, 220, 38);
+    assert!(wide.contains("3.43B 2023-06-18") && wide.contains("354k 2023-06-18"), "{wide}");
+    assert!(!wide.contains("5.00B 2025"), "seven days are no other time: {wide}");
+    stage.act(&mut view, Action::Down);
+    let detail = stage.text(&mut view, 140, 38);
+    for says in ["market cap  3.43B", "353,636"] {
+        assert!(detail.contains(says), "{says}: {detail}");
+    }
+    assert!(detail.matches("2023-06-18").count() >= 3, "cap, supply and holders: {detail}");
+}
+
+#[test]
+fn columns_that_are_asked_for_are_seen_and_the_detail_gives_way() {
+    let (mut stage, mut view) = stage();
+    // Beside the list.
+    let detail = |text: &str| text.lines().next().is_some_and(|line| line.contains("Wrapped Ether"));
+    assert!(detail(&stage.text(&mut view, 140, 30)));
+    stage.act(&mut view, Action::MoreColumns);
+    let more = stage.text(&mut view, 140, 30);
+    for title in ["CHAIN", "24H", "CAP", "TREND", "PATTERN", "ACTION", "SCORE"] {
+        assert!(more.contains(title), "{title}: {more}");
+    }
+    assert!(!detail(&more), "{more}");
+    for title in ["TREND", "PATTERN", "ACTION", "SCORE"] {
+        assert!(stage.text(&mut view, 80, 24).contains(title), "{title}");
+    }
+    // What has no room is told; what the filter names is a column for as long.
+    stage.text(&mut view, 80, 24);
+    let no_room = view.list.choice().expect("columns to choose from").no_room;
+    assert!(no_room.contains(&"holders") && !no_room.contains(&"trend"), "{no_room:?}");
+    stage.act(&mut view, Action::MoreColumns);
+    assert!(!stage.text(&mut view, 140, 30).contains("SCORE"));
+    view.set_filter("score>=0 holders>0", &stage.context()).expect("a filter");
+    let filtered = stage.text(&mut view, 140, 30);
+    assert!(filtered.contains("SCORE") && filtered.contains(" HOLDERS  "), "{filtered}");
+}
+
+#[test]
+fn s_passes_over_columns_without_data() {
+    let (mut stage, mut view) =
+        (Stage::new(Some(sample::dataset(&[("tokens", "token_address,symbol,name,chain,price\n0x01,A,A,eth,1")]))), TokensView::default());
+    stage.draw(&mut view, 140, 38);
+    let mut sorted = Vec::new();
+    for _ in 0..8 {
+        stage.act(&mut view, Action::Sort);
+        sorted.extend(view.list.sorting.first().map(|order| order.column));
+    }
+    assert!(sorted.contains(&"price") && !sorted.iter().any(|key| ["liquidity", "age", "volume_24h"].contains(key)), "{sorted:?}");
+}

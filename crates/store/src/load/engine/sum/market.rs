@@ -32,7 +32,7 @@ pub(in super::super) const NEVER: i64 = 4_000_000_000_000_000;
 
 /// SQL over candles in `base`: those of the recent days of all tokens, or all of some tokens. Per token and interval: times of the first and
 /// the last candle in the span, whether there are older ones, the candles as three lists, mixed-case spellings of the token; the number of
-/// candles, their checksum, and the number of duplicate times in the span.
+/// candles, their checksum, and the number of duplicate times in the span. The volume is that which makes what was paid, where it is known.
 pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
     let span = RECENT_DAYS * DAY_MS;
     let (some, recent) = match tokens {
@@ -47,7 +47,7 @@ pub(super) fn sql(base: &str, tokens: Option<&[Address]>) -> String {
         "SELECT token, ms, any(frame) AS word, any(hi) AS newest, any(lo) AS oldest, any(n) AS count, any(content) AS mark, min(ts) AS first, \
          count() - uniqExact(ts) AS again, \
          groupUniqArrayIf(3)(raw, raw != token) AS written, \
-         arraySort(x -> x.1, groupArrayIf((ts, c, v), {sound})) AS k FROM {base} AS b \
+         arraySort(x -> x.1, groupArrayIf((ts, c, if(isFinite(u), u / c, v)), {sound})) AS k FROM {base} AS b \
          INNER JOIN (SELECT token, ms, max(ts) AS hi, min(ts) AS lo, count() AS n, {CHECKSUM} AS content FROM {base} GROUP BY token, ms) AS g \
          USING (token, ms){recent} GROUP BY token, ms"
     );

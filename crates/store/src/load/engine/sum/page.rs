@@ -21,7 +21,7 @@ pub(super) fn sql(base: &str, table: &str, [from, count, rows_after]: [u64; 3]) 
         (all, "isNull(balance), balance DESC, holder_address", "isNull(balance) DESC, balance, holder_address DESC")
     } else {
         let all = format!(
-            "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume, \
+            "SELECT token AS token_address, {WORD} AS interval, ts AS timestamp, o AS open, h AS high, l AS low, c AS close, v AS volume, u AS volume_usd, nullIf(s, '') AS source, \
              count() OVER () AS listed, {CHECKSUM} OVER () AS mark, count() OVER () - uniqExact(ms, ts) OVER () AS again FROM {base} WHERE ms > 0"
         );
         (all, "interval, timestamp", "interval DESC, timestamp DESC")
@@ -40,8 +40,10 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
     }
     let columns = schema.columns.iter().filter_map(|column| {
         match column.name {
+            // Most tables lack these.
+            "volume_usd" | "source" if all.column(column.name).is_err() => Some(coerce::empty(column, all.height())),
             "timestamp" => whole(&all, column.name)?.into_column().cast(&coerce::canonical(column.kind)).ok(),
-            "token_address" | "holder_address" | "interval" => Some(texts(&all, column.name)?.into_column()),
+            "token_address" | "holder_address" | "interval" | "source" => Some(texts(&all, column.name)?.into_column()),
             // NaN is an unknown figure: null.
             _ => {
                 let figures = floats(&all, column.name)?;

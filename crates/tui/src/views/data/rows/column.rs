@@ -205,8 +205,8 @@ mod tests {
     fn the_figures_of_a_column_have_one_style() {
         let all = [json!(6), json!(1_234_567), json!(18.5), Json::Null];
         let all: Vec<&Json> = all.iter().collect();
-        assert_eq!(in_one_style(&all, 20), ["        6", "1,234,567", "       18.5", "        –"]);
-        assert_eq!(in_one_style(&all, 8), [" 6", " 1.23M", "18.5", " –"].map(str::to_owned));
+        assert_eq!(in_one_style(&all, 20), ["        6", "1,234,567", "       18.5", "          –"]);
+        assert_eq!(in_one_style(&all, 8), [" 6", " 1.23M", "18.5", "     –"].map(str::to_owned));
         let texts = [json!("AAVE"), json!("a name that is too long")];
         assert_eq!(in_one_style(&texts.iter().collect::<Vec<_>>(), 10), ["AAVE", "a name th…"]);
     }
