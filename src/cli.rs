@@ -42,6 +42,7 @@ use clap::{Args, Parser, Subcommand};
 use self::outcome::Outcome;
 pub use self::{dashboard::OpenMemory, outcome::finish};
 use crate::config::Config;
+use model::time::Time;
 use store::cache::set_mmap_threshold;
 use wire::Consent;
 
@@ -129,6 +130,25 @@ struct LocationArgs {
     /// Fetch the remote files that the dataset names
     #[arg(long)]
     remote: bool,
+    /// What is later is not known, see `AsOfArgs`
+    #[arg(skip)]
+    as_of: Option<Time>,
+}
+
+/// For commands whose answers can be as of a time.
+#[derive(Debug, Clone, Args)]
+struct AsOfArgs {
+    /// As it could have been known then: 2026-08-14 (the end of that day) or 2026-08-14T09:30:00Z
+    #[arg(long, value_name = "TIME", value_parser = query::question::parameter::as_of)]
+    as_of: Option<Time>,
+    #[command(flatten)]
+    location: LocationArgs,
+}
+
+impl AsOfArgs {
+    fn location(&self) -> LocationArgs {
+        LocationArgs { as_of: self.as_of, ..self.location.clone() }
+    }
 }
 
 impl LocationArgs {

@@ -234,6 +234,7 @@ impl Config {
             memo_bytes: u64::from(self.deck.memo_mb) << 20,
             cache: self.cache_options(None),
             wire: None,
+            as_of: None,
         }
     }
 

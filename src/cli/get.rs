@@ -12,7 +12,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
 use super::{
-    LocationArgs, flatten,
+    AsOfArgs, flatten,
     outcome::{Failure, Outcome, print},
     program::{Program, warn},
 };
@@ -38,7 +38,7 @@ pub(super) struct GetArgs {
     #[arg(long, value_parser = ["get", "post", "delete"], ignore_case = true)]
     method: Option<String>,
     #[command(flatten)]
-    location: LocationArgs,
+    location: AsOfArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -54,7 +54,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     }
     let body = args.body.as_ref().map(read_body).transpose()?;
     let method = args.method.as_deref().unwrap_or(if body.is_some() { "post" } else { "get" }).to_uppercase();
-    let program = Program::open_loaded(&args.location)?;
+    let program = Program::open_loaded(&args.location.location())?;
     if let Some(stale) = program.deck.snapshot().ok().and_then(|snapshot| snapshot.dataset.stale_tables()) {
         warn(&stale);
     }

@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    LocationArgs,
+    AsOfArgs,
     log::Log,
     outcome::{Failure, Outcome, say},
     program::{Program, no_dataset},
@@ -23,12 +23,12 @@ use api::keys::Keys;
 #[derive(Debug, Args)]
 pub(super) struct McpArgs {
     #[command(flatten)]
-    location: LocationArgs,
+    location: AsOfArgs,
 }
 
 pub(super) fn run(args: &McpArgs) -> Outcome {
     let _log = Log::to_stderr();
-    let program = Program::open_with_data(&args.location)?;
+    let program = Program::open_with_data(&args.location.location())?;
     if stdin().is_terminal() {
         say("waiting for a client of the Model Context Protocol, which is to start this program itself; Ctrl-C ends it");
     }

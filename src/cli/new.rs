@@ -27,7 +27,7 @@ pub(super) struct NewArgs {
 }
 
 pub(super) fn run(args: &NewArgs) -> Outcome {
-    let location = LocationArgs { config: args.config.clone(), data: Some(args.dir.clone()), remote: false };
+    let location = LocationArgs { config: args.config.clone(), data: Some(args.dir.clone()), remote: false, as_of: None };
     let feed = Feed::open(&location)?;
     if let Some(node) = args.node.as_ref().filter(|node| feed.wire.node_source(node).is_none()) {
         return Err(Failure::Bad(format!(

@@ -56,7 +56,7 @@ impl Program {
         location.apply_overrides(&mut config);
         let state = Dirs::find().ok().map(|dirs| dirs.state);
         let watchlist = state.map(|state| Arc::new(move || watchlist::addresses(&state)) as Arc<dyn Fn() -> Vec<Address> + Send + Sync>);
-        let mut options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), ..config.deck_options() };
+        let mut options = DeckOptions { cache: cache(&config), wire: Some(wire(&config)), as_of: location.as_of, ..config.deck_options() };
         options.feed.watchlist = watchlist;
         options.feed.own_providers = own_providers(&config);
         let deck = Deck::new(&config.datasets.dir, options).map_err(Failure::Bad)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    LocationArgs,
+    AsOfArgs,
     outcome::{Failure, Outcome, print_line},
     program::Program,
     shot::{ending, token},
@@ -26,7 +26,7 @@ pub(super) struct ReportArgs {
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: ReportFile,
     #[command(flatten)]
-    location: LocationArgs,
+    location: AsOfArgs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ fn out_file(text: &str) -> Result<ReportFile, String> {
 }
 
 pub(super) fn run(args: &ReportArgs) -> Outcome {
-    let program = Program::open_loaded(&args.location)?;
+    let program = Program::open_loaded(&args.location.location())?;
     let document = document::of_token(&program.deck, args.token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
     let text = document.write(args.out.form);
     let file = args.out.file.display();

@@ -11,7 +11,7 @@ use clap::{
 };
 
 use super::{
-    LocationArgs, appearance,
+    AsOfArgs, appearance,
     outcome::{Failure, Outcome},
     program::{Program, require_folder},
 };
@@ -48,7 +48,7 @@ pub(super) struct ShotArgs {
     #[arg(long, value_parser = super::dashboard::theme)]
     theme: Option<ThemeChoice>,
     #[command(flatten)]
-    location: LocationArgs,
+    location: AsOfArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub(super) fn token(text: &str) -> Result<Address, String> {
 }
 
 pub(super) fn run(args: &ShotArgs) -> Outcome {
-    let mut program = Program::open(&args.location)?;
+    let mut program = Program::open(&args.location.location())?;
     require_folder(&program.config.datasets.dir)?;
     if let Some(theme) = &args.theme {
         program.config.terminal.theme = theme.clone();

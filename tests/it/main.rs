@@ -6,6 +6,7 @@ use {criterion as _, insta as _, proptest as _};
 mod alerts;
 mod api;
 mod architecture;
+mod as_of;
 mod broken;
 mod cache;
 mod candle_frames;

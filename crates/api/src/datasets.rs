@@ -22,6 +22,10 @@ pub(super) struct Datasets {
     synthetic: bool,
     /// Increases with every load.
     generation: u64,
+    /// The time that the data are as of; null: the present.
+    as_of: Option<Time>,
+    /// Tables whose rows have no time: with `as_of` they are those of today.
+    as_of_unknown: Vec<&'static str>,
     /// The last load if it failed, so that the data are older than their files; null while they are current.
     stale: Option<Stale>,
     /// One entry per table of the schema.
@@ -132,6 +136,8 @@ pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>, feeds: V
         license: dataset.license.clone(),
         synthetic: dataset.synthetic,
         generation: snapshot.generation,
+        as_of: dataset.as_of.as_ref().map(|as_of| as_of.time),
+        as_of_unknown: dataset.as_of.as_ref().map_or_else(Vec::new, |as_of| as_of.unknown.clone()),
         stale: stale.map(Stale::of),
         tables: dataset.tables.iter().map(|table| describe_table(dataset, table)).collect(),
         feeds: feeds.into_iter().map(DatasetFeed::from).collect(),

@@ -129,6 +129,11 @@ impl Endpoint {
         if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
     }
 
+    /// Whether its answers can be as of a time.
+    pub fn takes_as_of(&self) -> bool {
+        self.needs_data() && self.tag != "alerts"
+    }
+
     /// Whether it asks the deck, and so needs loaded data.
     pub fn needs_data(&self) -> bool {
         matches!(self.content, Content::Json(_)) && !self.open && !self.path.starts_with(DEEP_ANALYSIS[0])

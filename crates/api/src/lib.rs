@@ -1,6 +1,7 @@
 //! The HTTP API: the documented endpoints and this project's additions, answered from the deck. hyper is used here only; no market
 //! arithmetic lives here. `routes` holds the endpoint table, `guard` the checks that every request must pass.
 
+mod as_of;
 mod batch;
 mod call;
 mod coding;
@@ -26,7 +27,10 @@ mod server;
 mod service;
 mod stream;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, watch};
@@ -101,6 +105,8 @@ pub struct Api {
     /// One permit per row stream.
     row_streams: Arc<Semaphore>,
     coded: CodedMemo,
+    /// The service over a deck as of a time.
+    as_of: Mutex<Option<Arc<Api>>>,
     /// Whether the server is shutting down.
     stopping: watch::Sender<bool>,
 }
@@ -120,6 +126,7 @@ impl Api {
             event_streams: Arc::new(Semaphore::new(options.event_streams)),
             row_streams: Arc::new(Semaphore::new(options.row_streams)),
             coded: CodedMemo::default(),
+            as_of: Mutex::default(),
             stopping: watch::Sender::new(false),
             options,
         })

@@ -23,6 +23,7 @@ use tokio::time::Instant;
 
 use super::{
     Api, OfflineReply, OfflineRows,
+    as_of::{self, TimedRequest},
     call::{Answered, Awaited, Call, HandlerStep},
     coding,
     connection::{ConnectionState, Phase},
@@ -32,7 +33,10 @@ use super::{
     reply::{self, Body, IfNoneMatch, Reply},
     router::NoRoute,
 };
-use model::error::{Code, Problem, Result};
+use model::{
+    error::{Code, Problem, Result},
+    time::Time,
+};
 use query::question::parameter::Parameter;
 
 /// Status logged for a client that disconnected before its answer.
@@ -101,8 +105,10 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
             path,
         ));
     }
-    let answered = match endpoint.handler {
-        Handler::Plain(handler) => {
+    let answered = match (as_of::asked(endpoint, parts.uri.query()), endpoint.handler) {
+        (Err(refusal), _) => Err(refusal),
+        (Ok(Some(time)), handler) => answer_as_of(api, parts, body, handler, time),
+        (Ok(None), Handler::Plain(handler)) => {
             let mut values = [("", ""); 4];
             let count = route.arguments.len().min(values.len());
             values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
@@ -113,9 +119,23 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
                 ..unconditional_call(api, &values[..count], &parts.uri, endpoint.parameters)
             })
         }
-        Handler::Body(handler) => answer_with_body(api, parts, body, endpoint.parameters, handler),
+        (Ok(None), Handler::Body(handler)) => answer_with_body(api, parts, body, endpoint.parameters, handler),
     };
     answered.unwrap_or_else(|refusal| HandlerStep::Now(reply::problem(&refusal, path)))
+}
+
+/// Reads the body, where there is one, and answers as of the time.
+fn answer_as_of(api: &Arc<Api>, parts: &Parts, body: Incoming, handler: Handler, time: Time) -> Answered {
+    let has_body = matches!(handler, Handler::Body(_));
+    if has_body && let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact()) {
+        linger(parts, body);
+        return Err(refusal);
+    }
+    let (api, parts) = (Arc::clone(api), parts.clone());
+    Ok(HandlerStep::later(async move {
+        let body = if has_body { read(body, api.options.body_time).await? } else { Bytes::new() };
+        as_of::answer(api, TimedRequest { method: parts.method, uri: parts.uri, headers: Some(parts.headers), body }, time).await
+    }))
 }
 
 /// Reads the body and calls the handler with it.
@@ -139,7 +159,12 @@ fn answer_with_body(
 }
 
 /// Builds a call without conditional headers and HEAD: one with a body, or one without a server.
-fn unconditional_call<'a>(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Call<'a> {
+pub(super) fn unconditional_call<'a>(
+    api: &'a Arc<Api>,
+    path: &'a [(&'a str, &'a str)],
+    uri: &'a Uri,
+    parameters: &'static [Parameter],
+) -> Call<'a> {
     let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
     Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
@@ -315,6 +340,10 @@ fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<Hand
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
     let route = api.router.find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
     let endpoint = route.endpoint;
+    if let Some(time) = as_of::asked(endpoint, uri.query())? {
+        let request = TimedRequest { method, uri: uri.clone(), headers: None, body: Bytes::copy_from_slice(body) };
+        return Ok(HandlerStep::later(as_of::answer(Arc::clone(api), request, time)));
+    }
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
     let call = unconditional_call(api, &values, &uri, endpoint.parameters);
     match endpoint.handler {

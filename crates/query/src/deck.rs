@@ -1,6 +1,7 @@
 //! The deck: the single entry point for questions. Holds the current generation, caches its answers, runs questions on bounded thread pools
 //! and notifies listeners of changes. Knows neither the API nor the terminal.
 
+mod as_of;
 pub mod cached;
 pub mod feed;
 mod fetch;
@@ -15,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, RwLock, Weak,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -25,6 +26,7 @@ use tokio::sync::{broadcast, oneshot};
 
 pub use self::fetch::TableSlice;
 use self::{
+    as_of::DeckAsOf,
     cached::{AnswerWeighter, CachedAnswer},
     feed::{FeedDesk, FeedOptions},
     load::LoadState,
@@ -39,6 +41,7 @@ use crate::question::{
 use model::{
     error::{Code, Problem, Result},
     locks::{Locked as _, SharedLock as _},
+    time::Time,
 };
 use store::cache::{CacheOptions, trim_heap};
 use wire::Wire;
@@ -59,6 +62,8 @@ pub struct DeckOptions {
     pub wire: Option<Arc<Wire>>,
     /// Tables that come by themselves.
     pub feed: FeedOptions,
+    /// What is later is not known; none: the present.
+    pub as_of: Option<Time>,
 }
 
 impl Default for DeckOptions {
@@ -72,6 +77,7 @@ impl Default for DeckOptions {
             cache: CacheOptions::default(),
             wire: None,
             feed: FeedOptions::default(),
+            as_of: None,
         }
     }
 }
@@ -136,6 +142,10 @@ pub struct Deck {
     /// Time of the last malloc trim.
     trimmed: Mutex<Instant>,
     feed: Arc<FeedDesk>,
+    /// Decks of the same data as of some times.
+    as_of: Mutex<Vec<DeckAsOf>>,
+    /// How many were made.
+    made_as_of: AtomicU64,
 }
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
@@ -216,6 +226,8 @@ impl Deck {
             settings: RwLock::new(options.settings.clone()),
             trimmed: Mutex::new(Instant::now()),
             feed: Arc::default(),
+            as_of: Mutex::default(),
+            made_as_of: AtomicU64::new(0),
             options,
         }))
     }

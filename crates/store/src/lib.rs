@@ -2,6 +2,7 @@
 //! it is built. Reading files belongs to `load`, interpreting figures to the analyses.
 
 mod as_data;
+mod as_of;
 mod balances;
 mod by_token;
 pub mod cache;
@@ -41,6 +42,7 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc};
 use polars::prelude::{Column, DataFrame};
 
 pub use self::{
+    as_of::AsOf,
     by_token::RowsOf,
     table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };
@@ -103,6 +105,8 @@ pub struct Dataset {
     funding: ByToken<FundingRow>,
     yields: Vec<YieldRow>,
     yield_days: HashMap<String, Vec<YieldDay>>,
+    /// The moment it is as of; none: the present.
+    pub as_of: Option<AsOf>,
     gas: Vec<GasRow>,
     /// What a node says of the tokens of its chain.
     chain_states: Option<Arc<ChainStates>>,

@@ -3,6 +3,7 @@
 
 mod add;
 mod alerts;
+mod as_of;
 #[cfg(test)]
 mod bench;
 mod effects;
@@ -84,6 +85,7 @@ pub struct App {
     exporting: Option<export::Exporting>,
     importing: Option<import::Importing>,
     adding: Option<add::Adding>,
+    pub(super) earlier: as_of::EarlierDeck,
     alerts: alerts::Alerts,
     pub(super) snapshot: Option<Arc<Snapshot>>,
     pub(super) load: LoadState,
@@ -133,6 +135,7 @@ impl App {
             exporting: None,
             importing: None,
             adding: None,
+            earlier: as_of::EarlierDeck::default(),
             alerts: alerts::Alerts::default(),
             snapshot: None,
             load: LoadState::default(),
@@ -228,6 +231,8 @@ impl App {
             }
             DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
             DeckEvent::Notice(text) => self.say(text, false),
+            // Of the present, which is not on screen.
+            DeckEvent::AlertsFired if self.earlier.is_shown() => {}
             DeckEvent::AlertsFired => self.read_alerts(),
             DeckEvent::FeedFailed { table, reason } => self.say(format!("{table}: {reason}"), true),
             DeckEvent::FeedRefreshed { .. } | DeckEvent::FeedRunning => self.dirty = true,
@@ -337,6 +342,9 @@ impl App {
             Action::CopyRow => self.copy_row(),
             Action::CopyCurl => self.copy_curl(),
             Action::Reload => self.reload(),
+            Action::AsOf => self.toggle_as_of(),
+            Action::DayBefore => self.step_as_of(-1),
+            Action::DayAfter => self.step_as_of(1),
             Action::Back if self.stop_export() => {}
             action => {
                 if action == Action::CompareTokens {
@@ -411,9 +419,9 @@ impl App {
 
     /// Runs `work` with the view and its context.
     pub(crate) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
-        let Self { setup, views, token, watchlist, alerts, snapshot, load, wake, .. } = self;
+        let Self { setup, views, token, watchlist, alerts, snapshot, load, wake, earlier, .. } = self;
         let context = Context {
-            deck: &setup.deck,
+            deck: earlier.or(&setup.deck),
             jobs: setup.jobs.as_ref(),
             api: setup.api.as_ref(),
             snapshot: snapshot.as_ref(),
@@ -423,7 +431,7 @@ impl App {
             alerts: &alerts.marks,
             theme: &setup.look.theme,
             ascii: setup.look.ascii,
-            now: (setup.clock)(),
+            now: snapshot.as_ref().and_then(|snapshot| Some(snapshot.dataset.as_of.as_ref()?.time)).unwrap_or_else(setup.clock),
             wake,
         };
         work(views[id as usize].as_mut(), &context)

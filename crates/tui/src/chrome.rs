@@ -24,6 +24,9 @@ pub const HEIGHT_MIN: u16 = 16;
 /// Maximum number of rows of a filter error.
 const PROBLEM_LINES: usize = 3;
 
+/// Width from which the header says what is not of the time that the data are as of.
+const TODAY_FROM: u16 = 170;
+
 /// What a press of the mouse around the view stands for.
 #[derive(Debug, Clone, Copy)]
 pub enum ChromeHit {
@@ -93,6 +96,12 @@ impl App {
             x += 3 + put(buffer, row, x + 3, 0, &text::truncate(&title, usize::from(row.width / 4)), theme.dim());
             if snapshot.dataset.synthetic {
                 x += 3 + put(buffer, row, x + 3, 0, "DEMO DATA", theme.style(Role::Warning));
+            }
+            if let Some(as_of) = &snapshot.dataset.as_of {
+                let today = format!(" · of today: {}", as_of.unknown.join(", "));
+                let rest = if as_of.unknown.is_empty() || row.width < TODAY_FROM { "" } else { &today };
+                let says = format!("AS OF {}{rest}", as_of.time.minute_text());
+                x += 3 + put(buffer, row, x + 3, 0, &says, theme.style(Role::Warning));
             }
         }
         if self.load.running {

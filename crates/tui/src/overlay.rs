@@ -101,6 +101,8 @@ pub enum Command {
         words: String,
         agree: Vec<String>,
     },
+    /// Show everything as of a day or time.
+    AsOf(String),
     /// Add the token of that row of those found.
     AddFound(usize),
 }

@@ -52,6 +52,13 @@ pub struct Context<'a> {
     pub wake: &'a Wake,
 }
 
+impl Context<'_> {
+    /// The moment that the data are as of; none: the present.
+    pub fn as_of(&self) -> Option<Time> {
+        self.snapshot?.dataset.as_of.as_ref().map(|as_of| as_of.time)
+    }
+}
+
 /// A view of the selected token or of the whole market.
 pub trait View {
     /// Called after any outside change (token, generation, arrived answer): asks for missing answers and takes arrived ones. Never blocks.

@@ -225,12 +225,16 @@ impl Deck {
     /// Reads the folder; a second time if a large table turns out damaged, which rebuilds it.
     fn read_dataset(self: &Arc<Self>, folder: &Path, growing: bool, renews: bool) -> Result<Dataset, LoadError> {
         // On a first load, available tables are published while large ones load; an earlier generation is complete and stays meanwhile.
-        let early = |dataset: Dataset| drop(self.publish(dataset));
+        let known = |dataset: Dataset| match self.options.as_of {
+            Some(time) => dataset.known_at(time).map_err(|reason| LoadError::unusable(reason, None)),
+            None => Ok(dataset),
+        };
+        let early = |dataset: Dataset| drop(known(dataset).map(|dataset| self.publish(dataset)));
         let first = self.snapshot().is_err();
         let wire = self.options.wire.as_ref();
         let read = || load_as(folder, &self.options.cache, wire, &Reporter { deck: self, renews }, first.then_some(&early), growing);
         let dataset = read()?;
-        if dataset.is_damaged() { read() } else { Ok(dataset) }
+        if dataset.is_damaged() { read() } else { Ok(dataset) }.and_then(known)
     }
 
     /// Makes a ready dataset the current generation, as a load would.
@@ -239,6 +243,11 @@ impl Deck {
         let snapshot = self.swap(generation, dataset);
         self.notify(DeckEvent::Reloaded(generation));
         snapshot
+    }
+
+    /// Has its generations counted from this number on.
+    pub(super) fn count_from(&self, generation: u64) {
+        self.load_lock().generation = generation;
     }
 
     fn next_generation(&self) -> u64 {

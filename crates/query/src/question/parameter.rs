@@ -103,6 +103,9 @@ pub const PAGE: Parameter =
 /// `explain`, a parameter of every analysis.
 pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
 
+/// Accepted by every question: rows of later do not exist for the answer.
+pub const AS_OF: &str = "as_of";
+
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";
 
@@ -139,7 +142,8 @@ impl<'a> Arguments<'a> {
     /// Errors: with `strict=true`, a parameter that is not in the table.
     fn refuse_unknown(&self) -> Result<()> {
         let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
-        let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && known().all(|known| known != name)) else {
+        let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && name != AS_OF && known().all(|known| known != name))
+        else {
             return Ok(());
         };
         let names: Vec<&str> = known().collect();
@@ -292,6 +296,11 @@ impl<'a> Arguments<'a> {
         parsed.map(|seconds| Some(Time(seconds * SECOND_MS))).ok_or_else(|| invalid(format!("`{name}` is `{}`: {expected}.", clip(&text))))
     }
 
+    /// The time that the answer is as of, see `as_of`.
+    pub fn as_of(&self) -> Result<Option<Time>> {
+        self.single_value(AS_OF)?.map(|text| as_of(text).map_err(|detail| invalid(format!("`{AS_OF}` {detail}.")))).transpose()
+    }
+
     fn kind(&self, name: &str) -> ParameterKind {
         self.parameters.iter().find(|p| p.name == name).map_or(ParameterKind::Text, |p| p.kind)
     }
@@ -309,6 +318,18 @@ impl<'a> Arguments<'a> {
             None => Ok(first),
         }
     }
+}
+
+/// The last moment that counts: of a day its end. Errors, which continue the name of what was given: it is no time.
+pub fn as_of(text: &str) -> std::result::Result<Time, String> {
+    if let Ok(date) = text.parse::<chrono::NaiveDate>()
+        && let Some(next) = date.succ_opt()
+    {
+        return Ok(Time(next.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis() - 1));
+    }
+    let parsed = chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| Time(time.timestamp_millis()));
+    let expected = "expected a day as in 2026-08-14, or a time as in 2026-08-14T09:30:00Z";
+    parsed.ok_or_else(|| format!("is `{}`: {expected}", clip(text)))
 }
 
 fn invalid(detail: String) -> Problem {

@@ -13,13 +13,21 @@ use crate::{
     field_hash::FieldHash,
     source::locate::{FileOrigin, LocatedFile},
 };
-use model::schema::{TABLES, TableSchema};
+use model::{
+    schema::{TABLES, TableSchema},
+    time::Time,
+};
 
 /// Bytes hashed at each end of a file.
 const END: u64 = 64 << 10;
 
 /// Bytes hashed at each end to tell whether a file was appended to.
 const TIP: u64 = 4 << 10;
+
+/// Identity of the dataset as it was known at some time.
+pub fn at(identity: &[u8; 32], time: Time) -> [u8; 32] {
+    Sha256::new_with_prefix(identity).chain_update(time.0.to_le_bytes()).finalize().into()
+}
 
 /// Hash of a file's head and tail; of a remote file that of its ETag, of the rows of a query that of their count and checksum.
 pub fn ends(file: &LocatedFile) -> io::Result<[u8; 32]> {

@@ -105,6 +105,7 @@ impl App {
             Command::WriteDemo => self.write_demo(),
             Command::Agree(origins) => self.agree(&origins),
             Command::AddToken(words) => self.add_token(&words),
+            Command::AsOf(typed) => self.show_as_of(&typed),
             Command::FindToken { words, agree } => self.find_agreed(&words, &agree),
             Command::AddFound(row) => self.add_found(row),
         }

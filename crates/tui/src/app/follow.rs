@@ -24,7 +24,8 @@ const PROBLEM: &str = "settings: ";
 impl App {
     /// Takes in outside changes: the generation, the load, answers that arrived.
     pub fn take_in_changes(&mut self) {
-        self.snapshot = self.setup.deck.snapshot().ok();
+        self.poll_as_of();
+        self.snapshot = self.earlier.or(&self.setup.deck).snapshot().ok();
         (self.load, self.load_polled) = (self.setup.deck.load_state(), Instant::now());
         if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
             self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);

@@ -184,6 +184,9 @@ keys! {
         Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70) or "favourite favorite watch bookmark follow";
         Reload "reload" ["r" "F5"] "Read the data again." or "refresh update again";
+        AsOf "as_of" ["@"] "Everything as it was known at a day's end; again: the present." or "date past history back time travel";
+        DayBefore "day_before" ["<"] "As of a day: the day before." or "earlier yesterday past";
+        DayAfter "day_after" [">"] "As of a day: the day after." or "later tomorrow";
         NextView "next_view" ["Tab"] "To the next view." or "tab";
         PreviousView "previous_view" ["Shift-Tab"] "To the view before." or "tab";
         ViewTokens "view_tokens" ["1"] "Every token in one table." or "coins list market overview screen";

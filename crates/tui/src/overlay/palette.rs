@@ -13,6 +13,8 @@ use widgets::theme::BUILTIN;
 const SHOWN_MAX: usize = 200;
 /// Longest input in characters.
 const CHARS_MAX: usize = 500;
+/// What a line that asks for a day begins with.
+pub(crate) const AS_OF: &str = "as of ";
 
 #[derive(Debug)]
 pub struct CommandPalette {
@@ -70,6 +72,12 @@ impl CommandPalette {
                 "new live provider",
                 Command::Type("add ".to_owned()),
             ),
+            keyless(
+                "as of DAY",
+                "Everything as it could have been known then; `@` returns.",
+                "date past history back",
+                Command::Type(AS_OF.to_owned()),
+            ),
             keyless("open DIR", "Look at another dataset: its folder.", files, Command::Type("open ".to_owned())),
         ]);
         entries.extend(BUILTIN.iter().map(|(theme, _)| {
@@ -103,6 +111,9 @@ impl CommandPalette {
         if let Some(words) = self.add() {
             return OverlayOutcome::Run(Command::AddToken(words.to_owned()));
         }
+        if let Some(day) = self.day() {
+            return OverlayOutcome::Run(Command::AsOf(day.to_owned()));
+        }
         if let Some(folder) = self.folder() {
             return OverlayOutcome::Run(Command::OpenFolder(folder.to_owned()));
         }
@@ -120,6 +131,11 @@ impl CommandPalette {
     /// The argument of `add`.
     fn add(&self) -> Option<&str> {
         self.line.text().strip_prefix("add ").map(str::trim).filter(|words| !words.is_empty() && *words != "TOKEN")
+    }
+
+    /// The argument of `as of`.
+    fn day(&self) -> Option<&str> {
+        self.line.text().strip_prefix(AS_OF).map(str::trim).filter(|day| day.starts_with(|first: char| first.is_ascii_digit()))
     }
 
     /// The argument of `import`: path and options.
@@ -201,6 +217,7 @@ impl Dialog for CommandPalette {
         }
         if self.found.is_empty() {
             let says = match (self.import(), self.folder()) {
+                _ if self.day().is_some() => "Enter shows everything as it was known then",
                 _ if self.add().is_some() => "Enter asks the providers of this dataset for it",
                 (Some(_), _) => "Enter shows what would be taken of this file",
                 (None, Some(_)) => "Enter opens this folder",

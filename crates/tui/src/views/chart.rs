@@ -59,6 +59,8 @@ pub struct ChartView {
     zoom_chosen: bool,
     /// The zoom has been fitted to the candles of this token and timeframe.
     fitted: bool,
+    /// The moment that the candles are as of; none: the present.
+    as_of: Option<Time>,
     /// Scroll offset: candles hidden to the right of the screen.
     offset: usize,
     /// The end time of the requested candles, after panning far back.
@@ -82,8 +84,9 @@ pub struct ChartView {
 impl View for ChartView {
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(token) = context.token else { return };
-        if self.token != Some(token) {
-            self.token = Some(token);
+        let as_of = context.as_of();
+        if self.token != Some(token) || self.as_of != as_of {
+            (self.token, self.as_of) = (Some(token), as_of);
             self.fitted = false;
             self.home();
             self.candles.clear();

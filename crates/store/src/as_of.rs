@@ -1,0 +1,229 @@
+//! A dataset as it could have been known at some time: rows of later are not there. What each table says of its rows' times is a table
+//! here; nothing is read anew, and no clock is asked.
+
+use std::collections::HashMap;
+
+use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
+
+use crate::{Dataset, Storage, Table, live::history_files, order, parquet_files::parquet_rows};
+use model::{
+    interval::Interval,
+    schema::TableSchema,
+    time::{DAY_MS, Time},
+    yield_rows::YieldDay,
+};
+
+/// What says when a row was true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowTime {
+    /// The time in a column; a row without one is left out where others have one.
+    At(&'static str),
+    /// The time in a column; a row without one was always so.
+    Since(&'static str),
+    /// The day in a column: known once it is over.
+    Day(&'static str),
+    /// The start of a candle, which is known once it has ended.
+    Candle,
+}
+
+/// Tables whose rows have a time.
+const TIMES: &[(&str, RowTime)] = &[
+    ("candles", RowTime::Candle),
+    ("posts", RowTime::At("published_at")),
+    ("holder_counts", RowTime::Day("date")),
+    ("transfers", RowTime::At("timestamp")),
+    ("blocks", RowTime::At("timestamp")),
+    ("pool_events", RowTime::At("timestamp")),
+    ("funding", RowTime::At("timestamp")),
+    ("contracts", RowTime::Since("created_at")),
+    ("scams", RowTime::Since("reported_at")),
+];
+
+/// Figures of `tokens` and the column with their time: without it they are of today.
+const DATED: &[(&str, &[&str])] = &[
+    ("price_as_of", &["price"]),
+    (
+        "stats_as_of",
+        &[
+            "market_cap",
+            "total_supply",
+            "holders",
+            "followers",
+            "smart_followers",
+            "impressions",
+            "smart_reach",
+            "post_engagement",
+            "smart_engagement",
+        ],
+    ),
+];
+
+/// Tables that tell nothing of a market's state at some time.
+const TIMELESS: &[&str] = &["labels", "dexes", "fee_tiers", "disputes"];
+/// Column with the time at which a row of a live table was seen.
+const OBSERVED_AT: &str = "observed_at";
+/// Rows of a table in the cache up to which it is read: those that stay are in memory.
+const ROWS_MAX: usize = 5_000_000;
+/// Rows read from the cache at a time.
+const ROWS_AT_ONCE: usize = 200_000;
+/// Bytes of a file of snapshots.
+const BYTES_MAX: u64 = 2 << 30;
+
+/// The moment that a dataset is as of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AsOf {
+    /// What is later is not known.
+    pub time: Time,
+    /// Tables whose rows have no time and no snapshots: they are those of today.
+    pub unknown: Vec<&'static str>,
+}
+
+impl Dataset {
+    /// The dataset as it could have been known then. Errors, which are whole sentences: a table stays at its source, or is too large.
+    pub fn known_at(&self, time: Time) -> Result<Self, String> {
+        let mut as_of = AsOf { time, unknown: Vec::new() };
+        let tables = self.tables.iter().map(|table| self.cut(table, time, &mut as_of.unknown)).collect::<Result<Vec<_>, _>>()?;
+        let mut cut = Self::new(tables);
+        cut.title.clone_from(&self.title);
+        cut.license.clone_from(&self.license);
+        cut.synthetic = self.synthetic;
+        cut.folder.clone_from(&self.folder);
+        cut.identity = crate::load::identity::at(&self.identity, time);
+        // The state of a chain is of another block.
+        let days = |days: &Vec<YieldDay>| days.iter().copied().filter(|day| day.day.start().0 + DAY_MS <= time.0 + 1).collect();
+        cut.yield_days = self.yield_days.iter().map(|(pool, known)| (pool.clone(), days(known))).collect::<HashMap<_, _>>();
+        cut.as_of = Some(as_of);
+        Ok(cut)
+    }
+
+    fn cut(&self, table: &Table, time: Time, unknown: &mut Vec<&'static str>) -> Result<Table, String> {
+        let name = table.schema.name;
+        if !table.loaded() {
+            return Ok(table.clone());
+        }
+        let damaged = |error: &dyn std::fmt::Display| format!("The table `{name}` cannot be read as of a time: {error}.");
+        if let Some(snapshots) = self.snapshots(table, time).map_err(|reason| damaged(&reason))? {
+            return Ok(Table { storage: Storage::Memory(snapshots), others: DataFrame::default(), ..table.clone() });
+        }
+        let rule = TIMES.iter().find(|(known, _)| *known == name).map(|(_, rule)| *rule);
+        let Some(rule) = rule else {
+            if name == "tokens" {
+                let frame = undated_cleared(table.frame(), time).map_err(|error| damaged(&error))?;
+                return Ok(Table { storage: Storage::Memory(frame), ..table.clone() });
+            }
+            if !TIMELESS.contains(&name) {
+                unknown.push(name);
+            }
+            return Ok(table.clone());
+        };
+        let cut =
+            |frame: &DataFrame| frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, rule.known(frame, time).into_iter()));
+        let frame = match &table.storage {
+            Storage::Memory(frame) => {
+                if rule.is_undated(frame) {
+                    unknown.push(name);
+                    return Ok(table.clone());
+                }
+                cut(frame).map_err(|error| damaged(&error))?
+            }
+            Storage::Large(large) => {
+                if large.height() > ROWS_MAX {
+                    return Err(format!(
+                        "`{name}` has {} rows, and as of a time at most {ROWS_MAX} are read: name fewer with `where` in dataset.toml.",
+                        large.height()
+                    ));
+                }
+                let parts = (0..large.height()).step_by(ROWS_AT_ONCE).map(|start| {
+                    let rows = start..(start + ROWS_AT_ONCE).min(large.height());
+                    cut(&large.slice(rows, None))
+                });
+                let parts = parts.collect::<PolarsResult<Vec<_>>>().map_err(|error| damaged(&error))?;
+                order::whole(parts).map_err(|error| damaged(&error))?.unwrap_or_default()
+            }
+            Storage::InPlace(_) => {
+                return Err(format!("`{name}` stays at its source, where nothing can be asked as of a time: bring it with `where`."));
+            }
+        };
+        Ok(Table { storage: Storage::Memory(frame), ..table.clone() })
+    }
+
+    /// The newest state that was seen by then of a table that comes by itself alone; none where there are no snapshots.
+    fn snapshots(&self, table: &Table, time: Time) -> Result<Option<DataFrame>, String> {
+        let live = format!("{}/{}.parquet", crate::live::FOLDER, table.schema.name);
+        let files = history_files(&self.folder, table.schema.name);
+        if files.is_empty() || table.sources.iter().any(|source| source.file != live) {
+            return Ok(None);
+        }
+        let mut seen = Vec::new();
+        for file in &files {
+            let frame = parquet_rows(file, BYTES_MAX).unwrap_or_else(|| Err("a file of its history is gone or too large".to_owned()))?;
+            let known = RowTime::At(OBSERVED_AT).known(&frame, time);
+            seen.push(
+                frame
+                    .filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, known.into_iter()))
+                    .map_err(|error| error.to_string())?
+                    .drop(OBSERVED_AT)
+                    .map_err(|error| error.to_string())?,
+            );
+        }
+        let whole = order::whole(seen).map_err(|error| error.to_string())?.unwrap_or_else(|| table.frame().head(Some(0)));
+        let newest = |schema: &TableSchema| order::sorted(schema.order, crate::live::newest(schema, whole)?);
+        newest(table.schema).map(Some).map_err(|error| error.to_string())
+    }
+}
+
+impl RowTime {
+    fn column(self) -> &'static str {
+        match self {
+            Self::At(column) | Self::Since(column) | Self::Day(column) => column,
+            Self::Candle => "timestamp",
+        }
+    }
+
+    /// Whether no row has the time that others are told by.
+    fn is_undated(self, frame: &DataFrame) -> bool {
+        let undated = |column: &Column| column.null_count() == frame.height();
+        matches!(self, Self::At(_)) && frame.height() > 0 && frame.column(self.column()).map_or(true, undated)
+    }
+
+    /// Which rows were known then.
+    fn known(self, frame: &DataFrame, time: Time) -> Vec<bool> {
+        let times = numbers(frame, self.column());
+        let of = |row: usize, at: i64| match self {
+            Self::At(_) | Self::Since(_) => at <= time.0,
+            Self::Day(_) => (at + 1) * DAY_MS <= time.0 + 1,
+            Self::Candle => at + length(frame, row) <= time.0 + 1,
+        };
+        let always = matches!(self, Self::Since(_));
+        times.into_iter().enumerate().map(|(row, at)| at.map_or(always, |at| of(row, at))).collect()
+    }
+}
+
+/// Milliseconds of the row's candle.
+fn length(frame: &DataFrame, row: usize) -> i64 {
+    let text = frame.column("interval").ok().and_then(|column| column.str().ok()).and_then(|texts| texts.get(row));
+    text.and_then(Interval::parse).map_or(0, |interval| interval.0)
+}
+
+/// Times as milliseconds, days as days.
+fn numbers(frame: &DataFrame, column: &str) -> Vec<Option<i64>> {
+    let cast = frame.column(column).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
+    let numbers = cast.as_ref().and_then(|column| column.i64().ok());
+    numbers.map_or_else(|| vec![None; frame.height()], |numbers| numbers.iter().collect())
+}
+
+/// The tokens without the figures that are later, or of no time.
+fn undated_cleared(frame: &DataFrame, time: Time) -> PolarsResult<DataFrame> {
+    let mut frame = frame.clone();
+    for (dated_by, figures) in DATED {
+        let rows = numbers(&frame, dated_by).into_iter().enumerate();
+        let known = rows.map(|(row, at)| at.filter(|at| *at <= time.0).map(|_| row as u32));
+        let known = IdxCa::from_iter_options(PlSmallStr::EMPTY, known);
+        for figure in figures.iter().chain([dated_by]) {
+            let Ok(column) = frame.column(figure) else { continue };
+            let cleared = column.take(&known)?;
+            frame.with_column(cleared)?;
+        }
+    }
+    Ok(frame)
+}

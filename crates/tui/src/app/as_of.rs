@@ -1,0 +1,126 @@
+//! The dashboard as of a day: every view follows a deck that knows nothing of later, until the present is asked for again.
+
+use std::sync::Arc;
+
+use super::App;
+use crate::{
+    overlay::{Command, palette::AS_OF},
+    task::BackgroundTask,
+};
+use model::time::{DAY_MS, Time};
+use query::{deck::Deck, question::parameter::as_of};
+
+/// The deck that the views ask, if it is not that of the present; and one that is being made.
+#[derive(Default)]
+pub(crate) struct EarlierDeck {
+    shown: Option<(Time, Arc<Deck>)>,
+    task: Option<(Time, BackgroundTask<Arc<Deck>>)>,
+}
+
+impl EarlierDeck {
+    /// The deck that the views ask.
+    pub(crate) fn or<'a>(&'a self, present: &'a Arc<Deck>) -> &'a Arc<Deck> {
+        self.shown.as_ref().map_or(present, |(_, deck)| deck)
+    }
+
+    pub(crate) fn is_shown(&self) -> bool {
+        self.shown.is_some()
+    }
+}
+
+impl App {
+    /// Asks for a day; where one is shown, returns to the present.
+    pub(super) fn toggle_as_of(&mut self) {
+        if self.earlier.shown.take().is_some() {
+            self.take_in_changes();
+            self.read_alerts();
+            return self.say("the present", false);
+        }
+        self.run(Command::Type(AS_OF.to_owned()));
+    }
+
+    /// Shows everything as of the day or time.
+    pub(super) fn show_as_of(&mut self, typed: &str) {
+        match as_of(typed) {
+            Ok(time) => self.make_as_of(time),
+            Err(reason) => self.say(format!("`as of` {reason}"), true),
+        }
+    }
+
+    /// Shows the day before or after the one that is shown.
+    pub(super) fn step_as_of(&mut self, days: i64) {
+        let shown = self.earlier.task.as_ref().map(|(time, _)| *time).or(self.earlier.shown.as_ref().map(|(time, _)| *time));
+        match shown {
+            Some(time) => self.make_as_of(Time(time.0 + days * DAY_MS)),
+            None => self.say("the present is shown: `@` asks for a day", false),
+        }
+    }
+
+    fn make_as_of(&mut self, time: Time) {
+        let deck = Arc::clone(&self.setup.deck);
+        let task = BackgroundTask::start(&self.wake, move |_| deck.as_of(time));
+        self.earlier.task = Some((time, task));
+        self.say(format!("reading what was known {}", time.minute_text()), false);
+    }
+
+    /// Takes the deck once it is made.
+    pub(super) fn poll_as_of(&mut self) {
+        let Some((time, task)) = &mut self.earlier.task else { return };
+        let Some(outcome) = task.poll() else { return };
+        let time = *time;
+        self.earlier.task = None;
+        match outcome {
+            Ok(deck) => {
+                self.earlier.shown = Some((time, deck));
+                self.message = None;
+            }
+            Err(problem) => self.say(problem.detail, true),
+        }
+        self.dirty = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{app::bench::Bench, views};
+    use store::sample;
+
+    /// The screen once the deck of the day is made.
+    fn settled(bench: &mut Bench) -> String {
+        for _ in 0..2_000 {
+            bench.app.take_in_changes();
+            if bench.app.earlier.task.is_none() && bench.app.setup.deck.waiting() == 0 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        bench.app.take_in_changes();
+        bench.screen()
+    }
+
+    #[test]
+    fn every_view_follows_a_day_until_the_present_is_asked_for() {
+        let candles: String = (1..=9).map(|day| format!("0x1,1d,2026-01-0{day}T00:00:00Z,{day},{day}.5,0.5,{day},10\n")).collect();
+        let mut bench = Bench::new(views::all());
+        bench.app.setup.deck.publish(sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth"),
+            ("candles", &format!("token_address,interval,timestamp,open,high,low,close,volume\n{candles}")),
+        ]));
+        let now = settled(&mut bench);
+        assert!(now.contains("9.0000") && !now.contains("AS OF"), "{now}");
+        bench.keys("@2026-01-04⏎");
+        let then = settled(&mut bench);
+        assert!(then.contains("AS OF 2026-01-04 23:59") && then.contains("4.0000") && !then.contains("9.0000"), "{then}");
+        bench.keys("<");
+        let before = settled(&mut bench);
+        assert!(before.contains("AS OF 2026-01-03 23:59") && before.contains("3.0000"), "{before}");
+        bench.keys("3");
+        let chart = settled(&mut bench);
+        assert!(chart.contains("2026-01-03") && !chart.contains("2026-01-04"), "{chart}");
+        bench.keys("1@");
+        let present = settled(&mut bench);
+        assert!(present.contains("9.0000") && !present.contains("AS OF"), "{present}");
+        bench.keys("@yesterday⏎⎋");
+        assert!(!settled(&mut bench).contains("AS OF"));
+    }
+}
