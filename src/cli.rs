@@ -34,6 +34,7 @@ mod schema;
 mod serve;
 mod shot;
 mod table;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -73,6 +74,8 @@ enum Command {
     Mcp(mcp::McpArgs),
     /// Write a report on a token: one HTML or Markdown file
     Report(report::ReportArgs),
+    /// Compute a report again from the data, and say what differs
+    Verify(verify::VerifyArgs),
     /// Check a dataset: every finding with file, row, column, value and what was expected
     Check(check::CheckArgs),
     /// Make a dataset whose tables come by themselves
@@ -180,6 +183,7 @@ pub fn run(arguments: CommandLine) -> Outcome {
         Some(Command::Get(args)) => get::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Verify(args)) => verify::run(&args),
         Some(Command::New(args)) => new::run(&args),
         Some(Command::Add(args)) => add::run(&args),
         Some(Command::Refresh(args)) => refresh::run(&args),

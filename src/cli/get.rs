@@ -58,6 +58,9 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     if let Some(stale) = program.deck.snapshot().ok().and_then(|snapshot| snapshot.dataset.stale_tables()) {
         warn(&stale);
     }
+    if let Some(of_today) = program.of_today() {
+        warn(&of_today);
+    }
     // No key is checked here, so none is read or generated.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
     // Opening the job store resumes its queue, so only a request about jobs or alerts does it.

@@ -112,8 +112,18 @@ impl Program {
         if self.config.datasets.watch { self.deck.watch() } else { Ok(()) }
     }
 
+    /// What is not as of the time that was asked for, in words.
+    pub(super) fn of_today(&self) -> Option<String> {
+        let snapshot = self.deck.snapshot().ok()?;
+        let unknown = &snapshot.dataset.as_of.as_ref()?.unknown;
+        (!unknown.is_empty()).then(|| format!("without a time, and so of today: {}", unknown.join(", ")))
+    }
+
     /// Opens the job store and resumes its queue. Errors: no state folder, or it cannot be opened.
     pub(super) fn jobs(&self) -> Result<Arc<Jobs>, String> {
+        if self.deck.options().as_of.is_some() {
+            return Err("jobs and alerts are of the present: leave out --as-of".to_owned());
+        }
         let folder = Dirs::find()?.state;
         Jobs::open(&folder, Arc::clone(&self.deck), job_options(&self.config))
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     AsOfArgs,
     outcome::{Failure, Outcome, print_line},
-    program::Program,
+    program::{Program, warn},
     shot::{ending, token},
 };
 use crate::config::plain_reason;
@@ -45,6 +45,9 @@ fn out_file(text: &str) -> Result<ReportFile, String> {
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
     let document = document::of_token(&program.deck, args.token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
+    if let Some(of_today) = program.of_today() {
+        warn(&of_today);
+    }
     let text = document.write(args.out.form);
     let file = args.out.file.display();
     std::fs::write(&args.out.file, &text).map_err(|error| Failure::Bad(format!("`{file}` cannot be written: {}", plain_reason(&error))))?;

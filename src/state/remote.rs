@@ -94,7 +94,7 @@ impl Ledger for Remote {
         self.read().of(today()).requests.get(provider).copied().unwrap_or_default()
     }
 
-    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) {
+    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) -> bool {
         let noted = self.change(|notes| {
             let today = std::mem::take(notes).of(today());
             *notes = Notes { bytes: today.bytes.saturating_add(bytes), ..today };
@@ -102,9 +102,10 @@ impl Ledger for Remote {
                 *notes.requests.entry(provider.clone()).or_default() += count;
             }
         });
-        if let Err(reason) = noted {
+        if let Err(reason) = &noted {
             tracing::warn!("what was fetched today is not counted: {reason}");
         }
+        noted.is_ok()
     }
 }
 

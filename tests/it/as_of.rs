@@ -140,15 +140,21 @@ fn a_time_that_is_none_and_an_endpoint_of_the_present_are_refused() {
     let api = service(folder.path());
     for (target, says) in [
         ("/tokens?as_of=yesterday", "`as_of` is `yesterday`: expected a day as in 2026-08-14, or a time as in 2026-08-14T09:30:00Z."),
+        ("/tokens?as%5Fof=yesterday", "`as_of` is `yesterday`: expected a day as in 2026-08-14, or a time as in 2026-08-14T09:30:00Z."),
+        ("/tokens?as_of=2026-01-31&strict=true&nosuch=1", "`nosuch` is no parameter: "),
         ("/metrics?as_of=2026-01-31", "`as_of` is not taken here: GET /metrics answers about the present."),
     ] {
         let body = answer(&api, target);
-        assert_eq!((body["status"].as_u64(), body["detail"].as_str()), (Some(400), Some(says)), "{target}");
+        let detail = body["detail"].as_str().unwrap_or_default();
+        assert!(body["status"] == 400 && detail.starts_with(says), "{target}: {body}");
     }
+    assert_eq!(answer(&api, "/tokens?limit=2&as_of=2026-01-31&strict=true")["limit"], 2);
+    assert_eq!(answer(&api, "/tokens?limit=2&strict=true&fields=price_as_of")["limit"], 2);
     // A day counts to its end, a time to itself.
     let posts = |as_of: &str| answer(&api, &format!("/tokens/{FIRST}/posts?as_of={as_of}"))["total"].clone();
     assert_eq!((posts("2026-01-05"), posts("2026-01-05T10:00:00Z"), posts("2026-01-05T09:59:59Z")), (5.into(), 5.into(), 4.into()));
     let datasets = answer(&api, "/datasets?as_of=2026-01-31");
     assert_eq!(datasets["as_of"], "2026-01-31T23:59:59Z");
+    assert_eq!(datasets["as_of_unknown"], serde_json::json!(["posts"]), "how often a post was seen is of today");
     assert_eq!(answer(&api, "/datasets")["as_of"], Value::Null);
 }

@@ -13,7 +13,6 @@ use super::{
     call::{Call, HandlerStep},
     endpoint::{Endpoint, Handler},
     reply::{IfNoneMatch, Reply},
-    service::unconditional_call,
 };
 use model::{
     error::{Code, Problem, Result},
@@ -30,8 +29,9 @@ const X_AS_OF_UNKNOWN: HeaderName = HeaderName::from_static("x-as-of-unknown");
 
 /// The time that the request asks for. Errors: it is none, or the endpoint's answers are of the present alone.
 pub(super) fn asked(endpoint: &Endpoint, query: Option<&str>) -> Result<Option<Time>> {
-    let Some(query) = query.filter(|query| query.contains(AS_OF)) else { return Ok(None) };
-    let time = Arguments::new(&[], &[], query)?.as_of()?;
+    // Its name may be encoded.
+    let Some(query) = query.filter(|query| query.contains(AS_OF) || query.contains('%')) else { return Ok(None) };
+    let time = Arguments::new(endpoint.parameters, &[], query)?.as_of()?;
     if time.is_some() && !endpoint.takes_as_of() {
         let detail = format!("`{AS_OF}` is not taken here: {} {} answers about the present.", endpoint.verb.method(), endpoint.path);
         return Err(Problem::new(Code::InvalidParameter, detail));
@@ -59,7 +59,7 @@ pub(super) async fn answer(api: Arc<Api>, request: TimedRequest, time: Time) -> 
         headers: request.headers.as_ref(),
         if_none_match: request.headers.as_ref().map(IfNoneMatch::of).unwrap_or_default(),
         head: request.method == Method::HEAD,
-        ..unconditional_call(&api, &values, &request.uri, route.endpoint.parameters)
+        ..Call::unconditional(&api, &values, &request.uri, route.endpoint.parameters)
     };
     let step: HandlerStep = match route.endpoint.handler {
         Handler::Plain(handler) => handler(&call)?,
@@ -112,7 +112,12 @@ impl Api {
         if let Some(known) = kept.as_ref().filter(|known| Arc::ptr_eq(&known.deck, &deck)) {
             return Arc::clone(known);
         }
-        let over = Self::new(deck, self.jobs.clone(), Arc::clone(&self.keys), self.options.clone());
+        let over = Arc::new(Self {
+            event_streams: Arc::clone(&self.event_streams),
+            row_streams: Arc::clone(&self.row_streams),
+            stopping: self.stopping.clone(),
+            ..Self::made(deck, self.jobs.clone(), Arc::clone(&self.keys), self.options.clone())
+        });
         *kept = Some(Arc::clone(&over));
         over
     }

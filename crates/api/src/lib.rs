@@ -113,7 +113,11 @@ pub struct Api {
 
 impl Api {
     pub fn new(deck: Arc<Deck>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::made(deck, jobs, keys, options))
+    }
+
+    fn made(deck: Arc<Deck>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Self {
+        Self {
             deck,
             jobs,
             keys,
@@ -129,7 +133,7 @@ impl Api {
             as_of: Mutex::default(),
             stopping: watch::Sender::new(false),
             options,
-        })
+        }
     }
 }
 

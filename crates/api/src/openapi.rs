@@ -22,7 +22,7 @@ use super::{
     stream::LAST_EVENT_ID,
 };
 use model::error::{CODES, Code, ProblemBody};
-use query::question::parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN, Parameter, ParameterKind};
+use query::question::parameter::{ADDRESS_PATTERN, AS_OF_PARAMETER, EXAMPLE_TOKEN, Parameter, ParameterKind};
 
 /// The document with its entity tag; constant for the process.
 static DOCUMENT: OnceLock<(Bytes, String)> = OnceLock::new();
@@ -116,6 +116,9 @@ fn words_as_enum(schema: &mut Schema) {
 
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = endpoint.parameters.iter().map(described).collect();
+    if endpoint.takes_as_of() {
+        parameters.push(described(&AS_OF_PARAMETER));
+    }
     if matches!(endpoint.content, Content::Events) {
         parameters.push(json!({
             "name": LAST_EVENT_ID,

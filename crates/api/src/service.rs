@@ -116,7 +116,7 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
                 headers: Some(&parts.headers),
                 if_none_match: IfNoneMatch::of(&parts.headers),
                 head: parts.method == Method::HEAD,
-                ..unconditional_call(api, &values[..count], &parts.uri, endpoint.parameters)
+                ..Call::unconditional(api, &values[..count], &parts.uri, endpoint.parameters)
             })
         }
         (Ok(None), Handler::Body(handler)) => answer_with_body(api, parts, body, endpoint.parameters, handler),
@@ -153,20 +153,9 @@ fn answer_with_body(
     let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
     Ok(HandlerStep::later(async move {
         let body = read(body, api.options.body_time).await?;
-        let call = Call { headers: Some(&headers), ..unconditional_call(&api, &[], &uri, parameters) };
+        let call = Call { headers: Some(&headers), ..Call::unconditional(&api, &[], &uri, parameters) };
         handler(&call, &body)?.resolve().await
     }))
-}
-
-/// Builds a call without conditional headers and HEAD: one with a body, or one without a server.
-pub(super) fn unconditional_call<'a>(
-    api: &'a Arc<Api>,
-    path: &'a [(&'a str, &'a str)],
-    uri: &'a Uri,
-    parameters: &'static [Parameter],
-) -> Call<'a> {
-    let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
-    Call { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
 }
 
 fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
@@ -345,7 +334,7 @@ fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<Hand
         return Ok(HandlerStep::later(as_of::answer(Arc::clone(api), request, time)));
     }
     let values: Vec<(&str, &str)> = route.arguments.iter().collect();
-    let call = unconditional_call(api, &values, &uri, endpoint.parameters);
+    let call = Call::unconditional(api, &values, &uri, endpoint.parameters);
     match endpoint.handler {
         Handler::Plain(handler) => handler(&call),
         Handler::Body(handler) => handler(&call, body),

@@ -20,7 +20,7 @@ use model::{
 };
 use store::{
     decode::guarded,
-    live::{file, files, history_files, history_folder, newest, parts_folder},
+    live::{GONE, OBSERVED_AT, file, files, history_files, history_folder, newest, parts_folder, with_gone},
     order,
     parquet_files::{as_parquet, parquet_height, parquet_rows},
     private_files::write_atomic,
@@ -39,8 +39,8 @@ const EVERY_SNAPSHOT_MS: i64 = 14 * DAY_MS;
 /// Bytes of a file that is read back.
 const FILE_MAX: u64 = 2 << 30;
 
-/// Column with the time at which a row was seen.
-pub(crate) const OBSERVED_AT: &str = "observed_at";
+/// Tables of which every row is kept once a day, whether it changed or not: what was seen on a day is a figure of theirs.
+const DAILY: &[&str] = &["yields"];
 
 /// What a fetch speaks of: the rows it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,9 +88,15 @@ impl Kept<'_> {
             let whole = order::whole(kept.into_iter().chain([frame.clone()]))?.unwrap_or_else(|| frame.clone());
             order::sorted(self.schema.order, newest(self.schema, whole)?)
         })?;
-        let changed = guarded("table", || changed(before.as_ref(), &after))?;
-        if changed.height() > 0 {
-            let observed = guarded("table", || observed(changed, now))?;
+        let seen_today = history_files(self.dataset, self.schema.name).last().and_then(|file| part_time(file)).map(|time| Time(time).day());
+        let whole = DAILY.contains(&self.schema.name) && seen_today != Some(now.day());
+        let observed = guarded("table", || {
+            let changed = if whole { after.clone() } else { changed(before.as_ref(), &after)? };
+            let gone = before.as_ref().map(|before| missing(self.schema, before, &after)).transpose()?;
+            let gone = gone.filter(|gone| gone.height() > 0).map(|gone| observed(gone, now, true)).transpose()?;
+            Ok(order::whole(std::iter::once(observed(changed, now, false)?).chain(gone))?.unwrap_or_default())
+        })?;
+        if observed.height() > 0 {
             let folder = history_folder(self.dataset, self.schema.name);
             let free = (0..1_000).map(|number| folder.join(format!("{:015}-{number:03}.parquet", now.0))).find(|path| !path.exists());
             write(&free.unwrap_or_else(|| folder.join(format!("{:015}.parquet", now.0))), observed)?;
@@ -176,7 +182,10 @@ fn thinned(schema: &TableSchema, snapshots: &DataFrame, now: Time) -> PolarsResu
 fn stacked<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<Option<DataFrame>, String> {
     let frames: Result<Vec<Option<DataFrame>>, String> = files.map(|file| read(file)).collect();
     let frames = frames?;
-    guarded("table", || order::whole(frames.into_iter().flatten()))
+    guarded("table", || {
+        let frames = frames.into_iter().flatten().map(with_gone).collect::<PolarsResult<Vec<_>>>()?;
+        order::whole(frames)
+    })
 }
 
 /// The time in the name of a part, in milliseconds.
@@ -206,11 +215,19 @@ fn changed(before: Option<&DataFrame>, after: &DataFrame) -> PolarsResult<DataFr
     after.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, new))
 }
 
-/// The rows with the time at which they were seen.
-fn observed(mut frame: DataFrame, now: Time) -> PolarsResult<DataFrame> {
+/// The rows of `before` of whose key `after` has none.
+fn missing(schema: &TableSchema, before: &DataFrame, after: &DataFrame) -> PolarsResult<DataFrame> {
+    let there: HashSet<u128> = order::hashes(after, schema.key)?.into_iter().collect();
+    let gone = order::hashes(before, schema.key)?.into_iter().map(|hash| !there.contains(&hash));
+    before.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, gone))
+}
+
+/// The rows with the time at which they were seen, or seen to be gone.
+fn observed(mut frame: DataFrame, now: Time, gone: bool) -> PolarsResult<DataFrame> {
     let times = Series::new(OBSERVED_AT.into(), vec![now.0; frame.height()]);
     let kind = DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC));
     frame.with_column(times.cast(&kind)?.into_column())?;
+    frame.with_column(Series::new(GONE.into(), vec![gone; frame.height()]).into_column())?;
     Ok(frame)
 }
 
@@ -315,13 +332,13 @@ mod tests {
         let now = read(&file(folder.path(), "holders")).expect("read").expect("there");
         assert_eq!(now.height(), 2, "the holder that is gone is gone, and the other token's stays");
         let history = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").count();
-        assert_eq!(history, 2, "nothing new was seen the third time");
+        assert_eq!(history, 3, "that a holder is gone is seen too");
         for time in 4..80 {
             kept.replace(&holders(1, &[(5, f64::from(time))]), &KeptScope::Tokens([token(1)].into()), Time(time.into())).expect("kept");
         }
         let snapshots: Vec<_> = fs::read_dir(history_folder(folder.path(), "holders")).expect("a folder").flatten().collect();
         assert!(snapshots.len() < SNAPSHOTS_MAX + 1);
         let rows: usize = snapshots.iter().map(|entry| read(&entry.path()).expect("read").expect("there").height()).sum();
-        assert_eq!(rows, 3 + 76);
+        assert_eq!(rows, 4 + 76);
     }
 }

@@ -244,6 +244,7 @@ rows! {
         apy_reward: Option<f64>,
         apy: Option<f64>,
         observed_at: Time,
+        gone: Option<bool>,
     }
     GasRow {
         chain: Chain,

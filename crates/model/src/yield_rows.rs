@@ -34,7 +34,7 @@ pub struct YieldDay {
 /// The days of each pool, oldest first. Days on which nobody looked are missing.
 pub fn yield_days(observed: impl IntoIterator<Item = YieldObservation>) -> HashMap<String, Vec<YieldDay>> {
     let mut last: HashMap<String, BTreeMap<Day, (i64, f64)>> = HashMap::new();
-    for seen in observed {
+    for seen in observed.into_iter().filter(|seen| seen.gone != Some(true)) {
         let Some((base, reward)) = parts(seen.apy_base, seen.apy_reward, seen.apy) else { continue };
         let of_day = last.entry(seen.pool).or_default().entry(seen.observed_at.day()).or_insert((i64::MIN, 0.0));
         if seen.observed_at.0 >= of_day.0 {

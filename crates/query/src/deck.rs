@@ -146,6 +146,7 @@ pub struct Deck {
     as_of: Mutex<Vec<DeckAsOf>>,
     /// How many were made.
     made_as_of: AtomicU64,
+    making_as_of: Mutex<()>,
 }
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
@@ -228,6 +229,7 @@ impl Deck {
             feed: Arc::default(),
             as_of: Mutex::default(),
             made_as_of: AtomicU64::new(0),
+            making_as_of: Mutex::default(),
             options,
         }))
     }

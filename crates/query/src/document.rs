@@ -6,6 +6,7 @@ mod facts;
 mod gather;
 mod html;
 mod markdown;
+mod provenance;
 mod sources;
 pub mod words;
 
@@ -14,6 +15,7 @@ pub use self::{
     facts::{check_mark, score_text, tone_of_score},
     gather::{of_job, of_token},
     html::POLICY,
+    provenance::{Provenance, TableProvenance, differing_lines, figures_of},
 };
 use model::untrusted::is_invisible;
 
@@ -24,6 +26,8 @@ pub struct Document {
     /// Data source and creation time.
     pub note: String,
     pub sections: Vec<Section>,
+    /// What it is made of, where it can be made again from that alone.
+    pub provenance: Option<Provenance>,
 }
 
 /// A section with its heading.
@@ -105,10 +109,14 @@ impl DocumentForm {
 impl Document {
     /// Renders the whole file: self-contained, without scripts.
     pub fn write(&self, form: DocumentForm) -> String {
-        match form {
+        let mut text = match form {
             DocumentForm::Html => html::write(self),
             DocumentForm::Markdown => markdown::write(self),
+        };
+        if let Some(provenance) = &self.provenance {
+            text.push_str(&provenance.line());
         }
+        text
     }
 }
 

@@ -5,10 +5,14 @@ use std::collections::HashMap;
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
 
-use crate::{Dataset, Storage, Table, live::history_files, order, parquet_files::parquet_rows};
+use crate::{
+    Dataset, Storage, Table,
+    live::{GONE, OBSERVED_AT, history_files, with_gone},
+    order,
+    parquet_files::parquet_rows,
+};
 use model::{
     interval::Interval,
-    schema::TableSchema,
     time::{DAY_MS, Time},
     yield_rows::YieldDay,
 };
@@ -60,8 +64,6 @@ const DATED: &[(&str, &[&str])] = &[
 
 /// Tables that tell nothing of a market's state at some time.
 const TIMELESS: &[&str] = &["labels", "dexes", "fee_tiers", "disputes"];
-/// Column with the time at which a row of a live table was seen.
-const OBSERVED_AT: &str = "observed_at";
 /// Rows of a table in the cache up to which it is read: those that stay are in memory.
 const ROWS_MAX: usize = 5_000_000;
 /// Rows read from the cache at a time.
@@ -88,6 +90,7 @@ impl Dataset {
         cut.license.clone_from(&self.license);
         cut.synthetic = self.synthetic;
         cut.folder.clone_from(&self.folder);
+        cut.importing.clone_from(&self.importing);
         cut.identity = crate::load::identity::at(&self.identity, time);
         // The state of a chain is of another block.
         let days = |days: &Vec<YieldDay>| days.iter().copied().filter(|day| day.day.start().0 + DAY_MS <= time.0 + 1).collect();
@@ -109,6 +112,11 @@ impl Dataset {
         let Some(rule) = rule else {
             if name == "tokens" {
                 let frame = undated_cleared(table.frame(), time).map_err(|error| damaged(&error))?;
+                // Columns of one's own, and what is said of a token once and for all.
+                let is_given = |column: &str| frame.column(column).is_ok_and(|cells| cells.null_count() < frame.height());
+                if table.others.width() > 0 || is_given("listed") {
+                    unknown.push(name);
+                }
                 return Ok(Table { storage: Storage::Memory(frame), ..table.clone() });
             }
             if !TIMELESS.contains(&name) {
@@ -116,6 +124,10 @@ impl Dataset {
             }
             return Ok(table.clone());
         };
+        if name == "posts" {
+            // How often a post was seen is known as of today alone.
+            unknown.push(name);
+        }
         let cut =
             |frame: &DataFrame| frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, rule.known(frame, time).into_iter()));
         let frame = match &table.storage {
@@ -158,17 +170,17 @@ impl Dataset {
         for file in &files {
             let frame = parquet_rows(file, BYTES_MAX).unwrap_or_else(|| Err("a file of its history is gone or too large".to_owned()))?;
             let known = RowTime::At(OBSERVED_AT).known(&frame, time);
-            seen.push(
-                frame
-                    .filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, known.into_iter()))
-                    .map_err(|error| error.to_string())?
-                    .drop(OBSERVED_AT)
-                    .map_err(|error| error.to_string())?,
-            );
+            let known = frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, known.into_iter()));
+            seen.push(known.and_then(with_gone).map_err(|error| error.to_string())?);
         }
-        let whole = order::whole(seen).map_err(|error| error.to_string())?.unwrap_or_else(|| table.frame().head(Some(0)));
-        let newest = |schema: &TableSchema| order::sorted(schema.order, crate::live::newest(schema, whole)?);
-        newest(table.schema).map(Some).map_err(|error| error.to_string())
+        let state = || {
+            let Some(whole) = order::whole(seen)? else { return Ok(table.frame().head(Some(0))) };
+            let newest = crate::live::newest(table.schema, whole)?;
+            let gone = newest.column(GONE)?.bool()?.iter().map(|gone| gone != Some(true));
+            let there = newest.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, gone))?;
+            order::sorted(table.schema.order, there.drop(OBSERVED_AT)?.drop(GONE)?)
+        };
+        state().map(Some).map_err(|error: polars::prelude::PolarsError| error.to_string())
     }
 }
 

@@ -7,13 +7,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use polars::prelude::{DataFrame, IdxCa, PlSmallStr, PolarsResult};
+use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 
 use crate::order;
 use model::schema::TableSchema;
 
 /// Folder in the dataset's.
 pub const FOLDER: &str = "live";
+/// Columns of the snapshots: when a row was seen, and whether it was gone then.
+pub const OBSERVED_AT: &str = "observed_at";
+pub const GONE: &str = "gone";
 /// Folder below it with the snapshots of tables without a time.
 pub const HISTORY: &str = "history";
 
@@ -46,6 +49,14 @@ fn parquet_in(folder: &Path) -> Vec<PathBuf> {
 /// The snapshots of a table, oldest first.
 pub fn history_files(dataset: &Path, table: &str) -> Vec<PathBuf> {
     parquet_in(&history_folder(dataset, table))
+}
+
+/// A snapshot with the column `gone`, which those of earlier versions lack; other rows as they are.
+pub fn with_gone(mut frame: DataFrame) -> PolarsResult<DataFrame> {
+    if frame.column(OBSERVED_AT).is_ok() && frame.column(GONE).is_err() {
+        frame.with_column(Column::new(GONE.into(), vec![false; frame.height()]))?;
+    }
+    Ok(frame)
 }
 
 /// The table's file and its parts, oldest first; those there are.

@@ -13,12 +13,17 @@ pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, Str
     Some(read().and_then(|bytes| guarded("Parquet", || ParquetReader::new(Cursor::new(bytes)).finish())))
 }
 
-/// Some columns of the rows of a file, see `parquet_rows`.
+/// Some columns of the rows of a file, those that it has; see `parquet_rows`.
 pub fn parquet_columns(path: &Path, columns: &[&str], bytes_max: u64) -> Option<Result<DataFrame, String>> {
     fs::metadata(path).ok().filter(|meta| meta.is_file() && meta.len() <= bytes_max)?;
     let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"));
-    let columns = columns.iter().map(|&column| column.to_owned()).collect();
-    Some(file.and_then(|file| guarded("Parquet", || ParquetReader::new(file).with_columns(Some(columns)).finish())))
+    let read = |file| {
+        let mut reader = ParquetReader::new(file);
+        let schema = reader.schema()?;
+        let there = columns.iter().filter(|column| schema.get(column).is_some()).map(|&column| column.to_owned()).collect();
+        reader.with_columns(Some(there)).finish()
+    };
+    Some(file.and_then(|file| guarded("Parquet", || read(file))))
 }
 
 /// Number of rows of a file. `None` if it cannot be read.

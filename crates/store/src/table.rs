@@ -4,8 +4,9 @@ use std::sync::{Arc, LazyLock};
 
 use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
-use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic};
+use crate::{cache::LargeTable, in_place::InPlaceCache, invariants::in_order::TokenStatistic, order};
 use model::{findings::Findings, schema::TableSchema, table_state::TableState, time::Time};
 
 /// A loaded table, for the generic views (Data view, `/datasets`, exports).
@@ -145,6 +146,19 @@ impl Table {
             Storage::Large(large) => large.height(),
             Storage::InPlace(in_place) => in_place.rows as usize,
         }
+    }
+
+    /// SHA-256 of all rows in memory; of rows elsewhere that of the ends of their files.
+    pub fn rows_hash(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let names: Vec<&str> = self.frame().columns().iter().map(|column| column.name().as_str()).collect();
+        for row in order::hashes(self.frame(), &names).unwrap_or_default() {
+            hash.update(row.to_le_bytes());
+        }
+        for file in self.sources.iter().filter(|_| self.frame().height() == 0) {
+            hash.update(file.ends);
+        }
+        hash.finalize().into()
     }
 
     /// Whether its rows were found damaged since it was loaded.

@@ -99,7 +99,11 @@ impl App {
             }
             if let Some(as_of) = &snapshot.dataset.as_of {
                 let today = format!(" · of today: {}", as_of.unknown.join(", "));
-                let rest = if as_of.unknown.is_empty() || row.width < TODAY_FROM { "" } else { &today };
+                let rest = match (as_of.unknown.is_empty(), row.width) {
+                    (true, _) => "",
+                    (false, TODAY_FROM..) => &today,
+                    (false, _) => " in part",
+                };
                 let says = format!("AS OF {}{rest}", as_of.time.minute_text());
                 x += 3 + put(buffer, row, x + 3, 0, &says, theme.style(Role::Warning));
             }

@@ -17,8 +17,8 @@ pub trait Ledger: Send + Sync {
     fn spent(&self) -> u64;
     /// Requests that the provider got today, from all programs of this user.
     fn requests(&self, provider: &str) -> u64;
-    /// Adds bytes, and requests by provider.
-    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>);
+    /// Adds bytes, and requests by provider; false if that cannot be kept.
+    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) -> bool;
 }
 
 /// A ledger that lasts as long as the program.
@@ -47,11 +47,12 @@ impl Ledger for MemoryLedger {
         locked(&self.requests).get(provider).copied().unwrap_or_default()
     }
 
-    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) {
+    fn spend(&self, bytes: u64, requests: &BTreeMap<String, u64>) -> bool {
         *locked(&self.spent) += bytes;
         let mut known = locked(&self.requests);
         for (provider, count) in requests {
             *known.entry(provider.clone()).or_default() += count;
         }
+        true
     }
 }

@@ -235,8 +235,13 @@ impl Wire {
         let bytes = self.bytes.load(Ordering::Relaxed);
         let before = self.bytes_in_ledger.swap(bytes, Ordering::Relaxed);
         let requests = std::mem::take(&mut *locked(&self.provider_requests));
-        if bytes > before || !requests.is_empty() {
-            self.ledger.spend(bytes.saturating_sub(before), &requests);
+        if (bytes > before || !requests.is_empty()) && !self.ledger.spend(bytes.saturating_sub(before), &requests) {
+            // For this program they count all the same.
+            self.bytes_in_ledger.fetch_sub(bytes.saturating_sub(before), Ordering::Relaxed);
+            let mut counted = locked(&self.provider_requests);
+            for (provider, count) in requests {
+                *counted.entry(provider).or_default() += count;
+            }
         }
     }
 

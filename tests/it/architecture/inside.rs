@@ -22,7 +22,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "crates/store/src",
         "private_files decode parquet_files field_hash wall_clock text_runs manifest+provider coerce frame_rows repeats order live source invariants cache \
-         balances+in_place+candle_table table by_token newest export grid cell rows_by_address origin yields file_names chain as_data load sample \
+         balances+in_place+candle_table table by_token newest export grid cell rows_by_address origin yields file_names chain as_data load as_of sample \
          watch",
     ),
     ("crates/live/src", "watch report ask state kept rows pages held plan refresh find create saved"),
@@ -36,9 +36,9 @@ const ORDERS: &[(&str, &str)] = &[
         "filter order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes candles \
          track_record patterns trendline indicators posts holders dexes security token yields growth compare fields+search tables batch",
     ),
-    ("crates/query/src/deck", "cached pending fetch single_flight feed load watch"),
+    ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of watch"),
     ("crates/query/src/jobs", "request alert id store alerts sources report ask list messages owner watch+worker"),
-    ("crates/query/src/document", "sources words html chart markdown facts gather"),
+    ("crates/query/src/document", "provenance sources words html chart markdown facts gather"),
     (
         "crates/demo/src",
         "random invented facts output market+pools shapes path candles people+stories contracts posts evidence transfers tokens \
@@ -48,14 +48,14 @@ const ORDERS: &[(&str, &str)] = &[
     ("src/config", "sources document field read shown"),
     (
         "crates/api/src",
-        "keys format coding+reply+rows+call endpoint router datasets log metrics rate connection guard service \
+        "keys format coding+reply+rows+call endpoint router datasets log metrics rate connection guard as_of service \
          events+stream openapi docs mcp handlers batch routes server",
     ),
     ("crates/widgets/src", "ascii text theme picture progress gauge panel sparkline table candles"),
     ("crates/tui/src", "words keymap task event view+list overlay views app+chrome memory saver terminal run"),
     (
         "src/cli",
-        "outcome meter table appearance program key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report get check \
+        "outcome meter table appearance program key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \
          demo import cache config schema alert dispute jobs completions",
     ),
 ];

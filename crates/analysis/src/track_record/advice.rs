@@ -21,7 +21,8 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Adv
     let counts = |pattern: &&Pattern| adds(pattern) < 0.0 || backed(pattern);
     let sum: f64 = answer.patterns.iter().filter(counts).map(adds).sum();
     let word = AdviceWord::from(TradeAction::of_sum(side * sum));
-    if word != AdviceWord::Hold {
+    // What speaks against the action holds it back, and makes none of its own: no record is behind it.
+    if sum > 0.0 && word != AdviceWord::Hold {
         let leading = answer.deciding().find(backed).or_else(|| answer.patterns.iter().find(backed));
         let text = leading.and_then(|pattern| Some(told(record(pattern)?))).unwrap_or_default();
         return Advice { word, reason: AdviceReason::Record, text };

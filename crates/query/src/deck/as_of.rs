@@ -29,6 +29,10 @@ impl Deck {
     /// The deck as it could have been known then; made once for each generation, which takes as long as reading all rows. Errors: large
     /// tables are still loading, or one cannot be cut at a time.
     pub fn as_of(&self, time: Time) -> Result<Arc<Self>> {
+        // A deck of the past knows nothing of what came after.
+        let time = self.options.as_of.map_or(time, |own| own.min(time));
+        // One is made at a time, so that none is made twice.
+        let _making = self.making_as_of.locked();
         let snapshot = self.complete_snapshot()?;
         if let Some(known) = self.known_as_of(time, snapshot.generation) {
             return Ok(known);

@@ -9,6 +9,7 @@ use super::{
     Block, Document, Level, Section, StyledText, Tone,
     chart::{CANDLES_MAX, Chart},
     facts::{self, Extras},
+    provenance::Provenance,
     sources,
 };
 use crate::{
@@ -52,8 +53,15 @@ pub fn of_token(deck: &Deck, token: Address, progress: &Progress) -> Result<Docu
     known_token(&snapshot, &token)?;
     let report = jobs::token_report(deck, &snapshot, token, progress)?;
     let as_of = snapshot.market.of(&snapshot.dataset, &token).and_then(|token| token.last_candle);
-    let note = as_of.map_or_else(String::new, |last| format!("As of {} UTC, the last candle.", last.start.minute_text()));
-    of_tokens(deck, &snapshot, note, &Sources::of(deck, &snapshot.dataset), None, &[report], progress)
+    let mut note = as_of.map_or_else(String::new, |last| format!("As of {} UTC, the last candle.", last.start.minute_text()));
+    if let Some(as_of) = &snapshot.dataset.as_of {
+        note.push_str(&format!(" What was known {} UTC.", as_of.time.minute_text()));
+        if !as_of.unknown.is_empty() {
+            note.push_str(&format!(" Without a time, and so of today: {}.", as_of.unknown.join(", ")));
+        }
+    }
+    let document = of_tokens(deck, &snapshot, note, &Sources::of(deck, &snapshot.dataset), None, &[report], progress)?;
+    Ok(Document { provenance: Some(Provenance::of(&snapshot, token)), ..document })
 }
 
 fn of_tokens(
@@ -91,7 +99,7 @@ fn of_tokens(
         (_, [token]) => format!("Report on {}", token.token_address),
         (_, tokens) => format!("Report on {} tokens", tokens.len()),
     };
-    Ok(Document { title, note, sections })
+    Ok(Document { title, note, sections, provenance: None })
 }
 
 /// Replaces plain levels by explained ones if they agree; after a change of the data they would differ.

@@ -101,8 +101,9 @@ impl Question for CandlesQuestion {
                     }
                 });
             }
-            let source = sources.last().map(String::as_str);
-            stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source)?)));
+            let from = frame.intervals(&series, interval(self.timeframe)).last().copied();
+            let source = from.and_then(|from| snapshot.dataset.candles().source(&self.token_address, from));
+            stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source.as_deref())?)));
             let finite = |number: f64| number.is_finite().then_some(number);
             candles.extend(range.map(|i| Candle {
                 timestamp: Time(all.timestamp[i]),

@@ -105,6 +105,12 @@ pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds t
 
 /// Accepted by every question: rows of later do not exist for the answer.
 pub const AS_OF: &str = "as_of";
+pub const AS_OF_PARAMETER: Parameter = parameter(
+    AS_OF,
+    ParameterKind::Text,
+    "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The header `x-as-of` says \
+     it again, and `x-as-of-unknown` names the tables that are of today.",
+);
 
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";

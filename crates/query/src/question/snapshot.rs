@@ -125,6 +125,6 @@ impl Snapshot {
 
     /// As `etag`, of an answer with advice, which changes with the records that it is weighed by.
     pub fn etag_of_advice(&self, canonical: &str) -> String {
-        self.etag(&format!("{canonical}\n{} weighed", self.track_records.count_whole()))
+        self.etag(&format!("{canonical}\n{} weighed", self.track_records.version()))
     }
 }

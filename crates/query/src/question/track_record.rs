@@ -119,10 +119,11 @@ impl TrackRecordQuestion {
     /// Weighs the recommended action of explained patterns by the records of all tokens, if those are known.
     pub fn advise(snapshot: &Snapshot, answer: &mut PatternsAnswer, timeframe: &'static str, progress: &Progress) {
         let records = snapshot.track_records.whole(timeframe);
-        if records.is_none() {
+        // An answer that is weighed anew once all tokens are counted is not kept.
+        if records.as_ref().is_none_or(|records| records.inherited) {
             progress.note_partial();
         }
-        answer.advice = Some(advice(answer, records.as_deref()));
+        answer.advice = Some(advice(answer, records.as_ref().map(|records| &*records.records)));
     }
 
     fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<ReplayedToken>> {

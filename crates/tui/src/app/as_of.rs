@@ -15,6 +15,8 @@ use query::{deck::Deck, question::parameter::as_of};
 pub(crate) struct EarlierDeck {
     shown: Option<(Time, Arc<Deck>)>,
     task: Option<(Time, BackgroundTask<Arc<Deck>>)>,
+    /// Asked for while that one is made.
+    next: Option<Time>,
 }
 
 impl EarlierDeck {
@@ -31,7 +33,9 @@ impl EarlierDeck {
 impl App {
     /// Asks for a day; where one is shown, returns to the present.
     pub(super) fn toggle_as_of(&mut self) {
-        if self.earlier.shown.take().is_some() {
+        if self.earlier.shown.is_some() {
+            // What is being made is not shown any more.
+            self.earlier = EarlierDeck::default();
             self.take_in_changes();
             self.read_alerts();
             return self.say("the present", false);
@@ -49,18 +53,23 @@ impl App {
 
     /// Shows the day before or after the one that is shown.
     pub(super) fn step_as_of(&mut self, days: i64) {
-        let shown = self.earlier.task.as_ref().map(|(time, _)| *time).or(self.earlier.shown.as_ref().map(|(time, _)| *time));
-        match shown {
+        let EarlierDeck { shown, task, next } = &self.earlier;
+        let last = next.or(task.as_ref().map(|(time, _)| *time)).or(shown.as_ref().map(|(time, _)| *time));
+        match last {
             Some(time) => self.make_as_of(Time(time.0 + days * DAY_MS)),
             None => self.say("the present is shown: `@` asks for a day", false),
         }
     }
 
     fn make_as_of(&mut self, time: Time) {
+        self.say(format!("reading what was known {}", time.minute_text()), false);
+        if self.earlier.task.is_some() {
+            self.earlier.next = Some(time);
+            return;
+        }
         let deck = Arc::clone(&self.setup.deck);
         let task = BackgroundTask::start(&self.wake, move |_| deck.as_of(time));
         self.earlier.task = Some((time, task));
-        self.say(format!("reading what was known {}", time.minute_text()), false);
     }
 
     /// Takes the deck once it is made.
@@ -75,6 +84,9 @@ impl App {
                 self.message = None;
             }
             Err(problem) => self.say(problem.detail, true),
+        }
+        if let Some(next) = self.earlier.next.take() {
+            self.make_as_of(next);
         }
         self.dirty = true;
     }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock},
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use analysis::{
@@ -20,7 +23,17 @@ pub struct TrackRecordCache {
     tokens: Mutex<HashMap<(Address, &'static str), Arc<ReplayedToken>>>,
     growth: OnceLock<Vec<ReturnRecord>>,
     /// The records of all tokens, by timeframe, once every token is replayed.
-    whole: Mutex<HashMap<&'static str, Arc<[PatternRecord]>>>,
+    whole: Mutex<HashMap<&'static str, WholeRecords>>,
+    /// How often records of all tokens were counted.
+    version: AtomicU64,
+}
+
+/// The records of all tokens.
+#[derive(Debug, Clone)]
+pub struct WholeRecords {
+    pub records: Arc<[PatternRecord]>,
+    /// Of an earlier reading of the data, and not counted anew yet.
+    pub inherited: bool,
 }
 
 /// The replay of one token and timeframe.
@@ -42,23 +55,26 @@ impl TrackRecordCache {
     }
 
     /// The records of all tokens; `None` until every token is replayed.
-    pub fn whole(&self, timeframe: &'static str) -> Option<Arc<[PatternRecord]>> {
+    pub fn whole(&self, timeframe: &'static str) -> Option<WholeRecords> {
         self.whole.locked().get(timeframe).cloned()
     }
 
     pub(in crate::question) fn keep_whole(&self, timeframe: &'static str, records: &[PatternRecord]) {
-        self.whole.locked().insert(timeframe, records.into());
+        self.whole.locked().insert(timeframe, WholeRecords { records: records.into(), inherited: false });
+        self.version.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes over the records of all tokens of an earlier reading of the same data, until they are counted anew.
     pub(in crate::question) fn inherit(&self, before: &Self) {
         let whole = before.whole.locked().clone();
-        *self.whole.locked() = whole;
+        let inherited = whole.into_iter().map(|(timeframe, whole)| (timeframe, WholeRecords { inherited: true, ..whole }));
+        *self.whole.locked() = inherited.collect();
+        self.version.store(before.version(), Ordering::Relaxed);
     }
 
-    /// Number of timeframes with records of all tokens, on which advice depends.
-    pub(in crate::question) fn count_whole(&self) -> usize {
-        self.whole.locked().len()
+    /// Grows with each count of all tokens, on which advice depends.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Relaxed)
     }
 
     pub(in crate::question) fn growth(&self) -> Option<&Vec<ReturnRecord>> {

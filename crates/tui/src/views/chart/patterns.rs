@@ -87,7 +87,7 @@ pub(super) struct ChartPatterns {
     /// The track record of the token's patterns, asked for with the reasons, as it is slow.
     pub(super) record: ViewQuestion<TrackRecordQuestion>,
     /// Whether the records of all tokens were known when the patterns were asked for.
-    weighed: bool,
+    weighed: u64,
     /// The security inference of a token that the patterns recommend to buy, as in the Security view.
     security: ViewQuestion<SecurityQuestion>,
     /// Whether patterns are neither drawn nor listed.
@@ -123,7 +123,7 @@ impl ChartPatterns {
             self.record.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
         }
         // Once the records of all tokens are there, the advice is weighed by them.
-        let weighed = context.snapshot.is_some_and(|snapshot| snapshot.track_records.whole(timeframe).is_some());
+        let weighed = context.snapshot.map_or(0, |snapshot| snapshot.track_records.version());
         if self.weighed != weighed {
             self.weighed = weighed;
             self.asked.ask_again();

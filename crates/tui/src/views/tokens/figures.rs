@@ -107,7 +107,7 @@ type Batch = Vec<(Address, Figures)>;
 #[derive(Default)]
 pub(super) struct FigureStore {
     /// The generation, and whether the records of all tokens are known, which advice is weighed by.
-    of: (u64, bool),
+    of: (u64, u64),
     pub(super) known: KnownFigures,
     task: Option<BackgroundTask<Batch>>,
     /// The figures to compute for every token, not only those on screen.
@@ -126,7 +126,7 @@ impl FigureStore {
         [shown, judged]: [Vec<&'static str>; 2],
         context: &Context<'_>,
     ) -> bool {
-        let of = (snapshot.generation, snapshot.track_records.whole("1d").is_some());
+        let of = (snapshot.generation, snapshot.track_records.version());
         if self.of != of {
             let mut all = std::mem::take(&mut self.all);
             all.extend(judged);

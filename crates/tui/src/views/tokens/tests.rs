@@ -412,7 +412,7 @@ fn columns_that_are_asked_for_are_seen_and_the_detail_gives_way() {
     assert!(detail(&stage.text(&mut view, 140, 30)));
     stage.act(&mut view, Action::MoreColumns);
     let more = stage.text(&mut view, 140, 30);
-    for title in ["CHAIN", "24H", "CAP", "TREND", "PATTERN", "ACTION", "SCORE"] {
+    for title in ["CHAIN", "24H", "CAP", "TREND", "PATTERN", "ADVICE", "SCORE"] {
         assert!(more.contains(title), "{title}: {more}");
     }
     assert!(!detail(&more), "{more}");

@@ -1,0 +1,185 @@
+//! What a report is made of: kept in its file, so that it can be made again and compared. Comparing is done here, asking and printing not.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::question::snapshot::Snapshot;
+use model::{address::Address, format::many, time::Time};
+use store::Dataset;
+
+/// How the line begins and ends that holds it; a comment in HTML and in Markdown.
+const BEGIN: &str = "<!-- tokendeck report ";
+const END: &str = " -->";
+/// Lines that differ and are shown.
+const LINES_MAX: usize = 20;
+
+/// What a report is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Of the program.
+    pub version: String,
+    pub token: String,
+    /// Unix milliseconds; none: the present.
+    pub as_of: Option<i64>,
+    /// Hash of the settings that influence answers.
+    pub settings: String,
+    pub tables: Vec<TableProvenance>,
+}
+
+/// The rows of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableProvenance {
+    pub name: String,
+    pub rows: u64,
+    /// Hash of all rows; of a table in the cache or in place that of its files.
+    pub hash: String,
+}
+
+impl Provenance {
+    pub(super) fn of(snapshot: &Snapshot, token: Address) -> Self {
+        let dataset: &Dataset = &snapshot.dataset;
+        let loaded = dataset.tables.iter().filter(|table| table.loaded());
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            token: token.to_string(),
+            as_of: dataset.as_of.as_ref().map(|as_of| as_of.time.0),
+            settings: short(Sha256::digest(format!("{:?}", snapshot.settings)).as_slice()),
+            tables: loaded
+                .map(|table| TableProvenance {
+                    name: table.schema.name.to_owned(),
+                    rows: table.height() as u64,
+                    hash: short(&table.rows_hash()),
+                })
+                .collect(),
+        }
+    }
+
+    /// The time that the report is as of.
+    pub fn as_of(&self) -> Option<Time> {
+        self.as_of.map(Time)
+    }
+
+    /// The line that holds it.
+    pub(super) fn line(&self) -> String {
+        format!("{BEGIN}{}{END}\n", serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// Reads it from a report; none if it has none that can be read.
+    pub fn read(report: &str) -> Option<Self> {
+        let (_, rest) = report.rsplit_once(BEGIN)?;
+        serde_json::from_str(rest.split_once(END)?.0).ok()
+    }
+
+    /// What is needed to make the report again, in words.
+    pub fn needs(&self) -> String {
+        let tables: Vec<String> =
+            self.tables.iter().map(|table| format!("{} ({})", table.name, many(table.rows, "row", "rows"))).collect();
+        let when = self.as_of().map_or_else(String::new, |time| format!(" as of {}", time.minute_text()));
+        format!("the dataset with {}{when}, and tokendeck {}", tables.join(", "), self.version)
+    }
+
+    /// What the report was made of and is not so now, in words.
+    pub fn changes(&self, now: &Self) -> Vec<String> {
+        let mut changes = Vec::new();
+        if self.version != now.version {
+            changes.push(format!("made by tokendeck {}, this is {}", self.version, now.version));
+        }
+        if self.settings != now.settings {
+            changes.push("made with other settings ([analysis] in config.toml, exchanges.toml)".to_owned());
+        }
+        for table in &self.tables {
+            match now.tables.iter().find(|now| now.name == table.name) {
+                None => changes.push(format!("the table `{}` is gone", table.name)),
+                Some(now) if now.rows != table.rows => changes.push(format!("`{}` had {} rows and has {}", table.name, table.rows, now.rows)),
+                Some(now) if now.hash != table.hash => changes.push(format!("rows of `{}` have other values", table.name)),
+                Some(_) => {}
+            }
+        }
+        let new = now.tables.iter().filter(|now| self.tables.iter().all(|table| table.name != now.name));
+        changes.extend(new.map(|table| format!("the table `{}` is new", table.name)));
+        changes
+    }
+}
+
+/// The report without its sources, whose times of writing differ where files were copied: their rows are compared by their hashes.
+pub fn figures_of(report: &str) -> &str {
+    let end = ["\n## Sources\n", "<h2>sources"].iter().find_map(|heading| report.rfind(heading));
+    end.map_or(report, |end| &report[..end])
+}
+
+/// Lines that only one of two reports has: `- ` of the first, `+ ` of the second; of many the first ones, and how many more there are.
+pub fn differing_lines(before: &str, now: &str) -> Vec<String> {
+    let only = |of: &str, other: &str, sign: char| -> Vec<String> {
+        let known: std::collections::HashSet<&str> = other.lines().collect();
+        let lines = of.lines().filter(|line| !known.contains(line));
+        lines.map(|line| format!("{sign} {}", line.trim())).collect()
+    };
+    let mut lines = only(before, now, '-');
+    lines.extend(only(now, before, '+'));
+    let more = lines.len().saturating_sub(LINES_MAX);
+    lines.truncate(LINES_MAX);
+    if more > 0 {
+        lines.push(format!("… and {} more", many(more as u64, "line", "lines")));
+    }
+    lines
+}
+
+/// The first half of a hash.
+fn short(hash: &[u8]) -> String {
+    const_hex::encode(&hash[..hash.len().min(16)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_files_are_written_makes_no_difference() {
+        assert_eq!(figures_of("# A\n\n## Sources\n\nx"), "# A\n");
+        assert_eq!(figures_of("<h1>A</h1><h2>sources <small>x"), "<h1>A</h1>");
+        assert_eq!(figures_of("# A"), "# A");
+    }
+
+    fn provenance() -> Provenance {
+        let table = |name: &str, rows, hash: &str| TableProvenance { name: name.to_owned(), rows, hash: hash.to_owned() };
+        Provenance {
+            version: "1.0.0".to_owned(),
+            token: "0x01".to_owned(),
+            as_of: Some(0),
+            settings: "s".to_owned(),
+            tables: vec![table("candles", 2, "a"), table("posts", 1, "b")],
+        }
+    }
+
+    #[test]
+    fn it_is_read_back_from_the_report_and_says_what_is_needed() {
+        let made = provenance();
+        let report = format!("# A report\n\n{}", made.line());
+        assert_eq!(Provenance::read(&report), Some(made.clone()));
+        assert_eq!(Provenance::read("# Another"), None);
+        assert_eq!(made.needs(), "the dataset with candles (2 rows), posts (1 row) as of 1970-01-01 00:00, and tokendeck 1.0.0");
+    }
+
+    #[test]
+    fn what_changed_is_named() {
+        let (made, mut now) = (provenance(), provenance());
+        assert_eq!(made.changes(&now), Vec::<String>::new());
+        now.version = "2.0.0".to_owned();
+        now.settings = "t".to_owned();
+        now.tables[0].rows = 3;
+        now.tables[1].hash = "c".to_owned();
+        now.tables.push(TableProvenance { name: "pools".to_owned(), rows: 1, hash: String::new() });
+        assert_eq!(
+            made.changes(&now),
+            [
+                "made by tokendeck 1.0.0, this is 2.0.0",
+                "made with other settings ([analysis] in config.toml, exchanges.toml)",
+                "`candles` had 2 rows and has 3",
+                "rows of `posts` have other values",
+                "the table `pools` is new",
+            ]
+        );
+        assert_eq!(now.changes(&made).last().map(String::as_str), Some("the table `pools` is gone"));
+        assert_eq!(differing_lines("a\nb\n", "a\nc\n"), ["- b", "+ c"]);
+    }
+}

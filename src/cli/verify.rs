@@ -1,0 +1,60 @@
+//! `tokendeck verify`: computes a report again from the data, and says what differs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    LocationArgs,
+    outcome::{Failure, Outcome, print_line},
+    program::Program,
+    shot::{ending, token},
+};
+use query::{
+    document::{self, DocumentForm, Provenance, differing_lines, figures_of},
+    question::progress::Progress,
+};
+use store::private_files::read_text;
+
+/// Bytes of a report that is read.
+const REPORT_MAX: u64 = 64 << 20;
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The report, .html or .md, as `tokendeck report` wrote it
+    #[arg(value_name = "FILE")]
+    report: PathBuf,
+    #[command(flatten)]
+    location: LocationArgs,
+}
+
+pub(super) fn run(args: &VerifyArgs) -> Outcome {
+    let shown = args.report.display().to_string();
+    let ending = ending(&shown);
+    let form = DocumentForm::ALL.iter().find(|form| ending.as_deref() == Some(form.word()));
+    let form = form.ok_or_else(|| Failure::Usage(format!("`{shown}`: expected a report that ends in .html or .md")))?;
+    let text = read_text(&args.report, REPORT_MAX).map_err(|reason| Failure::Bad(format!("`{shown}` cannot be read: {reason}")))?;
+    let refused = || {
+        Failure::Bad(format!("`{shown}` does not say what it is made of: only what `tokendeck report` writes from now on can be verified"))
+    };
+    let made = Provenance::read(&text).ok_or_else(refused)?;
+    let address = token(&made.token).map_err(|_| refused())?;
+    let location = LocationArgs { as_of: made.as_of(), ..args.location.clone() };
+    let lacking = |reason: String| Failure::Bad(format!("`{shown}` cannot be verified: {reason}. It needs {}", made.needs()));
+    let program = Program::open_loaded(&location).map_err(|failure| match failure {
+        Failure::Bad(reason) | Failure::Usage(reason) => lacking(reason),
+        other => other,
+    })?;
+    let again = document::of_token(&program.deck, address, &Progress::default()).map_err(|problem| lacking(problem.detail))?;
+    let now = again.write(*form);
+    let changes = again.provenance.as_ref().map(|now| made.changes(now)).unwrap_or_default();
+    let lines = differing_lines(figures_of(&text), figures_of(&now));
+    if changes.is_empty() && lines.is_empty() {
+        return print_line(&format!("{shown}: the same, computed again from {}", made.needs()));
+    }
+    print_line(&format!("{shown}: differs from what is computed now"))?;
+    for line in changes.into_iter().chain(lines) {
+        print_line(&format!("  {line}"))?;
+    }
+    Err(Failure::Reported)
+}
