@@ -205,7 +205,7 @@ impl<'a> Arguments<'a> {
         parts.into_iter().enumerate().map(read).collect()
     }
 
-    /// Conditions joined by AND; empty when omitted.
+    /// Conditions joined by AND and `or`; empty when omitted.
     pub fn conditions(&self, name: &str) -> Result<Filter> {
         let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
         conditions(name, self.single_value(name)?.unwrap_or_default(), columns)
