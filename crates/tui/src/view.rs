@@ -151,7 +151,7 @@ pub trait View {
     }
 
     /// The page on screen, which is exported in place of the table: the base of its file's name, and what writes it.
-    fn page(&self) -> Option<(String, Page)> {
+    fn page(&self) -> Option<(String, WritePage)> {
         None
     }
 
@@ -257,7 +257,7 @@ pub struct Export {
 }
 
 /// Writes a page on screen as HTML, off the drawing thread.
-pub type Page = Box<dyn FnOnce() -> String + Send>;
+pub type WritePage = Box<dyn FnOnce() -> String + Send>;
 
 /// Computes rows for writing, with progress and cancellation.
 pub type Gather = Box<dyn FnOnce(&Progress) -> Result<ExportRows> + Send>;

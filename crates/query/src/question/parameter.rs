@@ -322,7 +322,7 @@ pub(super) fn parts_of(text: &str) -> impl Iterator<Item = &str> {
 
 /// Parses the parameter `name` as conditions on these columns.
 pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Filter> {
-    filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.message)))
+    filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.in_text(text))))
 }
 
 /// Parses the parameter `name` as sort columns.

@@ -12,7 +12,7 @@ use self::{
     rows::{JobFields, TaskFields, TaskRow},
     store::StoredJobs,
 };
-use crate::{list::mouse_of_two, view::Page, views::prelude::*};
+use crate::{list::mouse_of_two, view::WritePage, views::prelude::*};
 use query::jobs::Job;
 
 /// Longest text that terminals accept for the clipboard.
@@ -110,7 +110,7 @@ impl View for JobsView {
         Some(HttpRequest::get(target))
     }
 
-    fn page(&self) -> Option<(String, Page)> {
+    fn page(&self) -> Option<(String, WritePage)> {
         self.reader.as_ref()?.page()
     }
 

@@ -29,6 +29,19 @@ pub struct FilterError {
     pub at: Range<usize>,
 }
 
+impl FilterError {
+    /// The message; where what is at fault stands in the text more than once, also at which character.
+    pub fn in_text(&self, text: &str) -> String {
+        let part = text.get(self.at.clone()).unwrap_or_default();
+        match text.get(..self.at.start) {
+            Some(before) if !part.is_empty() && text.matches(part).count() > 1 => {
+                format!("{} (at character {})", self.message, before.chars().count() + 1)
+            }
+            _ => self.message.clone(),
+        }
+    }
+}
+
 impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

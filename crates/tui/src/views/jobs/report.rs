@@ -4,7 +4,7 @@ use super::{
     page::{self, PageLine},
     store::ReportText,
 };
-use crate::{view::Page, views::prelude::*};
+use crate::{view::WritePage, views::prelude::*};
 use query::document::DocumentForm;
 
 /// Cells of an indent level.
@@ -55,7 +55,7 @@ impl ReportPane {
     }
 
     /// The report as HTML, under the job's id; made when it is asked for.
-    pub(super) fn page(&self) -> Option<(String, Page)> {
+    pub(super) fn page(&self) -> Option<(String, WritePage)> {
         let State::Read(report) = &self.state else { return None };
         let document = report.document.clone();
         Some((format!("{}-report", report.job_id), Box::new(move || document.write(DocumentForm::Html))))

@@ -53,7 +53,7 @@ impl Fields for PostFields {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
-        filter::parse(text, columns).map_err(|error| error.to_string())
+        filter::parse(text, columns).map_err(|error| error.in_text(text))
     }
 
     fn json(row: ListedPost<'_>) -> Json {

@@ -145,6 +145,11 @@ fn what_joins_nothing_is_refused_at_its_place() {
     ] {
         assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
     }
+    for (text, place) in [("cap>1m or", ""), ("cap>1m or age>9d or", " (at character 18)"), ("(cap>1m) (é (age>9d", " (at character 13)")]
+    {
+        let error = parse(text, COLUMNS).expect_err(text);
+        assert_eq!(error.in_text(text), format!("{}{place}", error.message), "{text}");
+    }
     assert!(conditions(&vec!["cap>1"; 33].join(" or "), COLUMNS).unwrap_err().message.contains("33 conditions"));
     assert!(conditions(&vec!["cap>1"; 32].join(" or "), COLUMNS).is_ok());
     assert!(conditions(&format!("{}cap>1{}", "(".repeat(247), ")".repeat(247)), COLUMNS).is_ok(), "as deep as a text can be");
