@@ -65,6 +65,13 @@ impl Drop for Exporting {
     }
 }
 
+fn refused(error: ExportError) -> Problem {
+    match error {
+        ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
+        ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
+    }
+}
+
 impl App {
     pub(super) fn open_export(&mut self) {
         if self.exporting.is_some() {
@@ -88,10 +95,6 @@ impl App {
         let writing = Arc::new(AtomicBool::new(false));
         let (begun, to) = (Arc::clone(&writing), path.clone());
         let task = BackgroundTask::start(&self.wake, move |progress| {
-            let refused = |error| match error {
-                ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
-                ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
-            };
             export::check(&to, replace).map_err(refused)?;
             let rows = (table.rows)(progress)?;
             let total = rows.count() as u64;
@@ -106,13 +109,7 @@ impl App {
     pub(super) fn write_page(&mut self, path: PathBuf, replace: bool) {
         let Some((_, page)) = self.with_view(self.current, |view, _| view.page()) else { return };
         let to = path.clone();
-        let task = BackgroundTask::start(&self.wake, move |_| {
-            let written = export::write_text(&to, &page(), replace);
-            written.map_err(|error| match error {
-                ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
-                ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
-            })
-        });
+        let task = BackgroundTask::start(&self.wake, move |_| export::write_text(&to, &page(), replace).map_err(refused));
         self.message = None;
         let writing = Arc::new(AtomicBool::new(false));
         self.exporting = Some(Exporting { task, path, unit: ["byte", "bytes"], writing, stopping: false, tick: Instant::now() + TICK });
@@ -124,7 +121,7 @@ impl App {
         let Some(exporting) = self.exporting.take() else { return };
         match outcome {
             Ok(rows) => {
-                self.say(format!("exported {} to {}", many(rows, exporting.unit[0], exporting.unit[1]), exporting.path.display()), false)
+                self.say(format!("exported {} to {}", many(rows, exporting.unit[0], exporting.unit[1]), exporting.path.display()), false);
             }
             Err(problem) if problem.code == Code::Cancelled => self.say("export stopped: no file was written", false),
             Err(problem) => self.say(format!("not exported: {}", problem.detail), true),

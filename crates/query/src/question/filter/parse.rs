@@ -212,7 +212,7 @@ impl Reader<'_> {
                     );
                 }
                 Piece::Word(word) => terms.push((Term::Word { word: word.to_lowercase(), exact: false }, span.clone())),
-                Piece::Quoted(text) if text.is_empty() => {}
+                Piece::Quoted("") => {}
                 Piece::Quoted(text) => terms.push((Term::Word { word: text.to_lowercase(), exact: true }, span.clone())),
                 Piece::Sign(_) | Piece::Open | Piece::Close => {
                     let sign = &self.text[span.clone()];

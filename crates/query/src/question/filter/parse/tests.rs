@@ -268,7 +268,7 @@ impl Tree {
     }
 
     /// Kleene's logic, as in SQL.
-    fn truth(&self, row: &[Option<u8>; 3]) -> Option<bool> {
+    fn truth(&self, row: [Option<u8>; 3]) -> Option<bool> {
         match self {
             Self::Leaf(column, sign, wanted) => row[*column].map(|value| match *sign {
                 ">" => value > *wanted,
@@ -276,18 +276,16 @@ impl Tree {
                 "!=" => value != *wanted,
                 _ => value == *wanted,
             }),
-            Self::All(parts) => parts.iter().map(|part| part.truth(row)).fold(Some(true), |all, part| match (all, part) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            }),
-            Self::Any(parts) => parts.iter().map(|part| part.truth(row)).fold(Some(false), |any, part| match (any, part) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (Some(false), Some(false)) => Some(false),
-                _ => None,
-            }),
+            Self::All(parts) => decided(parts.iter().map(|part| part.truth(row)), false),
+            Self::Any(parts) => decided(parts.iter().map(|part| part.truth(row)), true),
         }
     }
+}
+
+/// The deciding value if a part has it, else unknown if a part is, else the other.
+fn decided(parts: impl Iterator<Item = Option<bool>>, by: bool) -> Option<bool> {
+    let parts: Vec<Option<bool>> = parts.collect();
+    if parts.contains(&Some(by)) { Some(by) } else { (!parts.contains(&None)).then_some(!by) }
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
@@ -326,7 +324,7 @@ proptest! {
                     _ => row[2].map(|value| FieldValue::text(value.to_string())),
                 }
             };
-            let truth = tree.truth(row);
+            let truth = tree.truth(*row);
             prop_assert_eq!(filter.matches_or_unknown(field, |_| false), truth, "{}", text);
             prop_assert_eq!(filter.matches(field), truth == Some(true));
             let before = left_out.rows();
