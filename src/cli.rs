@@ -34,6 +34,7 @@ mod schema;
 mod serve;
 mod shot;
 mod table;
+mod token;
 mod verify;
 
 use std::path::PathBuf;

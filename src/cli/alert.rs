@@ -6,10 +6,10 @@ use super::{
     LocationArgs,
     outcome::{Failure, Outcome, print, print_line},
     program::{Program, configuration, offline_jobs},
-    shot::token,
     table::section,
+    token::{TokenName, token},
 };
-use model::{address::Address, error::Problem, format::many, time::Time};
+use model::{error::Problem, format::many, time::Time};
 use query::jobs::{Alert, AlertBody, AlertList, FiredAlert};
 
 /// Number of recent firings printed.
@@ -35,9 +35,9 @@ enum Command {
     Add {
         /// The condition, as in 'price>20' or 'score<40 chain:base'
         condition: String,
-        /// The token it is about: its address, or a coin as in coin:BTC; any token without it
-        #[arg(long, value_name = "ADDRESS", value_parser = token)]
-        token: Option<Address>,
+        /// The token it is about: its address, a coin as in coin:BTC, or a symbol that one token has; any token without it
+        #[arg(long, value_name = "TOKEN", value_parser = token)]
+        token: Option<TokenName>,
         #[command(flatten)]
         location: LocationArgs,
     },
@@ -64,7 +64,8 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
         Command::Add { condition, token, location } => {
             let program = Program::open_loaded(location)?;
             let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
-            let request = AlertBody { token_address: *token, condition: condition.trim().to_owned() };
+            let token_address = token.as_ref().map(|token| token.find(&program.deck)).transpose()?;
+            let request = AlertBody { token_address, condition: condition.trim().to_owned() };
             let alert = jobs.add_alert(&program.deck, &request).map_err(failed)?;
             let already =
                 if alert.holds > 0 { format!(", holds for {} already", many(alert.holds, "token", "tokens")) } else { String::new() };

@@ -9,9 +9,8 @@ use super::{
     LocationArgs,
     outcome::{Failure, Outcome, print},
     program::configuration,
-    shot::token,
+    token::{TokenName, token},
 };
-use model::address::Address;
 use query::question::security::finding_code;
 use store::private_files::write_atomic;
 
@@ -20,9 +19,9 @@ const HEADER: [&str; 4] = ["token_address", "code", "why", "until"];
 
 #[derive(Debug, Args)]
 pub(super) struct DisputeArgs {
-    /// The token's address
+    /// The token's address, or a symbol that one token has
     #[arg(value_parser = token)]
-    token: Address,
+    token: TokenName,
     /// The finding's code, as in OWNER_MINT
     #[arg(value_parser = finding_code)]
     code: String,
@@ -47,7 +46,7 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
     let mut config = configuration(args.location.config.as_deref())?;
     args.location.apply_overrides(&mut config);
     let folder = &config.datasets.dir;
-    let (token, code) = (args.token.to_string(), &args.code);
+    let (token, code) = (args.token.find_in(&args.location)?.to_string(), &args.code);
     let rows = read(folder).map_err(Failure::Bad)?;
     let others: Vec<_> = rows.iter().filter(|row| !(row[0].eq_ignore_ascii_case(&token) && row[1].eq_ignore_ascii_case(code))).collect();
     let had = others.len() < rows.len();

@@ -13,22 +13,32 @@ use std::{
 use clap::Args;
 
 use super::{
+    LocationArgs,
     check::{FINDING_HEADER, finding_line, line},
     demo::shell_word,
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
     program::{config_folder, configuration},
     table::{aligned, aligned_to_the_end},
+    token::TokenName,
 };
 use import::{
     AmountUnit, Dates, FileReport, FormatRow, Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, Preview, Taken, VolumeUnit,
-    assignment, chain, decimals, import, table_name, token,
+    assignment, chain, decimals, import, table_name,
 };
 use model::{
     address::Address,
     chain::Chain,
     progress::{Cancelled, LoadProgress},
 };
+
+/// The token that was named; a word that stands for one in a suggested command is none.
+fn token(text: &str) -> Result<TokenName, String> {
+    match import::token(text) {
+        Err(reason) if PLACEHOLDERS.iter().any(|(word, _)| *word == text) => Err(reason),
+        _ => super::token::token(text),
+    }
+}
 
 /// Printed findings per reason; all are counted, and `--json` has more.
 const PRINTED_PER_REASON: usize = 5;
@@ -46,9 +56,9 @@ pub(super) struct ImportArgs {
     /// The folder of the dataset, made if it is not there
     #[arg(long, value_name = "DIR", required_unless_present = "formats")]
     into: Option<PathBuf>,
-    /// The token of a file that does not say which it is of
-    #[arg(long, value_name = "ADDRESS", value_parser = token)]
-    token: Option<Address>,
+    /// The token of a file that does not say which it is of: its address, or a symbol that one token of the dataset has
+    #[arg(long, value_name = "TOKEN", value_parser = token)]
+    token: Option<TokenName>,
     /// The coin without a contract that a file is of, such as BTC
     #[arg(long, value_name = "SYMBOL", conflicts_with = "token")]
     coin: Option<String>,
@@ -118,9 +128,11 @@ impl LoadProgress for Watch {
 pub(super) fn run(args: &ImportArgs) -> Outcome {
     let formats = own_and_known(args.into.as_deref())?;
     let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(listed(&formats)) };
+    let location = LocationArgs { config: None, data: Some(into.clone()), remote: false, as_of: None };
+    let token = args.token.as_ref().map(|token| token.find_in(&location)).transpose()?;
     let stop = stop_on_signals()?;
     let options = ImportOptions {
-        token: args.token.or_else(|| args.coin.as_deref().map(Address::coin)),
+        token: token.or_else(|| args.coin.as_deref().map(Address::coin)),
         coin: args.coin.clone(),
         chain: args.chain.clone(),
         label: args.label.clone(),

@@ -8,10 +8,11 @@ use super::{
     AsOfArgs,
     outcome::{Failure, Outcome, print_line},
     program::{Program, warn},
-    shot::{ending, token},
+    shot::ending,
+    token::{TokenName, token},
 };
 use crate::config::plain_reason;
-use model::{address::Address, format};
+use model::format;
 use query::{
     document::{self, DocumentForm},
     question::progress::Progress,
@@ -19,9 +20,9 @@ use query::{
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
-    /// The token's address, or a coin as in coin:BTC
-    #[arg(value_name = "ADDRESS", value_parser = token)]
-    token: Address,
+    /// The token's address, a coin as in coin:BTC, or a symbol that one token has
+    #[arg(value_name = "TOKEN", value_parser = token)]
+    token: TokenName,
     /// The file to write; its ending decides the format: .html or .md
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: ReportFile,
@@ -44,7 +45,8 @@ fn out_file(text: &str) -> Result<ReportFile, String> {
 
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
-    let document = document::of_token(&program.deck, args.token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
+    let token = args.token.find(&program.deck)?;
+    let document = document::of_token(&program.deck, token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
     if let Some(of_today) = program.of_today() {
         warn(&of_today);
     }

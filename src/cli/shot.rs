@@ -14,9 +14,9 @@ use super::{
     AsOfArgs, appearance,
     outcome::{Failure, Outcome},
     program::{Program, require_folder},
+    token::{TokenName, token},
 };
 use crate::config::{ThemeChoice, plain_reason};
-use model::{address::Address, schema::Kind};
 use query::question::known_token;
 use tui::{
     app::{Setup, wall_clock},
@@ -41,9 +41,9 @@ pub(super) struct ShotArgs {
     /// The file to write; its ending decides the format: .svg, .txt or .ansi
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: PictureFile,
-    /// The token that is selected, by address; else the largest
-    #[arg(long, value_name = "ADDRESS", value_parser = token)]
-    token: Option<Address>,
+    /// The token that is selected, by address or a symbol that one token has; else the largest
+    #[arg(long, value_name = "TOKEN", value_parser = token)]
+    token: Option<TokenName>,
     /// auto, dark, light, high-contrast, or a theme file
     #[arg(long, value_parser = super::dashboard::theme)]
     theme: Option<ThemeChoice>,
@@ -105,10 +105,6 @@ fn view() -> impl TypedValueParser<Value = ViewId> {
     PossibleValuesParser::new(VIEWS.iter().map(|row| row.word)).try_map(|word| ViewId::parse(&word).ok_or("expected a view"))
 }
 
-pub(super) fn token(text: &str) -> Result<Address, String> {
-    Address::asked(text).ok_or_else(|| format!("expected {}, or a coin that has no contract as in `coin:BTC`", Kind::Address.expectation()))
-}
-
 pub(super) fn run(args: &ShotArgs) -> Outcome {
     let mut program = Program::open(&args.location.location())?;
     require_folder(&program.config.datasets.dir)?;
@@ -123,7 +119,8 @@ pub(super) fn run(args: &ShotArgs) -> Outcome {
 }
 
 fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, Failure> {
-    if let Some(token) = args.token {
+    let token = args.token.as_ref().map(|token| token.find(&program.deck)).transpose()?;
+    if let Some(token) = token {
         let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
         known_token(&snapshot, &token).map_err(|problem| Failure::Bad(problem.detail))?;
     }
@@ -142,7 +139,7 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, 
         warnings: Vec::new(),
     };
     let (buffer, _) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
-        if let Some(token) = args.token {
+        if let Some(token) = token {
             app.select(token);
         }
     });

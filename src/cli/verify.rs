@@ -8,8 +8,9 @@ use super::{
     LocationArgs,
     outcome::{Failure, Outcome, print_line},
     program::Program,
-    shot::{ending, token},
+    shot::ending,
 };
+use model::address::Address;
 use query::{
     document::{self, DocumentForm, Provenance, differing_lines, figures_of},
     question::progress::Progress,
@@ -38,7 +39,7 @@ pub(super) fn run(args: &VerifyArgs) -> Outcome {
         Failure::Bad(format!("`{shown}` does not say what it is made of: only what `tokendeck report` writes from now on can be verified"))
     };
     let made = Provenance::read(&text).ok_or_else(refused)?;
-    let address = token(&made.token).map_err(|_| refused())?;
+    let address = Address::asked(&made.token).ok_or_else(refused)?;
     let location = LocationArgs { as_of: made.as_of(), ..args.location.clone() };
     let lacking = |reason: String| Failure::Bad(format!("`{shown}` cannot be verified: {reason}. It needs {}", made.needs()));
     let program = Program::open_loaded(&location).map_err(|failure| match failure {

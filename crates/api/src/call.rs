@@ -31,12 +31,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// A call without conditional headers and HEAD: one with a body, or one without a server.
-    pub(super) fn unconditional(
-        api: &'a Arc<Api>,
-        path: &'a [(&'a str, &'a str)],
-        uri: &'a Uri,
-        parameters: &'static [Parameter],
-    ) -> Self {
+    pub(super) fn unconditional(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Self {
         let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
         Self { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
     }

@@ -157,7 +157,10 @@ pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
     headers.append(VARY, HeaderValue::from_static("Origin"));
     if let Some(origin) = allowed_origin(api, parts) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, link, location, retry-after, x-as-of, x-as-of-unknown, x-request-id"));
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("etag, link, location, retry-after, x-as-of, x-as-of-unknown, x-request-id"),
+        );
     }
 }
 

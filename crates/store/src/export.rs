@@ -99,6 +99,24 @@ pub fn check(path: &Path, replace: bool) -> Result<(), ExportError> {
     temporary_beside(path).map(drop).map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
 }
 
+/// As `check`, for a text, whatever its ending.
+pub fn check_text(path: &Path, replace: bool) -> Result<(), ExportError> {
+    if is_taken(path) && !(replace && path.is_file()) {
+        return Err(exists(path));
+    }
+    temporary_beside(path).map(drop).map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
+}
+
+/// Writes a text, such as a page, whole or not at all. Returns its length in bytes.
+pub fn write_text(path: &Path, text: &str, replace: bool) -> Result<u64, ExportError> {
+    check_text(path, replace)?;
+    let refused = |error: std::io::Error| ExportError::Failed(format!("`{}`: {error}", path.display()));
+    let mut part = temporary_beside(path).map_err(refused)?;
+    part.write_all(text.as_bytes()).map_err(refused)?;
+    publish(part, path, replace)?;
+    Ok(text.len() as u64)
+}
+
 /// Whether the path exists, as a file or a folder.
 pub fn is_taken(path: &Path) -> bool {
     path.symlink_metadata().is_ok()

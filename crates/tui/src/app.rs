@@ -78,6 +78,8 @@ pub struct App {
     pub(super) views: Vec<Box<dyn View>>,
     pub(super) current: ViewId,
     pub(super) token: Option<Address>,
+    /// The token that was looked at before rows went from under it: it is looked at again once it is back, unless another is chosen.
+    pub(super) lost_token: Option<Address>,
     pub(super) watchlist: HashSet<Address>,
     pub(super) overlay: Option<Overlay>,
     pub(super) filter: Option<FilterLine>,
@@ -128,6 +130,7 @@ impl App {
             views,
             current: ViewId::Tokens,
             token: None,
+            lost_token: None,
             watchlist: HashSet::new(),
             overlay: None,
             filter: None,
@@ -397,7 +400,7 @@ impl App {
         }
         // A toast about one view is dropped on leaving it; a warning stays.
         self.message = self.message.take().filter(|message| message.warning || self.current == view);
-        self.current = view;
+        (self.current, self.lost_token) = (view, None);
         self.opened_from = None;
         self.filter = None;
         self.take_in_changes();

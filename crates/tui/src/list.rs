@@ -78,11 +78,11 @@ pub trait Fields: Sized + 'static {
     /// Parses a filter over these columns.
     fn read(text: &str, columns: &[FilterColumn]) -> Result<Filter, String> {
         filter::parse(text, columns).map_err(|error| {
-            let name = text.get(error.at).unwrap_or_default();
+            let name = text.get(error.at.clone()).unwrap_or_default();
             let of_tokens = filter::column(name, fields::TokenEntry::COLUMNS).is_some();
             let absent = format!("no column `{name}`");
             let found = format!("`{name}` is a column of Tokens, not of this list");
-            if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.message }
+            if of_tokens { error.message.replacen(&absent, &found, 1) } else { error.in_text(text) }
         })
     }
 

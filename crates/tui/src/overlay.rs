@@ -78,7 +78,7 @@ pub enum Command {
     ToggleApi,
     Export {
         file: String,
-        format: ExportFormat,
+        format: Option<ExportFormat>,
         /// Overwrite an existing file.
         replace: bool,
     },

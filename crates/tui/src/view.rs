@@ -157,6 +157,11 @@ pub trait View {
         None
     }
 
+    /// The page on screen, which is exported in place of the table: the base of its file's name, and what writes it.
+    fn page(&self) -> Option<(String, WritePage)> {
+        None
+    }
+
     /// The table on screen, for export and for copying a row.
     fn export(&self, _: &Context<'_>) -> Option<Export> {
         None
@@ -259,6 +264,9 @@ pub struct Export {
     /// Computes the rows, off the drawing thread.
     pub rows: Gather,
 }
+
+/// Writes a page on screen as HTML, off the drawing thread.
+pub type WritePage = Box<dyn FnOnce() -> String + Send>;
 
 /// Computes rows for writing, with progress and cancellation.
 pub type Gather = Box<dyn FnOnce(&Progress) -> Result<ExportRows> + Send>;

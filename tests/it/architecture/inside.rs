@@ -55,7 +55,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/tui/src", "words keymap task event view+list overlay views app+chrome memory saver terminal run"),
     (
         "src/cli",
-        "outcome meter table appearance program key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \
+        "outcome meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \
          demo import cache config schema alert dispute jobs completions",
     ),
 ];

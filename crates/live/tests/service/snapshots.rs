@@ -32,7 +32,8 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
     setup.refresh();
     assert_eq!(pools(&setup), 1, "a pool that is gone is gone");
     // As of a moment, what was seen by then: a pool that went later is there.
-    let known = |at: i64| setup.dataset().known_at(Time(NOW.0 + at)).expect("cut").yields().iter().map(|row| row.pool.clone()).collect::<Vec<_>>();
+    let known =
+        |at: i64| setup.dataset().known_at(Time(NOW.0 + at)).expect("cut").yields().iter().map(|row| row.pool.clone()).collect::<Vec<_>>();
     assert_eq!((known(-1), known(1), known(2)), (vec![], vec!["a".to_owned(), "b".to_owned()], vec!["b".to_owned()]));
     let history = fs::read_dir(setup.folder.path().join("live/history/yields")).expect("a folder").count();
     assert_eq!(history, 2);

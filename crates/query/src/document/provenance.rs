@@ -72,8 +72,7 @@ impl Provenance {
 
     /// What is needed to make the report again, in words.
     pub fn needs(&self) -> String {
-        let tables: Vec<String> =
-            self.tables.iter().map(|table| format!("{} ({})", table.name, many(table.rows, "row", "rows"))).collect();
+        let tables: Vec<String> = self.tables.iter().map(|table| format!("{} ({})", table.name, many(table.rows, "row", "rows"))).collect();
         let when = self.as_of().map_or_else(String::new, |time| format!(" as of {}", time.minute_text()));
         format!("the dataset with {}{when}, and tokendeck {}", tables.join(", "), self.version)
     }
@@ -90,7 +89,9 @@ impl Provenance {
         for table in &self.tables {
             match now.tables.iter().find(|now| now.name == table.name) {
                 None => changes.push(format!("the table `{}` is gone", table.name)),
-                Some(now) if now.rows != table.rows => changes.push(format!("`{}` had {} rows and has {}", table.name, table.rows, now.rows)),
+                Some(now) if now.rows != table.rows => {
+                    changes.push(format!("`{}` had {} rows and has {}", table.name, table.rows, now.rows))
+                }
                 Some(now) if now.hash != table.hash => changes.push(format!("rows of `{}` have other values", table.name)),
                 Some(_) => {}
             }

@@ -1,11 +1,13 @@
-//! The filter language: `chain:base cap>1m usd`. Plain words are a fuzzy match on the row's text, `column op value` is exact; terms are
-//! joined by AND. It defines no columns: the caller passes their names, aliases, kinds and values. Used by the terminal's filter and by
-//! `where=` of the API.
+//! The filter language: `chain:base cap>1m usd`, `price>10 or (chain:eth score>=60)`. Plain words are a fuzzy match on the row's text,
+//! `column op value` is exact; a blank is AND, which binds more closely than `or`. It defines no columns: the caller passes their names,
+//! aliases, kinds and values. Used by the terminal's filter, by `where=` of the API and by alerts.
 
+mod ages;
 mod columns;
 mod complete;
 mod left_out;
 mod parse;
+mod pieces;
 mod value;
 pub mod words;
 
@@ -13,7 +15,7 @@ use std::borrow::Cow;
 
 use model::{
     cell_value::CellValue,
-    time::{Day, SECOND_MS, Time},
+    time::{Day, Time},
 };
 
 pub use self::{
@@ -95,6 +97,40 @@ pub enum Term {
         /// As it was written, without blanks between its parts.
         text: String,
     },
+    /// At least one of these conjunctions holds, none of which is empty. They hold no plain words, so that words and conditions can be asked
+    /// for apart.
+    Either(Vec<Vec<Term>>),
+}
+
+impl Term {
+    /// The conditions in it, in the order they were written.
+    fn conditions(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            Self::Word { .. } => Vec::new(),
+            Self::Compare { column, text, .. } => vec![(column, text)],
+            Self::Either(alternatives) => alternatives.iter().flatten().flat_map(Self::conditions).collect(),
+        }
+    }
+
+    fn word(&self) -> Option<&str> {
+        if let Self::Word { word, .. } = self { Some(word) } else { None }
+    }
+}
+
+/// Conditions as they were written, with one blank between them; a list of alternatives beside others is in brackets.
+fn written(terms: &[Term]) -> String {
+    let either = |alternatives: &[Vec<Term>]| {
+        let texts = alternatives.iter().map(|terms| if terms.len() > 1 { format!("({})", written(terms)) } else { written(terms) });
+        texts.collect::<Vec<_>>().join(" or ")
+    };
+    let is_alone = terms.iter().filter(|term| term.word().is_none()).count() == 1;
+    let texts = terms.iter().filter_map(|term| match term {
+        Term::Word { .. } => None,
+        Term::Compare { text, .. } => Some(text.clone()),
+        Term::Either(alternatives) if is_alone => Some(either(alternatives)),
+        Term::Either(alternatives) => Some(format!("({})", either(alternatives))),
+    });
+    texts.collect::<Vec<_>>().join(" ")
 }
 
 /// A conjunction of terms; an empty one matches every row.
@@ -111,60 +147,36 @@ impl Filter {
 
     /// The conditions as they were written, without the plain words.
     pub fn conditions(&self) -> String {
-        let texts = self.terms.iter().filter_map(|term| match term {
-            Term::Word { .. } => None,
-            Term::Compare { text, .. } => Some(text.as_str()),
-        });
-        texts.collect::<Vec<_>>().join(" ")
+        written(&self.terms)
+    }
+
+    /// The text of the filter that asks for one condition more; `text` is that of this one.
+    pub fn with(&self, text: &str, condition: &str) -> String {
+        let is_known = |term: &Term| matches!(term, Term::Compare { text, .. } if text == condition);
+        match (text.trim(), self.terms.as_slice()) {
+            ("", _) => condition.to_owned(),
+            (text, terms) if terms.iter().any(is_known) => text.to_owned(),
+            (_, [Term::Either(_)]) => format!("({}) {condition}", self.conditions()),
+            (text, _) => format!("{text} {condition}"),
+        }
     }
 
     /// The plain words, for highlighting matches.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.terms.iter().filter_map(|term| match term {
-            Term::Word { word, .. } => Some(word.as_str()),
-            Term::Compare { .. } => None,
-        })
+        self.terms.iter().filter_map(Term::word)
     }
 
-    /// Splits off the conditions on the columns that `first` accepts; all other terms are second.
+    /// Splits off the conditions that name only columns which `first` accepts; all other terms are second.
     pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
-        let is_first = |term: &&Term| matches!(term, Term::Compare { column, .. } if first(column));
+        let is_first = |term: &&Term| term.word().is_none() && term.conditions().iter().all(|(column, _)| first(column));
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
         let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), searched: self.searched.clone() };
         (of(chosen), of(others))
     }
 
-    /// The filter with each condition on the column `age` as conditions on the column `time`, for rows that have a time only.
-    #[must_use]
-    pub fn with_times(&self, age: &str, time: &'static str, now: Time) -> Self {
-        let term = |operator: Operator, sign: &str, at: i64| Term::Compare {
-            column: time,
-            operator,
-            wanted: ConditionValue::Period { start: Time(at), end: Time(at.saturating_add(SECOND_MS)) },
-            text: format!("{time}{sign}{}", Time(at)),
-        };
-        let (since, before) = (|at| term(Operator::AtLeast, ">=", at), |at| term(Operator::Less, "<", at));
-        let in_times = |each: &Term| match each {
-            Term::Compare { column, operator, wanted: ConditionValue::Duration { length, unit }, .. } if *column == age => {
-                let young = now.0.saturating_sub(*length);
-                match operator {
-                    Operator::Less | Operator::AtMost => vec![since(young)],
-                    Operator::Greater | Operator::AtLeast => vec![before(young)],
-                    // An age of `3d` is one from three days up to, not including, four.
-                    Operator::Has | Operator::Equal | Operator::Differs => vec![since(young.saturating_sub(*unit)), before(young)],
-                }
-            }
-            other => vec![other.clone()],
-        };
-        Self { terms: self.terms.iter().flat_map(in_times).collect(), searched: self.searched.clone() }
-    }
-
     /// The columns that the conditions name.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
-        self.terms.iter().filter_map(|term| match term {
-            Term::Word { .. } => None,
-            Term::Compare { column, .. } => Some(&**column),
-        })
+        self.terms.iter().flat_map(Term::conditions).map(|(column, _)| column)
     }
 
     /// Whether a condition names the column.
@@ -186,32 +198,75 @@ impl Filter {
 
     /// Whether the row matches; `field` returns its value in a column, `None` for a missing one. A missing value meets no condition.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> bool {
-        self.terms.iter().all(|term| self.met(term, &field) == Some(true))
+        self.matches_or_unknown(field, |_| false) == Some(true)
+    }
+
+    /// As `matches`, in three-valued logic: `None` where the result depends on a missing value. One that `absent` knows to be no gap in the
+    /// data, such as the pattern of candles that have none, is a condition that does not hold.
+    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>, absent: impl Fn(&str) -> bool) -> Option<bool> {
+        Row { searched: &self.searched, field: &field, absent: &absent }.all(&self.terms)
     }
 }
 
-impl Filter {
-    /// As `matches`, in three-valued logic: `None` where the result depends on a missing value.
-    pub fn matches_or_unknown<'a>(&self, field: impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
-        let all: Vec<Option<bool>> = self.terms.iter().map(|term| self.met(term, &field)).collect();
-        if all.contains(&Some(false)) { Some(false) } else { all.iter().all(Option::is_some).then_some(true) }
+/// A row that is judged.
+struct Row<'r, F, A> {
+    searched: &'r [&'static str],
+    field: &'r F,
+    absent: &'r A,
+}
+
+impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, A> {
+    /// False if a term does not hold, else unknown if one is unknown.
+    fn all(&self, terms: &[Term]) -> Option<bool> {
+        let mut all = Some(true);
+        for term in terms {
+            match self.met(term) {
+                Some(true) => {}
+                Some(false) => return Some(false),
+                None => all = None,
+            }
+        }
+        all
     }
 
-    /// Whether the row meets one condition; `None` where that depends on a missing value.
-    fn met<'a>(&self, term: &Term, field: &impl Fn(&str) -> Option<FieldValue<'a>>) -> Option<bool> {
+    /// True if an alternative holds, else unknown if one is unknown.
+    fn any(&self, alternatives: &[Vec<Term>]) -> Option<bool> {
+        let mut any = Some(false);
+        for terms in alternatives {
+            match self.all(terms) {
+                Some(false) => {}
+                Some(true) => return Some(true),
+                None => any = None,
+            }
+        }
+        any
+    }
+
+    fn met(&self, term: &Term) -> Option<bool> {
         match term {
             Term::Word { word, exact } => {
-                let mut is_known = true;
-                for column in &self.searched {
-                    match field(column) {
-                        Some(value) if found(&value, word, *exact) => return Some(true),
-                        value => is_known &= value.is_some(),
-                    }
-                }
-                is_known.then_some(false)
+                Some(self.searched.iter().any(|column| (self.field)(column).is_some_and(|value| found(&value, word, *exact))))
             }
-            Term::Compare { column, operator, wanted, .. } => field(column).map(|value| compare(&value, *operator, wanted)),
+            Term::Compare { column, operator, wanted, .. } => match (self.field)(column) {
+                Some(value) => Some(compare(&value, *operator, wanted)),
+                None => (self.absent)(column).then_some(false),
+            },
+            Term::Either(alternatives) => self.any(alternatives),
         }
+    }
+
+    /// The columns without a value for which these terms, which do not fail, are unknown.
+    fn unknown<'t>(&self, terms: &'t [Term]) -> Vec<&'t str> {
+        let of = |term: &'t Term| -> Vec<&'t str> {
+            match term {
+                term if self.met(term).is_some() => Vec::new(),
+                Term::Either(alternatives) => {
+                    alternatives.iter().filter(|terms| self.all(terms).is_none()).flat_map(|terms| self.unknown(terms)).collect()
+                }
+                term => term.conditions().into_iter().map(|(column, _)| column).collect(),
+            }
+        };
+        terms.iter().flat_map(of).collect()
     }
 }
 
@@ -227,11 +282,16 @@ pub enum Range {
 impl Filter {
     /// Whether a block of rows can contain a match, judged by its zone map; true where the range is unknown.
     pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
-        self.terms.iter().all(|term| match term {
-            Term::Word { .. } => true,
-            Term::Compare { column, operator, wanted, .. } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
-        })
+        may_match(&self.terms, &range)
     }
+}
+
+fn may_match(terms: &[Term], range: &impl Fn(&str) -> Option<Range>) -> bool {
+    terms.iter().all(|term| match term {
+        Term::Word { .. } => true,
+        Term::Compare { column, operator, wanted, .. } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
+        Term::Either(alternatives) => alternatives.iter().any(|terms| may_match(terms, range)),
+    })
 }
 
 fn may_hold(range: Range, operator: Operator, wanted: &ConditionValue) -> bool {
@@ -345,6 +405,20 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_more_holds_beside_all_others() {
+        for (text, longer) in [
+            ("", "cap>1m"),
+            (" usd age<9d ", "usd age<9d cap>1m"),
+            ("cap>1m usd", "cap>1m usd"),
+            ("age<9d or cap>1m", "(age<9d or cap>1m) cap>1m"),
+            ("(age<9d or cap>1m or chain:eth)", "(age<9d or cap>1m or chain:eth) cap>1m"),
+            ("usd (age<9d or cap>1m)", "usd (age<9d or cap>1m) cap>1m"),
+        ] {
+            assert_eq!(parse(text, COLUMNS).map(|filter| filter.with(text, "cap>1m")), Ok(longer.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
     fn conditions_keep_the_rows_that_meet_them() {
         let cases = [
             ("", true),
@@ -403,29 +477,20 @@ mod tests {
             ("age<=1y", true),
             ("chain:base cap>1m usd", true),
             ("chain:base cap<1m usd", false),
+            ("cap<1m or chain:base", true),
+            ("cap<1m or chain:bsc or age<90d", true),
+            ("cap<1m or chain:base age>1y", false),
+            ("(cap<1m or chain:base) age>1y", false),
+            ("usd (cap<1m or age<90d) chain:eth", true),
+            ("tether (cap<1m or age<90d)", false),
+            // A missing value beside one that is enough.
+            ("labels:burn or chain:base", true),
+            ("labels:burn or chain:bsc", false),
+            ("labels:burn or labels!=burn", false),
         ];
         for (text, expected) in cases {
             let filter = parse(text, COLUMNS).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(filter.matches(usd_coin), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_condition_on_an_age_is_one_on_a_time() {
-        let columns = [FilterColumn::new("age", ColumnKind::Duration, &[]), FilterColumn::new("at", ColumnKind::Time, &[])];
-        let now = Time(100 * DAY_MS);
-        for condition in ["age<3d", "age<=3d", "age>3d", "age>=3d", "age:3d", "age=3d", "age>0d age<2w"] {
-            let filter = parse(condition, &columns).expect("a filter");
-            let timed = filter.with_times("age", "at", now);
-            let read_again = parse(&timed.conditions(), &columns).expect("conditions that can be read");
-            assert!(!timed.names("age"), "{condition}");
-            // Half hours, as no age is a whole day to the millisecond.
-            for hours in (0..20 * 24).step_by(5) {
-                let age = hours * HOUR_MS + HOUR_MS / 2;
-                let by_age = filter.matches(|_| Some(FieldValue::Duration(age)));
-                let by_time = |filter: &Filter| filter.matches(|_| Some(FieldValue::Time(Time(now.0 - age))));
-                assert_eq!((by_time(&timed), by_time(&read_again)), (by_age, by_age), "{condition} {hours}");
-            }
         }
     }
 }

@@ -58,7 +58,8 @@ pub(crate) use listed;
 
 /// The `where` parameter of a list of such rows.
 pub const fn conditions<T: Listed>() -> Parameter {
-    let meaning = "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none.";
+    let meaning = "Conditions, as in `name:usd`: column, one of : = != > >= < <=, value. All must hold, or one where `or` is between them; \
+                   brackets group. A missing value meets none.";
     parameter("where", ParameterKind::Where(T::COLUMNS), meaning)
 }
 

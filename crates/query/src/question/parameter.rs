@@ -215,7 +215,7 @@ impl<'a> Arguments<'a> {
         parts.into_iter().enumerate().map(read).collect()
     }
 
-    /// Conditions joined by AND; empty when omitted.
+    /// Conditions joined by AND and `or`; empty when omitted.
     pub fn conditions(&self, name: &str) -> Result<Filter> {
         let ParameterKind::Where(columns) = self.kind(name) else { return Ok(Filter::default()) };
         conditions(name, self.single_value(name)?.unwrap_or_default(), columns)
@@ -349,7 +349,7 @@ pub(super) fn parts_of(text: &str) -> impl Iterator<Item = &str> {
 
 /// Parses the parameter `name` as conditions on these columns.
 pub(super) fn conditions(name: &str, text: &str, columns: &[FilterColumn]) -> Result<Filter> {
-    filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.message)))
+    filter::conditions(text, columns).map_err(|error| invalid(format!("`{name}`: {}.", error.in_text(text))))
 }
 
 /// Parses the parameter `name` as sort columns.

@@ -1,6 +1,7 @@
 //! The question behind GET /tokens: search and browse tokens, the way clients find addresses.
 
 pub mod condition;
+pub mod named;
 pub mod row;
 
 use std::{
@@ -44,8 +45,8 @@ request! {
         conditions: Option<String> = parameter(
             "where",
             ParameterKind::Where(TokenEntry::COLUMNS),
-            "Conditions that must all hold, as in `name:usd`: column, one of : = != > >= < <=, value. A missing value meets none. Columns of the \
-             `tokens` file that are not ours can be named too, with `own_` before a name that one of ours has.",
+            "Conditions, as in `name:usd`: column, one of : = != > >= < <=, value. All must hold, or one where `or` is between them, with brackets as \
+             in `price>10 or (chain:eth score>=60)`. A missing value meets none. Columns of the `tokens` file that are not ours can be named too, with `own_` before a name that one of ours has.",
         ),
         /// As `conditions`. `None`: by match rank, then by market cap.
         sort: Option<String> = sort::<TokenEntry>(
@@ -159,7 +160,7 @@ impl SearchQuestion {
         let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns)?;
         let sort = parameter::orders("sort", self.sort.as_deref().unwrap_or_default(), &columns)?;
         let needle = self.query.as_deref().map(Needle::new);
-        let (slow, quick) = filter.split(is_computed);
+        let (quick, slow) = filter.split(|column| !is_computed(column));
         let mut found: Vec<Hit<'a>> = Vec::new();
         for (i, token) in tokens.iter().enumerate() {
             if i % 4_096 == 0 {

@@ -83,7 +83,8 @@ impl Question for TablesQuestion {
 const WHERE: Parameter = parameter(
     "where",
     ParameterKind::Line(filter::TEXT_CHARS_MAX),
-    "Conditions that must all hold: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`.",
+    "Conditions: a column, a sign and a value each, as in `close>100 timestamp>=2026-01`. All must hold, or one where `or` is between them; \
+     brackets group.",
 );
 
 request! {

@@ -37,7 +37,7 @@ impl App {
             Effect::Select(token) => self.select(token),
             Effect::Open(token, view) => {
                 let from = self.current;
-                (self.pending_selection, self.token) = (None, Some(token));
+                (self.pending_selection, self.lost_token, self.token) = (None, None, Some(token));
                 self.go(view);
                 self.opened_from = Some(from).filter(|from| *from != view);
             }
@@ -113,14 +113,17 @@ impl App {
     }
 
     /// Asks again where the file exists or cannot be written.
-    fn export_as(&mut self, file: &str, format: ExportFormat, replace: bool) {
+    fn export_as(&mut self, file: &str, format: Option<ExportFormat>, replace: bool) {
         let path = expand(file);
+        let checked = if format.is_some() { export::check(&path, replace) } else { export::check_text(&path, replace) };
         let again = if !replace && path.is_file() {
             ExportRetry::Taken
-        } else if let Err(ExportError::Failed(reason)) = export::check(&path, replace) {
+        } else if let Err(ExportError::Failed(reason)) = checked {
             ExportRetry::Refused(reason)
-        } else {
+        } else if format.is_some() {
             return self.export_to(path, replace);
+        } else {
+            return self.write_page(path, replace);
         };
         let count = self.with_view(self.current, |view, context| view.export(context)?.count);
         self.overlay = Some(Overlay::Export(ExportDialog::again(file, format, count, again)));

@@ -1,4 +1,4 @@
-//! Exporting the table on screen: chosen in a dialog, written off the drawing thread with progress in the footer, cancelled with Esc. One
+//! Exporting the table or the page on screen: chosen in a dialog, written off the drawing thread with progress in the footer, cancelled with Esc. One
 //! at a time.
 
 use std::{
@@ -30,6 +30,8 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 pub(crate) struct Exporting {
     task: BackgroundTask<u64>,
     path: PathBuf,
+    /// What the outcome counts.
+    unit: [&'static str; 2],
     /// The rows are computed and are being written.
     writing: Arc<AtomicBool>,
     stopping: bool,
@@ -63,10 +65,21 @@ impl Drop for Exporting {
     }
 }
 
+fn refused(error: ExportError) -> Problem {
+    match error {
+        ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
+        ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
+    }
+}
+
 impl App {
     pub(super) fn open_export(&mut self) {
         if self.exporting.is_some() {
             return self.say("an export is under way: Esc stops it", true);
+        }
+        if let Some((name, _)) = self.with_view(self.current, |view, _| view.page()) {
+            self.overlay = Some(Overlay::Export(ExportDialog::page(&name)));
+            return;
         }
         match self.with_view(self.current, |view, context| view.export(context)) {
             Some(export) if export.count != Some(0) => {
@@ -82,10 +95,6 @@ impl App {
         let writing = Arc::new(AtomicBool::new(false));
         let (begun, to) = (Arc::clone(&writing), path.clone());
         let task = BackgroundTask::start(&self.wake, move |progress| {
-            let refused = |error| match error {
-                ExportError::Stopped => Problem::new(Code::Cancelled, "The export was stopped."),
-                ExportError::Failed(reason) => Problem::new(Code::Defect, reason),
-            };
             export::check(&to, replace).map_err(refused)?;
             let rows = (table.rows)(progress)?;
             let total = rows.count() as u64;
@@ -93,7 +102,17 @@ impl App {
             export::write(&to, &table.columns, &rows, replace, &mut |done| progress.step(done, total).is_ok()).map_err(refused)
         });
         self.message = None;
-        self.exporting = Some(Exporting { task, path, writing, stopping: false, tick: Instant::now() + TICK });
+        self.exporting = Some(Exporting { task, path, unit: ["row", "rows"], writing, stopping: false, tick: Instant::now() + TICK });
+    }
+
+    /// Writes the page on screen.
+    pub(super) fn write_page(&mut self, path: PathBuf, replace: bool) {
+        let Some((_, page)) = self.with_view(self.current, |view, _| view.page()) else { return };
+        let to = path.clone();
+        let task = BackgroundTask::start(&self.wake, move |_| export::write_text(&to, &page(), replace).map_err(refused));
+        self.message = None;
+        let writing = Arc::new(AtomicBool::new(false));
+        self.exporting = Some(Exporting { task, path, unit: ["byte", "bytes"], writing, stopping: false, tick: Instant::now() + TICK });
     }
 
     /// Polls the export's outcome.
@@ -101,7 +120,9 @@ impl App {
         let Some(outcome) = self.exporting.as_mut().and_then(|exporting| exporting.task.poll()) else { return };
         let Some(exporting) = self.exporting.take() else { return };
         match outcome {
-            Ok(rows) => self.say(format!("exported {} to {}", many(rows, "row", "rows"), exporting.path.display()), false),
+            Ok(rows) => {
+                self.say(format!("exported {} to {}", many(rows, exporting.unit[0], exporting.unit[1]), exporting.path.display()), false);
+            }
             Err(problem) if problem.code == Code::Cancelled => self.say("export stopped: no file was written", false),
             Err(problem) => self.say(format!("not exported: {}", problem.detail), true),
         }
@@ -232,7 +253,7 @@ mod tests {
     fn a_name_that_cannot_be_written_stays_in_the_dialog_with_the_reason() {
         let mut bench = bench(3, Duration::ZERO);
         let file = bench.folder.path().join("nowhere/slow.csv").display().to_string();
-        bench.app.run(Command::Export { file: file.clone(), format: ExportFormat::Csv, replace: false });
+        bench.app.run(Command::Export { file: file.clone(), format: Some(ExportFormat::Csv), replace: false });
         let Some(Overlay::Export(dialog)) = &bench.app.overlay else { panic!("the dialog stays") };
         let asks = format!("{dialog:?}");
         assert!(asks.contains(&file) && asks.contains("does not exist"), "{asks}");

@@ -50,7 +50,7 @@ impl App {
         self.filter = None;
         self.note_early_key();
         if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
-            self.token = Some(token);
+            (self.token, self.lost_token) = (Some(token), None);
             self.take_in_changes();
         }
     }

@@ -25,13 +25,19 @@ impl App {
     /// Takes in outside changes: the generation, the load, answers that arrived.
     pub fn take_in_changes(&mut self) {
         self.poll_as_of();
+        let (looked_at, is_settling) = (self.lost_token.or(self.token), self.pending_selection.is_some());
         self.snapshot = self.earlier.or(&self.setup.deck).snapshot().ok();
         (self.load, self.load_polled) = (self.setup.deck.load_state(), Instant::now());
+        // Where its row is still left out of the list, the selected one takes over below.
+        if self.lost_token.is_some_and(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_some())) {
+            self.token = self.lost_token;
+        }
         if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
             self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
         self.adopt_selected_token();
+        self.lost_token = looked_at.filter(|_| !is_settling && self.token != looked_at);
         self.poll_export();
         self.poll_import();
         self.poll_add();
@@ -42,7 +48,7 @@ impl App {
 
     /// Selects the program's token, which the views show.
     pub fn select(&mut self, token: Address) {
-        self.pending_selection = None;
+        (self.pending_selection, self.lost_token) = (None, None);
         self.token = Some(token);
         if self.current == ViewId::Tokens {
             self.with_view(ViewId::Tokens, |view, context| view.reveal(token, context));
@@ -57,7 +63,7 @@ impl App {
             let end = if forward { "last" } else { "first" };
             return self.say(format!("this is the {end} token of {}", list.title()), false);
         };
-        (self.pending_selection, self.token) = (None, Some(next));
+        (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
         self.take_in_changes();
         self.say(format!("{row} of {count} in {}", list.title()), false);
     }

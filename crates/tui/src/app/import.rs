@@ -7,13 +7,14 @@ use crate::{
     overlay::{Overlay, import::ImportDialog},
     task::BackgroundTask,
 };
-use import::{Formats, ImportError, ImportOptions, ImportReport, VALUED, import};
+use import::{Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, VALUED, import};
 use model::{
+    address::Address,
     error::{Code, Problem},
     format::many,
     progress::{Cancelled, LoadProgress},
 };
-use query::question;
+use query::question::{self, search::named::named_token};
 
 /// A running import.
 pub(crate) struct Importing {
@@ -36,8 +37,15 @@ impl App {
     pub(super) fn look_at_import(&mut self, said: &str) {
         self.start_import(said, true);
         if self.importing.is_some() {
-            self.overlay = Some(Overlay::Import(ImportDialog::new(said)));
+            self.overlay = Some(Overlay::Import(ImportDialog::new(said, self.offered_token())));
         }
+    }
+
+    /// The selected token, for a file that does not say its own: its symbol or short address, and its address.
+    fn offered_token(&self) -> Option<(String, Address)> {
+        let (token, snapshot) = (self.token?, self.setup.deck.snapshot().ok()?);
+        let symbol = snapshot.market.of(&snapshot.dataset, &token)?.symbol.clone();
+        Some((symbol.unwrap_or_else(|| token.short()), token))
     }
 
     /// Runs the previewed import.
@@ -52,7 +60,11 @@ impl App {
         if self.importing.as_ref().is_some_and(|importing| !importing.looking) {
             return self.say("an import is under way", true);
         }
-        let (path, options) = match options(said, looking) {
+        let named = |name: &str| {
+            let found = self.setup.deck.snapshot().and_then(|snapshot| named_token(&snapshot, name));
+            found.map_err(|problem| problem.detail)
+        };
+        let (path, options) = match options(said, looking, named) {
             Ok(told) => told,
             Err(reason) => return self.say(reason, true),
         };
@@ -94,8 +106,8 @@ impl App {
     }
 }
 
-/// Parses path and options: `PATH --token 0x… --chain base`.
-fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String> {
+/// Parses path and options: `PATH --token UNI --chain base`. `named` returns the token that has a symbol.
+fn options(said: &str, looking: bool, named: impl Fn(&str) -> Result<Address, String>) -> Result<(PathBuf, ImportOptions), String> {
     let (path, rest) = match said.find(" --") {
         Some(at) => (&said[..at], &said[at + 1..]),
         None => (said, ""),
@@ -112,6 +124,11 @@ fn options(said: &str, looking: bool) -> Result<(PathBuf, ImportOptions), String
             Some("broken-too") => options.broken_too = true,
             Some(option) if VALUED.contains(&option) => {
                 let value = words.next().ok_or_else(|| format!("`{word}` lacks its value"))?;
+                let is_placeholder = PLACEHOLDERS.iter().any(|(word, _)| *word == value);
+                if option == "token" && !is_placeholder && !value.to_lowercase().starts_with("0x") {
+                    options.token = Some(named(&value)?);
+                    continue;
+                }
                 options.say(option, &value)?;
             }
             _ => return Err(format!("`{word}` is not known here: --as-usd, --broken-too, --{}", VALUED.join(", --"))),
@@ -151,7 +168,6 @@ mod tests {
 
     use super::*;
     use crate::{app::bench::Bench, overlay::Command, views};
-    use model::address::Address;
 
     const HOLDERS: &str = "token_address,holder_address,balance\n\
         0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n\
@@ -194,6 +210,28 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_does_not_say_its_token_is_offered_the_selected_one() {
+        let (mut bench, outside) = (Bench::new(views::all()), tempfile::tempdir().unwrap());
+        let file = outside.path().join("h.csv");
+        fs::write(&file, "holder_address,balance\n0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n").unwrap();
+        let uni = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
+        bench.load(store::sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,market_cap\n{uni},UNI,Uniswap,eth,3"))]));
+        assert_eq!(bench.app.token, Address::parse(uni));
+        bench.app.run(Command::Import(file.display().to_string()));
+        bench.until("Enter say that it is of UNI");
+        bench.keys("⏎");
+        let typed = bench.screen();
+        assert!(typed.contains(&format!("--token {uni}")), "{typed}");
+        bench.keys("⎋");
+        // A symbol is enough.
+        bench.app.run(Command::Import(format!("{} --token uni", file.display())));
+        bench.until("holders: 1 row");
+        bench.keys("⎋");
+        bench.app.run(Command::Import(format!("{} --token link", file.display())));
+        assert!(bench.app.message.as_ref().is_some_and(|message| message.text.contains("no token has the symbol `link`")));
+    }
+
+    #[test]
     fn what_is_said_may_hold_spaces_in_quotes() {
         assert_eq!(words("--map 'close=Close Price' --map a=\"it's b\""), ["--map", "close=Close Price", "--map", "a=it's b"]);
         assert_eq!(words("  --pick x='a b'c '' "), ["--pick", "x=a bc", ""]);
@@ -206,17 +244,23 @@ mod tests {
         let file = folder.path().join("my file.csv");
         std::fs::write(&file, "x").unwrap();
         let shown = file.display().to_string();
+        let none = |_: &str| Err(String::new());
         for said in [shown.clone(), format!("'{shown}'"), shown.replace(' ', "\\ "), format!("{shown} --coin btc --chain base --as-usd")] {
-            assert_eq!(options(&said, true).map(|told| told.0), Ok(file.clone()), "{said}");
+            assert_eq!(options(&said, true, none).map(|told| told.0), Ok(file.clone()), "{said}");
         }
-        let told = options(&format!("{shown} --coin btc"), false).unwrap().1;
+        let uni = |name: &str| (name == "UNI").then_some(Address([0x1f; 20])).ok_or("no such symbol".to_owned());
+        let token = |said: &str| options(&format!("{shown} --token {said}"), true, uni).map(|told| told.1.token);
+        assert_eq!(token("UNI"), Ok(Some(Address([0x1f; 20]))));
+        assert_eq!(token("LINK"), Err("no such symbol".to_owned()));
+        assert!(token("ADDRESS").is_err() && token("0x12").unwrap_err().contains("expected an address"));
+        let told = options(&format!("{shown} --coin btc"), false, none).unwrap().1;
         assert_eq!((told.token, told.dry_run), (Some(Address::coin("BTC")), false));
         for (said, says) in [
             ("/nowhere/x.csv".to_owned(), "is not a file"),
             (format!("{shown} --tokn x"), "is not known here"),
             (format!("{shown} --token"), "lacks its value"),
         ] {
-            assert!(options(&said, true).unwrap_err().contains(says), "{said}");
+            assert!(options(&said, true, none).unwrap_err().contains(says), "{said}");
         }
     }
 }

@@ -177,7 +177,7 @@ keys! {
         CopyValue "copy_value" ["y"] "Copy the selected value." ("copy" 40) or "clipboard yank address";
         CopyRow "copy_row" ["Y"] "Copy the selected row as JSON." or "clipboard yank json";
         CopyCurl "copy_curl" ["c"] "Copy the curl command that gives the same data." ("curl" 30) or "http request api command";
-        Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet." ("export" 35) or "save download file csv excel parquet";
+        Export "export" ["e"] "Export the table as CSV, JSON, NDJSON or Parquet, an open report as HTML." ("export" 35) or "save download file csv excel parquet";
         Screens "screens" ["F2"] "Save the list's filter, order and columns under a name, or open saved ones."
             or "save views presets layout named screener preset view saved search";
         OpenLink "open_link" ["o"] "Open the link of the selected row." or "browser url web explorer";

@@ -71,11 +71,7 @@ impl<L: Fields> List<L> {
         let names = column.aliases.iter().copied().chain([column.name]);
         let name = names.min_by_key(|name| name.len()).unwrap_or(key);
         let term = term(name, &value, like).ok_or_else(|| format!("this value of `{key}` cannot be written in a filter"))?;
-        let text = self.filter_text.trim();
-        if text.split_whitespace().any(|known| known == term) {
-            return Ok(text.to_owned());
-        }
-        Ok(if text.is_empty() { term } else { format!("{text} {term}") })
+        Ok(self.filter.with(&self.filter_text, &term))
     }
 
     /// Highlights the selected cell and its title in the accent style.

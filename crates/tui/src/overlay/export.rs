@@ -1,4 +1,4 @@
-//! The export dialog: file name and format of the table on screen. Writes nothing itself.
+//! The export dialog: file name and format of the table on screen, or the name of a page's file. Writes nothing itself.
 
 use tui_input::Input;
 
@@ -17,15 +17,16 @@ fn file_name_line(stem: &str, ending: &str) -> TypedLine {
     TypedLine { input: Input::new(format!("{stem}{ending}")).with_cursor(stem.chars().count()), chars_max: NAME_MAX }
 }
 
-/// The file extension of a format.
-fn extension(format: ExportFormat) -> String {
-    format!(".{}", format.ending())
+/// The file extension of a format; without one that of a page.
+fn extension(format: Option<ExportFormat>) -> String {
+    format!(".{}", format.map_or("html", ExportFormat::ending))
 }
 
 #[derive(Debug)]
 pub struct ExportDialog {
     name: TypedLine,
-    format: ExportFormat,
+    /// `None` for a page, which has one form.
+    format: Option<ExportFormat>,
     /// `None` while the rows are still being found.
     rows: Option<usize>,
     /// The refused file name, and the reason.
@@ -43,12 +44,20 @@ pub enum ExportRetry {
 
 impl ExportDialog {
     pub fn new(name: &str, rows: Option<usize>) -> Self {
-        let format = ExportFormat::Csv;
+        Self::of(name, Some(ExportFormat::Csv), rows)
+    }
+
+    /// The dialog for a page.
+    pub fn page(name: &str) -> Self {
+        Self::of(name, None, None)
+    }
+
+    fn of(name: &str, format: Option<ExportFormat>, rows: Option<usize>) -> Self {
         Self { name: file_name_line(&format!("tokendeck-{name}"), &extension(format)), format, rows, tried: None }
     }
 
     /// The dialog again, with the refused name.
-    pub fn again(file: &str, format: ExportFormat, rows: Option<usize>, why: ExportRetry) -> Self {
+    pub fn again(file: &str, format: Option<ExportFormat>, rows: Option<usize>, why: ExportRetry) -> Self {
         let stem = file.strip_suffix(&extension(format)).unwrap_or(file);
         Self { name: file_name_line(stem, &file[stem.len()..]), format, rows, tried: Some((file.to_owned(), why)) }
     }
@@ -56,8 +65,13 @@ impl ExportDialog {
     /// The file name; without an export extension, that of the chosen format is added.
     fn file(&self) -> String {
         let name = self.name.text().trim();
-        let ends = |format: &ExportFormat| name.to_lowercase().ends_with(&extension(*format));
-        if ExportFormat::FILES.iter().any(ends) { name.to_owned() } else { name.trim_end_matches('.').to_owned() + &extension(self.format) }
+        let ends = |format: &Option<ExportFormat>| name.to_lowercase().ends_with(&extension(*format));
+        if self.formats().iter().any(ends) { name.to_owned() } else { name.trim_end_matches('.').to_owned() + &extension(self.format) }
+    }
+
+    /// The forms that can be written.
+    fn formats(&self) -> Vec<Option<ExportFormat>> {
+        if self.format.is_none() { vec![None] } else { ExportFormat::FILES.into_iter().map(Some).collect() }
     }
 
     /// The reason why the current name was refused.
@@ -67,16 +81,17 @@ impl ExportDialog {
 
     /// Selects the next format and changes the file extension.
     fn step_format(&mut self, by: usize) {
-        let place = ExportFormat::FILES.iter().position(|format| *format == self.format).unwrap_or(0);
-        self.format = ExportFormat::FILES[(place + by) % ExportFormat::FILES.len()];
+        let formats = self.formats();
+        let place = formats.iter().position(|format| *format == self.format).unwrap_or(0);
+        self.format = formats[(place + by) % formats.len()];
         let name = self.name.text();
-        let stem = ExportFormat::FILES.into_iter().find_map(|format| name.strip_suffix(&extension(format))).unwrap_or(name);
+        let stem = formats.into_iter().find_map(|format| name.strip_suffix(&extension(format))).unwrap_or(name);
         self.name = file_name_line(stem, &extension(self.format));
     }
 
     /// A typed extension selects the format.
     fn select_format_of_extension(&mut self) {
-        let named = ExportFormat::FILES.into_iter().find(|format| self.name.text().ends_with(&extension(*format)));
+        let named = self.formats().into_iter().find(|format| self.name.text().ends_with(&extension(*format)));
         self.format = named.unwrap_or(self.format);
     }
 }
@@ -105,21 +120,25 @@ impl Dialog for ExportDialog {
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let rows = self.rows.map_or_else(|| "the rows".to_owned(), |rows| many(rows as u64, "row", "rows"));
+        let rows = match (self.format, self.rows) {
+            (None, _) => "the report".to_owned(),
+            (Some(_), rows) => rows.map_or_else(|| "the rows".to_owned(), |rows| many(rows as u64, "row", "rows")),
+        };
         let inside = floating(buffer, area, (70, 8), &format!("export {rows}"), theme);
         let base = theme.style(Role::Panel);
         let used = put(buffer, inside, 0, 0, "file  ", theme.dim().patch(base));
         self.name.draw(buffer, inside, used, theme);
         let mut x = put(buffer, inside, 0, 2, "as    ", theme.dim().patch(base));
-        for format in ExportFormat::FILES {
+        for format in self.formats() {
             let style = if format == self.format { theme.accent() } else { theme.dim() };
-            x += put(buffer, inside, x, 2, format.ending(), style.patch(base)) + 3;
+            x += put(buffer, inside, x, 2, extension(format).trim_start_matches('.'), style.patch(base)) + 3;
         }
         let (says, style) = match self.refusal() {
             Some(ExportRetry::Taken) => {
                 ("this file exists: Enter again replaces it, or type another name · Esc cancel".to_owned(), Role::Warning)
             }
             Some(ExportRetry::Refused(reason)) => (format!("not exported: {reason}"), Role::Warning),
+            None if self.format.is_none() => (words::SAVE_OR_CANCEL.to_owned(), Role::Dim),
             None => (format!("{}   Tab other format", words::SAVE_OR_CANCEL), Role::Dim),
         };
         put_wrapped(buffer, inside, 0, 4, &says, REASON_LINES, theme.style(style).patch(base));
@@ -140,7 +159,7 @@ mod tests {
         dialog.paste("-b");
         dialog.key(&KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
         dialog.key(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
-        assert_eq!((dialog.name.text(), dialog.format), ("tokendeck-tokens2-bc.json", ExportFormat::Json));
+        assert_eq!((dialog.name.text(), dialog.format), ("tokendeck-tokens2-bc.json", Some(ExportFormat::Json)));
     }
 
     #[test]
@@ -152,7 +171,7 @@ mod tests {
             ("young.2026", ExportFormat::Json, "young.2026.json"),
             ("young.JSON", ExportFormat::Csv, "young.JSON"),
         ] {
-            let mut dialog = ExportDialog { name: file_name_line(typed, ""), format, rows: None, tried: None };
+            let mut dialog = ExportDialog { name: file_name_line(typed, ""), format: Some(format), rows: None, tried: None };
             let run = dialog.key(&KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
             assert!(matches!(&run, OverlayOutcome::Run(Command::Export { file: named, .. }) if named == file), "{typed}: {run:?}");
         }

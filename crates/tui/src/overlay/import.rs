@@ -4,6 +4,7 @@
 use super::prelude::*;
 use crate::words::CANCEL;
 use import::{FileReport, ImportReport, Preview as Table, Taken};
+use model::address::Address;
 
 /// Maximum number of lines of one text.
 const LINES_MAX: usize = 60;
@@ -20,6 +21,8 @@ const SHOWN_PER_REASON: usize = 3;
 pub struct ImportDialog {
     /// The text typed after `import`.
     said: String,
+    /// The selected token: what people call it, and its address.
+    selected: Option<(String, Address)>,
     /// `None` while the files are being read.
     preview: Option<Preview>,
     /// Scroll offset.
@@ -51,8 +54,8 @@ enum Part {
 struct Line(Role, String);
 
 impl ImportDialog {
-    pub fn new(said: &str) -> Self {
-        Self { said: said.to_owned(), preview: None, top: 0, room: 1, height: 0 }
+    pub fn new(said: &str, selected: Option<(String, Address)>) -> Self {
+        Self { said: said.to_owned(), selected, preview: None, top: 0, room: 1, height: 0 }
     }
 
     /// Sets the preview.
@@ -73,8 +76,21 @@ impl ImportDialog {
         let path = self.said.find(" --").map_or(self.said.as_str(), |at| &self.said[..at]);
         match self.preview.as_ref().map(|preview| &preview.try_with[..]) {
             None | Some([]) => format!("import {} --", self.said),
-            Some(words) => format!("import {path} {}", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")),
+            Some(words) => {
+                let word = |(at, word): (usize, &String)| match &self.selected {
+                    Some((_, address)) if is_token(words, at) => address.to_string(),
+                    _ => quoted(word),
+                };
+                format!("import {path} {}", words.iter().enumerate().map(word).collect::<Vec<_>>().join(" "))
+            }
         }
+    }
+
+    /// The selected token, if the refusal asks for one.
+    fn offered(&self) -> Option<&str> {
+        let words = &self.preview.as_ref()?.try_with;
+        let (name, _) = self.selected.as_ref()?;
+        (0..words.len()).any(|at| is_token(words, at)).then_some(name)
     }
 }
 
@@ -122,10 +138,16 @@ impl Dialog for ImportDialog {
         let keys = if takes {
             format!("Enter import{more}   {CANCEL}")
         } else {
-            format!("nothing would be taken   Enter say more of it{more}   {CANCEL}")
+            let say = self.offered().map_or_else(|| "say more of it".to_owned(), |name| format!("say that it is of {}", text::clean(name)));
+            format!("nothing would be taken   Enter {say}{more}   {CANCEL}")
         };
         put(buffer, inside, 0, inside.height.saturating_sub(1), &keys, theme.accent().patch(base));
     }
+}
+
+/// Whether a word of the options stands for a token's address.
+fn is_token(words: &[String], at: usize) -> bool {
+    words[at] == "ADDRESS" && at.checked_sub(1).is_some_and(|before| words[before] == "--token")
 }
 
 /// Quotes a word for the command line.

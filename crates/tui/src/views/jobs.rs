@@ -12,7 +12,7 @@ use self::{
     rows::{JobFields, TaskFields, TaskRow},
     store::StoredJobs,
 };
-use crate::{list::mouse_of_two, views::prelude::*};
+use crate::{list::mouse_of_two, view::WritePage, views::prelude::*};
 use query::jobs::Job;
 
 /// Longest text that terminals accept for the clipboard.
@@ -108,6 +108,10 @@ impl View for JobsView {
             _ => "/deep-analysis/jobs".to_owned(),
         };
         Some(HttpRequest::get(target))
+    }
+
+    fn page(&self) -> Option<(String, WritePage)> {
+        self.reader.as_ref()?.page()
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {

@@ -290,13 +290,13 @@ impl TokenList for TokensView {
 }
 
 impl TokensView {
-    /// The API question for the same list, without the watchlist, which the API does not know.
+    /// The API question for the same list, without conditions on the watchlist, which the API does not know: it refuses one beside an `or`.
     fn question(&self) -> SearchQuestion {
         let words: Vec<&str> = self.list.filter().words().collect();
         SearchQuestion {
             query: (!words.is_empty()).then(|| words.join(" ")),
             chain: None,
-            conditions: Some(self.list.filter().split(|column| column != "starred").0.conditions()).filter(|text| !text.is_empty()),
+            conditions: Some(self.list.filter().split(|column| column == "starred").1.conditions()).filter(|text| !text.is_empty()),
             sort: Some(self.list.sorting.keys().iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),
             fields: self.fields(),
             only: Vec::new(),

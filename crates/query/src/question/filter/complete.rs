@@ -2,7 +2,7 @@
 
 use super::{
     columns::{ColumnKind, FilterColumn, column},
-    parse::OPERATORS,
+    pieces::OPERATORS,
 };
 
 /// Maximum number of proposals.
@@ -15,6 +15,8 @@ pub fn complete(text: &str, columns: &[FilterColumn], values: impl Fn(&FilterCol
         return Vec::new();
     }
     let start = text.rfind(char::is_whitespace).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    // The word may be the first in a bracket.
+    let start = start + text[start..].len() - text[start..].trim_start_matches('(').len();
     let (before, word) = text.split_at(start);
     let sign =
         OPERATORS.iter().filter_map(|(sign, _)| Some((word.find(sign)?, sign.len()))).min_by_key(|(at, length)| (*at, usize::MAX - length));
@@ -75,6 +77,8 @@ mod tests {
             ("chain!=e", &["chain!=eth"]),
             ("cap>1", &[]),
             ("zzz", &[]),
+            ("usd or ((ca", &["usd or ((cap>"]),
+            ("(chain:b", &["(chain:base", "(chain:\"bnb chain\""]),
             ("name:\"u", &[]),
         ] {
             let found: Vec<String> = complete(text, COLUMNS, values).into_iter().map(|(text, _)| text).collect();

@@ -1,6 +1,6 @@
 //! Rows that a filter leaves out only because of missing values in its columns: they might match, so lists show their number.
 
-use super::{FieldValue, Filter, Term};
+use super::{FieldValue, Filter, Row, Term};
 
 /// Number of rows left out because of missing values, in total and by column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,10 +22,8 @@ impl RowsLeftOut {
     /// Zero counts for the columns of a filter.
     pub fn of(filter: &Filter) -> Self {
         let mut columns: Vec<Lack> = Vec::new();
-        for term in &filter.terms {
-            if let Term::Compare { column, text, .. } = term
-                && columns.iter().all(|known| known.column != *column)
-            {
+        for (column, text) in filter.terms.iter().flat_map(Term::conditions) {
+            if columns.iter().all(|known| known.column != column) {
                 let end = text.find([':', '=', '!', '<', '>']).unwrap_or(text.len());
                 columns.push(Lack { column, name: text[..end].to_lowercase(), rows: 0 });
             }
@@ -53,27 +51,22 @@ impl RowsLeftOut {
 }
 
 impl Filter {
-    /// As `matches`; also counts in `left_out` a row that fails only conditions on missing values, all of which `lacks` confirms: not those
-    /// known to be absent or still to be computed.
+    /// As `matches`; also counts in `left_out` a row that fails only for missing values, all of which `lacks` confirms: not those known to be
+    /// absent or still to be computed.
     pub fn keeps<'a>(
         &self,
         field: impl Fn(&str) -> Option<FieldValue<'a>>,
         lacks: impl Fn(&str) -> bool,
         left_out: &mut RowsLeftOut,
     ) -> bool {
-        let mut holds = true;
-        for term in &self.terms {
-            match self.met(term, &field) {
-                Some(true) => {}
-                None if matches!(term, Term::Compare { column, .. } if lacks(column)) => holds = false,
-                Some(false) | None => return false,
-            }
-        }
-        if !holds {
+        let row = Row { searched: &self.searched, field: &field, absent: &|column: &str| !lacks(column) };
+        let all = row.all(&self.terms);
+        if all.is_none() {
+            let unknown = row.unknown(&self.terms);
             left_out.rows += 1;
-            left_out.columns.iter_mut().filter(|lack| field(lack.column).is_none()).for_each(|lack| lack.rows += 1);
+            left_out.columns.iter_mut().filter(|lack| unknown.contains(&lack.column)).for_each(|lack| lack.rows += 1);
         }
-        holds
+        all == Some(true)
     }
 }
 
@@ -89,7 +82,7 @@ mod tests {
         type Case = (&'static str, usize, u64, &'static [(&'static str, u64)]);
         // Symbol, cap and change of each row.
         let rows = [("A", Some(5.0), Some(1.0)), ("B", None, Some(1.0)), ("C", Some(5.0), None), ("D", None, None), ("E", Some(1.0), None)];
-        let cases: [Case; 8] = [
+        let cases: [Case; 13] = [
             ("", 5, 0, &[]),
             ("cap>2", 2, 2, &[("cap", 2)]),
             ("CAP>2 cap<9", 2, 2, &[("cap", 2)]),
@@ -98,6 +91,11 @@ mod tests {
             ("cap>2 24h>3", 0, 2, &[("cap", 1), ("24h", 2)]),
             ("symbol:d cap>2", 0, 1, &[("cap", 1)]),
             ("zzz cap>2", 0, 0, &[]),
+            ("cap>2 or 24h>0", 3, 2, &[("cap", 1), ("24h", 2)]),
+            ("cap>2 or symbol:d", 3, 1, &[("cap", 1)]),
+            ("cap>2 or (24h>0 symbol:b)", 3, 1, &[("cap", 1)]),
+            ("cap>2 (24h>0 or symbol:d)", 1, 3, &[("cap", 2), ("24h", 1)]),
+            ("cap>2 or (cap<=2 symbol:zzz)", 2, 2, &[("cap", 2)]),
         ];
         for (text, kept, left_out, columns) in cases {
             let filter = parse(text, COLUMNS).unwrap();

@@ -1,10 +1,11 @@
 //! The parser of the filter language. Its errors carry the byte range at fault.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use super::{
     ColumnKind, Filter, FilterColumn, Operator, Term,
     columns::{self, column},
+    pieces::{Piece, is_balanced, pieces},
     value::{self, ConditionValue},
 };
 use model::spelling::meant;
@@ -15,40 +16,36 @@ const TERMS_MAX: usize = 32;
 /// Columns listed in an unknown-column error that must fit one line.
 const LISTED: usize = 8;
 
-/// The conjunction, which is implied, and the unsupported connectives. In a filter without conditions they are plain search words.
-const AND: &[&str] = &["and", "&&"];
-const NOT_AND: &[&str] = &["or", "not", "||"];
-
-/// Operators, a longer one before its prefix.
-pub(super) const OPERATORS: &[(&str, Operator)] = &[
-    ("!=", Operator::Differs),
-    (">=", Operator::AtLeast),
-    ("<=", Operator::AtMost),
-    (":", Operator::Has),
-    ("=", Operator::Equal),
-    (">", Operator::Greater),
-    ("<", Operator::Less),
-];
+/// The conjunction, which is implied, the disjunction, and a word for what `!=` says. In a filter without conditions they and brackets are
+/// plain search words.
+pub(super) const AND: &[&str] = &["and", "&&"];
+pub(super) const OR: &[&str] = &["or", "||"];
+const NOT: &str = "not";
 
 /// A user-readable message, and the byte range of the text at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilterError {
     pub message: String,
-    pub at: std::ops::Range<usize>,
+    pub at: Range<usize>,
+}
+
+impl FilterError {
+    /// The message; where what is at fault stands in the text more than once, also at which character.
+    pub fn in_text(&self, text: &str) -> String {
+        let part = text.get(self.at.clone()).unwrap_or_default();
+        match text.get(..self.at.start) {
+            Some(before) if !part.is_empty() && text.matches(part).count() > 1 => {
+                format!("{} (at character {})", self.message, before.chars().count() + 1)
+            }
+            _ => self.message.clone(),
+        }
+    }
 }
 
 impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
-}
-
-/// A token of the text: a word, quoted text, or an operator.
-#[derive(Debug, Clone, PartialEq)]
-enum Piece<'a> {
-    Word(&'a str),
-    Quoted(String),
-    Sign(Operator),
 }
 
 /// Parses a filter. Column names match in any letter case and by their aliases.
@@ -62,78 +59,226 @@ pub fn conditions(text: &str, columns: &[FilterColumn]) -> Result<Filter, Filter
 }
 
 fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<Filter, FilterError> {
-    let chars = text.chars().count();
-    if chars > TEXT_CHARS_MAX {
-        let message = format!("the filter has {chars} characters: expected at most {TEXT_CHARS_MAX}");
-        return Err(FilterError { message, at: 0..text.len() });
+    let all = || 0..text.len();
+    let refuse_longer = |chars: usize| match chars {
+        0..=TEXT_CHARS_MAX => Ok(()),
+        _ => Err(FilterError { message: format!("the filter has {chars} characters: expected at most {TEXT_CHARS_MAX}"), at: all() }),
+    };
+    refuse_longer(text.chars().count())?;
+    let plain = pieces(text, None)?;
+    let joins = only_conditions || plain.iter().any(|(piece, _)| matches!(piece, Piece::Sign(_)));
+    let pieces = if joins { pieces(text, Some(columns))? } else { plain };
+    let mut reader = Reader { text, columns, only_conditions, joins, pieces, at: 0, groups: false };
+    let found = reader.alternatives()?;
+    if reader.at < reader.pieces.len() {
+        return Err(reader.wrong("`)` closes no bracket: write `(` before it, or put a text with brackets in quotes".to_owned()));
     }
-    let pieces = pieces(text)?;
-    let has_condition = pieces.iter().any(|(piece, _)| matches!(piece, Piece::Sign(_)));
-    let mut terms = Vec::new();
-    let mut i = 0;
-    while i < pieces.len() {
-        let (piece, span) = &pieces[i];
-        if let (Piece::Word(name), Some((Piece::Sign(operator), sign_span))) = (piece, pieces.get(i + 1)) {
-            let column = column(name, columns).ok_or_else(|| unknown(name, span, columns, only_conditions))?;
-            let (value, value_span) = match pieces.get(i + 2) {
-                Some((Piece::Word(word), span)) => ((*word).to_owned(), span),
-                Some((Piece::Quoted(text), span)) => (text.clone(), span),
-                _ => {
-                    let typed = span.start..sign_span.end;
-                    let (sign, example) = (&text[sign_span.clone()], column.example());
-                    let message = format!("`{}` needs a value after it, as in `{name}{sign}{example}`", &text[typed.clone()]);
-                    return Err(FilterError { message, at: typed });
-                }
-            };
-            let sign = &text[sign_span.clone()];
-            let wanted =
-                value::read(column, name, (sign, *operator), &value).map_err(|message| FilterError { message, at: value_span.clone() })?;
-            let text = [&text[span.clone()], sign, &text[value_span.clone()]].concat();
-            terms.push(Term::Compare { column: column.name, operator: *operator, wanted, text });
-            i += 3;
-            continue;
+    if reader.groups {
+        reader.refuse_half_brackets()?;
+    }
+    let terms: Vec<Term> = found.into_iter().map(|(term, _)| term).collect();
+    let count = conditions_in(&terms);
+    if count > TERMS_MAX {
+        let message = format!("the filter has {count} conditions: expected at most {TERMS_MAX}");
+        return Err(FilterError { message, at: all() });
+    }
+    let filter = Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name).collect() };
+    // What is written may have blanks that the text had not.
+    refuse_longer(filter.conditions().chars().count())?;
+    Ok(filter)
+}
+
+fn conditions_in(terms: &[Term]) -> usize {
+    let of =
+        |term: &Term| if let Term::Either(alternatives) = term { alternatives.iter().map(|terms| conditions_in(terms)).sum() } else { 1 };
+    terms.iter().map(of).sum()
+}
+
+/// A term and where it stands in the text.
+type Found = (Term, Range<usize>);
+
+/// Reads the pieces from the left, by recursive descent; the length of the text limits its depth.
+struct Reader<'t> {
+    text: &'t str,
+    columns: &'t [FilterColumn],
+    only_conditions: bool,
+    /// Whether connectives and brackets mean themselves.
+    joins: bool,
+    pieces: Vec<(Piece<'t>, Range<usize>)>,
+    at: usize,
+    /// Whether an `or` or a bracket was read.
+    groups: bool,
+}
+
+impl Reader<'_> {
+    fn span(&self, at: usize) -> Range<usize> {
+        self.pieces.get(at).map_or(self.text.len()..self.text.len(), |(_, span)| span.clone())
+    }
+
+    /// An error at the current piece.
+    fn wrong(&self, message: String) -> FilterError {
+        FilterError { message, at: self.span(self.at) }
+    }
+
+    /// Whether a piece is one of these connectives, and no column of that name.
+    fn is_connective(&self, at: usize, words: &[&str]) -> bool {
+        let is_column = matches!(self.pieces.get(at + 1), Some((Piece::Sign(_), _)));
+        self.joins && !is_column && matches!(self.pieces.get(at), Some((Piece::Word(word), _)) if is_one_of(word, words))
+    }
+
+    /// Whether a list of conditions ends before this piece.
+    fn ends(&self, at: usize) -> bool {
+        matches!(self.pieces.get(at), None | Some((Piece::Close, _))) || self.is_connective(at, OR)
+    }
+
+    /// Lists of conditions with `or` between them, up to the end or a closing bracket.
+    fn alternatives(&mut self) -> Result<Vec<Found>, FilterError> {
+        let first = self.conjunction()?;
+        if !self.is_connective(self.at, OR) {
+            return Ok(first);
         }
-        match piece {
-            Piece::Word(word) if has_condition && is_one_of(word, AND) => {
-                if i == 0 || i + 1 == pieces.len() {
-                    let message = format!("`{word}` needs a condition before it and one after it{}", quoting(word, only_conditions));
-                    return Err(FilterError { message, at: span.clone() });
+        let (from, mut before) = (first.first().map_or(self.at, |(_, span)| span.start), first);
+        let mut alternatives: Vec<Vec<Term>> = Vec::new();
+        self.groups = true;
+        loop {
+            let or = self.is_connective(self.at, OR).then_some(self.at);
+            self.at += usize::from(or.is_some());
+            let after = if or.is_some() { self.conjunction()? } else { Vec::new() };
+            if let Some(or) = or
+                && (before.is_empty() || after.is_empty())
+            {
+                let (at, word) = (self.span(or), &self.text[self.span(or)]);
+                let message = format!("`{word}` needs a condition before it and one after it{}", quoting(word, self.only_conditions));
+                return Err(FilterError { message, at });
+            }
+            self.refuse_words(&before)?;
+            match <[Found; 1]>::try_from(before) {
+                Ok([(Term::Either(inner), _)]) => alternatives.extend(inner),
+                Ok([(term, _)]) => alternatives.push(vec![term]),
+                Err(terms) => alternatives.push(terms.into_iter().map(|(term, _)| term).collect()),
+            }
+            if or.is_none() {
+                return Ok(vec![(Term::Either(alternatives), from..self.span(self.at).start)]);
+            }
+            before = after;
+        }
+    }
+
+    /// Plain words are asked for apart from conditions, which an alternative cannot be.
+    fn refuse_words(&self, terms: &[Found]) -> Result<(), FilterError> {
+        let Some((_, at)) = terms.iter().find(|(term, _)| term.word().is_some()) else { return Ok(()) };
+        let word = &self.text[at.clone()];
+        let example = match column(word, self.columns) {
+            Some(flag) if flag.kind == ColumnKind::Flag => format!("{word}:yes"),
+            _ => format!("{}:{word}", self.columns.first().map_or("column", |column| column.name)),
+        };
+        Err(FilterError { message: format!("`{word}` beside `or` needs a column and a sign, as in `{example}`"), at: at.clone() })
+    }
+
+    /// Conditions that all hold, up to the end, an `or` or a closing bracket.
+    fn conjunction(&mut self) -> Result<Vec<Found>, FilterError> {
+        let start = self.at;
+        let mut terms = Vec::new();
+        while !self.ends(self.at) {
+            if matches!(self.pieces[self.at].0, Piece::Open) {
+                terms.extend(self.group()?);
+                continue;
+            }
+            if let Some(condition) = self.condition()? {
+                terms.push(condition);
+                continue;
+            }
+            let (piece, span) = &self.pieces[self.at];
+            match piece {
+                Piece::Word(word) if self.is_connective(self.at, AND) => {
+                    if self.at == start || self.ends(self.at + 1) {
+                        let quoting = quoting(word, self.only_conditions);
+                        return Err(self.wrong(format!("`{word}` needs a condition before it and one after it{quoting}")));
+                    }
+                }
+                Piece::Word(_) if self.is_connective(self.at, &[NOT]) => {
+                    let quoting = quoting(NOT, self.only_conditions);
+                    return Err(self.wrong(format!("there is no `{NOT}`: write `!=`, as in `chain!=eth`{quoting}")));
+                }
+                // A column that is true or false is a condition by itself.
+                Piece::Word(word) if self.only_conditions && self.flag(word).is_some() => {
+                    let (column, wanted) = (self.flag(word).unwrap_or_default(), ConditionValue::Flag(true));
+                    terms.push((Term::Compare { column, operator: Operator::Has, wanted, text: (*word).to_owned() }, span.clone()));
+                }
+                Piece::Word(_) | Piece::Quoted(_) if self.only_conditions => {
+                    let (word, example) = (&self.text[span.clone()], self.columns.first().map_or("column", |column| column.name));
+                    return Err(
+                        self.wrong(format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`"))
+                    );
+                }
+                Piece::Word(word) => terms.push((Term::Word { word: word.to_lowercase(), exact: false }, span.clone())),
+                Piece::Quoted("") => {}
+                Piece::Quoted(text) => terms.push((Term::Word { word: text.to_lowercase(), exact: true }, span.clone())),
+                Piece::Sign(_) | Piece::Open | Piece::Close => {
+                    let sign = &self.text[span.clone()];
+                    return Err(self.wrong(format!("`{sign}` needs a column before it, as in `cap>1m`; put a text with signs in quotes")));
                 }
             }
-            Piece::Word(word) if has_condition && is_one_of(word, NOT_AND) => {
-                let word = word.to_lowercase();
-                let instead = if word == "not" { ": write `!=`, as in `chain!=eth`" } else { "" };
-                let message = format!("conditions all hold; there is no `{word}`{instead}{}", quoting(&word, only_conditions));
-                return Err(FilterError { message, at: span.clone() });
-            }
-            // A column that is true or false is a condition by itself.
-            Piece::Word(word) if only_conditions && column(word, columns).is_some_and(|known| known.kind == ColumnKind::Flag) => {
-                let name = column(word, columns).map_or("", |known| known.name);
-                let wanted = ConditionValue::Flag(true);
-                terms.push(Term::Compare { column: name, operator: Operator::Has, wanted, text: (*word).to_owned() });
-            }
-            Piece::Word(_) | Piece::Quoted(_) if only_conditions => {
-                let word = &text[span.clone()];
-                let example = columns.first().map_or("column", |column| column.name);
-                let message = format!("`{word}` is no condition: write a column, a sign and a value, as in `{example}:{word}`");
-                return Err(FilterError { message, at: span.clone() });
-            }
-            Piece::Word(word) => terms.push(Term::Word { word: word.to_lowercase(), exact: false }),
-            Piece::Quoted(text) if text.is_empty() => {}
-            Piece::Quoted(text) => terms.push(Term::Word { word: text.to_lowercase(), exact: true }),
-            Piece::Sign(_) => {
-                let message =
-                    format!("`{}` needs a column before it, as in `cap>1m`; put a text with signs in quotes", &text[span.clone()]);
-                return Err(FilterError { message, at: span.clone() });
-            }
+            self.at += 1;
         }
-        i += 1;
+        Ok(terms)
     }
-    if terms.len() > TERMS_MAX {
-        let message = format!("the filter has {} conditions: expected at most {TERMS_MAX}", terms.len());
-        return Err(FilterError { message, at: 0..text.len() });
+
+    fn flag(&self, word: &str) -> Option<&'static str> {
+        column(word, self.columns).filter(|known| known.kind == ColumnKind::Flag).map(|known| known.name)
     }
-    Ok(Filter { terms, searched: columns.iter().filter(|column| column.searched).map(|column| column.name).collect() })
+
+    /// Conditions in brackets.
+    fn group(&mut self) -> Result<Vec<Found>, FilterError> {
+        let open = self.at;
+        self.groups = true;
+        self.at += 1;
+        let terms = self.alternatives()?;
+        let closed = matches!(self.pieces.get(self.at), Some((Piece::Close, _)));
+        if !closed || terms.is_empty() {
+            let message = if closed { "`()` holds no condition" } else { "`(` opens a bracket that is not closed; end it with `)`" };
+            let at = self.span(open).start..if closed { self.span(self.at).end } else { self.span(open).end };
+            return Err(FilterError { message: message.to_owned(), at });
+        }
+        self.at += 1;
+        Ok(terms)
+    }
+
+    /// A column, a sign and a value; `None` if the pieces are something else.
+    fn condition(&mut self) -> Result<Option<Found>, FilterError> {
+        let (Some((Piece::Word(name), span)), Some((Piece::Sign(operator), sign_span))) =
+            (self.pieces.get(self.at), self.pieces.get(self.at + 1))
+        else {
+            return Ok(None);
+        };
+        let column = column(name, self.columns).ok_or_else(|| unknown(name, span, self.columns, self.only_conditions))?;
+        let sign = &self.text[sign_span.clone()];
+        let (value, value_span) = match self.pieces.get(self.at + 2) {
+            Some((Piece::Word(word), span)) => (*word, span),
+            Some((Piece::Quoted(text), span)) => (*text, span),
+            _ => {
+                let typed = span.start..sign_span.end;
+                let example = column.example();
+                let message = format!("`{}` needs a value after it, as in `{name}{sign}{example}`", &self.text[typed.clone()]);
+                return Err(FilterError { message, at: typed });
+            }
+        };
+        let wanted =
+            value::read(column, name, (sign, *operator), value).map_err(|message| FilterError { message, at: value_span.clone() })?;
+        let text = [*name, sign, &self.text[value_span.clone()]].concat();
+        let found = (Term::Compare { column: column.name, operator: *operator, wanted, text }, span.start..value_span.end);
+        self.at += 3;
+        Ok(Some(found))
+    }
+
+    /// Errors: a word with a bracket whose other half is not in it, which could be one of a group's.
+    fn refuse_half_brackets(&self) -> Result<(), FilterError> {
+        let half = self.pieces.iter().find(|(piece, _)| matches!(piece, Piece::Word(word) if !is_balanced(word)));
+        half.map_or(Ok(()), |(_, at)| {
+            let message = format!("`{}` has a bracket without its other half: put the text in quotes", &self.text[at.clone()]);
+            Err(FilterError { message, at: at.clone() })
+        })
+    }
 }
 
 fn is_one_of(word: &str, words: &[&str]) -> bool {
@@ -145,37 +290,7 @@ fn quoting(word: &str, only_conditions: bool) -> String {
     if only_conditions { String::new() } else { format!("; to look for the word write `\"{word}\"`") }
 }
 
-fn pieces(text: &str) -> Result<Vec<(Piece<'_>, std::ops::Range<usize>)>, FilterError> {
-    let mut pieces = Vec::new();
-    let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        if c.is_whitespace() {
-            at += c.len_utf8();
-        } else if c == '"' {
-            let Some(length) = rest[1..].find('"') else {
-                let message = format!("`{rest}` opens a quote that is not closed; end it with \"");
-                return Err(FilterError { message, at: at..text.len() });
-            };
-            pieces.push((Piece::Quoted(rest[1..=length].to_owned()), at..at + length + 2));
-            at += length + 2;
-        } else if let Some((sign, operator)) = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign)) {
-            pieces.push((Piece::Sign(*operator), at..at + sign.len()));
-            at += sign.len();
-        } else {
-            // A value keeps its colons: `time:10:30`, `scam:eip155:1`.
-            let after_sign = matches!(pieces.last(), Some((Piece::Sign(_), _)));
-            let ends = |c: char| c.is_whitespace() || c == '"' || (!after_sign && matches!(c, ':' | '=' | '>' | '<' | '!'));
-            let length =
-                rest.find(ends).filter(|length| *length > 0).unwrap_or(if rest.find(ends) == Some(0) { c.len_utf8() } else { rest.len() });
-            pieces.push((Piece::Word(&rest[..length]), at..at + length));
-            at += length;
-        }
-    }
-    Ok(pieces)
-}
-
-fn unknown(name: &str, at: &std::ops::Range<usize>, all: &[FilterColumn], list: bool) -> FilterError {
+fn unknown(name: &str, at: &Range<usize>, all: &[FilterColumn], list: bool) -> FilterError {
     let names: Vec<&str> = all.iter().map(|column| if list { column.name } else { column.short() }).collect();
     let near = meant(name, columns::names(all)).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
     let stop = if near.is_empty() { "." } else { "" };
@@ -186,177 +301,4 @@ fn unknown(name: &str, at: &std::ops::Range<usize>, all: &[FilterColumn], list: 
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::{super::tests::COLUMNS, *};
-
-    #[test]
-    fn errors_name_the_part_that_is_wrong() {
-        let cases = [
-            ("capp>1m", "no column `capp`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..4),
-            ("cpa>1m", "no column `cpa`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..3),
-            ("age<<4", "`age<` needs a value after it, as in `age<30d`", 0..4),
-            ("usd cap>", "`cap>` needs a value after it, as in `cap>1m`", 4..8),
-            (">1m", "`>` needs a column before it, as in `cap>1m`; put a text with signs in quotes", 0..1),
-            ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),
-        ];
-        for (text, message, at) in cases {
-            assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
-        }
-        for (text, ends) in
-            [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(501), "501 characters: expected at most 500")]
-        {
-            let error = parse(&text, COLUMNS).unwrap_err();
-            assert!(error.message.ends_with(ends), "{error}");
-        }
-        assert!(parse(&"a ".repeat(32), COLUMNS).is_ok() && parse(&"é".repeat(500), COLUMNS).is_ok());
-    }
-
-    #[test]
-    fn conditions_have_no_plain_words_and_list_the_columns() {
-        let cases = [
-            ("usd", "`usd` is no condition: write a column, a sign and a value, as in `symbol:usd`", 0..3),
-            ("cap>1m \"us d\"", "`\"us d\"` is no condition: write a column, a sign and a value, as in `symbol:\"us d\"`", 7..13),
-            (
-                "cap>1m ages<9d",
-                "no column `ages`, did you mean `age`? Columns: symbol, name, chain, market_cap, \
-                 price_change_24h, labels, starred, recommendedAction, counted_at, date, age",
-                7..11,
-            ),
-        ];
-        for (text, message, at) in cases {
-            assert_eq!(conditions(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
-        }
-        let starred = conditions("starred", COLUMNS).expect("a flag");
-        let same = |term: &Term, other: &Term| {
-            let of = |term: &Term| match term {
-                Term::Compare { column, operator, wanted, .. } => Some((*column, *operator, wanted.clone())),
-                Term::Word { .. } => None,
-            };
-            of(term) == of(other)
-        };
-        assert!(same(&starred.terms[0], &conditions("starred:yes", COLUMNS).expect("a flag").terms[0]));
-        let text = "chain:base cap>=1m name:\"usd coin\" age<90d";
-        assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS));
-        assert_eq!(conditions(text, COLUMNS).map(|filter| filter.terms.len()), Ok(4));
-    }
-
-    #[test]
-    fn conditions_all_hold_and_words_that_join_them_otherwise_are_refused() {
-        for text in ["cap>1m and chain:base", "cap>1m AND chain:base", "cap>1m && chain:base"] {
-            assert_eq!(parse(text, COLUMNS), parse("cap>1m chain:base", COLUMNS), "{text}");
-            assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS), "{text}");
-        }
-        assert_eq!(parse("usd and cap>1m", COLUMNS), parse("usd cap>1m", COLUMNS));
-        let cases = [
-            ("cap>1m OR chain:base", "conditions all hold; there is no `or`", 7..9),
-            ("cap>1m || chain:base", "conditions all hold; there is no `||`", 7..9),
-            ("not chain:base", "conditions all hold; there is no `not`: write `!=`, as in `chain!=eth`", 0..3),
-            ("cap>1m and", "`and` needs a condition before it and one after it", 7..10),
-            ("&& cap>1m", "`&&` needs a condition before it and one after it", 0..2),
-        ];
-        for (text, message, at) in cases {
-            assert_eq!(conditions(text, COLUMNS), Err(FilterError { message: message.to_owned(), at: at.clone() }));
-            let error = parse(text, COLUMNS).unwrap_err();
-            assert!(error.message.starts_with(message) && error.message.contains("; to look for the word write `\""), "{error}");
-            assert_eq!(error.at, at);
-        }
-        // Tokens may have such names.
-        for text in ["and", "NOT", "or", "salt and pepper", "\"or\" cap>1m"] {
-            let found = parse(text, COLUMNS).map(|filter| filter.words().map(str::to_owned).collect::<Vec<_>>());
-            let expected = text.to_lowercase().replace(['"'], "").replace(" cap>1m", "");
-            assert_eq!(found.map(|words| words.join(" ")), Ok(expected), "{text}");
-        }
-    }
-
-    /// For each kind of column: accepted values, and the error for others.
-    #[test]
-    fn a_value_must_be_what_the_column_holds() {
-        const NUMBER: &str = " is not a number: write `cap~1000`, `cap~2.5m` or `cap~5%`";
-        const TIME: &str = " is not a time: write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
-        const TEXT: &str = "`name` is a text, which has no `~`: write `name:abc` where it holds abc or `name=abc` where it is abc";
-        const CHAIN: &str = "`chain` is a chain, which has no `~`: write `chain:base` where it is on base";
-        const LIST: &str = "`labels` is a list of names, which has no `~`: write `labels:abc` where abc is among them";
-        const LENGTH: &str = " is not a length of time: write `age~90d`, `age~12h` or `age~2w`";
-        const FLAG: &str = " is not yes or no: write `starred~yes` or `starred~no`";
-        const UNORDERED: &str = "`starred` is yes or no, which has no `~`: write `starred:yes` or `starred:no`";
-        let refused = [
-            ("cap", ">", "2026-01", "`2026-01`", NUMBER),
-            ("cap", "<=", "2026-01-31T10:30", "`2026-01-31T10:30`", NUMBER),
-            ("cap", ">", "1x", "`1x`", NUMBER),
-            ("cap", "<", "\"\"", "``", NUMBER),
-            ("cap", "=", "abc", "`abc`", NUMBER),
-            ("cap", ":", "usd", "`usd`", NUMBER),
-            ("cap", "!=", "2026-01", "`2026-01`", NUMBER),
-            ("date", ">", "5", "`5`", TIME),
-            ("date", "<", "1m", "`1m`", TIME),
-            ("date", "=", "20260131", "`20260131`", TIME),
-            ("date", ">", "2026-13", "`2026-13`", TIME),
-            ("date", ":", "monday", "`monday`", TIME),
-            ("date", "!=", "5%", "`5%`", TIME),
-            ("name", ">", "5", "", TEXT),
-            ("name", "<=", "2026-01", "", TEXT),
-            ("chain", ">", "eth", "", CHAIN),
-            ("chain", ">=", "1", "", CHAIN),
-            ("labels", ">", "burn", "", LIST),
-            ("age", "<", "90", "`90`", LENGTH),
-            ("age", ">", "2m", "`2m`", LENGTH),
-            ("age", ">", "2026-01", "`2026-01`", LENGTH),
-            ("age", "=", "-3d", "`-3d`", LENGTH),
-            ("age", ":", "day", "`day`", LENGTH),
-            ("starred", ":", "maybe", "`maybe`", FLAG),
-            ("starred", "=", "2026-01", "`2026-01`", FLAG),
-            ("starred", ">", "0", "", UNORDERED),
-        ];
-        for (column, sign, value, is, wants) in refused {
-            let text = format!("usd {column}{sign}{value}");
-            let expected = FilterError { message: format!("{is}{}", wants.replace('~', sign)), at: text.len() - value.len()..text.len() };
-            assert_eq!(parse(&text, COLUMNS), Err(expected), "{text}");
-        }
-        let taken = [
-            "cap>-1",
-            "cap:1m",
-            "cap=2.5k",
-            "24h<5%",
-            "cap>$1,000",
-            "cap>2026",
-            "date>2026",
-            "date<2026-01",
-            "date>=\"2026-01-31 10:30\"",
-            "date=2026-01-31T10:30:15Z",
-            "date:10:30",
-            "name=5",
-            "name:2026-01",
-            "name!=\"\"",
-            "chain:1",
-            "chain!=eth",
-            "starred:YES",
-            "starred=0",
-            "labels:burn",
-            "age<0.5Y",
-        ];
-        for text in taken {
-            assert!(parse(text, COLUMNS).is_ok(), "{text}: {:?}", parse(text, COLUMNS));
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_reads_or_is_refused_in_words(text in "[ a-z0-9\"':=<>!%é漢.]{0,40}|\\PC{0,40}|.{0,600}|((cap|age|date|chain)[:=<>!]{1,2}[0-9dmky.%-]{0,9} ){0,40}") {
-            for read in [parse, conditions] {
-                match read(&text, COLUMNS) {
-                    Ok(filter) => {
-                        filter.matches(|_| None);
-                        // The written form parses to the same filter.
-                        let written = filter.conditions();
-                        prop_assert!(written.len() <= text.len());
-                        let again = conditions(&written, COLUMNS);
-                        prop_assert_eq!(again.map(|again| again.conditions()), Ok(written));
-                    }
-                    Err(error) => prop_assert!(text.get(error.at).is_some() && !error.message.is_empty()),
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -51,7 +51,7 @@ impl Find for ConditionFigure {
         let Some(summary) = snapshot.market.of(&snapshot.dataset, &self.token) else { return Ok(None) };
         let mut found: Vec<Hit<'_>> = vec![(0, TokenRow::plain(summary))];
         if is_computed(column) {
-            compute_figures(&mut found, &filter.split(is_computed).0, &[], snapshot, progress)?;
+            compute_figures(&mut found, &filter.split(|column| !is_computed(column)).1, &[], snapshot, progress)?;
         }
         Ok(found.first().and_then(|(_, row)| row.field(column)).map(|value| words(&value)))
     }
@@ -90,10 +90,10 @@ impl Find for ConditionMatch {
                 snapshot.market.of(&snapshot.dataset, token).map_or(&[][..], std::slice::from_ref)
             }
         };
-        let (slow, quick) = filter.split(is_computed);
+        let (quick, slow) = filter.split(|column| !is_computed(column));
         let (mut found, mut matched): (Vec<Hit<'_>>, MatchedTokens) = Default::default();
         for row in tokens.iter().map(TokenRow::plain) {
-            match quick.matches_or_unknown(|column| row.field(column)) {
+            match quick.matches_or_unknown(|column| row.field(column), |_| false) {
                 Some(true) => found.push((0, row)),
                 Some(false) => {}
                 None => matched.unknown.push(row.token.token_address),
@@ -103,8 +103,8 @@ impl Find for ConditionMatch {
         figures.map_err(|problem| if self.token.is_some() { problem } else { problem.final_but_for_state() })?;
         for (_, row) in &found {
             // Candles without a pattern are a known absence, not a missing value.
-            let no_pattern = slow.names("best_pattern") && row.field("best_pattern").is_none() && !row.lacks("best_pattern");
-            match slow.matches_or_unknown(|column| row.field(column)).or(no_pattern.then_some(false)) {
+            let no_pattern = |column: &str| column == "best_pattern" && !row.lacks(column);
+            match slow.matches_or_unknown(|column| row.field(column), no_pattern) {
                 Some(true) => matched.holds.push(row.token.token_address),
                 Some(false) => {}
                 None => matched.unknown.push(row.token.token_address),
@@ -136,7 +136,10 @@ mod tests {
         assert_eq!((count("price>20", None), count("price<20", None), count("price>1 symbol:a", None)), (Ok(1), Ok(1), Ok(1)));
         assert_eq!((count("price>20", Some("0x2")), count("price>20", Some("0x1")), count("price<9", Some("0x3"))), (Ok(1), Ok(0), Ok(0)));
         assert_eq!(count("trend:uptrend", None), Ok(0), "without candles there is no trend");
-        for wrong in ["", " ", "usd", "pric>2", "price>x"] {
+        // What is known may be enough beside what is not.
+        assert_eq!((count("trend:uptrend or price>20", None), count("price>20 or (symbol:a price<9)", None)), (Ok(1), Ok(2)));
+        assert_eq!(unknown("price>20 or symbol:c"), Ok(vec![]));
+        for wrong in ["", " ", "usd", "pric>2", "price>x", "price>2 or", "(price>2", "()", "price>2 or usd"] {
             assert_eq!(count(wrong, None).map_err(|problem| problem.code), Err(Code::InvalidParameter), "{wrong}");
         }
         assert_eq!(count("price>2", Some("0x9")).map_err(|problem| problem.code), Err(Code::TokenNotFound));
@@ -186,7 +189,8 @@ mod tests {
     #[test]
     fn candles_without_a_pattern_are_no_missing_value() {
         let snapshot = fields::tests::snapshot();
-        for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag"] {
+        for condition in ["pattern:bull_flag", "pattern!=double_top pattern:bull_flag", "pattern:bull_flag or (pattern:double_top price>0)"]
+        {
             let matched = find(&snapshot, condition, None);
             assert_eq!(matched, Ok(MatchedTokens { holds: vec![], unknown: vec![sample::address("0x2")] }), "0x2 has no candles");
         }

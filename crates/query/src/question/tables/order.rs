@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn rows_are_filtered_and_sorted_with_missing_values_last() {
         type Case = (&'static str, Option<(&'static str, bool)>, &'static [usize]);
-        let cases: [Case; 8] = [
+        let cases: [Case; 11] = [
             ("", None, &[0, 1, 2, 3]),
             ("chain:base", None, &[0, 2]),
             ("price>1", Some(("price", true)), &[2, 0]),
@@ -246,6 +246,9 @@ mod tests {
             ("", Some(("chain", false)), &[2, 1, 3, 0]),
             ("pep", None, &[1]),
             ("holders<400", Some(("symbol", false)), &[1, 0]),
+            ("price>7 or holders<400", None, &[0, 1, 2]),
+            ("pep (price>7 or holders<400)", None, &[1]),
+            ("symbol=pepx or (chain:eth price<2)", Some(("symbol", true)), &[3, 1]),
         ];
         let (frame, schema) = tokens();
         for (text, sort, expected) in cases {
@@ -263,6 +266,8 @@ mod tests {
             ("price>1 holders<400", Some("symbol"), &[("price", 1)]),
             ("holders>2 price>0", None, &[("holders", 1)]),
             ("price>1 symbol:uni", None, &[]),
+            ("price>1 or holders>2", None, &[("price", 1), ("holders", 1)]),
+            ("price>1 or holders>1", None, &[("holders", 1)]),
             ("", Some("price"), &[]),
         ] {
             let filter = filter::parse(text, &filter::of_table(schema)).unwrap();

@@ -115,6 +115,74 @@ fn the_selected_row_is_the_token_whatever_moves_under_it() {
 }
 
 #[test]
+fn a_token_whose_row_went_is_looked_at_again_when_it_is_back() {
+    let without = || {
+        sample::dataset(&[("tokens", "token_address,symbol,name,chain,market_cap\n0x1,WETH,Ether,eth,9000\n0x2,LINK,Chainlink,eth,900")])
+    };
+    let dear = || {
+        sample::dataset(&[(
+            "tokens",
+            "token_address,symbol,name,chain,market_cap\n0x1,WETH,Ether,eth,9000\n0x2,LINK,Chainlink,eth,900\n0x3,UNI,Uniswap,eth,5000",
+        )])
+    };
+    let token = |bench: &mut Bench| {
+        settled(bench);
+        bench.app.token
+    };
+    for view in [ViewId::Tokens, ViewId::Posts] {
+        let mut bench = bench();
+        bench.load(market());
+        bench.app.go(view);
+        bench.app.select(sample::address(SMALLEST));
+        bench.load(without());
+        assert_ne!(token(&mut bench), Some(sample::address(SMALLEST)), "{view:?}");
+        bench.load(market());
+        is_on(&mut bench, SMALLEST, "UNI", "it is back");
+    }
+    // The row is left out by a filter, and comes back.
+    let mut bench = bench();
+    bench.load(market());
+    bench.keys("/cap<1000⏎");
+    bench.app.select(sample::address(SMALLEST));
+    bench.load(dear());
+    assert_eq!(token(&mut bench), Some(sample::address(MIDDLE)), "the row that is left");
+    bench.load(market());
+    assert_eq!(token(&mut bench), Some(sample::address(SMALLEST)));
+    // Another that is chosen meanwhile stays.
+    bench.load(dear());
+    assert_eq!(token(&mut bench), Some(sample::address(MIDDLE)));
+    bench.app.select(sample::address(MIDDLE));
+    bench.load(market());
+    is_on(&mut bench, MIDDLE, "LINK", "it was chosen");
+}
+
+#[test]
+fn marks_are_kept_by_address_over_a_reload() {
+    let mut bench = bench();
+    bench.load(market());
+    bench.app.go(ViewId::Tokens);
+    for token in [SMALLEST, MIDDLE] {
+        bench.app.select(sample::address(token));
+        bench.keys(" ");
+    }
+    let marked = |bench: &mut Bench| settled(bench).lines().filter(|line| line.contains('◆')).map(str::to_owned).collect::<Vec<_>>();
+    let before = marked(&mut bench);
+    assert!(
+        before.len() == 2 && before.iter().any(|line| line.contains("UNI")) && before.iter().any(|line| line.contains("LINK")),
+        "{before:?}"
+    );
+    bench.load(sample::dataset(&[(
+        "tokens",
+        "token_address,symbol,name,chain,market_cap\n0x5,NEW,New,eth,99000\n0x3,UNI,Uniswap,eth,50000\n0x1,WETH,Ether,eth,9000\n0x2,LINK,Chainlink,eth,1",
+    )]));
+    let after = marked(&mut bench);
+    assert!(
+        after.len() == 2 && after.iter().any(|line| line.contains("UNI")) && after.iter().any(|line| line.contains("LINK")),
+        "{after:?}"
+    );
+}
+
+#[test]
 fn panes_say_what_is_being_read_and_how_far() {
     let mut bench = bench();
     let under_way = vec![("tokens".to_owned(), 10, 10), ("posts".to_owned(), 42, 100), ("candles".to_owned(), 0, 0)];

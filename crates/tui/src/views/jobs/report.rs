@@ -4,7 +4,8 @@ use super::{
     page::{self, PageLine},
     store::ReportText,
 };
-use crate::views::prelude::*;
+use crate::{view::WritePage, views::prelude::*};
+use query::document::DocumentForm;
 
 /// Cells of an indent level.
 const INDENT: u16 = 2;
@@ -51,6 +52,13 @@ impl ReportPane {
             State::Read(report) => Some(&report.json),
             State::Waiting(_) | State::Failed(_) => None,
         }
+    }
+
+    /// The report as HTML, under the job's id; made when it is asked for.
+    pub(super) fn page(&self) -> Option<(String, WritePage)> {
+        let State::Read(report) = &self.state else { return None };
+        let document = report.document.clone();
+        Some((format!("{}-report", report.job_id), Box::new(move || document.write(DocumentForm::Html))))
     }
 
     /// Lays out the lines for a width, once.

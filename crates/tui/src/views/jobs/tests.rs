@@ -198,8 +198,12 @@ fn a_report_is_read_as_a_page_and_copied_as_json() {
     assert!(matches!(stage.look(|context| view.act(Action::CopyValue, context)), Effect::Copy(json, "report") if json.starts_with('{')));
     let target = stage.look(|context| view.request(context)).expect("a request").target;
     assert!(target.ends_with("/report"), "{target}");
+    let (name, page) = view.page().expect("a page to write");
+    assert_eq!(name, format!("{}-report", id(900, 'c')));
+    let page = page();
+    assert!(page.starts_with("<!doctype html>") && page.contains("Uniswap") && page.ends_with("</html>\n"), "{page}");
     assert_eq!(stage.look(|context| view.act(Action::Back, context)), Effect::Redraw);
-    assert!(view.reader.is_none());
+    assert!(view.reader.is_none() && view.page().is_none());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::views::prelude::*;
 use model::rows::Post;
 use query::question::{
-    filter::{self, Filter, FilterColumn, Operator, Term},
+    filter::{self, Filter, FilterColumn, Operator},
     list::Listed,
 };
 
@@ -53,9 +53,8 @@ impl Fields for PostFields {
         if text.chars().count() > WORDS_MAX {
             return Err(format!("the filter is longer than {WORDS_MAX} characters"));
         }
-        let filter = filter::parse(text, columns).map_err(|error| error.to_string())?;
-        let differs = |term: &Term| matches!(term, Term::Compare { column, operator: Operator::Differs, .. } if *column == AGE);
-        if filter.terms.iter().any(differs) {
+        let filter = filter::parse(text, columns).map_err(|error| error.in_text(text))?;
+        if filter.compares(|column, operator| column == AGE && operator == Operator::Differs) {
             return Err("`age` is compared by `<` or `>`: write `age<7d`".to_owned());
         }
         Ok(filter)

@@ -230,9 +230,20 @@ fn the_conditions_of_a_request_keep_the_rows_that_the_filter_keeps() {
     let (stage, mut view) = stage();
     stage.draw(&mut view, 140, 38);
     let snapshot = Arc::clone(stage.context().snapshot.expect("loaded data"));
-    for filter in
-        ["", "cap>1m", "chain:base", "chain!=ethereum", "price<=1 holders>10", "name:coin", "change<0", "age<900d", "created>2025", "7d!=0"]
-    {
+    for filter in [
+        "",
+        "cap>1m",
+        "chain:base",
+        "chain!=ethereum",
+        "price<=1 holders>10",
+        "name:coin",
+        "change<0",
+        "age<900d",
+        "created>2025",
+        "7d!=0",
+        "cap>1b or (chain:base and price<=1)",
+        "usd (price>2 or holders>10)",
+    ] {
         view.set_filter(filter, &stage.context()).expect("a filter that reads");
         let target = view.question().target();
         let (_, query) = target.split_once('?').expect("a query");

@@ -1,0 +1,350 @@
+//! What reads, what is refused, and that every expression means what it says.
+
+use proptest::prelude::*;
+
+use super::{
+    super::{FieldValue, Range as Extent, RowsLeftOut, tests::COLUMNS},
+    *,
+};
+
+#[test]
+fn errors_name_the_part_that_is_wrong() {
+    let cases = [
+        ("capp>1m", "no column `capp`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..4),
+        ("cpa>1m", "no column `cpa`, did you mean `cap`? Columns: symbol, name, chain, cap, 24h, labels, starred, action, …", 0..3),
+        ("age<<4", "`age<` needs a value after it, as in `age<30d`", 0..4),
+        ("usd cap>", "`cap>` needs a value after it, as in `cap>1m`", 4..8),
+        (">1m", "`>` needs a column before it, as in `cap>1m`; put a text with signs in quotes", 0..1),
+        ("name:\"usd", "`\"usd` opens a quote that is not closed; end it with \"", 5..9),
+    ];
+    for (text, message, at) in cases {
+        assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+    }
+    for (text, ends) in [("a ".repeat(33), "33 conditions: expected at most 32"), ("é".repeat(501), "501 characters: expected at most 500")]
+    {
+        let error = parse(&text, COLUMNS).unwrap_err();
+        assert!(error.message.ends_with(ends), "{error}");
+    }
+    assert!(parse(&"a ".repeat(32), COLUMNS).is_ok() && parse(&"é".repeat(500), COLUMNS).is_ok());
+}
+
+#[test]
+fn conditions_have_no_plain_words_and_list_the_columns() {
+    let cases = [
+        ("usd", "`usd` is no condition: write a column, a sign and a value, as in `symbol:usd`", 0..3),
+        ("cap>1m \"us d\"", "`\"us d\"` is no condition: write a column, a sign and a value, as in `symbol:\"us d\"`", 7..13),
+        (
+            "cap>1m ages<9d",
+            "no column `ages`, did you mean `age`? Columns: symbol, name, chain, market_cap, \
+             price_change_24h, labels, starred, recommendedAction, counted_at, date, age",
+            7..11,
+        ),
+    ];
+    for (text, message, at) in cases {
+        assert_eq!(conditions(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+    }
+    let starred = conditions("starred", COLUMNS).expect("a flag");
+    let same = |term: &Term, other: &Term| {
+        let of = |term: &Term| match term {
+            Term::Compare { column, operator, wanted, .. } => Some((*column, *operator, wanted.clone())),
+            Term::Word { .. } | Term::Either(_) => None,
+        };
+        of(term) == of(other)
+    };
+    assert!(same(&starred.terms[0], &conditions("starred:yes", COLUMNS).expect("a flag").terms[0]));
+    let text = "chain:base cap>=1m name:\"usd coin\" age<90d";
+    assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS));
+    assert_eq!(conditions(text, COLUMNS).map(|filter| filter.terms.len()), Ok(4));
+}
+
+#[test]
+fn a_blank_and_the_word_and_are_the_same() {
+    for text in
+        ["cap>1m and chain:base", "cap>1m AND chain:base", "cap>1m && chain:base", "(cap>1m) (chain:base)", "((cap>1m and(chain:base)))"]
+    {
+        assert_eq!(parse(text, COLUMNS), parse("cap>1m chain:base", COLUMNS), "{text}");
+        assert_eq!(conditions(text, COLUMNS), parse(text, COLUMNS), "{text}");
+    }
+    assert_eq!(parse("usd and cap>1m", COLUMNS), parse("usd cap>1m", COLUMNS));
+    // Tokens may have such names.
+    for text in ["and", "NOT", "or", "salt and pepper", "ether (pos)", "usd) or (", "\"or\" cap>1m"] {
+        let found = parse(text, COLUMNS).map(|filter| filter.words().map(str::to_owned).collect::<Vec<_>>());
+        let expected = text.to_lowercase().replace(['"'], "").replace(" cap>1m", "");
+        assert_eq!(found.map(|words| words.join(" ")), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn expressions_are_written_in_one_way() {
+    for (text, written) in [
+        ("cap>1m OR chain:base", "cap>1m or chain:base"),
+        ("cap > 1m || chain:base || age<9d", "cap>1m or chain:base or age<9d"),
+        ("cap>1m or (chain:base or age<9d)", "cap>1m or chain:base or age<9d"),
+        ("cap>1m or (chain:eth and age>=60d)", "cap>1m or (chain:eth age>=60d)"),
+        ("cap>1m or chain:eth age>=60d", "cap>1m or (chain:eth age>=60d)"),
+        ("(cap>1m or chain:eth) age>=60d", "(cap>1m or chain:eth) age>=60d"),
+        ("usd (cap>1m or chain:eth)", "cap>1m or chain:eth"),
+        ("(cap>1m or(chain:eth (age>9d or starred:yes)))", "cap>1m or (chain:eth (age>9d or starred:yes))"),
+        ("name:Ether(PoS) or name:\"(x\"", "name:Ether(PoS) or name:\"(x\""),
+        ("(name:(pos) or cap>1m)", "name:(pos) or cap>1m"),
+        // As they were before there were brackets.
+        ("name:pos) cap>1m", "name:pos) cap>1m"),
+        ("cap>1m name:(pos", "cap>1m name:(pos"),
+        ("name:or cap>1m", "name:or cap>1m"),
+        ("name:or and cap>1m", "name:or cap>1m"),
+    ] {
+        let filter = parse(text, COLUMNS).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(filter.conditions(), written, "{text}");
+        assert_eq!(conditions(written, COLUMNS), Ok(Filter { terms: filter.without_words().terms, ..filter }), "{text}");
+    }
+    assert_eq!(conditions("starred or cap>1m", COLUMNS).map(|filter| filter.conditions()), Ok("starred or cap>1m".to_owned()));
+    let long = format!("{}(name:x or cap>1)", "(cap>1 or age<9d)".repeat(26));
+    assert!(long.len() < 500 && conditions(&long, COLUMNS).is_err(), "its written form is longer");
+}
+
+#[test]
+fn what_joins_nothing_is_refused_at_its_place() {
+    let cases = [
+        ("not chain:base", "there is no `not`: write `!=`, as in `chain!=eth`", 0..3),
+        ("cap>1m or not chain:base", "there is no `not`: write `!=`, as in `chain!=eth`", 10..13),
+        ("cap>1m and", "`and` needs a condition before it and one after it", 7..10),
+        ("&& cap>1m", "`&&` needs a condition before it and one after it", 0..2),
+        ("cap>1m (and age>9d)", "`and` needs a condition before it and one after it", 8..11),
+        ("cap>1m and or age>9d", "`and` needs a condition before it and one after it", 7..10),
+        ("cap>1m or", "`or` needs a condition before it and one after it", 7..9),
+        ("(OR cap>1m)", "`OR` needs a condition before it and one after it", 1..3),
+        ("cap>1m or or age>9d", "`or` needs a condition before it and one after it", 7..9),
+        ("cap>1m or age>9d || (starred:yes || )", "`||` needs a condition before it and one after it", 33..35),
+        ("cap>1m ()", "`()` holds no condition", 7..9),
+        ("(cap>1m or age>9d", "`(` opens a bracket that is not closed; end it with `)`", 0..1),
+        ("(cap>1m) or age>9d) starred:yes", "`age", 0..0),
+        ("(cap>1m)) age>9d", "`)` closes no bracket: write `(` before it, or put a text with brackets in quotes", 8..9),
+        ("cap>1m or name:pos)", "`pos)` has a bracket without its other half: put the text in quotes", 15..19),
+        ("cap>1m name:(pos or age>9d", "`(pos` has a bracket without its other half: put the text in quotes", 12..16),
+        ("cap>(1m or 2m)", "`(1m` is not a number: write `cap>1000`, `cap>2.5m` or `cap>5%`", 4..7),
+        ("(cap> or age>9d)", "`or` is not a number: write `cap>1000`, `cap>2.5m` or `cap>5%`", 6..8),
+        ("(cap>)", "`cap>` needs a value after it, as in `cap>1m`", 1..5),
+    ];
+    for (text, message, at) in cases {
+        for read in [parse, conditions] {
+            let error = read(text, COLUMNS).expect_err(text);
+            if at.is_empty() {
+                // Where no bracket is open, one in a value is a part of it.
+                assert_eq!(text.get(error.at), Some("9d)"), "{text}: {}", error.message);
+                continue;
+            }
+            let more = error.message.strip_prefix(message).unwrap_or_else(|| panic!("{text}: {error}"));
+            assert!(more.is_empty() || more.starts_with("; to look for the word write `\""), "{error}");
+            assert_eq!(error.at, at, "{text}");
+        }
+    }
+    for (text, message, at) in [
+        ("usd or cap>1m", "`usd` beside `or` needs a column and a sign, as in `symbol:usd`", 0..3),
+        ("cap>1m or (age>9d (\"us d\"))", "`\"us d\"` beside `or` needs a column and a sign, as in `symbol:\"us d\"`", 19..25),
+        ("starred or cap>1m", "`starred` beside `or` needs a column and a sign, as in `starred:yes`", 0..7),
+    ] {
+        assert_eq!(parse(text, COLUMNS), Err(FilterError { message: message.to_owned(), at }));
+    }
+    for (text, place) in [("cap>1m or", ""), ("cap>1m or age>9d or", " (at character 18)"), ("(cap>1m) (é (age>9d", " (at character 13)")]
+    {
+        let error = parse(text, COLUMNS).expect_err(text);
+        assert_eq!(error.in_text(text), format!("{}{place}", error.message), "{text}");
+    }
+    assert!(conditions(&vec!["cap>1"; 33].join(" or "), COLUMNS).unwrap_err().message.contains("33 conditions"));
+    assert!(conditions(&vec!["cap>1"; 32].join(" or "), COLUMNS).is_ok());
+    assert!(conditions(&format!("{}cap>1{}", "(".repeat(247), ")".repeat(247)), COLUMNS).is_ok(), "as deep as a text can be");
+}
+
+/// For each kind of column: accepted values, and the error for others.
+#[test]
+fn a_value_must_be_what_the_column_holds() {
+    const NUMBER: &str = " is not a number: write `cap~1000`, `cap~2.5m` or `cap~5%`";
+    const TIME: &str = " is not a time: write `date~2026-01`, `date~2026-01-31` or `date~2026-01-31T10:30`";
+    const TEXT: &str = "`name` is a text, which has no `~`: write `name:abc` where it holds abc or `name=abc` where it is abc";
+    const CHAIN: &str = "`chain` is a chain, which has no `~`: write `chain:base` where it is on base";
+    const LIST: &str = "`labels` is a list of names, which has no `~`: write `labels:abc` where abc is among them";
+    const LENGTH: &str = " is not a length of time: write `age~90d`, `age~12h` or `age~2w`";
+    const FLAG: &str = " is not yes or no: write `starred~yes` or `starred~no`";
+    const UNORDERED: &str = "`starred` is yes or no, which has no `~`: write `starred:yes` or `starred:no`";
+    let refused = [
+        ("cap", ">", "2026-01", "`2026-01`", NUMBER),
+        ("cap", "<=", "2026-01-31T10:30", "`2026-01-31T10:30`", NUMBER),
+        ("cap", ">", "1x", "`1x`", NUMBER),
+        ("cap", "<", "\"\"", "``", NUMBER),
+        ("cap", "=", "abc", "`abc`", NUMBER),
+        ("cap", ":", "usd", "`usd`", NUMBER),
+        ("cap", "!=", "2026-01", "`2026-01`", NUMBER),
+        ("date", ">", "5", "`5`", TIME),
+        ("date", "<", "1m", "`1m`", TIME),
+        ("date", "=", "20260131", "`20260131`", TIME),
+        ("date", ">", "2026-13", "`2026-13`", TIME),
+        ("date", ":", "monday", "`monday`", TIME),
+        ("date", "!=", "5%", "`5%`", TIME),
+        ("name", ">", "5", "", TEXT),
+        ("name", "<=", "2026-01", "", TEXT),
+        ("chain", ">", "eth", "", CHAIN),
+        ("chain", ">=", "1", "", CHAIN),
+        ("labels", ">", "burn", "", LIST),
+        ("age", "<", "90", "`90`", LENGTH),
+        ("age", ">", "2m", "`2m`", LENGTH),
+        ("age", ">", "2026-01", "`2026-01`", LENGTH),
+        ("age", "=", "-3d", "`-3d`", LENGTH),
+        ("age", ":", "day", "`day`", LENGTH),
+        ("starred", ":", "maybe", "`maybe`", FLAG),
+        ("starred", "=", "2026-01", "`2026-01`", FLAG),
+        ("starred", ">", "0", "", UNORDERED),
+    ];
+    for (column, sign, value, is, wants) in refused {
+        let text = format!("usd {column}{sign}{value}");
+        let expected = FilterError { message: format!("{is}{}", wants.replace('~', sign)), at: text.len() - value.len()..text.len() };
+        assert_eq!(parse(&text, COLUMNS), Err(expected), "{text}");
+    }
+    let taken = [
+        "cap>-1",
+        "cap:1m",
+        "cap=2.5k",
+        "24h<5%",
+        "cap>$1,000",
+        "cap>2026",
+        "date>2026",
+        "date<2026-01",
+        "date>=\"2026-01-31 10:30\"",
+        "date=2026-01-31T10:30:15Z",
+        "date:10:30",
+        "name=5",
+        "name:2026-01",
+        "name!=\"\"",
+        "chain:1",
+        "chain!=eth",
+        "starred:YES",
+        "starred=0",
+        "labels:burn",
+        "age<0.5Y",
+    ];
+    for text in taken {
+        assert!(parse(text, COLUMNS).is_ok(), "{text}: {:?}", parse(text, COLUMNS));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_reads_or_is_refused_in_words(text in "[ a-z0-9()\"':=<>!%é漢.]{0,40}|(\\(|\\)| or | and |starred|cap>1|name:[()a]{1,3}| ){0,30}|\\PC{0,40}|.{0,600}|((cap|age|date|chain)[:=<>!]{1,2}[0-9dmky.%-]{0,9} ){0,40}") {
+        for read in [parse, conditions] {
+            match read(&text, COLUMNS) {
+                Ok(filter) => {
+                    filter.matches(|_| None);
+                    // The written form parses to the same filter.
+                    let written = filter.conditions();
+                    prop_assert!(written.chars().count() <= TEXT_CHARS_MAX);
+                    let again = conditions(&written, COLUMNS);
+                    prop_assert_eq!(again.map(|again| again.conditions()), Ok(written));
+                }
+                Err(error) => prop_assert!(text.get(error.at).is_some() && !error.message.is_empty()),
+            }
+        }
+    }
+}
+
+/// An expression, for evaluating it without the filter's own code.
+#[derive(Debug, Clone)]
+enum Tree {
+    /// A sign and a number, on the number or the text of a column.
+    Leaf(usize, &'static str, u8),
+    All(Vec<Tree>),
+    Any(Vec<Tree>),
+}
+
+const NAMES: [&str; 3] = ["cap", "24h", "name"];
+
+impl Tree {
+    /// As text: what must be in brackets is, and `extra` brackets more; `joins` is the connective that stands for AND.
+    fn text(&self, inside_all: bool, extra: bool, joins: &str) -> String {
+        let text = match self {
+            Self::Leaf(column, sign, wanted) => format!("{}{sign}{wanted}", NAMES[*column]),
+            Self::All(parts) => parts.iter().map(|part| part.text(true, extra, joins)).collect::<Vec<_>>().join(joins),
+            Self::Any(parts) => parts.iter().map(|part| part.text(false, extra, joins)).collect::<Vec<_>>().join(" or "),
+        };
+        if extra || (inside_all && matches!(self, Self::Any(_))) { format!("({text})") } else { text }
+    }
+
+    /// Kleene's logic, as in SQL.
+    fn truth(&self, row: [Option<u8>; 3]) -> Option<bool> {
+        match self {
+            Self::Leaf(column, sign, wanted) => row[*column].map(|value| match *sign {
+                ">" => value > *wanted,
+                "<=" => value <= *wanted,
+                "!=" => value != *wanted,
+                _ => value == *wanted,
+            }),
+            Self::All(parts) => decided(parts.iter().map(|part| part.truth(row)), false),
+            Self::Any(parts) => decided(parts.iter().map(|part| part.truth(row)), true),
+        }
+    }
+}
+
+/// The deciding value if a part has it, else unknown if a part is, else the other.
+fn decided(parts: impl Iterator<Item = Option<bool>>, by: bool) -> Option<bool> {
+    let parts: Vec<Option<bool>> = parts.collect();
+    if parts.contains(&Some(by)) { Some(by) } else { (!parts.contains(&None)).then_some(!by) }
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    let figure = (0..2_usize, prop::sample::select(vec![">", "<=", "!=", "="]), 0..4_u8);
+    let name = (2..3_usize, prop::sample::select(vec!["!=", "="]), 0..4_u8);
+    let leaf = prop_oneof![figure, name].prop_map(|(column, sign, wanted)| Tree::Leaf(column, sign, wanted));
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let parts = || prop::collection::vec(inner.clone(), 1..4);
+        prop_oneof![parts().prop_map(Tree::All), parts().prop_map(Tree::Any)]
+    })
+}
+
+proptest! {
+    #[test]
+    fn an_expression_holds_where_a_plain_evaluation_says_so(
+        tree in tree(),
+        extra: bool,
+        joins in prop::sample::select(vec![" ", " and ", " && "]),
+        rows in prop::collection::vec([prop::option::of(0..4_u8), prop::option::of(0..4_u8), prop::option::of(0..4_u8)], 1..12),
+    ) {
+        let text = tree.text(false, extra, joins);
+        prop_assume!(text.len() <= TEXT_CHARS_MAX);
+        let filter = match conditions(&text, COLUMNS) {
+            Err(error) if error.message.contains("at most") => return Ok(()),
+            filter => filter.unwrap(),
+        };
+        prop_assert_eq!(parse(&text, COLUMNS), Ok(filter.clone()));
+        prop_assert_eq!(conditions(&filter.conditions(), COLUMNS), Ok(filter.clone()));
+        let [caps, names] = [filter.split(|column| column == "market_cap"), filter.split(|column| column == "name")];
+        let mut left_out = RowsLeftOut::of(&filter);
+        for row in &rows {
+            let field = |column: &str| -> Option<FieldValue<'static>> {
+                match column {
+                    "market_cap" => row[0].map(|value| FieldValue::Number(f64::from(value))),
+                    "price_change_24h" => row[1].map(|value| FieldValue::Number(f64::from(value))),
+                    _ => row[2].map(|value| FieldValue::text(value.to_string())),
+                }
+            };
+            let truth = tree.truth(*row);
+            prop_assert_eq!(filter.matches_or_unknown(field, |_| false), truth, "{}", text);
+            prop_assert_eq!(filter.matches(field), truth == Some(true));
+            let before = left_out.rows();
+            prop_assert_eq!(filter.keeps(field, |_| true, &mut left_out), truth == Some(true));
+            prop_assert_eq!(left_out.rows() - before, u64::from(truth.is_none()), "{}", text);
+            // Where nothing is missing from the data, a missing value is a condition that does not hold.
+            prop_assert_eq!(filter.keeps(field, |_| false, &mut RowsLeftOut::of(&filter)), truth == Some(true));
+            // Its parts together say the same.
+            for (first, second) in [&caps, &names] {
+                prop_assert_eq!(first.matches(field) && second.matches(field), truth == Some(true), "{}", text);
+            }
+            let range = |column: &str| Some(match column {
+                "market_cap" => row[0].map_or(Extent::Empty, |value| Extent::Number(f64::from(value), f64::from(value))),
+                "price_change_24h" => row[1].map_or(Extent::Empty, |value| Extent::Number(f64::from(value), f64::from(value))),
+                _ => return None,
+            });
+            prop_assert!(filter.may_match(range) || truth != Some(true), "{}", text);
+        }
+        // Of the rows that a missing value leaves out, each has one at least that is counted.
+        let counted: u64 = left_out.columns().map(|(_, rows)| rows).sum();
+        prop_assert!(counted >= left_out.rows() && left_out.columns().all(|(_, rows)| rows <= left_out.rows()));
+    }
+}

@@ -1,0 +1,61 @@
+//! The token that a command is about: an address, a coin, or a symbol that one token of the dataset has.
+
+use super::{LocationArgs, outcome::Failure, program::Program};
+use model::{address::Address, schema::Kind};
+use query::{deck::Deck, question::search::named::named_token};
+
+/// A token as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TokenName {
+    Address(Address),
+    Symbol(String),
+}
+
+/// Parses an argument. Errors: neither an address nor what a symbol can be.
+pub(super) fn token(text: &str) -> Result<TokenName, String> {
+    if let Some(address) = Address::asked(text) {
+        return Ok(TokenName::Address(address));
+    }
+    let is_cut = ["0x", "coin:"].iter().any(|start| text.to_lowercase().starts_with(start));
+    if is_cut || text.trim().is_empty() {
+        let address = Kind::Address.expectation();
+        return Err(format!("expected {address}, a coin that has no contract as in `coin:BTC`, or a symbol that one token has"));
+    }
+    Ok(TokenName::Symbol(text.to_owned()))
+}
+
+impl TokenName {
+    /// Its address, by the loaded data.
+    pub(super) fn find(&self, deck: &Deck) -> Result<Address, Failure> {
+        match self {
+            Self::Address(address) => Ok(*address),
+            Self::Symbol(symbol) => {
+                deck.snapshot().and_then(|snapshot| named_token(&snapshot, symbol)).map_err(|problem| Failure::Bad(problem.detail))
+            }
+        }
+    }
+
+    /// Its address; the data are loaded for a symbol alone.
+    pub(super) fn find_in(&self, location: &LocationArgs) -> Result<Address, Failure> {
+        match self {
+            Self::Address(address) => Ok(*address),
+            Self::Symbol(_) => self.find(&Program::open_loaded(location)?.deck),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_is_cut_is_no_symbol() {
+        for symbol in ["UNI", "1INCH", "usd coin"] {
+            assert_eq!(token(symbol), Ok(TokenName::Symbol(symbol.to_owned())));
+        }
+        assert_eq!(token("coin:btc"), Ok(TokenName::Address(Address::coin("BTC"))));
+        for wrong in ["0x12", "0X", "coin:", " ", ""] {
+            assert!(token(wrong).is_err(), "{wrong}");
+        }
+    }
+}
