@@ -269,6 +269,10 @@ mod tests {
             next.dataset.folder.clone_from(&snapshot.dataset.folder);
             next.inherit(&snapshot);
         }
-        assert_eq!([advised(&again, "1h"), advised(&other, "1h")], [false, true]);
+        let has = |snapshot: &Snapshot| snapshot.track_records.whole("1h").is_some();
+        assert_eq!([has(&again), has(&other)], [true, false]);
+        let (tag, kept) = (tags(&again), advised(&again, "1h"));
+        while ask(&again, "timeframe=1h&scope=all", &progress).is_err() {}
+        assert!(kept && !advised(&again, "1h") && tags(&again)[1] != tag[1], "what an earlier record weighed is not kept");
     }
 }

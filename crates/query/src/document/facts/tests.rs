@@ -7,7 +7,7 @@ use crate::document::{Document, DocumentForm};
 
 fn document(report: &Value, extras: &Extras) -> Document {
     let sections = list(&report["tokens"]).iter().flat_map(|one| token(one, extras.clone())).collect();
-    Document { title: "Report".to_owned(), note: String::new(), sections }
+    Document { title: "Report".to_owned(), note: String::new(), sections, provenance: None }
 }
 
 fn report() -> Value {

@@ -427,7 +427,7 @@ fn columns_that_are_asked_for_are_seen_and_the_detail_gives_way() {
         assert!(more.contains(title), "{title}: {more}");
     }
     assert!(!detail(&more), "{more}");
-    for title in ["TREND", "PATTERN", "ACTION", "SCORE"] {
+    for title in ["TREND", "PATTERN", "ADVICE", "SCORE"] {
         assert!(stage.text(&mut view, 80, 24).contains(title), "{title}");
     }
     // What has no room is told; what the filter names is a column for as long.
