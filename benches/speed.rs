@@ -126,7 +126,7 @@ fn answers(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new(name, "first time"), |b| b.iter(|| ask(&cold)));
         group.bench_function(BenchmarkId::new(name, "again"), |b| b.iter(|| ask(&warm)));
     };
-    measure("token", &|deck| asked(deck, &TokenQuestion { token_address: token }));
+    measure("token", &|deck| asked(deck, &TokenQuestion { token_address: token, explain: false }));
     measure("posts", &|deck| asked(deck, &TokenPostsQuestion { token_address: token, page: 1, limit: 10, explain: false }));
     let arguments = Arguments::new(SearchQuestion::PARAMETERS, &[], "query=wr&limit=50").expect("parameters");
     let search = SearchQuestion::parse(&arguments).expect("a question");

@@ -125,7 +125,10 @@ fn columns_that_most_files_lack_take_no_room_until_a_file_has_them() {
     fs::write(data.path().join("tokens.csv"), format!("token_address,symbol,name,chain\n{},A,A,eth\n", token(1))).unwrap();
     fs::create_dir(data.path().join("candles")).unwrap();
     let rows = |from: i64, more: &str| -> String {
-        (from..from + 20_000).map(|i| format!("{},{},1,2,0.5,1,7,1h{more}\n", token(1), 1_500_000_000 + i * 3_600)).collect()
+        (from..from + 20_000)
+            .map(|i| format!("{},{},1,2,0.5,1,7,1h{more}\n", token(1), 1_500_000_000 + i * 3_600))
+            .collect::<Vec<_>>()
+            .concat()
     };
     let header = "token_address,timestamp,open,high,low,close,volume,interval";
     fs::write(data.path().join("candles/0.csv"), format!("{header}\n{}", rows(20_000, ""))).unwrap();

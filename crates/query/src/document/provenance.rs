@@ -90,7 +90,7 @@ impl Provenance {
             match now.tables.iter().find(|now| now.name == table.name) {
                 None => changes.push(format!("the table `{}` is gone", table.name)),
                 Some(now) if now.rows != table.rows => {
-                    changes.push(format!("`{}` had {} rows and has {}", table.name, table.rows, now.rows))
+                    changes.push(format!("`{}` had {} rows and has {}", table.name, table.rows, now.rows));
                 }
                 Some(now) if now.hash != table.hash => changes.push(format!("rows of `{}` have other values", table.name)),
                 Some(_) => {}

@@ -95,11 +95,11 @@ impl Question for CandlesQuestion {
             let last = all.timestamp.last().map(|last| Time(*last));
             for from in frame.intervals(&series, interval(self.timeframe)) {
                 let told = snapshot.dataset.candles().sources(&self.token_address, from);
-                told.into_iter().for_each(|source| {
+                for source in told {
                     if !sources.contains(&source) {
-                        sources.push(source)
+                        sources.push(source);
                     }
-                });
+                }
             }
             let from = frame.intervals(&series, interval(self.timeframe)).last().copied();
             let source = from.and_then(|from| snapshot.dataset.candles().source(&self.token_address, from));

@@ -236,7 +236,11 @@ impl Sink {
     /// Writes the nulls of a hollow column, before its first value.
     fn fill_hollow(&mut self, file: &File) -> io::Result<()> {
         let rows = std::mem::take(&mut self.region.nulls);
-        if std::mem::take(&mut self.hollow) { self.push_nulls(file, rows) } else { Ok(self.region.nulls = rows) }
+        if std::mem::take(&mut self.hollow) {
+            return self.push_nulls(file, rows);
+        }
+        self.region.nulls = rows;
+        Ok(())
     }
 
     /// Appends nulls.

@@ -112,11 +112,11 @@ mod tests {
 
     #[test]
     fn every_view_follows_a_day_until_the_present_is_asked_for() {
-        let candles: String = (1..=9).map(|day| format!("0x1,1d,2026-01-0{day}T00:00:00Z,{day},{day}.5,0.5,{day},10\n")).collect();
+        let candles: Vec<String> = (1..=9).map(|day| format!("0x1,1d,2026-01-0{day}T00:00:00Z,{day},{day}.5,0.5,{day},10\n")).collect();
         let mut bench = Bench::new(views::all());
         bench.app.setup.deck.publish(sample::dataset(&[
             ("tokens", "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth"),
-            ("candles", &format!("token_address,interval,timestamp,open,high,low,close,volume\n{candles}")),
+            ("candles", &format!("token_address,interval,timestamp,open,high,low,close,volume\n{}", candles.concat())),
         ]));
         let now = settled(&mut bench);
         assert!(now.contains("9.0000") && !now.contains("AS OF"), "{now}");

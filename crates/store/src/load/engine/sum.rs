@@ -146,7 +146,7 @@ impl EngineQuery<'_> {
     }
 
     /// SQL expression of a schema column that most tables lack; `none` where it has no such column, or not one that is read as it is.
-    fn optional(&self, name: &str, none: &str, columns: &Columns<'_>) -> String {
+    fn optional(name: &str, none: &str, columns: &Columns<'_>) -> String {
         let own = columns.bound.iter().find(|bound| bound.column.name == name);
         let theirs = || theirs_of(name, columns).filter(|theirs| own.is_some_and(|own| is_as_it_stands(own, theirs)));
         let constant = own.and_then(|own| own.constant).map(sql::text);
@@ -176,7 +176,7 @@ impl EngineQuery<'_> {
         }
         let names = ["token_address", "interval", "timestamp", "open", "high", "low", "close", "volume"];
         let [token, interval, time, open, high, low, close, volume] = self.taken(names, columns)?;
-        let (usd, source) = (self.optional("volume_usd", "nan", columns), self.optional("source", "''", columns));
+        let (usd, source) = (Self::optional("volume_usd", "nan", columns), Self::optional("source", "''", columns));
         let timeless = theirs_of("timestamp", columns).map_or_else(|| "0".to_owned(), |time| format!("isNull({})", time.sql()));
         let unread = unread(&names[3..], columns);
         Ok(format!(

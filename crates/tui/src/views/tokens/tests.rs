@@ -382,8 +382,8 @@ fn a_kept_choice_of_columns_hides_those_that_are_new_since() {
 fn where_most_tokens_have_no_price_the_others_are_shown_first_and_counted() {
     let sample = |priced: &[&str]| {
         let price = |i: usize| priced.get(i).copied().unwrap_or_default();
-        let rows: String = (0..5).map(|i| format!("0x0{},T{i},Token,eth,{}\n", i + 1, price(i))).collect();
-        sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,price\n{rows}"))])
+        let rows: Vec<String> = (0..5).map(|i| format!("0x0{},T{i},Token,eth,{}\n", i + 1, price(i))).collect();
+        sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,price\n{}", rows.concat()))])
     };
     for (priced, line) in [(&["1", "2"][..], "2 of 5 · 3 have no price"), (&["1", "2", "3"], "5 tokens"), (&[], "5 tokens")] {
         let text = Stage::new(Some(sample(priced))).text(&mut TokensView::default(), 140, 38);
