@@ -34,6 +34,7 @@ use crate::{
     overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
     task::Wake,
     view::{ApiDesk, ApiState, Context, Effect, LiveSettings, View},
+    views::tokens::MARKED_FOR,
 };
 use model::{address::Address, time::Time};
 use query::{
@@ -107,6 +108,8 @@ pub struct App {
     pub(super) after_frame: Vec<u8>,
     /// The remote origins of the last consent dialog.
     asked_about: Vec<String>,
+    /// Until when prices that changed are marked.
+    marked_until: Option<Instant>,
     /// A frame must be drawn.
     pub(super) dirty: bool,
     /// Redraw the next frame in full: the terminal's content is unknown.
@@ -151,6 +154,7 @@ impl App {
             wake,
             after_frame: Vec::new(),
             asked_about: Vec::new(),
+            marked_until: None,
             dirty: true,
             full_redraw: false,
             exit: None,
@@ -198,12 +202,16 @@ impl App {
     /// The next time to wake up without an event: a toast expires, an export or a load has progressed.
     pub fn deadline(&self) -> Option<Instant> {
         let message = self.message.as_ref().map(|message| message.until);
-        message.into_iter().chain(self.export_tick()).chain(self.load_tick()).min()
+        message.into_iter().chain(self.marked_until).chain(self.export_tick()).chain(self.load_tick()).min()
     }
 
     pub fn deadline_passed(&mut self, now: Instant) {
         self.export_ticked(now);
         self.load_ticked(now);
+        if self.marked_until.is_some_and(|until| until <= now) {
+            self.marked_until = None;
+            self.dirty = true;
+        }
         if self.message.as_ref().is_some_and(|message| message.until <= now) {
             self.message = None;
             self.dirty = true;
@@ -219,6 +227,7 @@ impl App {
         let reloaded = matches!(event, DeckEvent::Reloaded(_));
         match event {
             DeckEvent::Reloaded(generation) => {
+                self.marked_until = Some(Instant::now() + MARKED_FOR);
                 self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
                 if generation > 1 {
                     let snapshot = self.setup.deck.snapshot().ok();

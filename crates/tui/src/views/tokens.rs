@@ -3,10 +3,12 @@
 mod detail;
 mod draw;
 mod figures;
+mod fresh;
 mod list;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Instant};
 
+pub(crate) use self::fresh::MARKED_FOR;
 use self::list::{ListedToken, TokenFields};
 use super::{
     compare::Compare,
@@ -42,6 +44,8 @@ pub struct TokensView {
     detail_open: bool,
     /// The figures of optional columns.
     figures: figures::FigureStore,
+    /// Prices that changed a moment ago.
+    fresh: fresh::FreshPrices,
     /// The program's token at the last refresh.
     followed: Option<Address>,
     place: Place,
@@ -218,7 +222,10 @@ impl View for TokensView {
         let known = if self.shown_figures().is_empty() { figures::KnownFigures::new() } else { self.figures.known.clone() };
         let row = move |place: usize, members: &[&str]| {
             let token = snapshot.market.tokens.get(place)?;
-            Some(List::<TokenFields>::written(ListedToken { token, figures: known.get(&token.token_address), starred: false }, members))
+            Some(List::<TokenFields>::written(
+                ListedToken { token, figures: known.get(&token.token_address), starred: false, has_changed: false },
+                members,
+            ))
         };
         Some(Export {
             name: "tokens".to_owned(),
@@ -259,7 +266,7 @@ impl TokenList for TokensView {
     }
 
     fn row<'a>(&'a self, context: &'a Context<'_>) -> Option<ListedToken<'a>> {
-        rows(&context.snapshot?.market.tokens, &self.figures.known, context)(self.list.selected()?)
+        rows(&context.snapshot?.market.tokens, &self.figures.known, None, context)(self.list.selected()?)
     }
 
     fn token_at(&self, place: usize, context: &Context<'_>) -> Option<Address> {
@@ -393,7 +400,12 @@ impl TokensView {
             return;
         }
         let tokens = &snapshot.market.tokens;
-        let row = rows(tokens, &self.figures.known, context);
+        match (&self.made, context.as_of()) {
+            (_, Some(_)) => self.fresh.clear(),
+            (Some((generation, _)), None) if *generation != snapshot.generation => self.fresh.compare(tokens, Instant::now()),
+            _ => {}
+        }
+        let row = rows(tokens, &self.figures.known, None, context);
         let watched =
             |place: &usize| !self.watched_only || tokens.get(*place).is_some_and(|token| context.watchlist.contains(&token.token_address));
         self.list.arrange((0..tokens.len()).filter(watched), row);
@@ -427,12 +439,14 @@ impl TokensView {
 fn rows<'a>(
     tokens: &'a [TokenSummary],
     known: &'a figures::KnownFigures,
+    changed: Option<&'a HashSet<Address>>,
     context: &'a Context<'_>,
 ) -> impl Fn(usize) -> Option<ListedToken<'a>> {
     move |place| {
         let token = tokens.get(place)?;
         let address = &token.token_address;
-        Some(ListedToken { token, figures: known.get(address), starred: context.watchlist.contains(address) })
+        let has_changed = changed.is_some_and(|changed| changed.contains(address));
+        Some(ListedToken { token, figures: known.get(address), starred: context.watchlist.contains(address), has_changed })
     }
 }
 

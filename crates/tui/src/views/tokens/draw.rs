@@ -1,5 +1,7 @@
 //! Draws the token list, the line above it, and the detail of the selected token.
 
+use std::time::Instant;
+
 use super::{TokensView, detail, rows};
 use crate::views::{prelude::*, token_list::TokenList};
 use query::question::fields::is_computed;
@@ -28,10 +30,11 @@ impl TokensView {
         } else {
             &words::no_match("token")
         };
-        let row = rows(tokens, &self.figures.known, context);
+        let row = rows(tokens, &self.figures.known, self.fresh.marked(Instant::now()), context);
         let marked = |place: usize| self.compare.row_mark(&tokens.get(place)?.token_address, context);
         let frame = ListFrame { marked: Some(&marked), ..ListFrame::new(area, empty) };
         self.list.draw(buffer, frame, context, row);
+        self.fresh.note(self.list.on_screen().filter_map(|place| tokens.get(place)));
     }
 
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {

@@ -283,7 +283,7 @@ mod tests {
                 ("recommendation", Some(FigureValue::Word("HIGH RISK"))),
             ]);
             let json = serde_json::to_value(&figures).unwrap();
-            let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false } };
+            let row = ListRow::<TokenFields> { given: ListedToken { token, figures: Some(&figures), starred: false, has_changed: false } };
             let words = [&json["trend"], &json["best_pattern"]["name"], &json["advice"]];
             for (field, expected) in [TREND, PATTERN, ADVICE].iter().zip(words) {
                 assert_eq!(TokenFields::value(row, field.column.key), Value::from(expected.as_str()));
@@ -294,7 +294,7 @@ mod tests {
         assert!(List::<TokenFields>::optional().count() == 7 && List::<TokenFields>::optional().all(|key| fields::FIELDS.contains(&key)));
         let look = CellContext { cells: 9, now: Time(0) };
         let cell = |field: F, figures: Figures| {
-            field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false } }, &look)
+            field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false, has_changed: false } }, &look)
         };
         assert_eq!(cell(TREND, given(&[("trend", None)])), Cell::missing());
         let failed = given(&[("best_pattern", Some(FigureValue::Pattern(Box::new(pattern), Some(Status::Failed))))]);

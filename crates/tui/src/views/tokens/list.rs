@@ -21,6 +21,8 @@ pub(in crate::views) struct ListedToken<'a> {
     /// The computed figures; `None` before any is computed.
     pub figures: Option<&'a Figures>,
     pub starred: bool,
+    /// Its price changed a moment ago.
+    pub has_changed: bool,
 }
 
 type F = Field<TokenFields>;
@@ -39,6 +41,7 @@ impl Fields for TokenFields {
         F::figure("price", "price", 10, 220, LISTED)
             // Dim: not of the time of the other figures.
             .cell(|row, _| match row.token.outdated(row.token.price_as_of) {
+                _ if row.has_changed => Cell::new(format::price(row.token.price), Role::Accent),
                 Some(_) => Cell::new(format::price(row.token.price), Role::Dim),
                 None => price(row.token.price, stale(row.token)),
             })
@@ -212,7 +215,7 @@ mod tests {
             let mut list = List::<TokenFields>::default();
             list.set_filter(filter).unwrap();
             list.sorting.set(sort.iter().map(|word| word.strip_prefix('-').map_or(Order::rising(word), Order::falling)));
-            list.arrange(0..4, |i| Some(ListedToken { token: tokens.get(i)?, figures: None, starred: i == 1 }));
+            list.arrange(0..4, |i| Some(ListedToken { token: tokens.get(i)?, figures: None, starred: i == 1, has_changed: false }));
             assert_eq!(list.places().collect::<Vec<_>>(), expected, "{sort:?} {filter}");
         }
     }

@@ -316,7 +316,8 @@ fn growth_to_an_older_day_is_dated_and_dim() {
     stage.draw(&mut view, 140, 38);
     let role = |place: usize| {
         let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
-        let row = ListRow::<TokenFields> { given: ListedToken { token: &tokens[place], figures: None, starred: false } };
+        let row =
+            ListRow::<TokenFields> { given: ListedToken { token: &tokens[place], figures: None, starred: false, has_changed: false } };
         let look = CellContext { cells: 9, now: Time(0) };
         let field = TokenFields::FIELDS.iter().find(|field| field.column.key == "holders_growth").expect("the column");
         field.show(row, &look).pieces
