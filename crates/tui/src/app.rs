@@ -227,9 +227,9 @@ impl App {
         let reloaded = matches!(event, DeckEvent::Reloaded(_));
         match event {
             DeckEvent::Reloaded(generation) => {
-                self.marked_until = Some(Instant::now() + MARKED_FOR);
                 self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
                 if generation > 1 {
+                    self.marked_until = Some(Instant::now() + MARKED_FOR);
                     let snapshot = self.setup.deck.snapshot().ok();
                     match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
                         Some(stale) => self.say(stale, true),
