@@ -153,6 +153,9 @@ fn a_time_that_is_none_and_an_endpoint_of_the_present_are_refused() {
     // A day counts to its end, a time to itself.
     let posts = |as_of: &str| answer(&api, &format!("/tokens/{FIRST}/posts?as_of={as_of}"))["total"].clone();
     assert_eq!((posts("2026-01-05"), posts("2026-01-05T10:00:00Z"), posts("2026-01-05T09:59:59Z")), (5.into(), 5.into(), 4.into()));
+    let candles = |as_of: &str| answer(&api, &format!("/tokens/{FIRST}/candles?as_of={as_of}"));
+    assert_eq!(candles("2026-01-05"), candles("2026-01-05T23:59:59Z"), "links to other pages have the time so");
+    assert_ne!(candles("2026-01-05"), candles("2026-01-05T23:59:58Z"), "a candle is known once it has ended");
     let datasets = answer(&api, "/datasets?as_of=2026-01-31");
     assert_eq!(datasets["as_of"], "2026-01-31T23:59:59Z");
     assert_eq!(datasets["as_of_unknown"], serde_json::json!(["posts"]), "how often a post was seen is of today");

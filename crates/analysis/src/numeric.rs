@@ -12,6 +12,11 @@ pub fn finite(number: f64) -> f64 {
     number.clamp(f64::MIN, f64::MAX) + 0.0
 }
 
+/// Rounded to four decimal places.
+pub fn to_four_places(number: f64) -> f64 {
+    (number * 1e4).round() / 1e4
+}
+
 /// Sum of the known figures; none where all are unknown, or it is beyond f64.
 pub fn known_sum(figures: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     figures.flatten().reduce(|a, b| a + b).filter(|sum| sum.is_finite())

@@ -20,7 +20,7 @@ use model::{
 };
 use store::{
     decode::guarded,
-    live::{GONE, OBSERVED_AT, file, files, history_files, history_folder, newest, parts_folder, with_gone},
+    live::{GONE, HISTORY_BYTES_MAX, OBSERVED_AT, file, files, history_files, history_folder, newest, parts_folder, with_gone},
     order,
     parquet_files::{as_parquet, parquet_height, parquet_rows},
     private_files::write_atomic,
@@ -36,9 +36,6 @@ const SNAPSHOTS_MAX: usize = 32;
 const SNAPSHOTS_KEPT: usize = 4;
 /// Age from which of a row's snapshots of one day only the last one stays.
 const EVERY_SNAPSHOT_MS: i64 = 14 * DAY_MS;
-/// Bytes of a file that is read back.
-const FILE_MAX: u64 = 2 << 30;
-
 /// Tables of which every row is kept once a day, whether it changed or not: what was seen on a day is a figure of theirs.
 const DAILY: &[&str] = &["yields"];
 
@@ -236,7 +233,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<DataFrame>, String> {
     if !path.exists() {
         return Ok(None);
     }
-    let rows = parquet_rows(path, FILE_MAX).unwrap_or_else(|| Err("it is too large".to_owned()));
+    let rows = parquet_rows(path, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("it is too large".to_owned()));
     rows.map(Some).map_err(|reason| format!("`{}` cannot be read: {reason}; move it away, and its rows are fetched again", path.display()))
 }
 

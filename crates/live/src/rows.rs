@@ -191,21 +191,24 @@ fn of_chains(frame: DataFrame, chains: &[Chain]) -> Result<DataFrame, String> {
     filtered(&frame, (0..frame.height()).map(is_kept).collect())
 }
 
+/// Which candles have a start that `is_kept`.
+fn by_start(frame: &DataFrame, is_kept: impl Fn(i64) -> bool) -> Result<Vec<bool>, String> {
+    let times = frame.column("timestamp").map(|times| times.to_physical_repr().clone()).map_err(|error| error.to_string())?;
+    let times = times.i64().map_err(|error| error.to_string())?;
+    Ok(times.iter().map(|time| time.is_some_and(&is_kept)).collect())
+}
+
 /// The candles that begin where candles of their length begin: some services end a list with the price of the moment.
 fn of_grid(frame: DataFrame, table: &str, interval: Option<Interval>) -> Result<DataFrame, String> {
     let Some(interval) = interval.filter(|interval| table == "candles" && DAY_MS % interval.0 == 0) else { return Ok(frame) };
-    let times = frame.column("timestamp").map(|times| times.to_physical_repr().clone()).map_err(|error| error.to_string())?;
-    let times = times.i64().map_err(|error| error.to_string())?;
-    let kept: Vec<bool> = times.iter().map(|time| time.is_some_and(|time| time % interval.0 == 0)).collect();
+    let kept = by_start(&frame, |start| start % interval.0 == 0)?;
     if kept.iter().all(|kept| *kept) { Ok(frame) } else { filtered(&frame, kept) }
 }
 
 /// The candles that have begun. Those of the future are told: a service has other units, or this machine another time.
 fn until(frame: DataFrame, table: &str, present: Option<i64>, notes: &mut Vec<String>) -> Result<DataFrame, String> {
     let Some(present) = present.filter(|_| table == "candles") else { return Ok(frame) };
-    let times = frame.column("timestamp").map(|times| times.to_physical_repr().clone()).map_err(|error| error.to_string())?;
-    let times = times.i64().map_err(|error| error.to_string())?;
-    let kept: Vec<bool> = times.iter().map(|time| time.is_some_and(|time| time <= present + CLOCKS_DIFFER_MS)).collect();
+    let kept = by_start(&frame, |start| start <= present + CLOCKS_DIFFER_MS)?;
     let future = kept.iter().filter(|kept| !**kept).count() as u64;
     if future == 0 {
         return Ok(frame);

@@ -16,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, RwLock, Weak,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -26,7 +26,7 @@ use tokio::sync::{broadcast, oneshot};
 
 pub use self::fetch::TableSlice;
 use self::{
-    as_of::DeckAsOf,
+    as_of::DecksAsOf,
     cached::{AnswerWeighter, CachedAnswer},
     feed::{FeedDesk, FeedOptions},
     load::LoadState,
@@ -143,10 +143,7 @@ pub struct Deck {
     trimmed: Mutex<Instant>,
     feed: Arc<FeedDesk>,
     /// Decks of the same data as of some times.
-    as_of: Mutex<Vec<DeckAsOf>>,
-    /// How many were made.
-    made_as_of: AtomicU64,
-    making_as_of: Mutex<()>,
+    as_of: Mutex<DecksAsOf>,
 }
 
 /// Minimum interval between malloc trims: answers leave free memory scattered over the heaps of many threads.
@@ -228,8 +225,6 @@ impl Deck {
             trimmed: Mutex::new(Instant::now()),
             feed: Arc::default(),
             as_of: Mutex::default(),
-            made_as_of: AtomicU64::new(0),
-            making_as_of: Mutex::default(),
             options,
         }))
     }

@@ -3,17 +3,19 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{BooleanChunked, Column, DataFrame, DataType, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
+use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
 
 use crate::{
     Dataset, Storage, Table,
-    live::{GONE, OBSERVED_AT, history_files, with_gone},
+    frame_rows::FrameColumns,
+    live::{GONE, HISTORY_BYTES_MAX, OBSERVED_AT, history_files, with_gone},
     order,
     parquet_files::parquet_rows,
 };
 use model::{
     interval::Interval,
-    time::{DAY_MS, Time},
+    rows::TableColumns as _,
+    time::{DAY_MS, SECOND_MS, Time},
     yield_rows::YieldDay,
 };
 
@@ -68,8 +70,6 @@ const TIMELESS: &[&str] = &["labels", "dexes", "fee_tiers", "disputes"];
 const ROWS_MAX: usize = 5_000_000;
 /// Rows read from the cache at a time.
 const ROWS_AT_ONCE: usize = 200_000;
-/// Bytes of a file of snapshots.
-const BYTES_MAX: u64 = 2 << 30;
 
 /// The moment that a dataset is as of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Dataset {
         cut.importing.clone_from(&self.importing);
         cut.identity = crate::load::identity::at(&self.identity, time);
         // The state of a chain is of another block.
-        let days = |days: &Vec<YieldDay>| days.iter().copied().filter(|day| day.day.start().0 + DAY_MS <= time.0 + 1).collect();
+        let days = |days: &Vec<YieldDay>| days.iter().copied().filter(|day| day.day.start().0 + DAY_MS <= end_of(time)).collect();
         cut.yield_days = self.yield_days.iter().map(|(pool, known)| (pool.clone(), days(known))).collect::<HashMap<_, _>>();
         cut.as_of = Some(as_of);
         Ok(cut)
@@ -168,7 +168,8 @@ impl Dataset {
         }
         let mut seen = Vec::new();
         for file in &files {
-            let frame = parquet_rows(file, BYTES_MAX).unwrap_or_else(|| Err("a file of its history is gone or too large".to_owned()))?;
+            let frame =
+                parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is gone or too large".to_owned()))?;
             let known = RowTime::At(OBSERVED_AT).known(&frame, time);
             let known = frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, known.into_iter()));
             seen.push(known.and_then(with_gone).map_err(|error| error.to_string())?);
@@ -182,6 +183,11 @@ impl Dataset {
         };
         state().map(Some).map_err(|error: polars::prelude::PolarsError| error.to_string())
     }
+}
+
+/// The first moment that is too late: the second itself counts whole, as times are written in seconds.
+fn end_of(time: Time) -> i64 {
+    (time.0.div_euclid(SECOND_MS) + 1) * SECOND_MS
 }
 
 impl RowTime {
@@ -200,36 +206,34 @@ impl RowTime {
 
     /// Which rows were known then.
     fn known(self, frame: &DataFrame, time: Time) -> Vec<bool> {
-        let times = numbers(frame, self.column());
+        let (times, end) = (FrameColumns(frame).integers(self.column()), end_of(time));
+        let lengths = if self == Self::Candle { lengths(frame) } else { Vec::new() };
         let of = |row: usize, at: i64| match self {
-            Self::At(_) | Self::Since(_) => at <= time.0,
-            Self::Day(_) => (at + 1) * DAY_MS <= time.0 + 1,
-            Self::Candle => at + length(frame, row) <= time.0 + 1,
+            Self::At(_) | Self::Since(_) => at < end,
+            Self::Day(_) => (at + 1) * DAY_MS <= end,
+            Self::Candle => at + lengths[row] <= end,
         };
         let always = matches!(self, Self::Since(_));
         times.into_iter().enumerate().map(|(row, at)| at.map_or(always, |at| of(row, at))).collect()
     }
 }
 
-/// Milliseconds of the row's candle.
-fn length(frame: &DataFrame, row: usize) -> i64 {
-    let text = frame.column("interval").ok().and_then(|column| column.str().ok()).and_then(|texts| texts.get(row));
-    text.and_then(Interval::parse).map_or(0, |interval| interval.0)
-}
-
-/// Times as milliseconds, days as days.
-fn numbers(frame: &DataFrame, column: &str) -> Vec<Option<i64>> {
-    let cast = frame.column(column).ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
-    let numbers = cast.as_ref().and_then(|column| column.i64().ok());
-    numbers.map_or_else(|| vec![None; frame.height()], |numbers| numbers.iter().collect())
+/// Milliseconds of each row's candle.
+fn lengths(frame: &DataFrame) -> Vec<i64> {
+    let mut lengths = Vec::with_capacity(frame.height());
+    FrameColumns(frame).texts("interval", &mut |text, rows| {
+        let length = text.and_then(Interval::parse).map_or(0, |interval| interval.0);
+        lengths.extend(std::iter::repeat_n(length, rows));
+    });
+    lengths
 }
 
 /// The tokens without the figures that are later, or of no time.
 fn undated_cleared(frame: &DataFrame, time: Time) -> PolarsResult<DataFrame> {
     let mut frame = frame.clone();
     for (dated_by, figures) in DATED {
-        let rows = numbers(&frame, dated_by).into_iter().enumerate();
-        let known = rows.map(|(row, at)| at.filter(|at| *at <= time.0).map(|_| row as u32));
+        let rows = FrameColumns(&frame).integers(dated_by).into_iter().enumerate();
+        let known = rows.map(|(row, at)| at.filter(|at| *at < end_of(time)).map(|_| row as u32));
         let known = IdxCa::from_iter_options(PlSmallStr::EMPTY, known);
         for figure in figures.iter().chain([dated_by]) {
             let Ok(column) = frame.column(figure) else { continue };

@@ -96,7 +96,7 @@ impl RowBatches for DataFrame {
 /// Checks whether the file can be written, without writing rows; `write` decides in the end.
 pub fn check(path: &Path, replace: bool) -> Result<(), ExportError> {
     format_of(path, replace)?;
-    temporary_beside(path).map(drop).map_err(|error| ExportError::Failed(format!("`{}`: {error}", path.display())))
+    check_text(path, replace)
 }
 
 /// As `check`, for a text, whatever its ending.

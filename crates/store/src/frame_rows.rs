@@ -16,7 +16,7 @@ impl<T: FromColumns> FromFrame for T {
     }
 }
 
-struct FrameColumns<'a>(&'a DataFrame);
+pub(crate) struct FrameColumns<'a>(pub(crate) &'a DataFrame);
 
 impl FrameColumns<'_> {
     fn column(&self, name: &str) -> Option<&Column> {

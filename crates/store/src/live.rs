@@ -17,6 +17,8 @@ pub const FOLDER: &str = "live";
 /// Columns of the snapshots: when a row was seen, and whether it was gone then.
 pub const OBSERVED_AT: &str = "observed_at";
 pub const GONE: &str = "gone";
+/// Bytes of a file of the history that is read.
+pub const HISTORY_BYTES_MAX: u64 = 2 << 30;
 /// Folder below it with the snapshots of tables without a time.
 pub const HISTORY: &str = "history";
 

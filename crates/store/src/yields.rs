@@ -2,16 +2,18 @@
 
 use std::{collections::HashSet, path::Path};
 
-use crate::{Dataset, frame_rows::FromFrame, live::history_files, parquet_files::parquet_columns};
+use crate::{
+    Dataset,
+    frame_rows::FromFrame,
+    live::{HISTORY_BYTES_MAX, history_files},
+    parquet_files::parquet_columns,
+};
 use model::{
     chain::Chain,
     findings::{Finding, Severity},
     rows::{FromColumns, GasRow, YieldObservation, YieldRow},
     yield_rows::{YieldDay, yield_days},
 };
-
-/// Bytes of a file of the history that is read.
-const HISTORY_BYTES_MAX: u64 = 2 << 30;
 
 impl Dataset {
     /// Every yield pool, by id.

@@ -11,7 +11,7 @@ use super::{
         bytes, grams,
     },
 };
-use crate::numeric::median;
+use crate::numeric::{median, to_four_places};
 use model::data::Data;
 use model::{address::Address, error::Result, token::Token};
 
@@ -126,12 +126,7 @@ fn alike(index: &SimilarityIndex, codes: &[Grams]) -> Option<ListedSimilarity> {
     let pairs = codes.iter().enumerate().flat_map(|(i, a)| codes[i + 1..].iter().map(move |b| (a, b)));
     let mut found: Vec<f64> = pairs.map(|(a, b)| index.similarity(a, b)).collect();
     let highest = found.iter().copied().reduce(f64::max)?;
-    Some(ListedSimilarity { pairs: found.len() as u64, median: rounded(median(&mut found)), highest: rounded(highest) })
-}
-
-/// To four places, as the similarity of a scam.
-fn rounded(similarity: f64) -> f64 {
-    (similarity * 1e4).round() / 1e4
+    Some(ListedSimilarity { pairs: found.len() as u64, median: to_four_places(median(&mut found)), highest: to_four_places(highest) })
 }
 
 /// Runtime bytecode of a contract, if any.

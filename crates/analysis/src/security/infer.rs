@@ -21,6 +21,7 @@ use super::{
     similarity::bytes,
     transactions::{self, Transactions},
 };
+use crate::numeric::to_four_places;
 use model::{
     address::Address,
     chain::Chain,
@@ -144,7 +145,7 @@ impl Findings<'_> {
             explanation: explain.then(|| Explanation {
                 uncapped_score: verdict.uncapped,
                 caps: verdict.caps,
-                checked: (checked * 1e4).round() / 1e4,
+                checked: to_four_places(checked),
                 missing,
                 listed_similarity: resembles.alike,
                 holders: holders.metrics,

@@ -8,6 +8,7 @@ use super::{
     similarity::{CodeOrigin, Near},
     transactions::percent,
 };
+use crate::numeric::to_four_places;
 use model::address::Address;
 
 /// Minimum similarity of similar bytecode.
@@ -175,7 +176,7 @@ fn element(facts: &Facts<'_>, near: &Near, own: &CodeTraits, traits_of: &dyn Fn(
         address: near.address,
         name,
         scam_type,
-        similarity: (near.similarity * 1e4).round() / 1e4,
+        similarity: to_four_places(near.similarity),
         shared_traits: shared,
         shared_selectors: own.selectors.iter().filter(|selector| theirs.selectors.contains(selector)).count() as u64,
         same_creator: theirs_creator.is_some() && theirs_creator == facts.creator,

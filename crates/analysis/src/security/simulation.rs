@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::numeric::to_four_places;
 use model::{address::Address, time::Time};
 
 /// Trades over the state of the chain at one block, in memory: nothing was sent.
@@ -96,8 +97,7 @@ impl SimulatedTrade {
     }
 
     pub(super) fn through(tax: Option<f64>, of_quote: Option<f64>) -> Self {
-        let four = |value: f64| (value * 1e4).round() / 1e4;
         // More than was sent may arrive, where holders are paid a share.
-        Self { ok: true, tax: tax.map(|tax| four(tax.clamp(0.0, 1.0))), of_quote: of_quote.map(four), reason: None }
+        Self { ok: true, tax: tax.map(|tax| to_four_places(tax.clamp(0.0, 1.0))), of_quote: of_quote.map(to_four_places), reason: None }
     }
 }

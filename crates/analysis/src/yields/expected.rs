@@ -1,6 +1,10 @@
 //! What a pool can be expected to pay: the median of the days on which it was seen, else what it quotes; and what speaks against its quote.
 //! The thresholds are this program's own choice, without a published source.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::numeric::median;
 use model::yield_rows::YieldDay;
 
 /// Days back from the newest one that count.
@@ -22,16 +26,26 @@ pub enum YieldBasis {
     Quoted,
 }
 
-/// What speaks against a pool's quote.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum YieldRemark {
-    /// On most days it paid nothing.
+/// What speaks against a pool's quoted APY.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct YieldRemark {
+    pub code: YieldDoubt,
+    /// The highest day before, or the mean of 30 days, in percent a year; null for the others.
+    pub usual_apy: Option<f64>,
+}
+
+/// A reason to doubt a quoted APY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum YieldDoubt {
+    /// On most days of 30 it paid nothing.
     StuckAtZero,
-    /// More than it paid on the highest day before, given in percent a year.
-    AboveHistory(f64),
-    /// Far more than the mean of 30 days that the dataset gives, in percent a year.
-    AboveMean(f64),
-    /// What comes out may be another token than what went in.
+    /// More than it paid on the highest day that was seen before.
+    AboveHistory,
+    /// Far more than the mean of 30 days that the dataset gives.
+    AboveMean,
+    /// Another token may come out than went in.
     TwoSided,
     /// The dataset marks its figures as odd.
     Outlier,
@@ -49,13 +63,6 @@ pub struct YieldRecord<'a> {
     pub outlier: bool,
 }
 
-/// The value in the middle; of an even number the mean of the two.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    Some(if values.len().is_multiple_of(2) { f64::midpoint(values[values.len() / 2 - 1], upper) } else { upper })
-}
-
 impl YieldRecord<'_> {
     /// The days that count; none where they are too few for a history.
     fn recent(&self) -> &[YieldDay] {
@@ -68,8 +75,11 @@ impl YieldRecord<'_> {
     /// Percent a year that can be expected before any deposit, and where that comes from.
     pub fn expected(&self) -> (f64, YieldBasis) {
         let recent = self.recent();
-        let median = median(recent.iter().map(|day| day.apy).collect());
-        median.map_or((self.quoted, YieldBasis::Quoted), |apy| (apy, YieldBasis::History(recent.len())))
+        if recent.is_empty() {
+            return (self.quoted, YieldBasis::Quoted);
+        }
+        let mut paid: Vec<f64> = recent.iter().map(|day| day.apy).collect();
+        (median(&mut paid), YieldBasis::History(recent.len()))
     }
 
     /// Yearly spread of the daily returns in percent, as DefiLlama's `sigma`: the standard deviation of `(1 + apy)^(1/365) - 1`, times
@@ -90,17 +100,16 @@ impl YieldRecord<'_> {
         // The newest day is the quote itself.
         let highest = recent.split_last().and_then(|(_, before)| before.iter().map(|day| day.apy).reduce(f64::max));
         let usual = mean.unwrap_or_else(|| self.expected().0);
-        let mut remarks = Vec::new();
-        if usual < NOTHING {
-            remarks.push(YieldRemark::StuckAtZero);
+        let of = |code, usual_apy| YieldRemark { code, usual_apy };
+        let doubt = if usual < NOTHING {
+            Some(of(YieldDoubt::StuckAtZero, None))
         } else if let Some(highest) = highest.filter(|highest| self.quoted > highest * ABOVE_HIGHEST) {
-            remarks.push(YieldRemark::AboveHistory(highest));
-        } else if let Some(mean) = mean.filter(|mean| self.quoted > mean * ABOVE_MEAN) {
-            remarks.push(YieldRemark::AboveMean(mean));
-        }
-        remarks.extend(self.two_sided.then_some(YieldRemark::TwoSided));
-        remarks.extend(self.outlier.then_some(YieldRemark::Outlier));
-        remarks
+            Some(of(YieldDoubt::AboveHistory, Some(highest)))
+        } else {
+            mean.filter(|mean| self.quoted > mean * ABOVE_MEAN).map(|mean| of(YieldDoubt::AboveMean, Some(mean)))
+        };
+        let flags = [(self.two_sided, YieldDoubt::TwoSided), (self.outlier, YieldDoubt::Outlier)];
+        doubt.into_iter().chain(flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, code)| of(code, None))).collect()
     }
 }
 
@@ -143,17 +152,22 @@ mod tests {
 
     #[test]
     fn what_speaks_against_a_quote_is_told() {
-        use YieldRemark::{AboveHistory, AboveMean, Outlier, StuckAtZero, TwoSided};
-        let of = |quoted, apy: &[f64], mean_30d| YieldRecord { quoted, days: &days(apy), mean_30d, ..YieldRecord::default() }.remarks();
-        assert_eq!(of(4.0, &[], None), []);
-        assert_eq!(of(4.0, &[], Some(2.7)), []);
-        assert_eq!(of(4.0, &[], Some(2.6)), [AboveMean(2.6)]);
-        assert_eq!(of(4.0, &[], Some(0.0)), [StuckAtZero]);
+        use YieldDoubt::{AboveHistory, AboveMean, Outlier, StuckAtZero, TwoSided};
+        let of = |quoted, apy: &[f64], mean_30d| {
+            YieldRecord { quoted, days: &days(apy), mean_30d, ..YieldRecord::default() }
+                .remarks()
+                .first()
+                .map(|remark| (remark.code, remark.usual_apy))
+        };
+        assert_eq!(of(4.0, &[], None), None);
+        assert_eq!(of(4.0, &[], Some(2.7)), None);
+        assert_eq!(of(4.0, &[], Some(2.6)), Some((AboveMean, Some(2.6))));
+        assert_eq!(of(4.0, &[], Some(0.0)), Some((StuckAtZero, None)));
         let seen = [3.0, 3.0, 3.0, 3.0, 3.0, 3.6, 4.0];
-        assert_eq!(of(4.0, &seen, Some(0.0)), [AboveHistory(3.6)]);
-        assert_eq!(of(3.9, &seen, None), []);
-        assert_eq!(of(4.0, &[0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0], None), [StuckAtZero]);
+        assert_eq!(of(4.0, &seen, Some(0.0)), Some((AboveHistory, Some(3.6))));
+        assert_eq!(of(3.9, &seen, None), None);
+        assert_eq!(of(4.0, &[0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0], None), Some((StuckAtZero, None)));
         let both = YieldRecord { quoted: 4.0, two_sided: true, outlier: true, ..YieldRecord::default() };
-        assert_eq!(both.remarks(), [TwoSided, Outlier]);
+        assert_eq!(both.remarks().iter().map(|remark| remark.code).collect::<Vec<_>>(), [TwoSided, Outlier]);
     }
 }

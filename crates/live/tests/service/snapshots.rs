@@ -24,17 +24,17 @@ fn a_list_is_the_newest_one_and_an_unchanged_one_is_not_sent_again() {
     assert_eq!(pools(&setup), 2);
     service
         .now(|request| if request.head.contains("if-none-match: \"one\"") { ServiceReply::status(304) } else { ServiceReply::status(500) });
-    setup.now = Time(NOW.0 + 1);
+    setup.now = Time(NOW.0 + 1_000);
     assert_eq!((setup.refresh().failures().next(), pools(&setup)), (None, 2));
     let second = list(&[row("b", 3.0)]);
     service.now(move |_| second.clone());
-    setup.now = Time(NOW.0 + 2);
+    setup.now = Time(NOW.0 + 2_000);
     setup.refresh();
     assert_eq!(pools(&setup), 1, "a pool that is gone is gone");
     // As of a moment, what was seen by then: a pool that went later is there.
     let known =
         |at: i64| setup.dataset().known_at(Time(NOW.0 + at)).expect("cut").yields().iter().map(|row| row.pool.clone()).collect::<Vec<_>>();
-    assert_eq!((known(-1), known(1), known(2)), (vec![], vec!["a".to_owned(), "b".to_owned()], vec!["b".to_owned()]));
+    assert_eq!((known(-1_000), known(1_000), known(2_000)), (vec![], vec!["a".to_owned(), "b".to_owned()], vec!["b".to_owned()]));
     let history = fs::read_dir(setup.folder.path().join("live/history/yields")).expect("a folder").count();
     assert_eq!(history, 2);
 }

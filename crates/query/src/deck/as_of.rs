@@ -1,8 +1,9 @@
 //! Decks of the same dataset as it could have been known at some time. They ask nobody, watch nothing and keep no jobs.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use super::{Deck, DeckOptions, feed::FeedOptions};
+use crate::question::snapshot::Snapshot;
 use model::{
     error::{Code, Problem, Result},
     locks::Locked as _,
@@ -17,12 +18,15 @@ const MEMO_BYTES: u64 = 8 << 20;
 /// Numbers of generations that decks of the past begin apart.
 const GENERATIONS_APART: u64 = 1 << 32;
 
-/// A deck as of a time, and the generation that it was made of.
-#[derive(Debug)]
-pub(super) struct DeckAsOf {
-    time: Time,
+/// The decks that were made.
+#[derive(Debug, Default)]
+pub(super) struct DecksAsOf {
+    /// The generation that those which are kept were made of.
     generation: u64,
-    deck: Arc<Deck>,
+    /// The one that was asked for last is the last.
+    kept: Vec<(Time, Arc<Deck>)>,
+    /// How many were made in all.
+    made: u64,
 }
 
 impl Deck {
@@ -32,11 +36,21 @@ impl Deck {
         // A deck of the past knows nothing of what came after.
         let time = self.options.as_of.map_or(time, |own| own.min(time));
         // One is made at a time, so that none is made twice.
-        let _making = self.making_as_of.locked();
+        let mut decks = self.as_of.locked();
         let snapshot = self.complete_snapshot()?;
-        if let Some(known) = self.known_as_of(time, snapshot.generation) {
-            return Ok(known);
+        if decks.generation != snapshot.generation {
+            (decks.generation, decks.kept) = (snapshot.generation, Vec::new());
         }
+        let place = decks.kept.iter().position(|(of, _)| *of == time);
+        let known = place.map(|place| decks.kept.remove(place));
+        let deck = if let Some((_, deck)) = known { deck } else { self.made_as_of(time, &snapshot, &mut decks.made)? };
+        let over = (decks.kept.len() + 1).saturating_sub(KEPT);
+        decks.kept.drain(..over);
+        decks.kept.push((time, Arc::clone(&deck)));
+        Ok(deck)
+    }
+
+    fn made_as_of(&self, time: Time, snapshot: &Snapshot, made: &mut u64) -> Result<Arc<Self>> {
         let cut = snapshot.dataset.known_at(time).map_err(|reason| Problem::new(Code::InvalidParameter, reason))?;
         let options = DeckOptions {
             settings: self.answer_settings(),
@@ -46,27 +60,11 @@ impl Deck {
             as_of: Some(time),
             ..self.options.clone()
         };
-        let made = self.made_as_of.fetch_add(1, Ordering::Relaxed);
         let deck = Self::new(&self.folder(), options).map_err(|reason| Problem::new(Code::Busy, reason))?;
+        *made += 1;
         // Whoever keeps what was answered by its generation must not take the past for the present.
-        deck.count_from((made + 1) * GENERATIONS_APART + snapshot.generation);
+        deck.count_from(*made * GENERATIONS_APART + snapshot.generation);
         deck.publish(cut);
-        let mut kept = self.as_of.locked();
-        kept.retain(|known| known.generation == snapshot.generation && known.time != time);
-        if kept.len() >= KEPT {
-            kept.remove(0);
-        }
-        kept.push(DeckAsOf { time, generation: snapshot.generation, deck: Arc::clone(&deck) });
         Ok(deck)
-    }
-
-    /// The same, if it is there.
-    fn known_as_of(&self, time: Time, generation: u64) -> Option<Arc<Self>> {
-        let mut kept = self.as_of.locked();
-        let place = kept.iter().position(|known| known.time == time && known.generation == generation)?;
-        let known = kept.remove(place);
-        let deck = Arc::clone(&known.deck);
-        kept.push(known);
-        Some(deck)
     }
 }

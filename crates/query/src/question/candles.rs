@@ -93,16 +93,13 @@ impl Question for CandlesQuestion {
             (range, cut) = latest(all.timestamp, self.from, self.to, self.limit);
             made = frame.made_beside_own(range.clone());
             let last = all.timestamp.last().map(|last| Time(*last));
-            for from in frame.intervals(&series, interval(self.timeframe)) {
-                let told = snapshot.dataset.candles().sources(&self.token_address, from);
-                for source in told {
-                    if !sources.contains(&source) {
-                        sources.push(source);
-                    }
+            let stored = frame.intervals(&series, interval(self.timeframe));
+            for source in stored.iter().flat_map(|from| snapshot.dataset.candles().sources(&self.token_address, *from)) {
+                if !sources.contains(&source) {
+                    sources.push(source);
                 }
             }
-            let from = frame.intervals(&series, interval(self.timeframe)).last().copied();
-            let source = from.and_then(|from| snapshot.dataset.candles().source(&self.token_address, from));
+            let source = stored.last().and_then(|from| snapshot.dataset.candles().source(&self.token_address, *from));
             stale = last.and_then(|last| Some((last, snapshot.market.behind(last, interval(self.timeframe), source.as_deref())?)));
             let finite = |number: f64| number.is_finite().then_some(number);
             candles.extend(range.map(|i| Candle {

@@ -104,10 +104,10 @@ pub enum Term {
 
 impl Term {
     /// The conditions in it, in the order they were written.
-    fn conditions(&self) -> Vec<(&'static str, &str)> {
+    fn conditions(&self) -> Vec<(&'static str, Operator, &str)> {
         match self {
             Self::Word { .. } => Vec::new(),
-            Self::Compare { column, text, .. } => vec![(column, text)],
+            Self::Compare { column, operator, text, .. } => vec![(column, *operator, text)],
             Self::Either(alternatives) => alternatives.iter().flatten().flat_map(Self::conditions).collect(),
         }
     }
@@ -168,15 +168,20 @@ impl Filter {
 
     /// Splits off the conditions that name only columns which `first` accepts; all other terms are second.
     pub fn split(&self, first: impl Fn(&str) -> bool) -> (Self, Self) {
-        let is_first = |term: &&Term| term.word().is_none() && term.conditions().iter().all(|(column, _)| first(column));
+        let is_first = |term: &&Term| term.word().is_none() && term.conditions().iter().all(|(column, ..)| first(column));
         let (chosen, others) = self.terms.iter().partition::<Vec<&Term>, _>(is_first);
         let of = |terms: Vec<&Term>| Self { terms: terms.into_iter().cloned().collect(), searched: self.searched.clone() };
         (of(chosen), of(others))
     }
 
+    /// Whether some condition has such a column and operator.
+    pub fn compares(&self, judge: impl Fn(&str, Operator) -> bool) -> bool {
+        self.terms.iter().flat_map(Term::conditions).any(|(column, operator, _)| judge(column, operator))
+    }
+
     /// The columns that the conditions name.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
-        self.terms.iter().flat_map(Term::conditions).map(|(column, _)| column)
+        self.terms.iter().flat_map(Term::conditions).map(|(column, ..)| column)
     }
 
     /// Whether a condition names the column.
@@ -208,6 +213,19 @@ impl Filter {
     }
 }
 
+/// The first result that is `decisive`, else unknown if one is unknown, else the opposite: Kleene's conjunction and disjunction.
+fn decided_by(decisive: bool, results: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut all = Some(!decisive);
+    for result in results {
+        match result {
+            Some(result) if result == decisive => return Some(decisive),
+            Some(_) => {}
+            None => all = None,
+        }
+    }
+    all
+}
+
 /// A row that is judged.
 struct Row<'r, F, A> {
     searched: &'r [&'static str],
@@ -218,28 +236,12 @@ struct Row<'r, F, A> {
 impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, A> {
     /// False if a term does not hold, else unknown if one is unknown.
     fn all(&self, terms: &[Term]) -> Option<bool> {
-        let mut all = Some(true);
-        for term in terms {
-            match self.met(term) {
-                Some(true) => {}
-                Some(false) => return Some(false),
-                None => all = None,
-            }
-        }
-        all
+        decided_by(false, terms.iter().map(|term| self.met(term)))
     }
 
     /// True if an alternative holds, else unknown if one is unknown.
     fn any(&self, alternatives: &[Vec<Term>]) -> Option<bool> {
-        let mut any = Some(false);
-        for terms in alternatives {
-            match self.all(terms) {
-                Some(false) => {}
-                Some(true) => return Some(true),
-                None => any = None,
-            }
-        }
-        any
+        decided_by(true, alternatives.iter().map(|terms| self.all(terms)))
     }
 
     fn met(&self, term: &Term) -> Option<bool> {
@@ -263,7 +265,7 @@ impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, 
                 Term::Either(alternatives) => {
                     alternatives.iter().filter(|terms| self.all(terms).is_none()).flat_map(|terms| self.unknown(terms)).collect()
                 }
-                term => term.conditions().into_iter().map(|(column, _)| column).collect(),
+                term => term.conditions().into_iter().map(|(column, ..)| column).collect(),
             }
         };
         terms.iter().flat_map(of).collect()

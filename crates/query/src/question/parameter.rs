@@ -326,14 +326,14 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// The last moment that counts: of a day its end. Errors, which continue the name of what was given: it is no time.
+/// The last second that counts: of a day its last one. Errors, which continue the name of what was given: it is no time.
 pub fn as_of(text: &str) -> std::result::Result<Time, String> {
     if let Ok(date) = text.parse::<chrono::NaiveDate>()
         && let Some(next) = date.succ_opt()
     {
-        return Ok(Time(next.and_time(chrono::NaiveTime::MIN).and_utc().timestamp_millis() - 1));
+        return Ok(Time((next.and_time(chrono::NaiveTime::MIN).and_utc().timestamp() - 1) * SECOND_MS));
     }
-    let parsed = chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| Time(time.timestamp_millis()));
+    let parsed = chrono::DateTime::parse_from_rfc3339(text).ok().map(|time| Time(time.timestamp() * SECOND_MS));
     let expected = "expected a day as in 2026-08-14, or a time as in 2026-08-14T09:30:00Z";
     parsed.ok_or_else(|| format!("is `{}`: {expected}", clip(text)))
 }

@@ -6,6 +6,7 @@ use super::App;
 use crate::{
     overlay::{Command, palette::AS_OF},
     task::BackgroundTask,
+    view::HttpRequest,
 };
 use model::time::{DAY_MS, Time};
 use query::{deck::Deck, question::parameter::as_of};
@@ -72,6 +73,13 @@ impl App {
         self.earlier.task = Some((time, task));
     }
 
+    /// The request with the time that is shown.
+    pub(super) fn of_its_time(&self, request: HttpRequest) -> HttpRequest {
+        let Some((time, _)) = &self.earlier.shown else { return request };
+        let joint = if request.target.contains('?') { '&' } else { '?' };
+        HttpRequest { target: format!("{}{joint}as_of={time}", request.target), ..request }
+    }
+
     /// Takes the deck once it is made.
     pub(super) fn poll_as_of(&mut self) {
         let Some((time, task)) = &mut self.earlier.task else { return };
@@ -94,7 +102,7 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use crate::{app::bench::Bench, views};
+    use crate::{app::bench::Bench, view::HttpRequest, views};
     use store::sample;
 
     /// The screen once the deck of the day is made.
@@ -129,6 +137,8 @@ mod tests {
         bench.keys("3");
         let chart = settled(&mut bench);
         assert!(chart.contains("2026-01-03") && !chart.contains("2026-01-04"), "{chart}");
+        let request = bench.app.of_its_time(HttpRequest::get("/tokens?limit=5"));
+        assert_eq!(request.target, "/tokens?limit=5&as_of=2026-01-03T23:59:59Z", "the line that is copied gives the same data");
         bench.keys("1@");
         let present = settled(&mut bench);
         assert!(present.contains("9.0000") && !present.contains("AS OF"), "{present}");

@@ -162,7 +162,7 @@ impl App {
             || "the curl line".to_owned(),
             |(page, pages)| format!("the curl line: page {} of {}", format::count(page), format::count(pages)),
         );
-        self.copy(&curl(&base, &request), &what);
+        self.copy(&curl(&base, &self.of_its_time(request)), &what);
     }
 
     pub(super) fn reload(&mut self) {

@@ -1,4 +1,4 @@
-//! Conditions on an age as conditions on a time, and which conditions a filter has.
+//! Conditions on an age as conditions on a time.
 
 use super::{ConditionValue, Filter, Operator, Term};
 use model::time::{SECOND_MS, Time};
@@ -31,18 +31,6 @@ impl Filter {
             other => vec![other.clone()],
         };
         Self { terms: self.terms.iter().flat_map(in_times).collect(), searched: self.searched.clone() }
-    }
-
-    /// Whether some condition has such a column and operator.
-    pub fn compares(&self, judge: impl Fn(&str, Operator) -> bool + Copy) -> bool {
-        fn any(terms: &[Term], judge: impl Fn(&str, Operator) -> bool + Copy) -> bool {
-            terms.iter().any(|term| match term {
-                Term::Word { .. } => false,
-                Term::Compare { column, operator, .. } => judge(column, *operator),
-                Term::Either(alternatives) => alternatives.iter().any(|terms| any(terms, judge)),
-            })
-        }
-        any(&self.terms, judge)
     }
 }
 

@@ -22,7 +22,7 @@ impl RowsLeftOut {
     /// Zero counts for the columns of a filter.
     pub fn of(filter: &Filter) -> Self {
         let mut columns: Vec<Lack> = Vec::new();
-        for (column, text) in filter.terms.iter().flat_map(Term::conditions) {
+        for (column, _, text) in filter.terms.iter().flat_map(Term::conditions) {
             if columns.iter().all(|known| known.column != column) {
                 let end = text.find([':', '=', '!', '<', '>']).unwrap_or(text.len());
                 columns.push(Lack { column, name: text[..end].to_lowercase(), rows: 0 });

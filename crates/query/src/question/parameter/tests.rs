@@ -20,6 +20,21 @@ fn integers_are_plain_digits_in_range_given_once() {
 }
 
 #[test]
+fn a_time_that_an_answer_is_as_of_means_the_same_once_written() {
+    for (text, written) in [
+        ("2026-08-14", "2026-08-14T23:59:59Z"),
+        ("2026-08-14T09:30:00Z", "2026-08-14T09:30:00Z"),
+        ("2026-08-14T09:30:00.75+02:00", "2026-08-14T07:30:00Z"),
+    ] {
+        let time = as_of(text).expect("a time");
+        assert_eq!((time.to_string().as_str(), as_of(written)), (written, Ok(time)), "{text}");
+    }
+    for wrong in ["", "yesterday", "2026-13-01", "1767225600"] {
+        assert!(as_of(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn unknown_names_are_passed_over_unless_strict() {
     let new = |query| Arguments::new(TABLE, &[], query).map(drop).map_err(|problem| problem.code);
     for query in ["pages=2", "strict=false&pages=2", "strict=true&page=2", "strict=true", ""] {

@@ -59,7 +59,7 @@ pub struct Strategy {
     pub expected_days: Option<u64>,
     /// With `explain`: what speaks against the quoted APY.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub remarks: Option<Vec<Remark>>,
+    pub remarks: Option<Vec<YieldRemark>>,
     /// With `explain`: USD deposited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_usd: Option<f64>,
@@ -86,31 +86,6 @@ pub struct TokenAmount {
     pub symbol: Option<String>,
     /// In the smallest unit, decimal digits.
     pub amount: String,
-}
-
-/// What speaks against a pool's quoted APY.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Remark {
-    /// `stuck_at_zero`: on most days of 30 it paid nothing; `above_history`: more than on the highest day that was seen before;
-    /// `above_mean`: far more than the mean of 30 days; `two_sided`: another token may come out than went in; `outlier`: the dataset marks
-    /// its figures as odd.
-    pub code: &'static str,
-    /// The highest day, or the mean, in percent; null for the others.
-    pub usual_apy: Option<f64>,
-}
-
-impl Remark {
-    fn of(remark: YieldRemark) -> Self {
-        let (code, usual_apy) = match remark {
-            YieldRemark::StuckAtZero => ("stuck_at_zero", None),
-            YieldRemark::AboveHistory(highest) => ("above_history", Some(highest)),
-            YieldRemark::AboveMean(mean) => ("above_mean", Some(mean)),
-            YieldRemark::TwoSided => ("two_sided", None),
-            YieldRemark::Outlier => ("outlier", None),
-        };
-        Self { code, usual_apy }
-    }
 }
 
 /// Totals in USD.
@@ -271,7 +246,7 @@ fn strategy(placement: &Placement<'_>, holding: &WalletToken, plan: &Plan<'_>, e
             YieldBasis::History(days) => days as u64,
             YieldBasis::Quoted => 0,
         }),
-        remarks: explain.then(|| pool.remarks.iter().copied().map(Remark::of).collect()),
+        remarks: explain.then(|| pool.remarks.clone()),
         value_usd: explain.then_some(placement.value),
         risk_score: explain.then_some(pool.score),
         tokens: explain.then(|| holding.in_tokens(placement.amount)).flatten(),

@@ -2,7 +2,8 @@
 
 use super::{Pane, YieldView, inner, saved::SavedPlan};
 use crate::views::prelude::*;
-use query::question::yields::answer::{Allocation, Remark, Step, Strategy, YieldPlan};
+use analysis::yields::expected::{YieldDoubt, YieldRemark};
+use query::question::yields::answer::{Allocation, Step, Strategy, YieldPlan};
 
 /// From this width two panes are side by side.
 const WIDE: u16 = 120;
@@ -44,15 +45,14 @@ fn basis(row: &Strategy) -> String {
 
 /// What speaks against the quoted APY; empty if nothing does.
 fn doubts(row: &Strategy) -> String {
-    let word = |remark: &Remark| {
+    let word = |remark: &YieldRemark| {
         let usual = remark.usual_apy.map_or_else(String::new, |apy| format::fixed(apy, 2));
         match remark.code {
-            "stuck_at_zero" => "it paid nothing on most of the last 30 days".to_owned(),
-            "above_history" => format!("more than on any day before (at most {usual} %)"),
-            "above_mean" => format!("the mean of 30 days is {usual} %"),
-            "two_sided" => "another token may come out than went in".to_owned(),
-            "outlier" => "the dataset marks its figures as odd".to_owned(),
-            other => other.to_owned(),
+            YieldDoubt::StuckAtZero => "it paid nothing on most of the last 30 days".to_owned(),
+            YieldDoubt::AboveHistory => format!("more than on any day before (at most {usual} %)"),
+            YieldDoubt::AboveMean => format!("the mean of 30 days is {usual} %"),
+            YieldDoubt::TwoSided => "another token may come out than went in".to_owned(),
+            YieldDoubt::Outlier => "the dataset marks its figures as odd".to_owned(),
         }
     };
     row.remarks.iter().flatten().map(word).collect::<Vec<_>>().join("; ")

@@ -310,7 +310,8 @@ proptest! {
         prop_assume!(text.len() <= TEXT_CHARS_MAX);
         let filter = match conditions(&text, COLUMNS) {
             Err(error) if error.message.contains("at most") => return Ok(()),
-            filter => filter.unwrap(),
+            Err(error) => return Err(TestCaseError::fail(error.message)),
+            Ok(filter) => filter,
         };
         prop_assert_eq!(parse(&text, COLUMNS), Ok(filter.clone()));
         prop_assert_eq!(conditions(&filter.conditions(), COLUMNS), Ok(filter.clone()));
