@@ -9,8 +9,20 @@ use super::{
     table::section,
     token::{TokenName, token},
 };
-use model::{error::Problem, format::many, time::Time};
-use query::jobs::{Alert, AlertBody, AlertList, FiredAlert};
+use model::{
+    error::Problem,
+    format::{change, count, fixed, many, price, share},
+    time::Time,
+};
+use query::{
+    jobs::{Alert, AlertList, FiredAlert},
+    question::{
+        Question as _,
+        alert_body::AlertBody,
+        progress::Progress,
+        rehearsal::{Rehearsal, RehearsalQuestion, RehearsedFiring, RehearsedOutcome},
+    },
+};
 
 /// Number of recent firings printed.
 const FIRED: u64 = 20;
@@ -38,6 +50,9 @@ enum Command {
         /// The token it is about: its address, a coin as in coin:BTC, or a symbol that one token has; any token without it
         #[arg(long, value_name = "TOKEN", value_parser = token)]
         token: Option<TokenName>,
+        /// Add none: print when it would have fired over the last year of the data, and what came after
+        #[arg(long)]
+        rehearse: bool,
         #[command(flatten)]
         location: LocationArgs,
     },
@@ -61,11 +76,16 @@ pub(super) fn run(args: &AlertArgs) -> Outcome {
     let Some(command) = &args.command else { return list(&args.location) };
     match command {
         Command::List { location } => list(location),
-        Command::Add { condition, token, location } => {
+        Command::Add { condition, token, rehearse, location } => {
             let program = Program::open_loaded(location)?;
-            let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
             let token_address = token.as_ref().map(|token| token.find(&program.deck)).transpose()?;
             let request = AlertBody { token_address, condition: condition.trim().to_owned() };
+            if *rehearse {
+                let snapshot = program.deck.complete_snapshot().map_err(failed)?;
+                let rehearsal = RehearsalQuestion::of_last_year(request).answer(&snapshot, &Progress::default()).map_err(failed)?;
+                return print(rehearsed(&rehearsal));
+            }
+            let jobs = offline_jobs(&program.config).map_err(Failure::Bad)?;
             let alert = jobs.add_alert(&program.deck, &request).map_err(failed)?;
             let already =
                 if alert.holds > 0 { format!(", holds for {} already", many(alert.holds, "token", "tokens")) } else { String::new() };
@@ -90,4 +110,36 @@ fn listed(list: &AlertList) -> String {
     let alerts = section(&header, list.alerts.iter().map(row));
     let firings = section(&["fired, UTC", "token", "condition"], list.fired.iter().map(fired));
     format!("{alerts}{firings}{}\n", many(list.alerts.len() as u64, "alert", "alerts"))
+}
+
+fn rehearsed(rehearsal: &Rehearsal) -> String {
+    let (Some(from), Some(to), Some(a_week)) = (rehearsal.from, rehearsal.to, rehearsal.fired_a_week) else {
+        return "There are no candles to rehearse it on.\n".to_owned();
+    };
+    let of_today = if rehearsal.as_of_unknown.is_empty() { String::new() } else { format!("of today: {}\n", rehearsal.as_of_unknown.join(", ")) };
+    let outcome = |outcome: &RehearsedOutcome| {
+        let errors = outcome.standard_errors.map_or_else(|| "-".to_owned(), |errors| fixed(errors, 1));
+        let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(share);
+        let [mean, any_mean, median] = [outcome.mean_change, outcome.any_mean_change, outcome.median_change].map(change);
+        vec![many(outcome.days as u64, "day", "days"), count(outcome.count as u64), rose, any_rose, errors, mean, any_mean, median]
+    };
+    let firing = |firing: &RehearsedFiring| {
+        let token = firing.symbol.clone().unwrap_or_else(|| firing.token_address.short());
+        let after = [firing.change_after_1d, firing.change_after_7d, firing.change_after_30d].map(change);
+        [vec![firing.date.to_string(), token, price(firing.price)], after.to_vec()].concat()
+    };
+    let outcomes = section(
+        &["after", "firings", "rose", "any day", "standard errors", "mean change", "any day", "median change"],
+        rehearsal.outcomes.iter().map(outcome),
+    );
+    let firings = section(&["fired", "token", "price", "1 day after", "7 days", "30 days"], rehearsal.firings.iter().map(firing));
+    format!(
+        "{from} to {to}: {} for {} of {}, {} a week; held on {} days of a token, not known on {}\n{of_today}\n{outcomes}{firings}",
+        many(rehearsal.fired, "firing", "firings"),
+        count(rehearsal.fired_tokens),
+        many(rehearsal.tokens, "token", "tokens"),
+        fixed(a_week, 1),
+        count(rehearsal.held_days),
+        count(rehearsal.unknown_days),
+    )
 }

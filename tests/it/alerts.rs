@@ -17,8 +17,8 @@ use model::{
 };
 use query::{
     deck::{Deck, DeckEvent, DeckOptions},
-    jobs::{Alert, AlertBody, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
-    question::progress::Progress,
+    jobs::{Alert, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
+    question::{alert_body::AlertBody, progress::Progress},
 };
 use wire::{MemoryLedger, Wire, WireOptions};
 

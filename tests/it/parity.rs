@@ -21,9 +21,10 @@ use api::{
 use model::{address::Address, error::Result};
 use query::{
     deck::Deck,
-    jobs::{AlertBody, JobBody, JobOptions, Jobs},
+    jobs::{JobBody, JobOptions, Jobs},
     question::{
         Question,
+        alert_body::AlertBody,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         compare::CompareQuestion,

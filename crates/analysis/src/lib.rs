@@ -24,6 +24,7 @@ pub mod indicators;
 pub mod market;
 pub mod numeric;
 pub mod patterns;
+pub mod rehearsal;
 pub mod security;
 pub mod token;
 pub mod track_record;

@@ -3,23 +3,24 @@
 
 mod clock;
 mod moves;
+pub mod past;
+mod rows;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::clock::{Clock, Lag};
-use self::clock::{Clocks, SeriesEnd};
-use super::{
-    growth::{self, WINDOW_DAYS_DEFAULT},
-    numeric::known_sum,
+use self::{
+    clock::{Clocks, SeriesEnd},
+    rows::{GivenFigures, TokenRows},
 };
-use model::data::Data;
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, HISTORY_DAYS, Interval, RECENT_DAYS},
     cell_value::CellValue,
     chain::Chain,
-    time::{DAY_MS, Day, HOUR_MS, Time},
+    data::Data,
+    time::{DAY_MS, Day, Time},
     token::{Token, are_apart},
 };
 
@@ -185,82 +186,23 @@ fn mark_age(tokens: &mut [TokenSummary]) {
 
 fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
     let address = token.row.token_address;
-    let (price, price_as_of) = dated_price(dataset, token).unzip();
-    let price_as_of = price_as_of.flatten();
-    let (market_cap, market_cap_as_of) = market_cap(token, price, price_as_of).unzip();
-    let (holders, holders_as_of) = holders(dataset, token).unzip();
     // Usually the last days suffice; of a large table only those are read then.
     let (recent, cut) = dataset.recent_candles(&address, RECENT_MS);
     let closes = daily_closes(&recent, cut);
     let whole = (cut && closes.len() < HISTORY_DAYS).then(|| dataset.candles_of(&address));
     let series = whole.as_ref().map_or(recent, ChartCandles::series);
-    TokenSummary {
-        token_address: address,
-        symbol: token.row.symbol.clone(),
-        name: token.row.name.clone(),
-        chains: token.chains.clone(),
-        price,
-        market_cap,
-        price_change_24h: moves::change(&series, DAY_MS),
-        price_change_1h: moves::change(&series, HOUR_MS),
-        price_change_7d: moves::change(&series, 7 * DAY_MS),
-        price_change_30d: moves::change(&series, 30 * DAY_MS),
-        volume_24h: moves::volume_24h(&series).or_else(|| known_sum(dataset.pools_of(&address).map(|pool| pool.volume24h))),
-        liquidity: known_sum(dataset.pools_of(&address).map(|pool| pool.liquidity)),
-        holders,
-        price_as_of,
-        market_cap_as_of: market_cap_as_of.flatten(),
-        holders_as_of: holders_as_of.flatten(),
-        holders_growth: growth::growth(dataset.holder_counts_of(&address), WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
-        price_history: daily_closes(&series, false),
-        last_candle: latest_series(&series)
-            .and_then(|(interval, candles)| Some(LastCandle { start: Time(*candles.timestamp.last()?), interval, behind: None })),
-        last_count: last_count(dataset, &address),
-        created_at: dataset.created_at(&address),
-        age: None,
-        own: dataset.own_cells(place),
-    }
+    let rows = TokenRows {
+        given: GivenFigures::of(token),
+        series: &series,
+        latest_close: dataset.latest_close(&address),
+        ..TokenRows::without_candles(dataset, token)
+    };
+    TokenSummary { own: dataset.own_cells(place), ..rows.summary(token) }
 }
 
 /// The price given in the data, else the close of the token's latest candle in any interval.
 pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
-    dated_price(dataset, token).map(|(price, _)| price)
-}
-
-/// A figure, and when it was so.
-type Dated<T> = (T, Option<Time>);
-
-fn dated_price(dataset: &dyn Data, token: &Token) -> Option<Dated<f64>> {
-    let given = token.row.price.map(|price| (price, token.dates.price));
-    given.or_else(|| dataset.latest_close(&token.row.token_address).map(|(time, close)| (close, Some(time))))
-}
-
-/// The market cap given in the data, else price times supply, unless these are of different times.
-fn market_cap(token: &Token, price: Option<f64>, price_as_of: Option<Time>) -> Option<Dated<f64>> {
-    let (row, dates) = (&token.row, &token.dates);
-    let product = || {
-        let product = finite(price? * row.total_supply?).filter(|_| !are_apart(price_as_of, dates.total_supply))?;
-        Some((product, [price_as_of, dates.total_supply].into_iter().flatten().min()))
-    };
-    row.market_cap.map(|cap| (cap, dates.market_cap)).or_else(product)
-}
-
-/// The holder count given in the data, unless the latest daily count is known to be newer; else that count, else the number of `holders`
-/// rows with a balance.
-fn holders(dataset: &dyn Data, token: &Token) -> Option<Dated<i64>> {
-    let address = &token.row.token_address;
-    let given = token.row.holders.map(|count| (count, token.dates.holders));
-    let counted = dataset.holder_counts_of(address).iter().rev().find_map(|row| Some((row.holders?, Some(row.date.start()))));
-    let is_newer = |(_, given): &Dated<i64>| given.is_some_and(|given| counted.is_some_and(|(_, counted)| counted > Some(given)));
-    given.filter(|given| !is_newer(given)).or(counted).or_else(|| {
-        let count = dataset.holders_held(address);
-        i64::try_from(count).ok().filter(|count| *count > 0).map(|count| (count, None))
-    })
-}
-
-fn last_count(dataset: &dyn Data, token: &Address) -> Option<LastCount> {
-    let last = dataset.holder_counts_of(token).iter().rev().find(|count| count.holders.is_some());
-    last.map(|count| LastCount { day: count.date, old: false })
+    GivenFigures::of(token).price.map(|(price, _)| price).or_else(|| dataset.latest_close(&token.row.token_address).map(|(_, close)| close))
 }
 
 /// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer

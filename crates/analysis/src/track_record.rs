@@ -47,7 +47,7 @@ pub enum TradeOutcome {
 }
 
 /// Replays the breakouts of the last candles, oldest first. `candles` must be valid; `go_on` is called with (done, total) and cancels by
-/// returning false. Breakouts whose close is already beyond the target leave no trade and are skipped.
+/// returning false. Breakouts whose candle already reached the target, or closed beyond the stop, leave no trade and are skipped.
 pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize, usize) -> bool) -> Option<Vec<Signal>> {
     let count = candles.len();
     let first = count.saturating_sub(REPLAYED);
@@ -64,7 +64,8 @@ pub fn replay(candles: &Candles<'_>, model: &Model, go_on: &mut dyn FnMut(usize,
                 target: breakout.target_price / close,
                 stop: breakout.stop_price / close,
             };
-            if !setup.is_open() {
+            let reach = if setup.up { candles.high[at] } else { candles.low[at] };
+            if !setup.is_open(reach / close) {
                 continue;
             }
             let (random_target, random_stop) = setup.anywhere(candles, first);
@@ -150,9 +151,9 @@ struct TradeSetup {
 }
 
 impl TradeSetup {
-    /// Whether both are still ahead.
-    fn is_open(self) -> bool {
-        if self.up { self.stop < 1.0 && self.target > 1.0 } else { self.target < 1.0 && self.stop > 1.0 }
+    /// Whether both are still ahead of an entry at 1, where the price has already been at `reach`.
+    fn is_open(self, reach: f64) -> bool {
+        if self.up { self.stop < 1.0 && self.target > reach } else { self.target < reach && self.stop > 1.0 }
     }
 
     /// Outcome of an entry at the close of candle `at`. Within a candle, high and low precede the close, so touching the target counts

@@ -131,7 +131,7 @@ impl Endpoint {
 
     /// Whether its answers can be as of a time.
     pub fn takes_as_of(&self) -> bool {
-        self.needs_data() && self.tag != "alerts"
+        self.needs_data() && (self.tag != "alerts" || self.tool)
     }
 
     /// Whether it asks the deck, and so needs loaded data.

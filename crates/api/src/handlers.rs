@@ -19,8 +19,8 @@ use model::error::{Code, Problem, Result};
 use query::{
     deck::cached::CachedAnswer,
     document::{self, DocumentForm},
-    jobs::{AlertBody, JobBody, Jobs, JobsWanted},
-    question::{Question, known_token, paging::Paging, parameter::PAGE, tabular::Tabular, yields::YieldQuestion},
+    jobs::{JobBody, Jobs, JobsWanted},
+    question::{BodyQuestion, Question, alert_body::AlertBody, known_token, paging::Paging, parameter::PAGE, tabular::Tabular},
 };
 
 /// Answers a question from the deck's cache, else on its pool.
@@ -81,14 +81,15 @@ fn cached_reply<A>(cached: &CachedAnswer<A>, if_none_match: IfNoneMatch<'_>) -> 
     reply
 }
 
-pub(super) fn optimize(call: &Call<'_>, body: &[u8]) -> Answered {
-    let question = YieldQuestion::parse_request(&call.arguments()?, body)?;
-    call.api.deck.ready::<YieldQuestion>()?;
+/// Answers a question that is asked with a body.
+pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> Answered {
+    let question = Q::parse_request(&call.arguments()?, body)?;
+    call.api.deck.ready::<Q>()?;
     if let Some(cached) = call.api.deck.cached(&question) {
         return Ok(HandlerStep::Now(reply::json(200, cached.json.clone())));
     }
     let pending = call.api.deck.ask(question, || {});
-    Ok(HandlerStep::later(async move { Ok(reply::json(200, pending.await?.json.clone())) }))
+    Ok(HandlerStep::later(async move { Ok(reply::json(200, pending.await.map_err(Q::refused)?.json.clone())) }))
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {

@@ -15,9 +15,10 @@ use super::{
 };
 use model::error::Code;
 use query::{
-    jobs::{Alert, AlertBody, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
+    jobs::{Alert, AlertList, FIRED_ID_MAX, Job, JobBody, JobList, Report},
     question::{
         Question,
+        alert_body::AlertBody,
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         compare::CompareQuestion,
@@ -40,6 +41,7 @@ use query::{
         token::TokenQuestion,
         track_record::TrackRecordQuestion,
         trendline::TrendlineQuestion,
+        rehearsal::RehearsalQuestion,
         yields::{YieldBody, YieldQuestion},
     },
 };
@@ -63,7 +65,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         verb: Verb::Post,
         tagged: false,
         body: Some(SchemaGenerator::subschema_for::<YieldBody>),
-        handler: Handler::Body(handlers::optimize),
+        handler: Handler::Body(handlers::ask_with_body::<YieldQuestion>),
         ..question::<YieldQuestion>("yield", &[])
     },
     Endpoint {
@@ -161,6 +163,13 @@ pub const ENDPOINTS: &[Endpoint] = &[
         body: Some(SchemaGenerator::subschema_for::<AlertBody>),
         content: shape::<Alert>(),
         ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, Handler::Body(handlers::add_alert))
+    },
+    Endpoint {
+        verb: Verb::Post,
+        tagged: false,
+        body: Some(SchemaGenerator::subschema_for::<AlertBody>),
+        handler: Handler::Body(handlers::ask_with_body::<RehearsalQuestion>),
+        ..question::<RehearsalQuestion>("alerts", &[Code::TokenNotFound])
     },
     Endpoint {
         parameters: &[parameter("alert_id", ParameterKind::Identifier, "The alert's id, as its creation answered it.")],

@@ -3,7 +3,7 @@
 use std::{fmt, ops::Range, sync::Arc};
 
 pub use super::interval::Interval;
-use super::time::{DAY_MS, HOUR_MS};
+use super::time::{DAY_MS, HOUR_MS, Time};
 
 /// Days of candles prefetched per interval, before its last candle, for a table in place.
 pub const RECENT_DAYS: i64 = 40;
@@ -97,6 +97,20 @@ impl ChartCandles<'_> {
     pub fn is_empty(&self) -> bool {
         self.series().is_empty()
     }
+}
+
+/// The start and close of the latest valid candle in any interval; if two start together, those of the finer interval.
+pub fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
+    let mut latest: Option<(Time, f64)> = None;
+    for (_, candles) in series {
+        let last = (0..candles.len()).rev().find(|&i| candles.valid(i));
+        if let Some(i) = last
+            && latest.is_none_or(|(time, _)| candles.timestamp[i] > time.0)
+        {
+            latest = Some((Time(candles.timestamp[i]), candles.close[i]));
+        }
+    }
+    latest
 }
 
 /// Defines `is_valid_candle`, and the same comparisons as texts for who computes them elsewhere.

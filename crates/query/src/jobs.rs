@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::{
-    alert::{ALERTS_MAX, Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert},
+    alert::{ALERTS_MAX, Alert, AlertList, FIRED_ID_MAX, FiredAlert},
     alerts::AlertCursor,
     ask::token_report,
     id::created,

@@ -12,6 +12,7 @@ pub mod progress;
 pub mod request;
 pub mod snapshot;
 
+pub mod alert_body;
 pub mod balance_keys;
 pub mod batch;
 pub mod candles;
@@ -26,6 +27,7 @@ pub mod list;
 pub mod order;
 pub mod patterns;
 pub mod posts;
+pub mod rehearsal;
 pub mod search;
 pub mod security;
 pub mod tables;
@@ -39,7 +41,7 @@ pub mod yields;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::{paging::Paging, progress::Progress, request::Request, snapshot::Snapshot};
+use self::{paging::Paging, parameter::Arguments, progress::Progress, request::Request, snapshot::Snapshot};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
@@ -86,6 +88,17 @@ pub trait Question: Request {
             key.push_str(&body);
         }
         key
+    }
+}
+
+/// A question that is asked with a JSON body.
+pub trait BodyQuestion: Question {
+    /// Parses parameters and body. Errors: those of the parameters, then of the body's members.
+    fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self>;
+
+    /// A problem of the answer, as one of the member of the body that it is about.
+    fn refused(problem: Problem) -> Problem {
+        problem
     }
 }
 

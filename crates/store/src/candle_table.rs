@@ -7,7 +7,7 @@ use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunk
 use crate::{Storage, Table, cache::LargeTable, in_place::InPlaceCache, text_runs::pairs};
 use model::{
     address::Address,
-    candles::{Candles, ChartCandles, Interval, RECENT_DAYS},
+    candles::{Candles, ChartCandles, Interval, RECENT_DAYS, latest_close},
     fetch_key::FetchKey,
     time::{DAY_MS, Time},
 };
@@ -178,19 +178,6 @@ fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<Candles
         volume: floats("volume")?,
         volume_usd: floats("volume_usd").unwrap_or_default(),
     })
-}
-
-fn latest_close(series: &[(Interval, Candles<'_>)]) -> Option<(Time, f64)> {
-    let mut latest: Option<(Time, f64)> = None;
-    for (_, candles) in series {
-        let last = (0..candles.len()).rev().find(|&i| candles.valid(i));
-        if let Some(i) = last
-            && latest.is_none_or(|(time, _)| candles.timestamp[i] > time.0)
-        {
-            latest = Some((Time(candles.timestamp[i]), candles.close[i]));
-        }
-    }
-    latest
 }
 
 impl HeldCandles {

@@ -12,6 +12,7 @@ mod filter;
 mod follow;
 mod import;
 mod mouse;
+mod rehearsal;
 mod screens;
 
 pub use self::filter::FilterLine;
@@ -86,6 +87,7 @@ pub struct App {
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
+    rehearsing: Option<rehearsal::Rehearsing>,
     importing: Option<import::Importing>,
     adding: Option<add::Adding>,
     pub(super) earlier: as_of::EarlierDeck,
@@ -139,6 +141,7 @@ impl App {
             filter: None,
             message: None,
             exporting: None,
+            rehearsing: None,
             importing: None,
             adding: None,
             earlier: as_of::EarlierDeck::default(),
@@ -202,12 +205,13 @@ impl App {
     /// The next time to wake up without an event: a toast expires, an export or a load has progressed.
     pub fn deadline(&self) -> Option<Instant> {
         let message = self.message.as_ref().map(|message| message.until);
-        message.into_iter().chain(self.marked_until).chain(self.export_tick()).chain(self.load_tick()).min()
+        message.into_iter().chain(self.marked_until).chain(self.export_tick()).chain(self.load_tick()).chain(self.rehearsal_tick()).min()
     }
 
     pub fn deadline_passed(&mut self, now: Instant) {
         self.export_ticked(now);
         self.load_ticked(now);
+        self.rehearsal_ticked(now);
         if self.marked_until.is_some_and(|until| until <= now) {
             self.marked_until = None;
             self.dirty = true;

@@ -10,6 +10,7 @@ pub mod import;
 pub mod indicators;
 pub mod palette;
 mod prelude;
+mod rehearsal;
 pub mod screens;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
@@ -28,7 +29,7 @@ use self::{
 use crate::{keymap::Action, list::ColumnLayout};
 use analysis::indicators::Indicator;
 use model::address::Address;
-use query::jobs::AlertBody;
+use query::question::alert_body::AlertBody;
 use store::export::writers::ExportFormat;
 use widgets::{
     put, text,
@@ -88,6 +89,8 @@ pub enum Command {
     /// The indicators of the chart.
     Indicators(Vec<Indicator>),
     AddAlert(AlertBody),
+    /// Find when the alert would have fired; `None` stops that.
+    RehearseAlert(Option<AlertBody>),
     RemoveAlert(String),
     SaveScreen(String),
     OpenScreen(String),

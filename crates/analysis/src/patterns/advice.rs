@@ -2,7 +2,8 @@
 
 use super::{Pattern, PatternDetail, Status, TradeAction, find::FoundPattern, series::CandleSeries};
 
-/// Number of candles from a breakout on, itself included, within which its target and stop apply. TradingView searches for patterns over this range, too.
+/// Number of candles after a breakout within which its target and stop apply, here and in the track record. TradingView searches for patterns
+/// over this range, too.
 pub const HORIZON: usize = 600;
 /// Decay constant of a pattern's weight: number of candles until it falls to 1/e.
 const DECAY_CANDLES: f64 = 20.0;
@@ -28,7 +29,7 @@ pub(super) fn status(series: &CandleSeries, find: &FoundPattern) -> Status {
     let (target, back) = (find.target(), stop(series, find));
     let reach = if find.up { &series.upright.high } else { &series.upright.low };
     let from = breakout as usize;
-    for (reached, close) in reach.iter().zip(&series.upright.close).skip(from).take(HORIZON) {
+    for (reached, close) in reach.iter().zip(&series.upright.close).skip(from).take(1 + HORIZON) {
         if side * (reached - target) >= 0.0 {
             return Status::Reached;
         }
@@ -163,7 +164,7 @@ mod tests {
             assert_eq!(status(&series(closes), &find(up, None)), Status::Forming, "{up} {closes:?}");
         }
         // Candles after the horizon change nothing.
-        let mut late = vec![1.0; HORIZON + 1];
+        let mut late = vec![1.0; HORIZON + 2];
         late[0] = 1.01;
         late.push(1.3);
         assert_eq!(status(&series(&late), &find(true, Some(1))), Status::Confirmed);

@@ -8,12 +8,13 @@ use std::{
 
 use super::{
     Jobs, OfflineJobs,
-    alert::{Alert, AlertBody, AlertList, FIRED_ID_MAX, FiredAlert},
+    alert::{Alert, AlertList, FIRED_ID_MAX, FiredAlert},
     store::{JobStore, NewAlert},
 };
 use crate::{
     deck::Deck,
     question::{
+        alert_body::AlertBody,
         parameter::clip,
         progress::Progress,
         search::condition::{ConditionMatch, MatchedTokens},

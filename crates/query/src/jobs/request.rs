@@ -7,7 +7,7 @@ use serde_json::{json, value::RawValue};
 
 use super::TOKENS_MAX;
 use crate::question::{
-    json::{elements, invalid, members, pointer, text, well_formed},
+    json::{address, elements, invalid, members, pointer, well_formed},
     parameter::{EXAMPLE_TOKEN, clip},
 };
 use model::{address::Address, error::Result};
@@ -65,13 +65,6 @@ impl JobBody {
 fn addresses(at: &str, value: &RawValue) -> Result<Vec<Address>> {
     let items = elements(value).ok_or_else(|| invalid(at, &format!("`{}`: expected an array of token addresses", clip(value.get()))))?;
     items.iter().enumerate().map(|(i, item)| address(&format!("{at}/{i}"), item)).collect()
-}
-
-/// Parses the address in a member of a body.
-pub(super) fn address(at: &str, value: &RawValue) -> Result<Address> {
-    text(value).as_deref().and_then(Address::asked).ok_or_else(|| {
-        invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC", clip(value.get())))
-    })
 }
 
 #[cfg(test)]

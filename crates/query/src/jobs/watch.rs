@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    alert::{AlertBody, FiredAlert},
+    alert::FiredAlert,
     alerts::{HOLDING_MAX, dataset, matched_tokens, symbol},
     messages::AlertMessage,
     store::{AlertCheck, StoredAlert},
@@ -16,6 +16,7 @@ use super::{
 use crate::{
     deck::DeckEvent,
     question::{
+        alert_body::AlertBody,
         parameter::clip,
         progress::Progress,
         search::condition::{ConditionFigure, MatchedTokens},

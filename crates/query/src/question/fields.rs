@@ -8,7 +8,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 pub use self::{
-    compute::{figures, precomputed},
+    compute::{figures, is_by_patterns, is_of_candles, of_candles, precomputed},
     figure::{FigureValue, Figures},
 };
 use super::{

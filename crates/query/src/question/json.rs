@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::parameter::clip;
+use model::address::Address;
 use model::error::{Code, Problem, Result};
 
 /// The members of a JSON object as source text, in order, so that duplicate keys and number literals can be checked as sent.
@@ -42,6 +43,13 @@ pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
 pub fn invalid(pointer: &str, detail: &str) -> Problem {
     let place = if pointer.is_empty() { "The body".to_owned() } else { format!("`{}`", clip(pointer)) };
     Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
+}
+
+/// Parses the address in a member of a body.
+pub fn address(at: &str, value: &RawValue) -> Result<Address> {
+    text(value).as_deref().and_then(Address::asked).ok_or_else(|| {
+        invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC", clip(value.get())))
+    })
 }
 
 /// Appends a member to a JSON pointer, escaping `~` and `/` (RFC 6901).

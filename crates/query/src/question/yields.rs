@@ -12,7 +12,7 @@ use serde_json::{json, value::RawValue};
 
 pub use self::answer::YieldPlan;
 use super::{
-    Question,
+    BodyQuestion, Question,
     json::{invalid, members, pointer, text, well_formed},
     parameter::{ADDRESS_PATTERN, Arguments, EXAMPLE_TOKEN, EXPLAIN, Parameter, clip},
     progress::Progress,
@@ -102,6 +102,13 @@ impl Question for YieldQuestion {
     }
 }
 
+impl BodyQuestion for YieldQuestion {
+    fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
+        let explain = arguments.flag("explain")?;
+        Ok(Self { explain, ..Self::parse_body(body)? })
+    }
+}
+
 /// The body of POST /yield/optimize.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -137,12 +144,6 @@ impl Default for YieldSettings {
 }
 
 impl YieldQuestion {
-    /// Parses the body, and `explain` of the query.
-    pub fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
-        let explain = arguments.flag("explain")?;
-        Ok(Self { explain, ..Self::parse_body(body)? })
-    }
-
     /// Parses the body: syntax first (400), then each value (422, with its JSON pointer).
     pub fn parse_body(body: &[u8]) -> Result<Self> {
         let whole = well_formed(body)?;

@@ -16,8 +16,8 @@ use crate::{
 };
 use model::{address::Address, error::Result, format::count, locks::Locked as _};
 use query::{
-    jobs::{AlertBody, AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
-    question::progress::Progress,
+    jobs::{AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
+    question::{alert_body::AlertBody, progress::Progress},
 };
 use widgets::table::AlertMark;
 

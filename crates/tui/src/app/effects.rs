@@ -98,6 +98,7 @@ impl App {
                 self.with_view(self.current, |view, context| view.choose_indicators(chosen, context));
             }
             Command::AddAlert(request) => self.add_alert(request),
+            Command::RehearseAlert(request) => self.rehearse(request),
             Command::RemoveAlert(id) => self.remove_alert(id),
             Command::SaveScreen(name) => self.save_screen(&name),
             Command::OpenScreen(name) => self.open_screen(&name),

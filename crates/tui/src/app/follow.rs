@@ -43,6 +43,7 @@ impl App {
         self.poll_add();
         self.poll_settings();
         self.poll_alerts();
+        self.poll_rehearsal();
         self.dirty = true;
     }
 

@@ -1,10 +1,12 @@
 //! The alert dialog: a condition to type for the selected token or all tokens, the active alerts, and the log of firings.
 
-use super::prelude::*;
+use crossterm::event::KeyModifiers;
+
+use super::{prelude::*, rehearsal::RehearsalState};
 use model::{address::Address, time::Time};
 use query::{
-    jobs::{Alert, AlertBody, AlertList, FiredAlert},
-    question::filter::TEXT_CHARS_MAX,
+    jobs::{Alert, AlertList, FiredAlert},
+    question::{alert_body::AlertBody, filter::TEXT_CHARS_MAX, rehearsal::Rehearsal},
 };
 
 /// Shown rows of the log.
@@ -33,12 +35,14 @@ pub struct AlertsDialog {
     problem: Option<String>,
     /// An order is pending.
     waiting: bool,
+    rehearsal: RehearsalState,
 }
 
 impl AlertsDialog {
     pub fn new(about: Option<AboutToken>, list: AlertList) -> Self {
         let all = about.is_none();
-        Self { about, all, condition: TypedLine::new("", TEXT_CHARS_MAX), list, rows: Rows::default(), problem: None, waiting: false }
+        let condition = TypedLine::new("", TEXT_CHARS_MAX);
+        Self { about, all, condition, list, rows: Rows::default(), problem: None, waiting: false, rehearsal: RehearsalState::None }
     }
 
     /// Sets the current alerts.
@@ -50,10 +54,30 @@ impl AlertsDialog {
     /// An order succeeded: clears the input.
     pub fn done(&mut self) {
         (self.condition, self.problem, self.waiting) = (TypedLine::new("", TEXT_CHARS_MAX), None, false);
+        self.stop_rehearsal();
     }
 
     pub fn refuse(&mut self, why: String) {
         (self.problem, self.waiting) = (Some(why), false);
+        self.stop_rehearsal();
+    }
+
+    pub fn rehearsing(&mut self, done: u64, total: u64) {
+        self.rehearsal = RehearsalState::Running(done, total);
+    }
+
+    pub fn rehearsed(&mut self, rehearsal: Rehearsal) {
+        self.rehearsal = RehearsalState::Done(Box::new(rehearsal));
+    }
+
+    pub fn stop_rehearsal(&mut self) {
+        self.rehearsal = RehearsalState::None;
+    }
+
+    /// The alert as typed.
+    fn typed(&self) -> AlertBody {
+        let token_address = self.about.as_ref().filter(|_| !self.all).map(|about| about.token);
+        AlertBody { token_address, condition: self.condition.text().trim().to_owned() }
     }
 
     fn draw_alerts(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
@@ -75,19 +99,25 @@ impl AlertsDialog {
 
 impl Dialog for AlertsDialog {
     fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let typed = self.condition.text().trim().to_owned();
+        let typed = self.typed();
         match key.code {
+            KeyCode::Esc if !matches!(self.rehearsal, RehearsalState::None) => {
+                return OverlayOutcome::Apply(Command::RehearseAlert(None));
+            }
             KeyCode::Esc => return OverlayOutcome::Close,
-            KeyCode::Enter if typed.is_empty() => return OverlayOutcome::Close,
+            KeyCode::Char('r') if key.modifiers.contains(KeyModifiers::CONTROL) && !typed.condition.is_empty() => {
+                (self.problem, self.rehearsal) = (None, RehearsalState::Running(0, 0));
+                return OverlayOutcome::Apply(Command::RehearseAlert(Some(typed)));
+            }
+            KeyCode::Enter if typed.condition.is_empty() => return OverlayOutcome::Close,
             // Ignores a repeated Enter.
             KeyCode::Enter if self.waiting => {}
             KeyCode::Enter => {
-                let token_address = self.about.as_ref().filter(|_| !self.all).map(|about| about.token);
                 self.waiting = true;
-                return OverlayOutcome::Apply(Command::AddAlert(AlertBody { token_address, condition: typed }));
+                return OverlayOutcome::Apply(Command::AddAlert(typed));
             }
             KeyCode::Tab | KeyCode::BackTab => self.all = !self.all || self.about.is_none(),
-            KeyCode::Delete if typed.is_empty() => {
+            KeyCode::Delete if typed.condition.is_empty() => {
                 let named = self.list.alerts.get(self.rows.selected).map(|alert| alert.alert_id.clone());
                 return named.map_or(OverlayOutcome::Stay, |id| OverlayOutcome::Apply(Command::RemoveAlert(id)));
             }
@@ -118,6 +148,16 @@ impl Dialog for AlertsDialog {
         if let Some(problem) = &self.problem {
             put_wrapped(buffer, inside, 0, 1, problem, 2, theme.style(Role::Warning).patch(base));
         }
+        let hint = match (self.waiting, self.condition.text().trim().is_empty()) {
+            (true, _) => "working it out…",
+            (false, false) => "⏎ sets the alert   Ctrl-R when it would have fired   Tab this token or any   Esc",
+            (false, true) => "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
+        };
+        put(buffer, inside, 0, inside.height.saturating_sub(1), hint, dim);
+        let rest = Rect { y: inside.y + 3.min(inside.height), height: inside.height.saturating_sub(4), ..inside };
+        if self.rehearsal.draw(buffer, rest, theme) {
+            return;
+        }
         let height = usize::from(inside.height);
         let log = self.list.fired.len().clamp(1, FIRED) + 1;
         let rows = height.saturating_sub(5 + log);
@@ -130,12 +170,6 @@ impl Dialog for AlertsDialog {
         if self.list.fired.is_empty() {
             put(buffer, below, 0, 1, "nothing yet: alerts are looked at each time the data change", dim);
         }
-        let hint = match (self.waiting, self.condition.text().trim().is_empty()) {
-            (true, _) => "working it out…",
-            (false, false) => "⏎ sets the alert   Tab this token or any   Esc",
-            (false, true) => "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
-        };
-        put(buffer, inside, 0, inside.height.saturating_sub(1), hint, dim);
     }
 }
 
@@ -155,8 +189,12 @@ fn state_text(alert: &Alert, room: usize) -> (String, Role) {
     (text::fitting(says, room), Role::Dim)
 }
 
-fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) }
+pub(super) fn times(count: u64) -> String {
+    match count {
+        0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        count => format!("{} times", format::count(count)),
+    }
 }
 
 fn fired_text(fired: &FiredAlert) -> String {
@@ -165,8 +203,6 @@ fn fired_text(fired: &FiredAlert) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crossterm::event::KeyModifiers;
-
     use super::*;
 
     fn press(dialog: &mut AlertsDialog, code: KeyCode) -> OverlayOutcome {

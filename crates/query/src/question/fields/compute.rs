@@ -8,22 +8,18 @@ use super::{
     value,
 };
 use crate::question::{
-    Question,
-    progress::Progress,
-    security::SecurityQuestion,
-    snapshot::Snapshot,
-    timeframes::candles_of,
-    track_record::TrackRecordQuestion,
-    trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+    progress::Progress, security::SecurityQuestion, snapshot::Snapshot, timeframes::candles_of, track_record::TrackRecordQuestion,
+    trendline::PERIOD_DEFAULT,
 };
 use analysis::{
     frames::{self, CandleVec},
     market::TokenSummary,
-    patterns::patterns_and_status,
+    patterns::{PatternsAnswer, patterns_and_status},
+    trendlines::trendlines,
 };
 use model::{
     address::Address,
-    candles::{ChartCandles, Interval},
+    candles::{Candles, ChartCandles, Interval},
     error::{Code, Result},
 };
 
@@ -34,37 +30,76 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     if let Some(summary) = summary.filter(|_| fields.contains(&OWN_COLUMNS)) {
         figures.set(OWN_COLUMNS, own(snapshot, summary));
     }
-    let named = || SOURCES.iter().filter(|(name, _)| fields.contains(name));
-    let by_patterns = named().any(|(_, source)| matches!(source, FigureSource::Patterns(_)));
-    let by_days = named().any(|(_, source)| matches!(source, FigureSource::Days(_)));
-    let candles = if by_patterns || by_days { none_without_data(candles_of(snapshot, &token))? } else { None };
-    let series = candles.as_ref().map(ChartCandles::series);
-    let frame = series.as_ref().and_then(|series| frames::frame(series, Interval::DAY));
-    let advised = fields.contains(&"advice");
-    let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles(), advised));
-    if let Some((answer, _)) = patterns.as_mut().filter(|_| advised) {
-        TrackRecordQuestion::advise(snapshot, answer, "1d", progress);
-    }
-    // No signals from a chart that ended long ago.
-    let is_live = !summary.is_some_and(TokenSummary::is_stale);
-    let days = frame.as_ref().filter(|_| by_days && is_live).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
-    for (name, source) in named() {
-        let figure = match source {
-            FigureSource::Trend => {
-                let question = TrendlineQuestion { contract_address: token, period: PERIOD_DEFAULT, timeframe: None, explain: false };
-                none_without_data(question.answer(snapshot, progress))?.map(|answer| answer.trend.into())
-            }
-            FigureSource::Patterns(of) => patterns.as_ref().and_then(|(answer, status)| of(answer, *status)),
-            FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::Number),
-            FigureSource::Security(of) => match SecurityQuestion::summary(snapshot, token, progress) {
-                // The others are shown; the token's own answer says why it has none.
-                Err(problem) if !problem.is_missing_rows() && snapshot.security.unread(&token).is_some() => None,
-                summary => none_without_data(summary)?.as_ref().map(of),
-            },
+    let by_candles = named(fields).any(|(_, source)| !matches!(source, FigureSource::Security(_)));
+    let candles = if by_candles { none_without_data(candles_of(snapshot, &token))? } else { None };
+    let series = candles.as_ref().map_or_else(Vec::new, ChartCandles::series);
+    let advise = |answer: &mut PatternsAnswer| TrackRecordQuestion::advise(snapshot, answer, "1d", progress);
+    add_of_candles(&mut figures, fields, &series, summary.is_some_and(TokenSummary::is_stale), &advise);
+    for (name, source) in named(fields) {
+        let FigureSource::Security(of) = source else { continue };
+        let figure = match SecurityQuestion::summary(snapshot, token, progress) {
+            // The others are shown; the token's own answer says why it has none.
+            Err(problem) if !problem.is_missing_rows() && snapshot.security.unread(&token).is_some() => None,
+            summary => none_without_data(summary)?.as_ref().map(of),
         };
         figures.set(name, figure);
     }
     Ok(figures)
+}
+
+/// Whether the figure is told by a token's candles alone.
+pub fn is_of_candles(name: &str) -> bool {
+    name != ADVICE && named(&[name]).any(|(_, source)| !matches!(source, FigureSource::Security(_)))
+}
+
+/// Whether the figure needs the patterns, which are slow to find.
+pub fn is_by_patterns(name: &str) -> bool {
+    named(&[name]).any(|(_, source)| matches!(source, FigureSource::Patterns(_)))
+}
+
+/// Those of the named figures that are told by these candles alone.
+pub fn of_candles(fields: &[&str], series: &[(Interval, Candles<'_>)], is_stale: bool) -> Figures {
+    let mut figures = Figures::default();
+    add_of_candles(&mut figures, fields, series, is_stale, &|_| {});
+    figures
+}
+
+/// Weighed by the records of all tokens, which its candles do not tell.
+const ADVICE: &str = "advice";
+
+fn named(fields: &[&str]) -> impl Iterator<Item = &'static (&'static str, FigureSource)> {
+    SOURCES.iter().filter(|(name, _)| fields.contains(name))
+}
+
+fn add_of_candles(
+    figures: &mut Figures,
+    fields: &[&str],
+    series: &[(Interval, Candles<'_>)],
+    is_stale: bool,
+    advise: &dyn Fn(&mut PatternsAnswer),
+) {
+    let by_patterns = named(fields).any(|(_, source)| matches!(source, FigureSource::Patterns(_)));
+    let by_days = named(fields).any(|(_, source)| matches!(source, FigureSource::Days(_)));
+    let frame = if by_patterns || by_days { frames::frame(series, Interval::DAY) } else { None };
+    let advised = fields.contains(&ADVICE);
+    let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles(), advised));
+    if let Some((answer, _)) = patterns.as_mut().filter(|_| advised) {
+        advise(answer);
+    }
+    // No signals from a chart that ended long ago.
+    let days = frame.as_ref().filter(|_| by_days && !is_stale).map(|frame| CandleVec::sound(&frame.as_candles())).unwrap_or_default();
+    for (name, source) in named(fields) {
+        let figure = match source {
+            FigureSource::Trend => {
+                let base = frames::base(series);
+                base.map(|(_, frame)| trendlines(&frame.as_candles(), PERIOD_DEFAULT as usize, false).trend.into())
+            }
+            FigureSource::Patterns(of) => patterns.as_ref().and_then(|(answer, status)| of(answer, *status)),
+            FigureSource::Days(of) => of(&days.as_candles()).map(FigureValue::Number),
+            FigureSource::Security(_) => continue,
+        };
+        figures.set(name, figure);
+    }
 }
 
 /// The named figures that the token's summary has.

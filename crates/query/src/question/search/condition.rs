@@ -26,13 +26,20 @@ pub struct ConditionMatch {
 }
 
 /// Parses a condition. Errors: an empty one, which every token would meet.
-fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
+pub(in crate::question) fn filter(condition: &str, snapshot: &Snapshot) -> Result<Filter> {
     let filter = parameter::conditions("condition", condition, &row::columns(&snapshot.dataset))?;
     if filter.is_empty() {
         let detail = "`condition` is empty: write a column, a sign and a value, as in `price>20`.";
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     Ok(filter)
+}
+
+/// Whether a row with its figures meets the conditions; `None` where that depends on a missing value.
+pub(in crate::question) fn is_met(conditions: &Filter, row: &TokenRow<'_>) -> Option<bool> {
+    // Candles without a pattern are a known absence, not a missing value.
+    let no_pattern = |column: &str| column == "best_pattern" && !row.lacks(column);
+    conditions.matches_or_unknown(|column| row.field(column), no_pattern)
 }
 
 /// A token's value in the first column that a condition compares, in words; none where there is no such column or no value.
@@ -93,7 +100,7 @@ impl Find for ConditionMatch {
         let (quick, slow) = filter.split(|column| !is_computed(column));
         let (mut found, mut matched): (Vec<Hit<'_>>, MatchedTokens) = Default::default();
         for row in tokens.iter().map(TokenRow::plain) {
-            match quick.matches_or_unknown(|column| row.field(column), |_| false) {
+            match is_met(&quick, &row) {
                 Some(true) => found.push((0, row)),
                 Some(false) => {}
                 None => matched.unknown.push(row.token.token_address),
@@ -102,9 +109,7 @@ impl Find for ConditionMatch {
         let figures = compute_figures(&mut found, &slow, &[], snapshot, progress);
         figures.map_err(|problem| if self.token.is_some() { problem } else { problem.final_but_for_state() })?;
         for (_, row) in &found {
-            // Candles without a pattern are a known absence, not a missing value.
-            let no_pattern = |column: &str| column == "best_pattern" && !row.lacks(column);
-            match slow.matches_or_unknown(|column| row.field(column), no_pattern) {
+            match is_met(&slow, row) {
                 Some(true) => matched.holds.push(row.token.token_address),
                 Some(false) => {}
                 None => matched.unknown.push(row.token.token_address),

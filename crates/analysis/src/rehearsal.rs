@@ -1,0 +1,148 @@
+//! What came after an alert would have fired: how prices moved from that day, beside any day of the same tokens.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{growth::percent, numeric::median, track_record::edge};
+
+/// Days after a firing at which the price is looked at.
+pub const AFTER_DAYS: [usize; 3] = [1, 7, 30];
+
+/// Days on which a condition comes to hold, by what is known of it on each day: it was false before, and what is unknown changes nothing.
+/// On the first known day it only begins.
+pub fn firings(states: impl Iterator<Item = Option<bool>>) -> Vec<usize> {
+    let mut held = None;
+    let fires = |(i, state): (usize, Option<bool>)| {
+        let fired = state == Some(true) && held == Some(false);
+        held = state.or(held);
+        fired.then_some(i)
+    };
+    states.enumerate().filter_map(fires).collect()
+}
+
+/// Percent from the close of day `from` to that of `after` days later; none where one of them is unknown.
+pub fn change_after(closes: &[Option<f64>], from: usize, after: usize) -> Option<f64> {
+    let base = closes.get(from).copied().flatten().filter(|base| *base > 0.0)?;
+    let later = closes.get(from + after).copied().flatten()?;
+    Some(percent(base, later)).filter(|change| change.is_finite())
+}
+
+/// A token's moves after so many days: those after its firings, and of any day how many there are, how many rose, and their sum.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TokenMoves {
+    after_firings: Vec<f64>,
+    days: usize,
+    rose: usize,
+    sum: f64,
+}
+
+impl TokenMoves {
+    /// From the closes of each day and the days on which it fired.
+    pub fn new(closes: &[Option<f64>], fired: &[usize], after: usize) -> Self {
+        let mut moves = Self { after_firings: fired.iter().filter_map(|day| change_after(closes, *day, after)).collect(), ..Self::default() };
+        for change in (0..closes.len()).filter_map(|day| change_after(closes, day, after)) {
+            moves.days += 1;
+            moves.rose += usize::from(change > 0.0);
+            moves.sum += change;
+        }
+        moves
+    }
+}
+
+/// What came so many days after the firings. `any_` is the same of any day of the tokens that fired, each weighed by its firings.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RehearsedOutcome {
+    pub days: usize,
+    /// Firings whose price so many days later is known.
+    pub count: usize,
+    /// Percent; null without any.
+    pub mean_change: Option<f64>,
+    /// Percent.
+    pub median_change: Option<f64>,
+    /// Fraction of them that rose.
+    pub rose: Option<f64>,
+    /// Percent.
+    pub any_mean_change: Option<f64>,
+    pub any_rose: Option<f64>,
+    /// `rose` less `any_rose`, in standard errors of a fraction, √(p (1 − p) / n) with p = `any_rose`: as if all firings were independent,
+    /// which those of one day are not.
+    pub standard_errors: Option<f64>,
+}
+
+/// Sums up the moves of all tokens.
+pub fn outcome<'a>(days: usize, tokens: impl Iterator<Item = &'a TokenMoves> + Clone) -> RehearsedOutcome {
+    let mut changes: Vec<f64> = tokens.clone().flat_map(|token| token.after_firings.iter().copied()).collect();
+    let count = changes.len();
+    let mean = |sum: f64| (count > 0).then(|| sum / count as f64);
+    let any = |of: fn(&TokenMoves) -> f64| {
+        let weighed = |token: &TokenMoves| token.after_firings.len() as f64 * of(token) / token.days as f64;
+        mean(tokens.clone().filter(|token| token.days > 0).map(weighed).sum())
+    };
+    let (rose, any_rose) = (mean(changes.iter().filter(|change| **change > 0.0).count() as f64), any(|token| token.rose as f64));
+    RehearsedOutcome {
+        days,
+        count,
+        mean_change: mean(changes.iter().sum()),
+        median_change: (count > 0).then(|| median(&mut changes)),
+        rose,
+        any_mean_change: any(|token| token.sum),
+        any_rose,
+        standard_errors: edge(rose, any_rose, count as u64).map(|edge| edge.errors),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_alert_fires_where_its_condition_comes_to_hold() {
+        let states = |text: &str| text.chars().map(|c| match c {
+            'x' => Some(true),
+            '.' => Some(false),
+            _ => None,
+        }).collect::<Vec<_>>();
+        for (days, expected) in [
+            ("..xx.x", &[2, 5][..]),
+            ("xx.x", &[3]),
+            // What is unknown is neither an end nor a beginning.
+            (".x?x", &[1]),
+            (".??x", &[3]),
+            ("??xx", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(firings(states(days).into_iter()), expected, "{days}");
+        }
+    }
+
+    #[test]
+    fn what_came_after_stands_beside_any_day_of_the_same_tokens() {
+        let closes = |text: &str| text.split(' ').map(|close| close.parse().ok()).collect::<Vec<Option<f64>>>();
+        let rises = closes("10 11 - 10 20 10");
+        assert_eq!(change_after(&rises, 0, 1).map(|change| change.round()), Some(10.0));
+        assert_eq!((change_after(&rises, 1, 1), change_after(&rises, 2, 1), change_after(&rises, 5, 1)), (None, None, None));
+        // Of its three moves two rose: +10, +100, -50.
+        let token = TokenMoves::new(&rises, &[3, 5], 1);
+        let still = TokenMoves::new(&closes("5 5 5"), &[], 1);
+        let found = outcome(1, [token, still].iter());
+        assert_eq!((found.count, found.mean_change, found.median_change, found.rose), (1, Some(100.0), Some(100.0), Some(1.0)));
+        let near = |value: Option<f64>, expected: f64| value.is_some_and(|value| (value - expected).abs() < 1e-9);
+        assert!(near(found.any_mean_change, 20.0) && near(found.any_rose, 2.0 / 3.0), "{found:?}");
+        // (1 - 2/3) / √(2/9)
+        assert!(near(found.standard_errors, 0.5_f64.sqrt()), "{found:?}");
+        let none = outcome(7, [].iter());
+        assert_eq!((none.count, none.mean_change, none.rose, none.any_rose, none.standard_errors), (0, None, None, None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn an_alert_that_fires_every_day_is_as_good_as_any_day(closes in proptest::collection::vec(proptest::option::of(0.01_f64..100.0), 0..60)) {
+            let every: Vec<usize> = (0..closes.len()).collect();
+            let found = outcome(7, [TokenMoves::new(&closes, &every, 7)].iter());
+            let near = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a == b, |(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()));
+            prop_assert!(near(found.rose, found.any_rose) && near(found.mean_change, found.any_mean_change), "{:?}", found);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The body that asks for an alert, to be set or rehearsed: its shape, and how it is read.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    filter::TEXT_CHARS_MAX,
+    json::{address, invalid, members, pointer, text, well_formed},
+    parameter::{EXAMPLE_TOKEN, clip},
+};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+};
+
+/// The body of POST /alerts and POST /alerts/rehearse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, example = json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }))]
+pub struct AlertBody {
+    /// The token it applies to; without it, every token.
+    #[schemars(default)]
+    pub token_address: Option<Address>,
+    /// In the syntax of `where` of GET /tokens: `price>20`, `score<40`, `pattern:bull_flag`.
+    #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
+    pub condition: String,
+}
+
+impl AlertBody {
+    /// Parses the body. Errors: 400 if malformed, then 422 for each invalid value, by JSON pointer. The condition is parsed later, with the
+    /// data.
+    pub fn parse(body: &[u8]) -> Result<Self> {
+        let (mut token_address, mut condition) = (None, None);
+        for (name, value) in members("", well_formed(body)?)? {
+            let at = pointer("", &name);
+            match name.as_str() {
+                "token_address" if value.get() == "null" => {}
+                "token_address" => token_address = Some(address(&at, value)?),
+                "condition" => {
+                    let wrong = || invalid(&at, &format!("`{}`: expected a text as in `price>20`", clip(value.get())));
+                    condition = Some(text(value).ok_or_else(wrong)?);
+                }
+                _ => return Err(invalid(&at, "no such member: expected `condition`, and `token_address` for one token")),
+            }
+        }
+        let condition = condition.ok_or_else(|| invalid("/condition", "it is missing: expected a text as in `price>20`"))?;
+        Ok(Self { token_address, condition: condition.trim().to_owned() })
+    }
+
+    /// Maps a problem with a body's alert to the member's JSON pointer.
+    pub fn refused(problem: Problem) -> Problem {
+        match problem.code {
+            Code::InvalidParameter => invalid("/condition", problem.detail.trim_start_matches("`condition`: ").trim_end_matches('.')),
+            Code::TokenNotFound => invalid("/token_address", problem.detail.trim_end_matches('.')),
+            _ => problem,
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The question behind POST /alerts/rehearse: when an alert would have fired over the history, and what came after. Each day is judged at its
+//! end, by what was known then: the figures are those that a question with `as_of` of that day answers.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    BodyQuestion, Question,
+    alert_body::AlertBody,
+    fields::{is_by_patterns, is_computed, is_of_candles, of_candles},
+    filter::Filter,
+    known_token, parallel,
+    parameter::{Arguments, Parameter, ParameterKind, parameter},
+    progress::Progress,
+    request::{ParameterValue as _, Request, target},
+    search::{
+        condition::{filter, is_met},
+        row::{TokenRow, own_columns},
+    },
+    snapshot::Snapshot,
+};
+pub use analysis::rehearsal::RehearsedOutcome;
+use analysis::{
+    market::past::{AllCandles, PastMarket},
+    rehearsal::{AFTER_DAYS, TokenMoves, change_after, firings, outcome},
+};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+    time::Day,
+};
+
+const DAYS_DEFAULT: u64 = 365;
+const DAYS: Parameter =
+    parameter("days", ParameterKind::Integer { min: 2, max: 3_650, default: DAYS_DEFAULT }, "The last days of the data to look at, as far as they go.");
+/// Firings in the answer, the latest.
+const FIRINGS_MAX: usize = 100;
+/// Days of tokens on which patterns are looked for: some minutes of work.
+const PATTERN_DAYS_MAX: usize = 30_000;
+
+/// What a condition may name whose rows have no time: the column and the table.
+const OF_TODAY: &[(&str, &str)] = &[("liquidity", "pools"), ("volume_24h", "pools"), ("holders", "holders")];
+
+/// An alert that is not set yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RehearsalQuestion {
+    pub alert: AlertBody,
+    pub days: u64,
+}
+
+/// When an alert would have fired, and what came after.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Rehearsal {
+    pub token_address: Option<Address>,
+    pub condition: String,
+    /// The first and the last day that was looked at, each at its end; null without candles.
+    pub from: Option<Day>,
+    pub to: Option<Day>,
+    pub days: u64,
+    /// Tokens that were looked at.
+    pub tokens: u64,
+    /// Days on which it held, summed over the tokens.
+    pub held_days: u64,
+    /// Days on which a value was not known that it depends on, summed over the tokens.
+    pub unknown_days: u64,
+    /// Firings: days on which it came to hold.
+    pub fired: u64,
+    /// Tokens for which it fired.
+    pub fired_tokens: u64,
+    /// Null without days.
+    pub fired_a_week: Option<f64>,
+    /// What came 1, 7 and 30 days after the firings, from the close of their day.
+    pub outcomes: Vec<RehearsedOutcome>,
+    /// The latest 100, newest first.
+    pub firings: Vec<RehearsedFiring>,
+    /// Tables without times that the condition asks: their rows are those of today.
+    pub as_of_unknown: Vec<&'static str>,
+}
+
+/// A day on which the condition came to hold for a token.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RehearsedFiring {
+    pub date: Day,
+    pub token_address: Address,
+    pub symbol: Option<String>,
+    /// Last close of the day, USD.
+    pub price: Option<f64>,
+    /// Percent to the close so many days later; null where it is not known, or not yet.
+    pub change_after_1d: Option<f64>,
+    pub change_after_7d: Option<f64>,
+    pub change_after_30d: Option<f64>,
+}
+
+impl Request for RehearsalQuestion {
+    const PATH: &'static str = "/alerts/rehearse";
+    const PARAMETERS: &'static [Parameter] = &[DAYS];
+
+    fn parse(arguments: &Arguments<'_>) -> Result<Self> {
+        Self::parse_request(arguments, b"")
+    }
+
+    fn target(&self) -> String {
+        target(Self::PATH, &[(DAYS, self.days.written())])
+    }
+}
+
+impl BodyQuestion for RehearsalQuestion {
+    fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
+        let days = arguments.integer(DAYS.name)?;
+        Ok(Self { alert: AlertBody::parse(body)?, days })
+    }
+
+    fn refused(problem: Problem) -> Problem {
+        AlertBody::refused(problem)
+    }
+}
+
+
+impl Question for RehearsalQuestion {
+    type Answer = Rehearsal;
+    const NAME: &'static str = "rehearse_alert";
+    const SUMMARY: &'static str = "When an alert would have fired in the past, how often, and how the price moved after it.";
+    const NEEDS: &'static [&'static str] = &["candles", "holders"];
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn body(&self) -> Option<String> {
+        serde_json::to_string(&self.alert).ok()
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Rehearsal> {
+        let conditions = filter(&self.alert.condition, snapshot)?;
+        check_columns(&conditions, snapshot)?;
+        if let Some(token) = &self.alert.token_address {
+            known_token(snapshot, token)?;
+        }
+        let candles = AllCandles::new(&snapshot.dataset);
+        let go_on = &mut |done: usize, total: usize| progress.step(done as u64, total as u64).is_ok();
+        let days = usize::try_from(self.days).unwrap_or(usize::MAX);
+        let Some(past) = PastMarket::new(&candles, days, go_on) else { return Err(Problem::new(Code::Cancelled, "The rehearsal was cancelled.")) };
+        let places = match &self.alert.token_address {
+            Some(token) => snapshot.dataset.token_position(token).into_iter().collect(),
+            None => (0..snapshot.dataset.tokens().len()).collect::<Vec<_>>(),
+        };
+        let mut tokens: Vec<RehearsedToken> = places.into_iter().map(RehearsedToken::new).collect();
+        let (quick, slow) = conditions.split(|column| !is_computed(column));
+        let judge = PastJudge { past: &past, quick, slow, pattern_days: AtomicUsize::new(0) };
+        parallel::each(&mut tokens, progress, |token| judge.rehearse(token))?;
+        Ok(self.summed_up(snapshot, &past, &conditions, &tokens))
+    }
+}
+
+/// Errors: a column whose value on a day of the past is not computed here, or candles that stay at their source.
+fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
+    snapshot.require(&["candles"])?;
+    if snapshot.dataset.in_place("candles").is_some() {
+        let detail = "`candles` stays at its source, where no alert can be rehearsed: bring it with `where` in dataset.toml.";
+        return Err(Problem::new(Code::SourceUnavailable, detail));
+    }
+    match conditions.columns().find(|column| is_computed(column) && !is_of_candles(column)) {
+        None => Ok(()),
+        Some(column) => {
+            let detail = format!(
+                "`condition`: `{column}` is not rehearsed, as it would have to be computed from all tables again for each day: leave it out, or                  ask for single days with `as_of`."
+            );
+            Err(Problem::new(Code::InvalidParameter, detail))
+        }
+    }
+}
+
+/// A token, and what was found of it.
+struct RehearsedToken {
+    place: usize,
+    fired: Vec<usize>,
+    held: usize,
+    unknown: usize,
+    closes: Vec<Option<f64>>,
+    moves: [TokenMoves; AFTER_DAYS.len()],
+}
+
+impl RehearsedToken {
+    fn new(place: usize) -> Self {
+        Self { place, fired: Vec::new(), held: 0, unknown: 0, closes: Vec::new(), moves: Default::default() }
+    }
+}
+
+/// Judges the days of the past.
+struct PastJudge<'a> {
+    past: &'a PastMarket<'a>,
+    quick: Filter,
+    slow: Filter,
+    /// Days of tokens on which patterns were looked for.
+    pattern_days: AtomicUsize,
+}
+
+impl PastJudge<'_> {
+    fn rehearse(&self, token: &mut RehearsedToken) -> Result<()> {
+        let states = (0..self.past.days().len()).map(|day| self.holds(token.place, day)).collect::<Result<Vec<_>>>()?;
+        token.held = states.iter().filter(|state| **state == Some(true)).count();
+        token.unknown = states.iter().filter(|state| state.is_none()).count();
+        token.fired = firings(states.into_iter());
+        // Most tokens of a market never fire.
+        if !token.fired.is_empty() {
+            token.closes = self.past.closes(token.place);
+            token.moves = AFTER_DAYS.map(|after| TokenMoves::new(&token.closes, &token.fired, after));
+        }
+        Ok(())
+    }
+
+    /// Whether the condition held at the end of that day; `None` where a value was not known that it depends on.
+    fn holds(&self, place: usize, day: usize) -> Result<Option<bool>> {
+        let series = self.past.series(place, day);
+        let Some(summary) = self.past.summary(place, day, &series) else { return Ok(None) };
+        let mut row = TokenRow::plain(&summary);
+        let quick = is_met(&self.quick, &row);
+        if quick != Some(true) || self.slow.is_empty() {
+            return Ok(quick);
+        }
+        let needed: Vec<&str> = self.slow.columns().collect();
+        if needed.iter().any(|column| is_by_patterns(column)) && self.pattern_days.fetch_add(1, Ordering::Relaxed) >= PATTERN_DAYS_MAX {
+            let detail = format!(
+                "`condition`: patterns are looked for on at most {PATTERN_DAYS_MAX} days of all tokens together: name one token, fewer `days`, \
+                 or further conditions that leave fewer of them."
+            );
+            return Err(Problem::new(Code::InvalidParameter, detail));
+        }
+        row.figures = Some(Cow::Owned(of_candles(&needed, &series, summary.is_stale())));
+        Ok(is_met(&self.slow, &row))
+    }
+}
+
+impl RehearsalQuestion {
+    pub fn of_last_year(alert: AlertBody) -> Self {
+        Self { alert, days: DAYS_DEFAULT }
+    }
+
+    fn summed_up(&self, snapshot: &Snapshot, past: &PastMarket<'_>, conditions: &Filter, tokens: &[RehearsedToken]) -> Rehearsal {
+        let (days, sum) = (past.days(), |of: fn(&RehearsedToken) -> usize| tokens.iter().map(of).sum::<usize>() as u64);
+        let fired = sum(|token| token.fired.len());
+        let mut latest: Vec<(usize, &RehearsedToken)> =
+            tokens.iter().flat_map(|token| token.fired.iter().map(move |day| (*day, token))).collect();
+        latest.sort_by_key(|(day, token)| (std::cmp::Reverse(*day), token.place));
+        latest.truncate(FIRINGS_MAX);
+        let firing = |(day, token): (usize, &RehearsedToken)| {
+            let row = &snapshot.dataset.tokens()[token.place].row;
+            let after = AFTER_DAYS.map(|after| change_after(&token.closes, day, after));
+            RehearsedFiring {
+                date: days[day],
+                token_address: row.token_address,
+                symbol: row.symbol.clone(),
+                price: token.closes.get(day).copied().flatten(),
+                change_after_1d: after[0],
+                change_after_7d: after[1],
+                change_after_30d: after[2],
+            }
+        };
+        let outcomes = AFTER_DAYS.iter().enumerate();
+        Rehearsal {
+            token_address: self.alert.token_address,
+            condition: self.alert.condition.clone(),
+            from: days.first().copied(),
+            to: days.last().copied(),
+            days: days.len() as u64,
+            tokens: tokens.len() as u64,
+            held_days: sum(|token| token.held),
+            unknown_days: sum(|token| token.unknown),
+            fired,
+            fired_tokens: tokens.iter().filter(|token| !token.fired.is_empty()).count() as u64,
+            fired_a_week: (!days.is_empty()).then(|| fired as f64 * 7.0 / days.len() as f64),
+            outcomes: outcomes.map(|(nth, after)| outcome(*after, tokens.iter().map(|token| &token.moves[nth]))).collect(),
+            firings: latest.into_iter().map(firing).collect(),
+            as_of_unknown: of_today(conditions, snapshot),
+        }
+    }
+}
+
+/// The tables that the conditions ask and whose rows are those of today.
+fn of_today(conditions: &Filter, snapshot: &Snapshot) -> Vec<&'static str> {
+    let own = own_columns(&snapshot.dataset);
+    let of_today = OF_TODAY.iter().copied().chain(own.iter().map(|column| (column.name, "tokens")));
+    let named = of_today.filter(|(column, table)| conditions.names(column) && snapshot.dataset.has(table));
+    named.map(|(_, table)| table).collect::<BTreeSet<_>>().into_iter().collect()
+}

@@ -1,0 +1,112 @@
+//! What a rehearsed alert would have done, drawn in the alert dialog.
+
+use super::{alerts::times, prelude::*};
+use model::time::Day;
+use query::question::rehearsal::{Rehearsal, RehearsedFiring};
+
+/// Of a rehearsal, in the dialog.
+#[derive(Debug, Default)]
+pub(super) enum RehearsalState {
+    #[default]
+    None,
+    /// (done, total); total 0 while unknown.
+    Running(u64, u64),
+    Done(Box<Rehearsal>),
+}
+
+/// Width of a column of figures.
+const CELL: usize = 12;
+
+impl RehearsalState {
+    /// Draws it in place of the alerts; false if there is none.
+    pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) -> bool {
+        let base = theme.style(Role::Panel);
+        let (dim, plain) = (theme.dim().patch(base), theme.text().patch(base));
+        match self {
+            Self::None => return false,
+            Self::Running(done, total) => {
+                let share = done.saturating_mul(100).checked_div(*total).map(|share| format!(" {share} %")).unwrap_or_default();
+                put(buffer, area, 0, 0, &format!("looking at each day of the past…{share}"), dim);
+            }
+            Self::Done(rehearsal) => {
+                let mut row = put_wrapped(buffer, area, 0, 0, &summary(rehearsal), 3, plain) + 1;
+                for (nth, cells) in outcome_rows(rehearsal).into_iter().enumerate() {
+                    put(buffer, area, 0, row, &line(&cells), if nth == 0 { dim } else { plain });
+                    row += 1;
+                }
+                row += 1;
+                for (nth, cells) in firing_rows(rehearsal).into_iter().enumerate() {
+                    put(buffer, area, 0, row, &line(&cells), if nth == 0 { dim } else { plain });
+                    row += 1;
+                }
+            }
+        }
+        true
+    }
+}
+
+fn line(cells: &[String]) -> String {
+    let fitted = cells.iter().enumerate().map(|(nth, cell)| {
+        text::fit(cell, CELL, if nth == 0 { text::Align::Left } else { text::Align::Right })
+    });
+    fitted.collect()
+}
+
+/// `in the 365 days to 2026-11-14 it would have fired 12 times (0.2 a week) for 3 of 64 tokens, and held on 40 days`
+fn summary(rehearsal: &Rehearsal) -> String {
+    let (Some(to), Some(a_week)) = (rehearsal.to, rehearsal.fired_a_week) else {
+        return "there are no candles to rehearse it on".to_owned();
+    };
+    let who = match rehearsal.token_address {
+        Some(_) => String::new(),
+        None => format!(" for {} of {}", format::count(rehearsal.fired_tokens), many(rehearsal.tokens, "token", "tokens")),
+    };
+    let days = if rehearsal.token_address.is_some() { ["day", "days"] } else { ["day of a token", "days of a token"] };
+    let mut says = format!(
+        "in the {} to {to} it would have fired {} ({} a week){who}, and held on {}",
+        many(rehearsal.days, "day", "days"),
+        times(rehearsal.fired),
+        format::fixed(a_week, 1),
+        many(rehearsal.held_days, days[0], days[1]),
+    );
+    if rehearsal.unknown_days > 0 {
+        says.push_str(&format!("; not known on {}", format::count(rehearsal.unknown_days)));
+    }
+    if !rehearsal.as_of_unknown.is_empty() {
+        says.push_str(&format!("; of today are: {}", rehearsal.as_of_unknown.join(", ")));
+    }
+    says
+}
+
+fn outcome_rows(rehearsal: &Rehearsal) -> Vec<Vec<String>> {
+    let header = ["after", "firings", "rose", "any day", "mean", "any day", "median"].map(str::to_owned).to_vec();
+    let rows = rehearsal.outcomes.iter().filter(|outcome| outcome.count > 0).map(|outcome| {
+        vec![
+            many(outcome.days as u64, "day", "days"),
+            format::count(outcome.count as u64),
+            format::share(outcome.rose),
+            format::share(outcome.any_rose),
+            format::change(outcome.mean_change),
+            format::change(outcome.any_mean_change),
+            format::change(outcome.median_change),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() { Vec::new() } else { std::iter::once(header).chain(rows).collect() }
+}
+
+fn firing_rows(rehearsal: &Rehearsal) -> Vec<Vec<String>> {
+    let header = ["fired", "token", "price", "1 day after", "7 days", "30 days"].map(str::to_owned).to_vec();
+    let row = |firing: &RehearsedFiring| {
+        vec![
+            Day::to_string(&firing.date),
+            firing.symbol.clone().unwrap_or_else(|| firing.token_address.short()),
+            format::price(firing.price),
+            format::change(firing.change_after_1d),
+            format::change(firing.change_after_7d),
+            format::change(firing.change_after_30d),
+        ]
+    };
+    let rows: Vec<_> = rehearsal.firings.iter().map(row).collect();
+    if rows.is_empty() { Vec::new() } else { std::iter::once(header).chain(rows).collect() }
+}
