@@ -134,6 +134,20 @@ fn strip(mut value: Value) -> Value {
 }
 
 #[test]
+fn an_explained_answer_names_the_tables_that_are_of_today() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), false);
+    fs::write(folder.path().join("holders.csv"), format!("token_address,holder_address,balance\n{FIRST},0x{:040x},5\n", 7)).unwrap();
+    let api = service(folder.path());
+    let unknown = |target: &str| answer(&api, target).get("asOfUnknown").cloned();
+    let patterns = format!("/technical/{FIRST}/patterns");
+    assert_eq!(unknown(&format!("{patterns}?explain=true&as_of={DAY}")), Some(serde_json::json!(["holders", "posts"])));
+    for target in ["?explain=false&as_of=2026-01-31", "?as_of=2026-01-31", "?explain=true"] {
+        assert_eq!(unknown(&format!("{patterns}{target}")), None, "{target}");
+    }
+}
+
+#[test]
 fn a_time_that_is_none_and_an_endpoint_of_the_present_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), false);

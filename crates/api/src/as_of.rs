@@ -12,14 +12,14 @@ use super::{
     Api,
     call::{Call, HandlerStep},
     endpoint::{Endpoint, Handler},
-    reply::{IfNoneMatch, Reply},
+    reply::{Body, IfNoneMatch, Reply},
 };
 use model::{
     error::{Code, Problem, Result},
     locks::Locked as _,
     time::Time,
 };
-use query::question::parameter::{AS_OF, Arguments};
+use query::question::parameter::{AS_OF, Arguments, EXPLAIN};
 use store::AsOf;
 
 /// The time that an answer is as of.
@@ -65,9 +65,18 @@ pub(super) async fn answer(api: Arc<Api>, request: TimedRequest, time: Time) -> 
         Handler::Plain(handler) => handler(&call)?,
         Handler::Body(handler) => handler(&call, &request.body)?,
     };
+    let explained = route.endpoint.parameters.iter().any(|parameter| parameter.name == EXPLAIN.name) && call.arguments()?.flag(EXPLAIN.name)?;
     let mut reply = step.resolve().await?;
     tell(&mut reply, &as_of);
-    Ok(reply)
+    Ok(if explained { reply.map(|body| with_unknown(body, &as_of.unknown)) } else { reply })
+}
+
+/// Adds the tables of today to an explained answer, which is an object.
+fn with_unknown(body: Body, unknown: &[&str]) -> Body {
+    let Body::Whole(bytes) = &body else { return body };
+    let Some(inside) = bytes.strip_suffix(b"}").filter(|inside| inside.len() > 1) else { return body };
+    let unknown = serde_json::to_vec(unknown).unwrap_or_default();
+    Body::Whole([inside, b",\"asOfUnknown\":", &unknown, b"}"].concat().into())
 }
 
 /// Says what the reply is as of, in its headers and in its links to other pages.

@@ -7,7 +7,7 @@ use model::{error::Problem, progress::Silent};
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
 use query::{
     deck::{Deck, DeckOptions},
-    question::{parameter::Arguments, progress::Progress, yields::YieldQuestion},
+    question::{BodyQuestion as _, parameter::Arguments, progress::Progress, yields::YieldQuestion},
 };
 use ruint::aliases::U256;
 use serde_json::{Value, json};

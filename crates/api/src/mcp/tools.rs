@@ -13,7 +13,7 @@ use model::{
 };
 use query::question::{
     filter::{ColumnKind, FilterColumn},
-    parameter::{Parameter, ParameterKind, clip, encode},
+    parameter::{AS_OF_PARAMETER, Parameter, ParameterKind, clip, encode},
 };
 
 /// The tools, in endpoint order.
@@ -115,9 +115,10 @@ impl Tool {
     }
 }
 
-/// The endpoint's parameters without `format`, since a tool answers JSON.
+/// The endpoint's parameters, `as_of` among them, without `format`, since a tool answers JSON.
 fn parameters(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static Parameter> {
-    endpoint.parameters.iter().filter(|parameter| parameter.name != "format")
+    let as_of = endpoint.takes_as_of().then_some(&AS_OF_PARAMETER);
+    endpoint.parameters.iter().filter(|parameter| parameter.name != "format").chain(as_of)
 }
 
 fn missing(name: &str) -> Problem {

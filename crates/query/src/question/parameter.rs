@@ -109,7 +109,7 @@ pub const AS_OF_PARAMETER: Parameter = parameter(
     AS_OF,
     ParameterKind::Text,
     "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The header `x-as-of` says \
-     it again, and `x-as-of-unknown` names the tables that are of today.",
+     it again, and `x-as-of-unknown` names the tables that are of today; with `explain` the answer does, in `asOfUnknown`.",
 );
 
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.

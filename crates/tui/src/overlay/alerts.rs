@@ -190,11 +190,7 @@ fn state_text(alert: &Alert, room: usize) -> (String, Role) {
 }
 
 pub(super) fn times(count: u64) -> String {
-    match count {
-        0 => "never".to_owned(),
-        1 => "once".to_owned(),
-        count => format!("{} times", format::count(count)),
-    }
+    if count == 1 { "once".to_owned() } else { format!("{} times", format::count(count)) }
 }
 
 fn fired_text(fired: &FiredAlert) -> String {

@@ -14,8 +14,9 @@ pub(super) enum RehearsalState {
     Done(Box<Rehearsal>),
 }
 
-/// Width of a column of figures.
-const CELL: usize = 12;
+/// Widths of the columns, the first from the left and the others from the right: what came after, and the firings.
+const OUTCOMES: &[usize] = &[8, 9, 9, 9, 12, 12, 12];
+const FIRINGS: &[usize] = &[11, 10, 12, 13, 12, 12];
 
 impl RehearsalState {
     /// Draws it in place of the alerts; false if there is none.
@@ -30,13 +31,11 @@ impl RehearsalState {
             }
             Self::Done(rehearsal) => {
                 let mut row = put_wrapped(buffer, area, 0, 0, &summary(rehearsal), 3, plain) + 1;
-                for (nth, cells) in outcome_rows(rehearsal).into_iter().enumerate() {
-                    put(buffer, area, 0, row, &line(&cells), if nth == 0 { dim } else { plain });
-                    row += 1;
-                }
-                row += 1;
-                for (nth, cells) in firing_rows(rehearsal).into_iter().enumerate() {
-                    put(buffer, area, 0, row, &line(&cells), if nth == 0 { dim } else { plain });
+                for (widths, rows) in [(OUTCOMES, outcome_rows(rehearsal)), (FIRINGS, firing_rows(rehearsal))] {
+                    for (nth, cells) in rows.into_iter().enumerate() {
+                        put(buffer, area, 0, row, &line(widths, &cells), if nth == 0 { dim } else { plain });
+                        row += 1;
+                    }
                     row += 1;
                 }
             }
@@ -45,14 +44,12 @@ impl RehearsalState {
     }
 }
 
-fn line(cells: &[String]) -> String {
-    let fitted = cells.iter().enumerate().map(|(nth, cell)| {
-        text::fit(cell, CELL, if nth == 0 { text::Align::Left } else { text::Align::Right })
-    });
-    fitted.collect()
+fn line(widths: &[usize], cells: &[String]) -> String {
+    let align = |nth: usize| if nth == 0 { text::Align::Left } else { text::Align::Right };
+    cells.iter().zip(widths).enumerate().map(|(nth, (cell, width))| text::fit(cell, *width, align(nth))).collect()
 }
 
-/// `in the 365 days to 2026-11-14 it would have fired 12 times (0.2 a week) for 3 of 64 tokens, and held on 40 days`
+/// `in the 365 days to 2026-11-14 it would have fired 12 times (0.2 a week) for 3 of 64 tokens; it held on 40 days of a token`
 fn summary(rehearsal: &Rehearsal) -> String {
     let (Some(to), Some(a_week)) = (rehearsal.to, rehearsal.fired_a_week) else {
         return "there are no candles to rehearse it on".to_owned();
@@ -62,13 +59,13 @@ fn summary(rehearsal: &Rehearsal) -> String {
         None => format!(" for {} of {}", format::count(rehearsal.fired_tokens), many(rehearsal.tokens, "token", "tokens")),
     };
     let days = if rehearsal.token_address.is_some() { ["day", "days"] } else { ["day of a token", "days of a token"] };
-    let mut says = format!(
-        "in the {} to {to} it would have fired {} ({} a week){who}, and held on {}",
-        many(rehearsal.days, "day", "days"),
-        times(rehearsal.fired),
-        format::fixed(a_week, 1),
-        many(rehearsal.held_days, days[0], days[1]),
-    );
+    let span = many(rehearsal.days, "day", "days");
+    let fires = match rehearsal.fired {
+        0 => "never have fired".to_owned(),
+        fired => format!("have fired {} ({} a week){who}", times(fired), format::fixed(a_week, 1)),
+    };
+    let held = many(rehearsal.held_days, days[0], days[1]);
+    let mut says = format!("in the {span} to {to} it would {fires}; it held on {held}");
     if rehearsal.unknown_days > 0 {
         says.push_str(&format!("; not known on {}", format::count(rehearsal.unknown_days)));
     }
