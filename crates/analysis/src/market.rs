@@ -253,6 +253,7 @@ fn finite(number: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::{moves::tests::candles, *};
+    use model::time::HOUR_MS;
     use store::sample;
 
     #[test]
