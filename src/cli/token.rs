@@ -2,7 +2,10 @@
 
 use super::{LocationArgs, outcome::Failure, program::Program};
 use model::{address::Address, schema::Kind};
-use query::{deck::Deck, question::search::named::named_token};
+use query::{
+    deck::Deck,
+    question::search::named::{may_be_symbol, named_token},
+};
 
 /// A token as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +19,7 @@ pub(super) fn token(text: &str) -> Result<TokenName, String> {
     if let Some(address) = Address::asked(text) {
         return Ok(TokenName::Address(address));
     }
-    let is_cut = ["0x", "coin:"].iter().any(|start| text.to_lowercase().starts_with(start));
-    if is_cut || text.trim().is_empty() {
+    if !may_be_symbol(text) {
         let address = Kind::Address.expectation();
         return Err(format!("expected {address}, a coin that has no contract as in `coin:BTC`, or a symbol that one token has"));
     }

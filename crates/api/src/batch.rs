@@ -30,7 +30,7 @@ use query::{
     question::{
         Question,
         batch::{BatchPart, INSTEAD, SecurityBatchQuestion, TokenBatchQuestion},
-        parameter::{Arguments, Parameter, ParameterKind, decode, parameter},
+        parameter::{Parameter, ParameterKind, decode, parameter},
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
@@ -59,7 +59,7 @@ const CLIENT_CHECK: Duration = Duration::from_millis(100);
 pub(super) fn tokens(call: &Call<'_>) -> Answered {
     let named = |pair: &str| decode(pair.split('=').next().unwrap_or_default()).is_some_and(|name| name == INSTEAD.name);
     if call.query.split('&').any(named) {
-        let arguments = Arguments::new(SEARCH_PARAMETERS, call.path, call.query)?;
+        let arguments = Call { parameters: SEARCH_PARAMETERS, ..*call }.arguments()?;
         if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
             return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
         }

@@ -38,7 +38,7 @@ impl<'a> Call<'a> {
 
     /// Parses path and query, checked against the endpoint's parameters.
     pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
-        Arguments::new(self.parameters, self.path, self.query)
+        Ok(Arguments::new(self.parameters, self.path, self.query)?.with_names(&*self.api.deck))
     }
 }
 

@@ -13,12 +13,15 @@ use std::{
     time::Duration,
 };
 
+use bytes::{Buf as _, Bytes};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
     sync::Notify,
     time::{Instant, Sleep},
 };
+
+use super::unread;
 
 /// Write timeout: how long a client may leave an answer unread.
 const UNREAD_TIME: Duration = Duration::from_secs(30);
@@ -109,13 +112,15 @@ pub(super) struct WatchedStream {
     idle_time: Duration,
     /// When the client stopped reading; `None` while writes progress.
     stalled: Option<Instant>,
+    /// What is left of the answer to a head that cannot be read.
+    refusal: Option<Bytes>,
     /// Created at the first wait and seldom reset, since a reset costs more than a wake-up that is too early and only reads the clock.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl WatchedStream {
     pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>, header_time: Duration, idle_time: Duration) -> Self {
-        Self { stream, state, header_time, idle_time, stalled: None, alarm: None }
+        Self { stream, state, header_time, idle_time, stalled: None, refusal: None, alarm: None }
     }
 
     /// Deadline for the client's next bytes; `None` while none are due.
@@ -144,6 +149,21 @@ impl WatchedStream {
             }
             alarm.as_mut().reset(deadline);
         }
+    }
+
+    /// Writes bytes of hyper's, of `count` in all: those of a bare refusal of the head are replaced, in one go.
+    fn write_refusal(&mut self, context: &mut Context<'_>, bytes: &[u8], count: usize) -> Option<Poll<io::Result<usize>>> {
+        if self.refusal.is_none() && self.state.is(Phase::Head) {
+            self.refusal = unread::response(bytes);
+        }
+        while let Some(left) = self.refusal.as_mut().filter(|left| !left.is_empty()) {
+            match Pin::new(&mut self.stream).poll_write(context, left) {
+                Poll::Ready(Ok(0)) => return Some(Poll::Ready(Err(io::ErrorKind::WriteZero.into()))),
+                Poll::Ready(Ok(written)) => left.advance(written),
+                other => return Some(other),
+            }
+        }
+        self.refusal.take().map(|_| Poll::Ready(Ok(count)))
     }
 
     /// Passes on a write's outcome; an error once the client has not read for `UNREAD_TIME`.
@@ -180,12 +200,15 @@ impl AsyncRead for WatchedStream {
 
 impl AsyncWrite for WatchedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let outcome = self.write_refusal(context, bytes, bytes.len());
+        let outcome = outcome.unwrap_or_else(|| Pin::new(&mut self.stream).poll_write(context, bytes));
         self.written(outcome, context)
     }
 
     fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
+        let first = bytes.first().map_or(&[][..], |slice| slice);
+        let outcome = self.write_refusal(context, first, bytes.iter().map(|slice| slice.len()).sum());
+        let outcome = outcome.unwrap_or_else(|| Pin::new(&mut self.stream).poll_write_vectored(context, bytes));
         self.written(outcome, context)
     }
 

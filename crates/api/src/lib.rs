@@ -26,6 +26,7 @@ mod rows;
 mod server;
 mod service;
 mod stream;
+mod unread;
 
 use std::{
     sync::{Arc, Mutex},

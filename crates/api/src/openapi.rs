@@ -22,7 +22,10 @@ use super::{
     stream::LAST_EVENT_ID,
 };
 use model::error::{CODES, Code, ProblemBody};
-use query::question::parameter::{ADDRESS_PATTERN, AS_OF_PARAMETER, EXAMPLE_TOKEN, Parameter, ParameterKind};
+use query::question::{
+    parameter::{AS_OF_PARAMETER, EXAMPLE_TOKEN, Parameter, ParameterKind},
+    search::named::NAME_CHARS_MAX,
+};
 
 /// The document with its entity tag; constant for the process.
 static DOCUMENT: OnceLock<(Bytes, String)> = OnceLock::new();
@@ -220,8 +223,8 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     }
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {
-            ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound][..],
-            ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter],
+            ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound, Code::AmbiguousToken][..],
+            ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter, Code::AmbiguousToken],
             ParameterKind::Identifier => &[],
             _ => &[Code::InvalidParameter],
         });
@@ -294,7 +297,7 @@ fn described(parameter: &Parameter) -> Value {
 /// Schema of a parameter's value.
 pub(super) fn value_of(kind: ParameterKind) -> Value {
     match kind {
-        ParameterKind::Address => json!({ "type": "string", "pattern": ADDRESS_PATTERN }),
+        ParameterKind::Address => json!({ "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX }),
         ParameterKind::Identifier => json!({ "type": "string" }),
         ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
         ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),

@@ -171,6 +171,7 @@ codes! {
     NoSecurityData "no_security_data" 404 "Not Found";
     MethodNotAllowed "method_not_allowed" 405 "Method Not Allowed";
     RequestTimeout "request_timeout" 408 "Request Timeout";
+    AmbiguousToken "ambiguous_token" 409 "Conflict";
     JobEnded "job_ended" 409 "Conflict";
     BodyTooLarge "body_too_large" 413 "Content Too Large";
     TargetTooLong "target_too_long" 414 "URI Too Long";

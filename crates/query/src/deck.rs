@@ -35,10 +35,13 @@ use self::{
 };
 use crate::question::{
     Find, Question,
+    parameter::TokenNames,
     progress::Progress,
+    search::named::token_of_symbol,
     snapshot::{AnswerSettings, Snapshot},
 };
 use model::{
+    address::Address,
     error::{Code, Problem, Result},
     locks::{Locked as _, SharedLock as _},
     time::Time,
@@ -203,6 +206,12 @@ impl Lane {
 impl std::fmt::Debug for Deck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Deck").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl TokenNames for Deck {
+    fn token_named(&self, symbol: &str) -> Result<Option<Address>> {
+        token_of_symbol(&*self.snapshot()?, symbol)
     }
 }
 

@@ -8,12 +8,13 @@ use model::chain::CHAINS;
 use query::question::{
     filter::{ColumnKind, ColumnValues, FilterColumn, TEXT_CHARS_MAX},
     order::SORTS_MAX,
-    parameter::{ADDRESS_PATTERN, EXAMPLE_TOKEN},
+    parameter::EXAMPLE_TOKEN,
+    search::named::NAME_CHARS_MAX,
 };
 
 /// Pattern of a list of `min` to `max` addresses.
 pub(super) fn addresses(min: usize, max: usize) -> Value {
-    let address = ADDRESS_PATTERN.trim_start_matches('^').trim_end_matches('$');
+    let address = format!("[^,]{{1,{NAME_CHARS_MAX}}}");
     let (fewest, most) = (min.saturating_sub(1), max.saturating_sub(1));
     json!({ "type": "string", "pattern": format!("^{address}(,{address}){{{fewest},{most}}}$"), "examples": [EXAMPLE_TOKEN] })
 }

@@ -1,13 +1,14 @@
 //! Request parameters: their kinds, ranges and defaults, and their parsing. Each question defines its own table of parameters; no route is
 //! known here.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{
     filter::{self, Filter, FilterColumn},
     order::{Order, SORTS_MAX, signed},
+    search::named::may_be_symbol,
 };
 use analysis::indicators::{INDICATORS_MAX, Indicator};
 use model::{
@@ -88,14 +89,14 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 
 /// The address pattern of the API documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
-const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, or coin:BTC";
+const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, coin:BTC, or the symbol of a token in the data";
 /// The token of the documented examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token in documented paths: in snake case, and in camel case.
-pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
-pub const CONTRACT: Parameter =
-    parameter("contractAddress", ParameterKind::Address, "The token's contract address, or coin:BTC of a coin.");
+pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, A_TOKEN);
+pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, A_TOKEN);
+const A_TOKEN: &str = "The token's contract address, coin:BTC of a coin, or a symbol that one token has or is listed by: `UNI`, `UNI@base`.";
 
 pub const PAGE: Parameter =
     parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
@@ -118,18 +119,25 @@ pub const STRICT: &str = "strict";
 /// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
+/// Knows the tokens by their symbols.
+pub trait TokenNames: fmt::Debug {
+    /// The token with this symbol, `UNI` or `UNI@base`; `None` if no token has it. Errors: several have, or no data are loaded.
+    fn token_named(&self, symbol: &str) -> Result<Option<Address>>;
+}
+
 /// The arguments of one request, read by the question's parameter table.
 #[derive(Debug)]
 pub struct Arguments<'a> {
     parameters: &'static [Parameter],
     path: Vec<(&'a str, Cow<'a, str>)>,
     query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    names: Option<&'a dyn TokenNames>,
 }
 
 impl<'a> Arguments<'a> {
     /// `path`: the percent-encoded values of the route's placeholders; `query`: the part behind `?`.
     pub fn new(parameters: &'static [Parameter], path: &[(&'a str, &'a str)], query: &'a str) -> Result<Self> {
-        let mut arguments = Self { parameters, path: Vec::with_capacity(path.len()), query: Vec::new() };
+        let mut arguments = Self { parameters, path: Vec::with_capacity(path.len()), query: Vec::new(), names: None };
         for (name, value) in path {
             // An address that cannot be decoded is reported as an invalid address.
             let value = decode(value).unwrap_or(Cow::Borrowed(*value));
@@ -143,6 +151,18 @@ impl<'a> Arguments<'a> {
             arguments.refuse_unknown()?;
         }
         Ok(arguments)
+    }
+
+    /// With symbols where addresses are asked for.
+    #[must_use]
+    pub fn with_names(self, names: &'a dyn TokenNames) -> Self {
+        Self { names: Some(names), ..self }
+    }
+
+    /// The address, coin or symbol as an address.
+    fn token(&self, text: &str) -> Result<Option<Address>> {
+        let symbol = || self.names.filter(|_| may_be_symbol(text)).map_or(Ok(None), |names| names.token_named(text));
+        Address::asked(text).map_or_else(symbol, |address| Ok(Some(address)))
     }
 
     /// Errors: with `strict=true`, a parameter that is not in the table.
@@ -160,7 +180,7 @@ impl<'a> Arguments<'a> {
     pub fn address(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
         let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
-        Address::asked(text).ok_or_else(refused)
+        self.token(text)?.ok_or_else(refused)
     }
 
     pub fn identifier(&self, name: &str) -> &str {
@@ -206,7 +226,7 @@ impl<'a> Arguments<'a> {
             return Err(invalid(format!("`{name}` has {} addresses: expected at most {max}.", parts.len())));
         }
         let read = |(i, part): (usize, &str)| {
-            Address::asked(part).ok_or_else(|| {
+            self.token(part)?.ok_or_else(|| {
                 let place = i + 1;
                 let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.", clip(part));
                 Problem::new(Code::InvalidAddress, detail)

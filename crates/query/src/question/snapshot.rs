@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use super::{
     caches::{RowOrderCache, SecurityCache, TrackRecordCache},
     exchanges,
+    search::named::SymbolOrder,
 };
 use analysis::{market::Market, security::code::live::Exchanges, yields::pools::Pools};
 use model::error::{Code, Problem, Result};
@@ -28,6 +29,7 @@ pub struct Snapshot {
     pub row_orders: RowOrderCache,
     /// Cached pattern track records.
     pub track_records: TrackRecordCache,
+    pub symbols: SymbolOrder,
     /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -72,6 +74,7 @@ impl Snapshot {
             security: SecurityCache::default(),
             row_orders: RowOrderCache::default(),
             track_records: TrackRecordCache::default(),
+            symbols: SymbolOrder::default(),
             digest: hash.finalize().into(),
             settings,
         }

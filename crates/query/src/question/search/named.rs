@@ -1,9 +1,12 @@
 //! The token that a person names where no list is at hand to choose from: by its address, or by a symbol that one token of the data has.
 
+use std::sync::OnceLock;
+
 use crate::question::snapshot::Snapshot;
 use analysis::{market::TokenSummary, numeric::descending};
 use model::{
     address::Address,
+    chain::Chain,
     error::{Code, Problem, Result},
     format,
     spelling::meant,
@@ -11,31 +14,73 @@ use model::{
 
 /// Tokens that an error lists.
 const LISTED: usize = 8;
+/// Characters of an address, or of a symbol with its chain.
+pub const NAME_CHARS_MAX: usize = 64;
 
-/// The address that is named. Errors: no token has the symbol, or several have, which are listed, the largest first.
+/// The tokens of a snapshot by symbol, in lower case: their places among its tokens. Made when a symbol is asked for.
+#[derive(Debug, Default)]
+pub struct SymbolOrder(OnceLock<Vec<u32>>);
+
+impl SymbolOrder {
+    /// The tokens with this symbol, which is in lower case.
+    fn of<'a>(&self, tokens: &'a [TokenSummary], symbol: &str) -> Vec<(usize, &'a TokenSummary)> {
+        let key = |place: &u32| tokens[*place as usize].symbol.as_deref().unwrap_or_default().trim().to_lowercase();
+        let order = self.0.get_or_init(|| {
+            let mut order: Vec<u32> = (0..tokens.len() as u32).collect();
+            order.sort_by_cached_key(key);
+            order
+        });
+        let from = order.partition_point(|place| key(place).as_str() < symbol);
+        let same = order[from..].iter().take_while(|place| key(place) == symbol);
+        same.map(|place| (*place as usize, &tokens[*place as usize])).collect()
+    }
+}
+
+/// Whether the text may be a symbol, with or without a chain: it does not begin as an address.
+pub fn may_be_symbol(text: &str) -> bool {
+    let is_cut = ["0x", "coin:"].iter().any(|start| text.get(..start.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(start)));
+    !is_cut && !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
+}
+
+/// The token with this symbol, `UNI` or `UNI@base`: the only one, or the only one that is `listed`. Errors: several, the largest first.
+pub fn token_of_symbol(snapshot: &Snapshot, name: &str) -> Result<Option<Address>> {
+    let wanted = name.trim().to_lowercase();
+    let tokens = &snapshot.market.tokens;
+    let mut found = snapshot.symbols.of(tokens, &wanted);
+    if let Some((symbol, chain)) = wanted.rsplit_once('@').filter(|_| found.is_empty() && !wanted.is_empty())
+        && let Some(chain) = Chain::parse(chain)
+    {
+        found = snapshot.symbols.of(tokens, symbol);
+        found.retain(|(_, token)| token.chains.contains(&chain));
+    }
+    let is_listed = |(place, _): &&(usize, &TokenSummary)| snapshot.dataset.tokens()[*place].row.listed == Some(true);
+    let listed: Vec<_> = found.iter().filter(is_listed).collect();
+    match (found.as_slice(), listed.as_slice()) {
+        ([], _) => Ok(None),
+        ([(_, token)], _) | (_, [(_, token)]) => Ok(Some(token.token_address)),
+        _ => {
+            found.sort_by(|(_, a), (_, b)| descending(a.market_cap, b.market_cap).then_with(|| a.token_address.cmp(&b.token_address)));
+            let told: Vec<String> = found.iter().take(LISTED).map(|(_, token)| told(token)).collect();
+            let more = found.len().saturating_sub(LISTED);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            let detail = format!("{} tokens have the symbol `{name}`: give the address of one: {}{more}", found.len(), told.join("; "));
+            Err(Problem::new(Code::AmbiguousToken, detail))
+        }
+    }
+}
+
+/// The address that is named. Errors: no token has the symbol, or several have.
 pub fn named_token(snapshot: &Snapshot, name: &str) -> Result<Address> {
     if let Some(address) = Address::asked(name) {
         return Ok(address);
     }
-    let wanted = name.trim().to_lowercase();
+    if let Some(address) = token_of_symbol(snapshot, name)? {
+        return Ok(address);
+    }
     let symbols = || snapshot.market.tokens.iter().filter_map(|token| token.symbol.as_deref());
-    let has_it = |token: &&TokenSummary| token.symbol.as_deref().is_some_and(|symbol| symbol.trim().to_lowercase() == wanted);
-    let mut found: Vec<&TokenSummary> = snapshot.market.tokens.iter().filter(has_it).collect();
-    let detail = match found.as_slice() {
-        [token] => return Ok(token.token_address),
-        [] => {
-            let near = meant(name, symbols()).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
-            let stop = if near.is_empty() { ":" } else { "" };
-            format!("no token has the symbol `{name}`{near}{stop} expected a symbol of the data, an address, or a coin as in `coin:BTC`")
-        }
-        _ => {
-            found.sort_by(|a, b| descending(a.market_cap, b.market_cap).then_with(|| a.token_address.cmp(&b.token_address)));
-            let listed: Vec<String> = found.iter().take(LISTED).map(|token| told(token)).collect();
-            let more = found.len().saturating_sub(LISTED);
-            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            format!("{} tokens have the symbol `{name}`: give the address of one: {}{more}", found.len(), listed.join("; "))
-        }
-    };
+    let near = meant(name, symbols()).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+    let stop = if near.is_empty() { ":" } else { "" };
+    let detail = format!("no token has the symbol `{name}`{near}{stop} expected a symbol of the data, an address, or a coin as in `coin:BTC`");
     Err(Problem::new(Code::TokenNotFound, detail))
 }
 
@@ -67,7 +112,23 @@ mod tests {
         let place = |text: &str| several.find(text).unwrap_or_else(|| panic!("{text}: {several}"));
         assert!(place(&format!("{fourth} on bnb, market cap 9.00M")) < place(&format!("{second} on eth, market cap 5.00M")), "{several}");
         assert!(several.ends_with(" on base, no market cap"), "{several}");
+        assert_eq!(named("link@bnb"), Ok(fourth));
+        assert_eq!(named("Link@base"), Ok(sample::address("0x3")));
+        assert!(named("link@polygon").unwrap_err().starts_with("no token has the symbol `link@polygon`"));
         assert!(named("LINKK").unwrap_err().to_lowercase().contains("`linkk`, did you mean `link`?"));
         assert!(named("ZZZZZZ").unwrap_err().starts_with("no token has the symbol `ZZZZZZ`: expected"));
+    }
+
+    #[test]
+    fn of_several_the_one_that_is_listed_is_meant() {
+        let tokens = "token_address,symbol,name,chain,listed\n0x1,UNI,Uniswap,eth,true\n0x2,UNI,Copy,eth,\n0x3,AB,A,eth,true\n0x4,AB,B,base,true";
+        let snapshot = tests::snapshot(&[("tokens", tokens)]);
+        let named = |name: &str| token_of_symbol(&snapshot, name).map_err(|problem| problem.code);
+        assert_eq!(named("UNI"), Ok(Some(sample::address("0x1"))));
+        assert_eq!((named("ab"), named("AB@base")), (Err(Code::AmbiguousToken), Ok(Some(sample::address("0x4")))));
+        assert_eq!((named("x"), named(""), named("@eth")), (Ok(None), Ok(None), Ok(None)));
+        for (text, may) in [("UNI", true), ("0xyz", false), ("COIN:", false), (" ", false), ("é@eth", true), (&"x".repeat(65), false)] {
+            assert_eq!(may_be_symbol(text), may, "{text}");
+        }
     }
 }
