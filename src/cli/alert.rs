@@ -116,7 +116,8 @@ fn rehearsed(rehearsal: &Rehearsal) -> String {
     let (Some(from), Some(to), Some(a_week)) = (rehearsal.from, rehearsal.to, rehearsal.fired_a_week) else {
         return "There are no candles to rehearse it on.\n".to_owned();
     };
-    let of_today = if rehearsal.as_of_unknown.is_empty() { String::new() } else { format!("of today: {}\n", rehearsal.as_of_unknown.join(", ")) };
+    let of_today =
+        if rehearsal.as_of_unknown.is_empty() { String::new() } else { format!("of today: {}\n", rehearsal.as_of_unknown.join(", ")) };
     let outcome = |outcome: &RehearsedOutcome| {
         let errors = outcome.standard_errors.map_or_else(|| "-".to_owned(), |errors| fixed(errors, 1));
         let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(share);

@@ -52,7 +52,9 @@ fn deck(folder: &std::path::Path) -> Arc<Deck> {
 
 fn rehearsed(deck: &Deck, condition: &str, days: u64) -> Rehearsal {
     let alert = AlertBody { token_address: None, condition: condition.to_owned() };
-    RehearsalQuestion { alert, days }.answer(&deck.snapshot().unwrap(), &Progress::default()).unwrap_or_else(|problem| panic!("{condition}: {problem}"))
+    RehearsalQuestion { alert, days }
+        .answer(&deck.snapshot().unwrap(), &Progress::default())
+        .unwrap_or_else(|problem| panic!("{condition}: {problem}"))
 }
 
 #[test]
@@ -111,7 +113,10 @@ fn an_alert_is_rehearsed_over_http_and_refused_with_the_member_that_is_wrong() {
     // As of an earlier day the days end there, and what came after is not known.
     let date = all["firings"][0]["date"].as_str().unwrap();
     let (_, then) = ask(&format!("?as_of={date}"), json!({ "condition": "24h<-2", "token_address": token }));
-    assert_eq!((then["to"].as_str(), &then["firings"][0]["date"], &then["firings"][0]["change_after_1d"]), (Some(date), &json!(date), &Value::Null));
+    assert_eq!(
+        (then["to"].as_str(), &then["firings"][0]["date"], &then["firings"][0]["change_after_1d"]),
+        (Some(date), &json!(date), &Value::Null)
+    );
     for (query, body, status, says) in [
         ("", json!({ "condition": "pric>2" }), 422, "did you mean `price`?"),
         ("", json!({ "condition": "" }), 422, "`condition` is empty"),

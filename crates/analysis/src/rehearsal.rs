@@ -39,7 +39,8 @@ pub struct TokenMoves {
 impl TokenMoves {
     /// From the closes of each day and the days on which it fired.
     pub fn new(closes: &[Option<f64>], fired: &[usize], after: usize) -> Self {
-        let mut moves = Self { after_firings: fired.iter().filter_map(|day| change_after(closes, *day, after)).collect(), ..Self::default() };
+        let mut moves =
+            Self { after_firings: fired.iter().filter_map(|day| change_after(closes, *day, after)).collect(), ..Self::default() };
         for change in (0..closes.len()).filter_map(|day| change_after(closes, day, after)) {
             moves.days += 1;
             moves.rose += usize::from(change > 0.0);
@@ -99,11 +100,15 @@ mod tests {
 
     #[test]
     fn an_alert_fires_where_its_condition_comes_to_hold() {
-        let states = |text: &str| text.chars().map(|c| match c {
-            'x' => Some(true),
-            '.' => Some(false),
-            _ => None,
-        }).collect::<Vec<_>>();
+        let states = |text: &str| {
+            text.chars()
+                .map(|c| match c {
+                    'x' => Some(true),
+                    '.' => Some(false),
+                    _ => None,
+                })
+                .collect::<Vec<_>>()
+        };
         for (days, expected) in [
             ("..xx.x", &[2, 5][..]),
             ("xx.x", &[3]),

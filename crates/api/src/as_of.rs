@@ -65,7 +65,8 @@ pub(super) async fn answer(api: Arc<Api>, request: TimedRequest, time: Time) -> 
         Handler::Plain(handler) => handler(&call)?,
         Handler::Body(handler) => handler(&call, &request.body)?,
     };
-    let explained = route.endpoint.parameters.iter().any(|parameter| parameter.name == EXPLAIN.name) && call.arguments()?.flag(EXPLAIN.name)?;
+    let explained =
+        route.endpoint.parameters.iter().any(|parameter| parameter.name == EXPLAIN.name) && call.arguments()?.flag(EXPLAIN.name)?;
     let mut reply = step.resolve().await?;
     tell(&mut reply, &as_of);
     Ok(if explained { reply.map(|body| with_unknown(body, &as_of.unknown)) } else { reply })

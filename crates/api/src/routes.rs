@@ -30,6 +30,7 @@ use query::{
         parameter::{PAGE, Parameter, ParameterKind, parameter},
         patterns::PatternsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
+        rehearsal::RehearsalQuestion,
         request::Request,
         search::{SearchQuestion, Tokens},
         security::SecurityQuestion,
@@ -41,7 +42,6 @@ use query::{
         token::TokenQuestion,
         track_record::TrackRecordQuestion,
         trendline::TrendlineQuestion,
-        rehearsal::RehearsalQuestion,
         yields::{YieldBody, YieldQuestion},
     },
 };

@@ -108,7 +108,8 @@ fn examples() -> Value {
         "fired_id": 1, "alert_id": alert["alert_id"], "token_address": EXAMPLE_TOKEN, "symbol": alert["symbol"],
         "condition": alert["condition"], "fired_at": TIME,
     });
-    let body = json!({ "tokens": { EXAMPLE_TOKEN: "1000000000000000000" } });
+    let wallet = json!({ "tokens": { EXAMPLE_TOKEN: "1000000000000000000" } });
+    let rehearsed = json!({ "token_address": EXAMPLE_TOKEN, "condition": "24h<-2" });
     let mut examples = Map::new();
     for endpoint in ENDPOINTS.iter().filter(|endpoint| matches!(endpoint.content, Content::Json(_))) {
         let mut example = match (endpoint.verb, endpoint.path) {
@@ -117,7 +118,7 @@ fn examples() -> Value {
             (Verb::Delete, _) => created.clone(),
             (Verb::Post, "/alerts") => alert.clone(),
             (_, "/alerts") => json!({ "alerts": [alert], "fired": [fired] }),
-            (Verb::Post, path) => answer("POST", path, &body),
+            (Verb::Post, path) => answer("POST", path, if path.starts_with("/alerts") { &rehearsed } else { &wallet }),
             _ => answer("GET", &target(endpoint, job), &Value::Null),
         };
         shown(&mut example, job);

@@ -231,7 +231,10 @@ fn every_tool_says_what_its_endpoint_says() {
         }
         compare(&client, "yield", wallet.as_object().unwrap().clone(), &front_ends.over_http("/yield/optimize", Some(&wallet.to_string())));
         compare(&client, "yield", JsonObject::new(), &front_ends.over_http("/yield/optimize", Some("{}")));
-        answered.insert("yield");
+        let alert = json!({ "condition": "24h<-2" });
+        let rehearsed = front_ends.over_http("/alerts/rehearse", Some(&alert.to_string()));
+        compare(&client, "rehearse_alert", alert.as_object().unwrap().clone(), &rehearsed);
+        answered.extend(["yield", "rehearse_alert"]);
         let tools = client.tools();
         let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names, ENDPOINTS.iter().filter(|endpoint| endpoint.tool).map(|endpoint| endpoint.name).collect());
@@ -282,13 +285,13 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             ("token", json!({ "token_address": "" }), "invalid_parameter", "`token_address` is missing"),
             ("token", json!({ "token_address": "0x12" }), "invalid_address", "`0x12` is not an address"),
             ("token", json!({ "token_address": "../metrics" }), "invalid_address", "`../metrics` is not an address"),
-            ("token", json!({ "address": WETH }), "invalid_parameter", "did you mean `token_address`?"),
-            ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes none"),
+            ("token", json!({ "address": WETH }), "invalid_parameter", "Did you mean `token_address`?"),
+            ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes as_of."),
             ("tokens", json!({ "limit": { "of": 3 } }), "invalid_parameter", "`limit` is `{\"of\":3}`"),
             ("tokens", json!({ "limit": 1.5 }), "invalid_parameter", "expected a whole number"),
             ("tokens", json!({ "format": "csv" }), "invalid_parameter", "`format` is no argument"),
             ("tokens", json!({ "limit": 3, "strict": true }), "invalid_parameter", "`strict` is no argument"),
-            ("yield", json!({ "tokenz": {} }), "invalid_parameter", "did you mean `tokens`?"),
+            ("yield", json!({ "tokenz": {} }), "invalid_parameter", "Did you mean `tokens`?"),
             ("yield", json!({ "tokens": {} }), "invalid_value", "`/tokens`"),
         ] {
             let (found, detail) = refused(tool, given);

@@ -13,7 +13,7 @@ use model::{
 };
 use query::question::{
     filter::{ColumnKind, FilterColumn},
-    parameter::{AS_OF_PARAMETER, Parameter, ParameterKind, clip, encode},
+    parameter::{AS_OF, AS_OF_PARAMETER, Parameter, ParameterKind, clip, encode},
 };
 
 /// The tools, in endpoint order.
@@ -104,13 +104,11 @@ impl Tool {
 
     fn unknown(&self, name: &str) -> Problem {
         let known = || parameters(self.endpoint).map(|parameter| parameter.name).chain(self.body.keys().map(String::as_str));
-        let detail = match nearest(name, known()) {
-            Some(near) => {
-                let all: Vec<&str> = known().collect();
-                format!("`{}` is no argument of `{}`: did you mean `{near}`? It takes {}.", clip(name), self.name(), all.join(", "))
-            }
-            None => format!("`{}` is no argument of `{}`, which takes none.", clip(name), self.name()),
-        };
+        // What every tool takes is seldom meant.
+        let near =
+            nearest(name, known().filter(|known| *known != AS_OF)).map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+        let all: Vec<&str> = known().collect();
+        let detail = format!("`{}` is no argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
         Problem::new(Code::InvalidParameter, detail)
     }
 }

@@ -37,8 +37,11 @@ use model::{
 };
 
 const DAYS_DEFAULT: u64 = 365;
-const DAYS: Parameter =
-    parameter("days", ParameterKind::Integer { min: 2, max: 3_650, default: DAYS_DEFAULT }, "The last days of the data to look at, as far as they go.");
+const DAYS: Parameter = parameter(
+    "days",
+    ParameterKind::Integer { min: 2, max: 3_650, default: DAYS_DEFAULT },
+    "The last days of the data to look at, as far as they go.",
+);
 /// Firings in the answer, the latest.
 const FIRINGS_MAX: usize = 100;
 /// Days of tokens on which patterns are looked for: some minutes of work.
@@ -121,7 +124,6 @@ impl BodyQuestion for RehearsalQuestion {
     }
 }
 
-
 impl Question for RehearsalQuestion {
     type Answer = Rehearsal;
     const NAME: &'static str = "rehearse_alert";
@@ -145,7 +147,9 @@ impl Question for RehearsalQuestion {
         let candles = AllCandles::new(&snapshot.dataset);
         let go_on = &mut |done: usize, total: usize| progress.step(done as u64, total as u64).is_ok();
         let days = usize::try_from(self.days).unwrap_or(usize::MAX);
-        let Some(past) = PastMarket::new(&candles, days, go_on) else { return Err(Problem::new(Code::Cancelled, "The rehearsal was cancelled.")) };
+        let Some(past) = PastMarket::new(&candles, days, go_on) else {
+            return Err(Problem::new(Code::Cancelled, "The rehearsal was cancelled."));
+        };
         let places = match &self.alert.token_address {
             Some(token) => snapshot.dataset.token_position(token).into_iter().collect(),
             None => (0..snapshot.dataset.tokens().len()).collect::<Vec<_>>(),

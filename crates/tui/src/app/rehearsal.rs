@@ -30,9 +30,8 @@ impl App {
             return self.with_alerts(AlertsDialog::stop_rehearsal);
         };
         let question = RehearsalQuestion::of_last_year(alert);
-        let task = BackgroundTask::start(&self.wake, move |progress| {
-            question.answer(&snapshot, progress).map_err(RehearsalQuestion::refused)
-        });
+        let task =
+            BackgroundTask::start(&self.wake, move |progress| question.answer(&snapshot, progress).map_err(RehearsalQuestion::refused));
         self.rehearsing = Some(Rehearsing { task, tick: Instant::now() + TICK });
     }
 
