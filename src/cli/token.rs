@@ -4,7 +4,7 @@ use super::{LocationArgs, outcome::Failure, program::Program};
 use model::{address::Address, schema::Kind};
 use query::{
     deck::Deck,
-    question::search::named::{may_be_symbol, named_token},
+    question::{parameter::may_be_symbol, search::named::named_token},
 };
 
 /// A token as it was typed.

@@ -22,10 +22,7 @@ use super::{
     stream::LAST_EVENT_ID,
 };
 use model::error::{CODES, Code, ProblemBody};
-use query::question::{
-    parameter::{AS_OF_PARAMETER, EXAMPLE_TOKEN, Parameter, ParameterKind},
-    search::named::NAME_CHARS_MAX,
-};
+use query::question::parameter::{AS_OF_PARAMETER, EXAMPLE_TOKEN, NAME_CHARS_MAX, Parameter, ParameterKind};
 
 /// The document with its entity tag; constant for the process.
 static DOCUMENT: OnceLock<(Bytes, String)> = OnceLock::new();

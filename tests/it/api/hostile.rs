@@ -47,6 +47,36 @@ fn malformed_requests_get_a_4xx_and_the_server_goes_on() {
 }
 
 #[test]
+fn a_head_that_cannot_be_read_is_refused_with_a_problem() {
+    let server = Running::start();
+    let many = "x: y\r\n".repeat(500);
+    for (head, code) in [
+        (format!("GET /tokens?where=price>10 HTTP/1.1\r\nHost: localhost\r\nx-api-key: {KEY}\r\n\r\n"), "invalid_request"),
+        ("nonsense\r\n\r\n".to_owned(), "invalid_request"),
+        (format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(80_000)), "target_too_long"),
+        (format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{many}\r\n"), "headers_too_large"),
+    ] {
+        let mut stream = server.connect();
+        // The second request of a connection is refused like the first.
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
+        let mut first = BufReader::new(stream.try_clone().expect("a stream"));
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            first.read_line(&mut line).expect("a line");
+        }
+        first.read_until(b'}', &mut Vec::new()).expect("a body");
+        stream.write_all(head.as_bytes()).ok();
+        let mut answer = String::new();
+        first.read_to_string(&mut answer).ok();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{code}: {answer:?}"));
+        assert!(head.contains("application/problem+json"), "{head}");
+        let problem: serde_json::Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{body}"));
+        assert_eq!(problem["code"], code, "{problem}");
+    }
+}
+
+#[test]
 fn slow_and_idle_clients_are_disconnected() {
     let millis = Duration::from_millis;
     let server =

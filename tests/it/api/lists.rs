@@ -44,6 +44,23 @@ fn lists_take_where_sort_and_only_and_name_what_is_unknown() {
 }
 
 #[test]
+fn a_token_is_named_by_its_symbol_wherever_an_address_is_asked() {
+    let server = Running::start();
+    for (named, by_address) in [
+        ("/tokens/uni", format!("/tokens/{TOKEN}")),
+        ("/tokens/UNI%40eth?explain=true", format!("/tokens/{TOKEN}?explain=true")),
+        ("/tokens?addresses=UNI,usdt", format!("/tokens?addresses={TOKEN},{OTHER}")),
+        ("/technical/UNI/trendline?as_of=2026-01-01", format!("/technical/{TOKEN}/trendline?as_of=2026-01-01")),
+    ] {
+        let (found, expected) = (server.get(named), server.get(&by_address));
+        assert_eq!((found.status, found.json()), (expected.status, expected.json()), "{named}");
+    }
+    for path in ["/tokens/UNII", "/tokens/UNI%40base", "/tokens/0xuni", "/tokens?addresses=UNI,zzz"] {
+        server.get(path).is_problem(400, "invalid_address", path);
+    }
+}
+
+#[test]
 fn a_page_has_links_to_the_pages_beside_it() {
     let server = Running::start();
     let link = |path: &str| server.get(path).header("link").map(str::to_owned);

@@ -8,8 +8,7 @@ use model::chain::CHAINS;
 use query::question::{
     filter::{ColumnKind, ColumnValues, FilterColumn, TEXT_CHARS_MAX},
     order::SORTS_MAX,
-    parameter::EXAMPLE_TOKEN,
-    search::named::NAME_CHARS_MAX,
+    parameter::{EXAMPLE_TOKEN, NAME_CHARS_MAX},
 };
 
 /// Pattern of a list of `min` to `max` addresses.

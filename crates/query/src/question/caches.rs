@@ -3,11 +3,13 @@
 
 mod row_orders;
 pub mod security;
+mod symbols;
 mod track_records;
 
 pub(super) use self::track_records::ReplayedToken;
 pub use self::{
     row_orders::{OrderedRows, RowOrderCache},
     security::SecurityCache,
+    symbols::SymbolOrder,
     track_records::TrackRecordCache,
 };

@@ -8,7 +8,6 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::{
     filter::{self, Filter, FilterColumn},
     order::{Order, SORTS_MAX, signed},
-    search::named::may_be_symbol,
 };
 use analysis::indicators::{INDICATORS_MAX, Indicator};
 use model::{
@@ -123,6 +122,15 @@ const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799
 pub trait TokenNames: fmt::Debug {
     /// The token with this symbol, `UNI` or `UNI@base`; `None` if no token has it. Errors: several have, or no data are loaded.
     fn token_named(&self, symbol: &str) -> Result<Option<Address>>;
+}
+
+/// Characters of an address, or of a symbol with its chain.
+pub const NAME_CHARS_MAX: usize = 64;
+
+/// Whether the text may be a symbol, with or without a chain: it does not begin as an address.
+pub fn may_be_symbol(text: &str) -> bool {
+    let is_cut = ["0x", "coin:"].iter().any(|start| text.get(..start.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(start)));
+    !is_cut && !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
 }
 
 /// The arguments of one request, read by the question's parameter table.

@@ -5,9 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use sha2::{Digest, Sha256};
 
 use super::{
-    caches::{RowOrderCache, SecurityCache, TrackRecordCache},
+    caches::{RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
     exchanges,
-    search::named::SymbolOrder,
 };
 use analysis::{market::Market, security::code::live::Exchanges, yields::pools::Pools};
 use model::error::{Code, Problem, Result};

@@ -1,7 +1,5 @@
 //! The token that a person names where no list is at hand to choose from: by its address, or by a symbol that one token of the data has.
 
-use std::sync::OnceLock;
-
 use crate::question::snapshot::Snapshot;
 use analysis::{market::TokenSummary, numeric::descending};
 use model::{
@@ -14,34 +12,6 @@ use model::{
 
 /// Tokens that an error lists.
 const LISTED: usize = 8;
-/// Characters of an address, or of a symbol with its chain.
-pub const NAME_CHARS_MAX: usize = 64;
-
-/// The tokens of a snapshot by symbol, in lower case: their places among its tokens. Made when a symbol is asked for.
-#[derive(Debug, Default)]
-pub struct SymbolOrder(OnceLock<Vec<u32>>);
-
-impl SymbolOrder {
-    /// The tokens with this symbol, which is in lower case.
-    fn of<'a>(&self, tokens: &'a [TokenSummary], symbol: &str) -> Vec<(usize, &'a TokenSummary)> {
-        let key = |place: &u32| tokens[*place as usize].symbol.as_deref().unwrap_or_default().trim().to_lowercase();
-        let order = self.0.get_or_init(|| {
-            let mut order: Vec<u32> = (0..tokens.len() as u32).collect();
-            order.sort_by_cached_key(key);
-            order
-        });
-        let from = order.partition_point(|place| key(place).as_str() < symbol);
-        let same = order[from..].iter().take_while(|place| key(place) == symbol);
-        same.map(|place| (*place as usize, &tokens[*place as usize])).collect()
-    }
-}
-
-/// Whether the text may be a symbol, with or without a chain: it does not begin as an address.
-pub fn may_be_symbol(text: &str) -> bool {
-    let is_cut = ["0x", "coin:"].iter().any(|start| text.get(..start.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(start)));
-    !is_cut && !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
-}
-
 /// The token with this symbol, `UNI` or `UNI@base`: the only one, or the only one that is `listed`. Errors: several, the largest first.
 pub fn token_of_symbol(snapshot: &Snapshot, name: &str) -> Result<Option<Address>> {
     let wanted = name.trim().to_lowercase();
@@ -127,8 +97,5 @@ mod tests {
         assert_eq!(named("UNI"), Ok(Some(sample::address("0x1"))));
         assert_eq!((named("ab"), named("AB@base")), (Err(Code::AmbiguousToken), Ok(Some(sample::address("0x4")))));
         assert_eq!((named("x"), named(""), named("@eth")), (Ok(None), Ok(None), Ok(None)));
-        for (text, may) in [("UNI", true), ("0xyz", false), ("COIN:", false), (" ", false), ("é@eth", true), (&"x".repeat(65), false)] {
-            assert_eq!(may_be_symbol(text), may, "{text}");
-        }
     }
 }
