@@ -50,7 +50,7 @@ fn a_token_is_named_by_its_symbol_wherever_an_address_is_asked() {
         ("/tokens/uni", format!("/tokens/{TOKEN}")),
         ("/tokens/UNI%40eth?explain=true", format!("/tokens/{TOKEN}?explain=true")),
         ("/tokens?addresses=UNI,usdt", format!("/tokens?addresses={TOKEN},{OTHER}")),
-        ("/technical/UNI/trendline?as_of=2026-01-01", format!("/technical/{TOKEN}/trendline?as_of=2026-01-01")),
+        ("/tokens/UNI?as_of=2026-01-01", format!("/tokens/{TOKEN}?as_of=2026-01-01")),
     ] {
         let (found, expected) = (server.get(named), server.get(&by_address));
         assert_eq!((found.status, found.json()), (expected.status, expected.json()), "{named}");

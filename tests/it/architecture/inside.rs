@@ -48,7 +48,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("src/config", "sources document field read shown"),
     (
         "crates/api/src",
-        "keys format coding+reply+rows+call endpoint router datasets log metrics rate connection guard as_of service \
+        "keys format coding+reply+rows+call endpoint router datasets log metrics rate unread connection guard as_of service \
          events+stream openapi docs mcp handlers batch routes server",
     ),
     ("crates/widgets/src", "ascii text theme picture progress gauge panel sparkline table candles"),
