@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use model::{rows::HolderCountRow, time::Day};
+use model::{
+    day_counts::{DayCount, DayCounts},
+    time::Day,
+};
 
 /// Window of the documented ranking.
 pub const WINDOW_DAYS_DEFAULT: u64 = 7;
@@ -31,13 +34,13 @@ pub enum WhaleTrend {
 
 /// Growth over the `window` days up to the token's last count, relative to the nearest earlier count at most seven days before the window's
 /// start. Returns `None` without such a count, or if it is 0. `counts` is oldest first.
-pub fn growth(counts: &[HolderCountRow], window: u64) -> Option<Growth> {
+pub fn growth(counts: DayCounts<'_>, window: u64) -> Option<Growth> {
     let (last, base) = ends(counts, window, |count| count.holders.map(|holders| holders as f64))?;
     (base.1 > 0.0).then(|| Growth { percent: percent(base.1, last.1), base: base.0, last: last.0 })
 }
 
 /// Trend of the whales' balance from the window's base to the last count: a change beyond ±`threshold_percent` has a direction.
-pub fn whale_trend(counts: &[HolderCountRow], window: u64, threshold_percent: f64) -> Option<WhaleTrend> {
+pub fn whale_trend(counts: DayCounts<'_>, window: u64, threshold_percent: f64) -> Option<WhaleTrend> {
     let (last, base) = ends(counts, window, |count| count.whale_balance)?;
     if base.1 <= 0.0 {
         return Some(if last.1 > base.1 { WhaleTrend::Accumulating } else { WhaleTrend::Stable });
@@ -60,8 +63,8 @@ pub(super) fn percent(base: f64, last: f64) -> f64 {
 type Point = (Day, f64);
 
 /// The last count with a value, and the latest one at or before the window's start that is not too old.
-fn ends(counts: &[HolderCountRow], window: u64, value: impl Fn(&HolderCountRow) -> Option<f64>) -> Option<(Point, Point)> {
-    let mut points = counts.iter().rev().filter_map(|count| Some((count.date, value(count)?)));
+fn ends(counts: DayCounts<'_>, window: u64, value: impl Fn(&DayCount) -> Option<f64>) -> Option<(Point, Point)> {
+    let mut points = counts.iter().rev().filter_map(|count| Some((count.date, value(&count)?)));
     let last = points.next()?;
     let start = last.0.0.saturating_sub(i32::try_from(window).unwrap_or(i32::MAX));
     let base = points.find(|(day, _)| day.0 <= start)?;
@@ -69,15 +72,28 @@ fn ends(counts: &[HolderCountRow], window: u64, value: impl Fn(&HolderCountRow) 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use model::address::Address;
+    use model::day_counts::UNCOUNTED;
 
-    fn counts(points: &[(i32, Option<i64>, Option<f64>)]) -> Vec<HolderCountRow> {
-        points
-            .iter()
-            .map(|&(day, holders, whale_balance)| HolderCountRow { token_address: Address::ZERO, date: Day(day), holders, whale_balance })
-            .collect()
+    /// Counts of days, each with holders and whales' balance.
+    #[derive(Default)]
+    pub(crate) struct CountVec(Vec<i32>, Vec<i64>, Vec<f64>);
+
+    impl CountVec {
+        pub(crate) fn as_counts(&self) -> DayCounts<'_> {
+            DayCounts { date: &self.0, holders: &self.1, whale_balance: &self.2 }
+        }
+    }
+
+    pub(crate) fn counts(points: &[(i32, Option<i64>, Option<f64>)]) -> CountVec {
+        let mut counts = CountVec::default();
+        for (day, holders, whale_balance) in points {
+            counts.0.push(*day);
+            counts.1.push(holders.unwrap_or(UNCOUNTED));
+            counts.2.push(whale_balance.unwrap_or(f64::NAN));
+        }
+        counts
     }
 
     #[test]
@@ -95,7 +111,7 @@ mod tests {
         ];
         for (points, expected) in cases {
             let points: Vec<_> = points.iter().map(|&(day, holders)| (day, Some(holders), None)).collect();
-            let got = growth(&counts(&points), 7).map(|growth| (growth.percent * 1e9).round() / 1e9);
+            let got = growth(counts(&points).as_counts(), 7).map(|growth| (growth.percent * 1e9).round() / 1e9);
             assert_eq!(got, expected, "{points:?}");
         }
     }
@@ -103,7 +119,7 @@ mod tests {
     #[test]
     fn a_count_without_value_is_passed_over() {
         let counts = counts(&[(0, Some(100), None), (7, Some(120), None), (8, None, None)]);
-        assert_eq!(growth(&counts, 7).map(|growth| growth.last), Some(Day(7)));
+        assert_eq!(growth(counts.as_counts(), 7).map(|growth| growth.last), Some(Day(7)));
     }
 
     #[test]
@@ -115,12 +131,12 @@ mod tests {
             (989.9, WhaleTrend::Distributing),
         ] {
             let counts = counts(&[(0, None, Some(1000.0)), (7, None, Some(last))]);
-            assert_eq!(whale_trend(&counts, 7, 1.0), Some(expected), "{last}");
+            assert_eq!(whale_trend(counts.as_counts(), 7, 1.0), Some(expected), "{last}");
         }
-        assert_eq!(whale_trend(&counts(&[(0, None, Some(1.0))]), 7, 1.0), None);
+        assert_eq!(whale_trend(counts(&[(0, None, Some(1.0))]).as_counts(), 7, 1.0), None);
         // From 0, any balance is accumulation; 0 to 0 is stable.
         for (last, expected) in [(1.0, WhaleTrend::Accumulating), (0.0, WhaleTrend::Stable)] {
-            assert_eq!(whale_trend(&counts(&[(0, None, Some(0.0)), (7, None, Some(last))]), 7, 1.0), Some(expected), "{last}");
+            assert_eq!(whale_trend(counts(&[(0, None, Some(0.0)), (7, None, Some(last))]).as_counts(), 7, 1.0), Some(expected), "{last}");
         }
     }
 }

@@ -9,10 +9,11 @@ use super::{
     cell_value::CellValue,
     chain::Chain,
     chain_state::ChainState,
+    day_counts::DayCounts,
     holding::Holding,
     rows::{
-        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow,
-        Post, PostFigures, ScamRow, TransferRow, YieldRow,
+        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
+        PostFigures, ScamRow, TransferRow, YieldRow,
     },
     time::Time,
     token::Token,
@@ -46,7 +47,7 @@ pub trait Data: fmt::Debug + Sync {
     /// Number of holders of the token with a balance above zero.
     fn holders_held(&self, token: &Address) -> u64;
     /// The token's holder counts, oldest first.
-    fn holder_counts_of(&self, token: &Address) -> &[HolderCountRow];
+    fn holder_counts_of(&self, token: &Address) -> DayCounts<'_>;
     /// The token's candles; none if it has none, or if they were not fetched from their source.
     fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
     /// The candles of each interval that start less than `span` milliseconds before its last one; and whether that leaves any out.

@@ -7,6 +7,7 @@ pub mod cell_value;
 pub mod chain;
 pub mod chain_state;
 pub mod data;
+pub mod day_counts;
 pub mod error;
 pub mod fetch_key;
 pub mod findings;

@@ -114,12 +114,6 @@ rows! {
         holder_address: Address,
         balance: Option<f64>,
     }
-    HolderCountRow {
-        token_address: Address,
-        date: Day,
-        holders: Option<i64>,
-        whale_balance: Option<f64>,
-    }
     LabelRow {
         address: Address,
         label: String,

@@ -10,10 +10,11 @@ use model::{
     chain::Chain,
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
+    day_counts::DayCounts,
     holding::Holding,
     rows::{
-        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow,
-        Post, PostFigures, ScamRow, TransferRow, YieldRow,
+        ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
+        PostFigures, ScamRow, TransferRow, YieldRow,
     },
     time::Time,
     token::Token,
@@ -40,7 +41,7 @@ impl Data for Dataset {
         fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
         fn holders_listed(&self, token: &Address) -> u64;
         fn holders_held(&self, token: &Address) -> u64;
-        fn holder_counts_of(&self, token: &Address) -> &[HolderCountRow];
+        fn holder_counts_of(&self, token: &Address) -> DayCounts<'_>;
         fn labels_of(&self, address: &Address) -> &[LabelRow];
         fn dexes(&self) -> &[DexRow];
         fn fee_tiers(&self) -> &[FeeTierRow];

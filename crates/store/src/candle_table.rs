@@ -2,9 +2,15 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use polars::prelude::{ChunkFull, ChunkedArray, DataFrame, DataType, Float64Chunked, Int64Chunked, PolarsNumericType, StringChunked};
+use polars::prelude::{DataFrame, Float64Chunked, Int64Chunked, StringChunked};
 
-use crate::{Storage, Table, cache::LargeTable, in_place::InPlaceCache, text_runs::pairs};
+use crate::{
+    Storage, Table,
+    cache::LargeTable,
+    held_columns::{floats, integers, part},
+    in_place::InPlaceCache,
+    text_runs::pairs,
+};
 use model::{
     address::Address,
     candles::{Candles, ChartCandles, Interval, RECENT_DAYS, latest_close},
@@ -183,17 +189,8 @@ fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<Candles
 impl HeldCandles {
     /// From a canonical frame: sorted, `interval` filled, nulls only in optional columns.
     pub fn new(frame: &DataFrame) -> Self {
-        let floats = |name: &str| {
-            let column = frame.column(name).ok().and_then(|column| column.f64().ok());
-            match column.map(|column| column.rechunk().into_owned()) {
-                Some(numbers) if numbers.null_count() == 0 => numbers,
-                Some(numbers) => Float64Chunked::from_vec(name.into(), numbers.iter().map(|number| number.unwrap_or(f64::NAN)).collect()),
-                None => Float64Chunked::full(name.into(), f64::NAN, frame.height()),
-            }
-        };
+        let floats = |name: &str| floats(frame, name);
         let has_cells = |name: &str| frame.column(name).is_ok_and(|column| column.null_count() < column.len());
-        let times = frame.column("timestamp").ok().and_then(|column| column.to_physical_repr().cast(&DataType::Int64).ok());
-        let timestamp = times.and_then(|times| times.i64().ok().map(|times| times.rechunk().into_owned())).unwrap_or_default();
         let mut table = Self {
             open: floats("open"),
             high: floats("high"),
@@ -202,7 +199,7 @@ impl HeldCandles {
             volume: floats("volume"),
             volume_usd: has_cells("volume_usd").then(|| floats("volume_usd")),
             source: has_cells("source").then(|| frame.column("source").ok()?.str().ok().cloned()).flatten(),
-            timestamp,
+            timestamp: integers(frame, "timestamp", 0),
             index: HashMap::new(),
         };
         table.index(frame);
@@ -243,9 +240,4 @@ impl HeldCandles {
             volume_usd: self.volume_usd.as_ref().map_or(&[], |volume| part(volume, &rows)),
         }
     }
-}
-
-/// A range of rows of a column that has one chunk and no nulls.
-fn part<'a, T: PolarsNumericType>(column: &'a ChunkedArray<T>, rows: &Range<usize>) -> &'a [T::Native] {
-    column.cont_slice().ok().and_then(|numbers| numbers.get(rows.clone())).unwrap_or_default()
 }

@@ -10,12 +10,14 @@ pub mod candle_table;
 pub mod cell;
 pub mod chain;
 pub mod coerce;
+mod count_table;
 pub mod decode;
 pub mod export;
 mod field_hash;
 pub mod file_names;
 pub mod frame_rows;
 pub mod grid;
+mod held_columns;
 pub mod in_place;
 pub mod invariants;
 pub mod live;
@@ -46,14 +48,18 @@ pub use self::{
     by_token::RowsOf,
     table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };
-use crate::{by_token::ByToken, candle_table::CandleTable, chain::ChainStates, frame_rows::FromFrame, rows_by_address::RowsByAddress};
+use crate::{
+    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable, frame_rows::FromFrame,
+    rows_by_address::RowsByAddress,
+};
 use model::{
     address::Address,
     cell_value::CellValue,
+    day_counts::DayCounts,
     names,
     rows::{
-        ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderCountRow, HolderRow, KolRow, LabelRow, LockRow,
-        PoolEventRow, PoolRow, Post, ScamRow, TransferRow, YieldRow,
+        ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PoolEventRow,
+        PoolRow, Post, ScamRow, TransferRow, YieldRow,
     },
     schema::TABLES,
     table_state::TableState,
@@ -85,7 +91,7 @@ pub struct Dataset {
     posts: ByToken<Post>,
     posts_newest: newest::Newest,
     holders: ByToken<HolderRow>,
-    holder_counts: ByToken<HolderCountRow>,
+    holder_counts: CountTable,
     candles: CandleTable,
     labels: ByToken<LabelRow>,
     dexes: Vec<DexRow>,
@@ -140,7 +146,7 @@ impl Dataset {
         dataset.kols = dataset.by_token("kols", |row: &KolRow| row.token_address);
         dataset.posts = dataset.by_token("posts", |post: &Post| post.token_address);
         dataset.holders = dataset.by_token("holders", |row: &HolderRow| row.token_address);
-        dataset.holder_counts = dataset.by_token("holder_counts", |row: &HolderCountRow| row.token_address);
+        dataset.holder_counts = dataset.table("holder_counts").map(|table| CountTable::new(table.frame())).unwrap_or_default();
         dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
         dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
         dataset.disputes = dataset.by_token("disputes", |row: &DisputeRow| row.token_address);
@@ -238,8 +244,8 @@ impl Dataset {
     }
 
     /// The token's holder counts, oldest first.
-    pub fn holder_counts_of(&self, token: &Address) -> &[HolderCountRow] {
-        self.holder_counts.slice(token)
+    pub fn holder_counts_of(&self, token: &Address) -> DayCounts<'_> {
+        self.holder_counts.of(token)
     }
 
     pub fn candles(&self) -> &CandleTable {

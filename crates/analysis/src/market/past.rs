@@ -87,12 +87,11 @@ impl<'a> PastMarket<'a> {
     pub fn summary(&self, place: usize, i: usize, series: &[(Interval, Candles<'_>)]) -> Option<TokenSummary> {
         let (token, past) = (self.dataset.tokens().get(place)?, self.tokens.get(place)?);
         let (day, end) = (self.days[i], end_of(self.days[i]));
-        let counts = past.rows.counts;
         let rows = TokenRows {
             given: past.given.before(end),
             series,
             latest_close: latest_close(series),
-            counts: &counts[..counts.partition_point(|count| count.date <= day)],
+            counts: past.rows.counts.until(day),
             created_at: past.rows.created_at.filter(|at| *at < end),
             ..past.rows
         };

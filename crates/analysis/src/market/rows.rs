@@ -8,7 +8,7 @@ use crate::{
 use model::{
     candles::{Candles, Interval},
     data::Data,
-    rows::HolderCountRow,
+    day_counts::DayCounts,
     time::{DAY_MS, HOUR_MS, Time},
     token::{Token, are_apart},
 };
@@ -59,7 +59,7 @@ pub(super) struct TokenRows<'a> {
     /// The latest valid candle's start and close.
     pub(super) latest_close: Option<(Time, f64)>,
     /// Oldest first.
-    pub(super) counts: &'a [HolderCountRow],
+    pub(super) counts: DayCounts<'a>,
     pub(super) created_at: Option<Time>,
     /// Of its pools.
     pub(super) volume: Option<f64>,

@@ -12,7 +12,7 @@ use crate::{
 };
 use model::{
     candles::Candles,
-    rows::HolderCountRow,
+    day_counts::DayCounts,
     time::{DAY_MS, Day, Time},
 };
 
@@ -95,7 +95,7 @@ pub fn after_trends(candles: &Candles<'_>) -> Vec<SignalReturn> {
 
 /// A token with holder counts and its valid daily candles, oldest first.
 pub struct RankedToken<'a> {
-    pub counts: &'a [HolderCountRow],
+    pub counts: DayCounts<'a>,
     pub days: Candles<'a>,
 }
 
@@ -129,8 +129,7 @@ pub fn after_growth(tokens: &[RankedToken<'_>]) -> Vec<SignalReturn> {
 impl RankedToken<'_> {
     /// Growth up to the day, and the return over the days after it.
     fn on(&self, day: i32) -> Option<(f64, f64)> {
-        let known = self.counts.partition_point(|count| count.date <= Day(day));
-        let growth = growth::growth(&self.counts[..known], GROWTH_DAYS)?;
+        let growth = growth::growth(self.counts.until(Day(day)), GROWTH_DAYS)?;
         let close = |day: i32| {
             let at = self.days.timestamp.binary_search(&(i64::from(day) * DAY_MS)).ok()?;
             self.days.close.get(at).copied()
@@ -185,21 +184,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::frames::{CandleVec, tests::level};
-    use model::address::Address;
+    use crate::{
+        frames::{CandleVec, tests::level},
+        growth::tests::CountVec,
+    };
 
     fn daily(closes: &[f64]) -> CandleVec {
         level((0..).map(|day| day * DAY_MS).zip(closes.iter().copied()), 1.0)
     }
 
-    fn counts(holders: &[i64]) -> Vec<HolderCountRow> {
-        let row = |(day, &holders): (usize, &i64)| HolderCountRow {
-            token_address: Address::ZERO,
-            date: Day(day as i32),
-            holders: Some(holders),
-            whale_balance: None,
-        };
-        holders.iter().enumerate().map(row).collect()
+    fn counts(holders: &[i64]) -> CountVec {
+        let day = |(day, &holders): (usize, &i64)| (day as i32, Some(holders), None);
+        growth::tests::counts(&holders.iter().enumerate().map(day).collect::<Vec<_>>())
     }
 
     #[test]
@@ -227,8 +223,11 @@ mod tests {
                 (counts(&(0..length).map(holders).collect::<Vec<_>>()), daily(&(0..50).map(price).collect::<Vec<_>>()))
             })
             .unzip();
-        let tokens: Vec<RankedToken> =
-            growing.iter().zip(&prices).map(|(counts, prices)| RankedToken { counts, days: prices.as_candles() }).collect();
+        let tokens: Vec<RankedToken> = growing
+            .iter()
+            .zip(&prices)
+            .map(|(counts, prices)| RankedToken { counts: counts.as_counts(), days: prices.as_candles() })
+            .collect();
         let records = growth_records(&after_growth(&tokens));
         let words: Vec<(&str, u64)> = records.iter().map(|record| (record.word, record.count)).collect();
         // Days 7 and 14 (four tokens), 21, 28 and 35 (three).
@@ -258,7 +257,7 @@ mod tests {
             let candles = daily(&prices);
             let ranked = |days: usize| -> Vec<SignalReturn> {
                 let counted: Vec<_> = holders.chunks(40).map(|holders| counts(&holders[..days.min(40)])).collect();
-                let tokens: Vec<RankedToken> = counted.iter().map(|counts| RankedToken { counts, days: candles.as_candles() }).collect();
+                let tokens: Vec<RankedToken> = counted.iter().map(|counts| RankedToken { counts: counts.as_counts(), days: candles.as_candles() }).collect();
                 after_growth(&tokens)
             };
             let (whole, before) = (ranked(40), ranked(cut.min(40)));

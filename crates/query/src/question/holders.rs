@@ -20,12 +20,7 @@ use super::{
     tabular::{Tabled, Tabular, frame, members},
 };
 use crate::question::balance_keys;
-use model::{
-    address::Address,
-    error::Result,
-    rows::{HolderCountRow, HolderRow},
-    time::Day,
-};
+use model::{address::Address, day_counts::DayCount, error::Result, rows::HolderRow, time::Day};
 use store::{Dataset, RowsOf, export::RowBatches, in_place::Fetched};
 
 const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
@@ -271,7 +266,7 @@ impl Tabular for HolderCountsQuestion {
 }
 
 impl HolderCount {
-    fn of(row: &HolderCountRow) -> Self {
+    fn of(row: DayCount) -> Self {
         Self { date: row.date, holders: row.holders, whale_balance: row.whale_balance }
     }
 }

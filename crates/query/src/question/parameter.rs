@@ -95,7 +95,8 @@ pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 /// The token in documented paths: in snake case, and in camel case.
 pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, A_TOKEN);
 pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, A_TOKEN);
-const A_TOKEN: &str = "The token's contract address, coin:BTC of a coin, or a symbol that one token has or is listed by: `UNI`, `UNI@base`.";
+const A_TOKEN: &str =
+    "The token's contract address, coin:BTC of a coin, or a symbol that one token has or is listed by: `UNI`, `UNI@base`.";
 
 pub const PAGE: Parameter =
     parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");

@@ -183,7 +183,8 @@ impl TrackRecordQuestion {
                 counted.push((counts, self.candles(snapshot, &token.token_address)));
             }
         }
-        let held: Vec<RankedToken> = counted.iter().map(|(counts, days)| RankedToken { counts, days: days.as_candles() }).collect();
+        let held: Vec<RankedToken> =
+            counted.iter().map(|(counts, days)| RankedToken { counts: *counts, days: days.as_candles() }).collect();
         Ok(snapshot.track_records.growth_or_init(|| growth_records(&after_growth(&held))).clone())
     }
 

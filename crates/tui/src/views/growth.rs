@@ -9,7 +9,7 @@ use super::{
 };
 use crate::views::prelude::*;
 use analysis::growth::WINDOW_DAYS_DEFAULT;
-use model::time::Day;
+use model::{day_counts::DayCounts, time::Day};
 use query::question::growth::{GrowthEntry, GrowthQuestion, WINDOWS};
 
 /// The question's largest limit.
@@ -249,7 +249,7 @@ fn rows<'a>(ranking: &'a [GrowthEntry], most: f64, context: &'a Context<'_>) -> 
     move |place| {
         let entry = ranking.get(place)?;
         let token = &entry.token_address;
-        let counts = context.snapshot.map_or(&[][..], |snapshot| snapshot.dataset.holder_counts_of(token));
+        let counts = context.snapshot.map_or_else(DayCounts::default, |snapshot| snapshot.dataset.holder_counts_of(token));
         Some(Ranked { entry, place, most, token: summary(context, token), newest, counts, starred: context.watchlist.contains(token) })
     }
 }

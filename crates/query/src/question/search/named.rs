@@ -50,7 +50,8 @@ pub fn named_token(snapshot: &Snapshot, name: &str) -> Result<Address> {
     let symbols = || snapshot.market.tokens.iter().filter_map(|token| token.symbol.as_deref());
     let near = meant(name, symbols()).map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
     let stop = if near.is_empty() { ":" } else { "" };
-    let detail = format!("no token has the symbol `{name}`{near}{stop} expected a symbol of the data, an address, or a coin as in `coin:BTC`");
+    let detail =
+        format!("no token has the symbol `{name}`{near}{stop} expected a symbol of the data, an address, or a coin as in `coin:BTC`");
     Err(Problem::new(Code::TokenNotFound, detail))
 }
 
@@ -91,7 +92,8 @@ mod tests {
 
     #[test]
     fn of_several_the_one_that_is_listed_is_meant() {
-        let tokens = "token_address,symbol,name,chain,listed\n0x1,UNI,Uniswap,eth,true\n0x2,UNI,Copy,eth,\n0x3,AB,A,eth,true\n0x4,AB,B,base,true";
+        let tokens =
+            "token_address,symbol,name,chain,listed\n0x1,UNI,Uniswap,eth,true\n0x2,UNI,Copy,eth,\n0x3,AB,A,eth,true\n0x4,AB,B,base,true";
         let snapshot = tests::snapshot(&[("tokens", tokens)]);
         let named = |name: &str| token_of_symbol(&snapshot, name).map_err(|problem| problem.code);
         assert_eq!(named("UNI"), Ok(Some(sample::address("0x1"))));

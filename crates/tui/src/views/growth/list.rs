@@ -2,7 +2,7 @@
 
 use crate::views::prelude::*;
 use analysis::market::TokenSummary;
-use model::{rows::HolderCountRow, time::Day};
+use model::{day_counts::DayCounts, time::Day};
 use query::question::{
     growth::GrowthEntry,
     search::row::{self, TokenRow},
@@ -25,7 +25,7 @@ pub(in crate::views) struct Ranked<'a> {
     pub token: Option<&'a TokenSummary>,
     /// The latest count day of any token in the ranking.
     pub newest: Option<Day>,
-    pub counts: &'a [HolderCountRow],
+    pub counts: DayCounts<'a>,
     pub starred: bool,
 }
 
@@ -60,8 +60,8 @@ impl Fields for RankingFields {
         // Of the count's day in this row; the `tokens` table may be of another day.
         F::figure("holders", "holders", 7, 120, |row| row.counts.iter().rev().find_map(|count| float(count.holders)).into()).member(""),
         F::picture("holder_counts", "holders, latest counts", 12, 100, |row, look| {
-            let latest = &row.counts[row.counts.len().saturating_sub(HISTORY_COUNTS)..];
-            let history: Vec<Option<f64>> = latest.iter().map(|count| float(count.holders)).collect();
+            let latest = row.counts.iter().skip(row.counts.len().saturating_sub(HISTORY_COUNTS));
+            let history: Vec<Option<f64>> = latest.map(|count| float(count.holders)).collect();
             Cell::new(low(&sparkline(&history, look.cells)), roles(row.entry).0)
         })
         .widths(&[(100, [24, 24]), (160, [60, 60])])
