@@ -32,7 +32,7 @@ pub(super) fn asked(endpoint: &Endpoint, query: Option<&str>) -> Result<Option<T
     // Its name may be encoded.
     let Some(query) = query.filter(|query| query.contains(AS_OF) || query.contains('%')) else { return Ok(None) };
     let time = Arguments::new(endpoint.parameters, &[], query)?.as_of()?;
-    if time.is_some() && !endpoint.takes_as_of() {
+    if time.is_some() && !endpoint.as_of {
         let detail = format!("`{AS_OF}` is not taken here: {} {} answers about the present.", endpoint.verb.method(), endpoint.path);
         return Err(Problem::new(Code::InvalidParameter, detail));
     }

@@ -56,6 +56,8 @@ pub struct Endpoint {
     pub tag: &'static str,
     /// Whether it is an MCP tool too.
     pub tool: bool,
+    /// Whether its answers can be as of a time.
+    pub as_of: bool,
     pub parameters: &'static [Parameter],
     /// Error codes beyond those implied by its kind and parameters.
     pub codes: &'static [Code],
@@ -127,11 +129,6 @@ impl Endpoint {
     pub fn formats(&self) -> Option<&'static [&'static str]> {
         let format = self.parameters.iter().find(|parameter| parameter.name == FORMAT.name)?;
         if let ParameterKind::Word { words, .. } = format.kind { Some(words) } else { None }
-    }
-
-    /// Whether its answers can be as of a time.
-    pub fn takes_as_of(&self) -> bool {
-        self.needs_data() && (self.tag != "alerts" || self.tool)
     }
 
     /// Whether it asks the deck, and so needs loaded data.

@@ -1,6 +1,7 @@
 //! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint. rmcp implements the protocol, over
 //! stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
+mod budget;
 mod lines;
 mod tools;
 
@@ -32,7 +33,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use self::tools::{Tool, tools};
+use self::{
+    budget::CutAnswer,
+    tools::{Tool, tools},
+};
 use super::{
     Api,
     call::{Answered, Call, HandlerStep},
@@ -174,16 +178,18 @@ impl ServerHandler for Tools {
         let answering = async {
             self.wait_for_data().await;
             match tool.request(&call.arguments.unwrap_or_default()) {
-                Ok(request) => answer_inside(&self.api, request.method, &request.target, &request.body).await,
-                Err(refusal) => reply::problem(&refusal, tool.path()),
+                Ok(request) => {
+                    let reply = answer_inside(&self.api, request.method, &request.target, &request.body).await;
+                    tool_result(reply, request.budget, &tool.narrowing())
+                }
+                Err(refusal) => tool_refusal(&refusal, tool),
             }
         };
         // A panic is answered too, or the client would wait for ever.
         let answering = AssertUnwindSafe(answering).catch_unwind();
-        let defect =
-            |_| reply::problem(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool.path());
+        let defect = |_| tool_refusal(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool);
         tokio::select! {
-            reply = answering => Ok(tool_result(reply.unwrap_or_else(defect)).into()),
+            result = answering => Ok(result.unwrap_or_else(defect).into()),
             // Dropping the answer cancels the work.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The request was cancelled.", None)),
         }
@@ -206,9 +212,13 @@ impl Tools {
 /// parsing and writing them again.
 const STRUCTURED_BYTES_MAX: usize = 256 << 10;
 
-/// Converts a reply: its bytes as text and as structured content, a refusal as a tool error. For a page of several, a second text names the
-/// others.
-fn tool_result(reply: Reply) -> CallToolResult {
+fn tool_refusal(problem: &Problem, tool: &Tool) -> CallToolResult {
+    tool_result(reply::problem(problem, tool.path()), usize::MAX, "")
+}
+
+/// Converts a reply: its bytes, cut to the budget, as text and as structured content; a refusal as a tool error. Further texts say what was
+/// left out and what asks for less, and name the other pages.
+fn tool_result(reply: Reply, budget: usize, narrowing: &str) -> CallToolResult {
     let refused = !reply.status().is_success();
     // A single-page list links to its first and last page too.
     let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
@@ -218,7 +228,14 @@ fn tool_result(reply: Reply) -> CallToolResult {
         // No tool takes `format`, so none streams.
         Body::Stream(_) | Body::Rows(_) => Bytes::new(),
     };
+    let (body, left_out) = match budget::cut(&body, budget) {
+        Some(CutAnswer { body, left_out }) => (Bytes::from(body), left_out),
+        None => (body, Vec::new()),
+    };
     let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
+    if !left_out.is_empty() {
+        content.push(ContentBlock::text(format!("The answer was cut. Left out: {}. {narrowing}", left_out.join("; "))));
+    }
     content.extend(others.map(ContentBlock::text));
     let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
     let structured = || serde_json::from_slice(&body).ok().filter(Value::is_object);

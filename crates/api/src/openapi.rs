@@ -116,7 +116,7 @@ fn words_as_enum(schema: &mut Schema) {
 
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = endpoint.parameters.iter().map(described).collect();
-    if endpoint.takes_as_of() {
+    if endpoint.as_of {
         parameters.push(described(&AS_OF_PARAMETER));
     }
     if matches!(endpoint.content, Content::Events) {

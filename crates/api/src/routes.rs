@@ -110,6 +110,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         )
     },
     Endpoint {
+        tool: true,
         codes: &[],
         parameters: &[
             list::conditions::<Job>(),
@@ -134,6 +135,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         )
     },
     Endpoint {
+        tool: true,
         parameters: &[JOB, REPORT_FORMAT],
         codes: &[Code::JobNotFound, Code::Loading],
         ..job::<Report>(
@@ -145,6 +147,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         )
     },
     Endpoint {
+        tool: true,
         parameters: &[
             parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "How many of the latest firings."),
             parameter("before", FIRED_ID, "A `fired_id`: only the firings before it, for the next page."),
@@ -198,6 +201,8 @@ pub const ENDPOINTS: &[Endpoint] = &[
         Handler::Plain(stream::open),
     ),
     Endpoint {
+        tool: true,
+        as_of: true,
         codes: &[Code::Loading],
         ..plain(
             "/datasets",
@@ -255,6 +260,7 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         summary: Q::SUMMARY,
         tag,
         tool: true,
+        as_of: true,
         parameters: Q::PARAMETERS,
         codes,
         status: 200,
@@ -298,6 +304,7 @@ const fn plain(path: &'static str, name: &'static str, summary: &'static str, co
         summary,
         tag: "service",
         tool: false,
+        as_of: false,
         parameters: &[],
         codes: &[],
         status: 200,

@@ -281,7 +281,7 @@ fn holders_are_counted_by_day_and_compared_with_the_chain() {
     let settled = node.requests();
     let again = load(data.path(), &wire);
     assert!(node.requests() <= settled + 2, "counted once");
-    assert_eq!(again.holder_counts_of(&Address([0xaa; 20])), counts);
+    assert!(again.holder_counts_of(&Address([0xaa; 20])).iter().eq(counts.iter()));
     let holder = (1..9).find(|holder| !node.set().balances.contains_key(holder)).expect("a holder");
     node.set().balances = (0..9).map(|nth| (nth + holder - 1, 77_777)).collect();
     node.set().block = 1_001;

@@ -23,7 +23,7 @@ fn the_document_has_every_endpoint_and_every_code() {
         let parameters = operation["parameters"].as_array().expect("parameters");
         let in_address = parameters.iter().filter(|parameter| parameter["in"] != "header").count();
         // A question about the data can be as of a time too.
-        assert_eq!(in_address, endpoint.parameters.len() + usize::from(endpoint.takes_as_of()), "{}", endpoint.path);
+        assert_eq!(in_address, endpoint.parameters.len() + usize::from(endpoint.as_of), "{}", endpoint.path);
         let placeholders = endpoint.path.matches('{').count();
         let in_path = endpoint.parameters.iter().filter(|parameter| parameter.kind.in_path()).count();
         assert_eq!(placeholders, in_path, "{}", endpoint.path);

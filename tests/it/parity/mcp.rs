@@ -194,8 +194,9 @@ fn text(result: &CallToolResult) -> &str {
     &result.content[0].as_text().unwrap().text
 }
 
-/// Asserts that the tool's answer equals the endpoint's, byte for byte.
-fn compare(client: &Client, tool: &str, given: JsonObject, (status, sent): &(u16, Vec<u8>)) {
+/// Asserts that the tool's answer, where nothing is cut, equals the endpoint's, byte for byte.
+fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &(u16, Vec<u8>)) {
+    given.insert("budget_kb".into(), 4_096.into());
     let what = format!("{tool} {given:?}");
     let result = client.call(tool, given).unwrap();
     assert_eq!((result.is_error, text(&result).as_bytes()), (Some(*status >= 400), sent.as_slice()), "{what}");
@@ -244,6 +245,27 @@ fn every_tool_says_what_its_endpoint_says() {
 }
 
 #[test]
+fn a_long_answer_is_cut_and_says_what_was_left_out() {
+    let front_ends = FrontEnds::new();
+    let client = Client::over_http(&front_ends);
+    for (tool, given, says) in [
+        (
+            "table",
+            json!({ "table": "candles", "limit": 10_000 }),
+            " in `rows`, which are the last ones. Ask for less with `columns`, `where`, `limit`.",
+        ),
+        ("tokens", json!({ "budget_kb": 3 }), "`price_history` of each of `tokens`"),
+    ] {
+        let kilobytes = given["budget_kb"].as_u64().unwrap_or(32) as usize;
+        let result = client.call(tool, given.as_object().unwrap().clone()).unwrap();
+        let [answer, note] = [0, 1].map(|nth| result.content[nth].as_text().unwrap().text.clone());
+        assert!(answer.len() <= kilobytes * 1_024 && answer.len() > kilobytes * 512, "{tool}: {}", answer.len());
+        assert!(note.starts_with("The answer was cut. Left out: ") && note.contains(says), "{note}");
+        assert_eq!(result.structured_content, Some(serde_json::from_str(&answer).unwrap()));
+    }
+}
+
+#[test]
 fn a_tool_tells_what_it_takes() {
     let front_ends = FrontEnds::new();
     let client = Client::over_http(&front_ends);
@@ -286,7 +308,7 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             ("token", json!({ "token_address": "0x12" }), "invalid_address", "`0x12` is not an address"),
             ("token", json!({ "token_address": "../metrics" }), "invalid_address", "`../metrics` is not an address"),
             ("token", json!({ "address": WETH }), "invalid_parameter", "Did you mean `token_address`?"),
-            ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes as_of."),
+            ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes as_of, budget_kb."),
             ("tokens", json!({ "limit": { "of": 3 } }), "invalid_parameter", "`limit` is `{\"of\":3}`"),
             ("tokens", json!({ "limit": 1.5 }), "invalid_parameter", "expected a whole number"),
             ("tokens", json!({ "format": "csv" }), "invalid_parameter", "`format` is no argument"),

@@ -6,6 +6,7 @@ use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::budget::BUDGET;
 use crate::{endpoint::Endpoint, openapi};
 use model::{
     error::{Code, Problem, Result},
@@ -13,8 +14,11 @@ use model::{
 };
 use query::question::{
     filter::{ColumnKind, FilterColumn},
-    parameter::{AS_OF, AS_OF_PARAMETER, Parameter, ParameterKind, clip, encode},
+    parameter::{AS_OF, AS_OF_PARAMETER, Arguments, Parameter, ParameterKind, clip, encode},
 };
+
+/// Parameters that make an answer shorter.
+const NARROWING: &[&str] = &["only", "columns", "where", "limit", "from", "to"];
 
 /// The tools, in endpoint order.
 pub(super) fn tools(endpoints: &'static [Endpoint]) -> &'static [Tool] {
@@ -37,6 +41,8 @@ pub(super) struct ApiRequest {
     pub method: &'static str,
     pub target: String,
     pub body: Vec<u8>,
+    /// What the answer may be long, in bytes.
+    pub budget: usize,
 }
 
 impl Tool {
@@ -81,6 +87,7 @@ impl Tool {
     pub(super) fn request(&self, arguments: &JsonObject) -> Result<ApiRequest> {
         let mut path = self.endpoint.path.to_owned();
         let (mut query, mut body) = (Vec::new(), Map::new());
+        let mut budget = String::new();
         for (name, value) in arguments {
             if self.body.contains_key(name) {
                 body.insert(name.clone(), value.clone());
@@ -88,7 +95,9 @@ impl Tool {
             }
             let parameter = parameters(self.endpoint).find(|parameter| parameter.name == name).ok_or_else(|| self.unknown(name))?;
             let Some(text) = text(parameter, value)? else { continue };
-            if parameter.kind.in_path() {
+            if parameter.name == BUDGET.name {
+                budget = format!("{name}={}", encode(&text));
+            } else if parameter.kind.in_path() {
                 path = path.replace(&format!("{{{name}}}"), &encode(&text));
             } else {
                 query.push(format!("{name}={}", encode(&text)));
@@ -99,24 +108,33 @@ impl Tool {
         }
         let target = if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) };
         let body = if self.endpoint.body.is_some() { Value::Object(body).to_string().into_bytes() } else { Vec::new() };
-        Ok(ApiRequest { method: self.endpoint.verb.method(), target, body })
+        let kilobytes = Arguments::new(&[BUDGET], &[], &budget)?.integer(BUDGET.name)?;
+        Ok(ApiRequest { method: self.endpoint.verb.method(), target, body, budget: kilobytes as usize * 1_024 })
+    }
+
+    /// The sentence that says how to ask for less, or for all.
+    pub(super) fn narrowing(&self) -> String {
+        let takes = |name: &&&str| self.endpoint.parameters.iter().any(|own| own.name == **name);
+        let narrowing: Vec<String> = NARROWING.iter().filter(takes).map(|name| format!("`{name}`")).collect();
+        let less = if narrowing.is_empty() { String::new() } else { format!("Ask for less with {}. ", narrowing.join(", ")) };
+        format!("{less}A larger `{}` gives more.", BUDGET.name)
     }
 
     fn unknown(&self, name: &str) -> Problem {
         let known = || parameters(self.endpoint).map(|parameter| parameter.name).chain(self.body.keys().map(String::as_str));
         // What every tool takes is seldom meant.
-        let near =
-            nearest(name, known().filter(|known| *known != AS_OF)).map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+        let near = nearest(name, known().filter(|known| ![AS_OF, BUDGET.name].contains(known)))
+            .map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
         let all: Vec<&str> = known().collect();
         let detail = format!("`{}` is no argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
         Problem::new(Code::InvalidParameter, detail)
     }
 }
 
-/// The endpoint's parameters, `as_of` among them, without `format`, since a tool answers JSON.
+/// The endpoint's parameters with `as_of` and the budget, without `format`, since a tool answers JSON.
 fn parameters(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static Parameter> {
-    let as_of = endpoint.takes_as_of().then_some(&AS_OF_PARAMETER);
-    endpoint.parameters.iter().filter(|parameter| parameter.name != "format").chain(as_of)
+    let as_of = endpoint.as_of.then_some(&AS_OF_PARAMETER);
+    endpoint.parameters.iter().filter(|parameter| parameter.name != "format").chain(as_of).chain([&BUDGET])
 }
 
 fn missing(name: &str) -> Problem {

@@ -1,0 +1,137 @@
+//! Answers within a language model's means: one that is too long is cut where it loses least, and says what was left out.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use query::question::parameter::{Parameter, ParameterKind, parameter};
+
+/// What a tool's answer may be long.
+pub(super) const BUDGET: Parameter = parameter(
+    "budget_kb",
+    ParameterKind::Integer { min: 1, max: 4_096, default: 32 },
+    "What the answer may be long, in kilobytes: a longer one is cut, and says what was left out.",
+);
+
+/// A nested list with this share of a whole answer is left out before any row is.
+const NESTED_SHARE: f64 = 0.25;
+
+/// An answer that was cut, and what is not in it.
+#[derive(Debug, PartialEq)]
+pub(super) struct CutAnswer {
+    pub(super) body: Vec<u8>,
+    pub(super) left_out: Vec<String>,
+}
+
+/// Cuts the answer to so many bytes; `None` if it is short enough, no JSON, or nothing can be left out of it.
+pub(super) fn cut(body: &[u8], bytes: usize) -> Option<CutAnswer> {
+    if body.len() <= bytes {
+        return None;
+    }
+    let mut answer: Value = serde_json::from_slice(body).ok()?;
+    let mut left_out = Vec::new();
+    let mut size = body.len();
+    while size > bytes
+        && let Some((rows, member, _)) = largest_nested(&answer).filter(|(.., nested)| *nested as f64 >= NESTED_SHARE * size as f64)
+    {
+        for row in rows_of(&mut answer, &rows) {
+            row.as_object_mut().and_then(|row| row.remove(&member));
+        }
+        left_out.push(format!("`{member}` of each of `{rows}`"));
+        size = length(&answer);
+    }
+    let mut rows_of_list: BTreeMap<String, usize> = BTreeMap::new();
+    while size > bytes {
+        let Some((list, rows)) = longest_list(&answer) else { break };
+        rows_of_list.entry(list.clone()).or_insert(rows.len());
+        // By what is too much, in few steps.
+        let (own, over) = (rows.iter().map(length).sum::<usize>(), size - bytes);
+        let kept = rows.len() * own.saturating_sub(over) / own.max(1);
+        let kept = kept.clamp(rows.len() / 4, rows.len() - 1);
+        if let Some(rows) = answer.get_mut(&list).and_then(Value::as_array_mut) {
+            rows.truncate(kept);
+        }
+        size = length(&answer);
+    }
+    for (list, all) in rows_of_list {
+        let kept = answer.get(&list).and_then(Value::as_array).map_or(0, Vec::len);
+        left_out.push(format!("{} of {all} in `{list}`, which are the last ones", all - kept));
+    }
+    if left_out.is_empty() { None } else { Some(CutAnswer { body: serde_json::to_vec(&answer).ok()?, left_out }) }
+}
+
+fn length(value: &Value) -> usize {
+    serde_json::to_vec(value).map_or(0, |bytes| bytes.len())
+}
+
+fn lists(answer: &Value) -> impl Iterator<Item = (&String, &Vec<Value>)> {
+    answer.as_object().into_iter().flatten().filter_map(|(name, value)| Some((name, value.as_array()?)))
+}
+
+fn rows_of<'a>(answer: &'a mut Value, list: &str) -> &'a mut [Value] {
+    answer.get_mut(list).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+}
+
+/// The member of a list's rows that is a list itself and takes most: list, member, bytes.
+fn largest_nested(answer: &Value) -> Option<(String, String, usize)> {
+    let mut sizes: BTreeMap<(&String, &String), usize> = BTreeMap::new();
+    for (list, rows) in lists(answer) {
+        for (member, value) in rows.iter().filter_map(Value::as_object).flatten().filter(|(_, value)| value.is_array()) {
+            *sizes.entry((list, member)).or_default() += length(value);
+        }
+    }
+    let ((list, member), size) = sizes.into_iter().max_by_key(|(_, size)| *size)?;
+    Some((list.clone(), member.clone(), size))
+}
+
+/// The list of the answer that takes most.
+fn longest_list(answer: &Value) -> Option<(String, &Vec<Value>)> {
+    let lists = lists(answer).filter(|(_, rows)| !rows.is_empty());
+    lists.max_by_key(|(_, rows)| rows.iter().map(length).sum::<usize>()).map(|(name, rows)| (name.clone(), rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn tokens(count: usize, history: usize) -> Value {
+        let row = |i: usize| json!({ "symbol": format!("T{i}"), "price_history": vec![1.5; history] });
+        json!({ "total": count, "tokens": (0..count).map(row).collect::<Vec<_>>() })
+    }
+
+    fn cut_to(answer: &Value, bytes: usize) -> Option<(Value, Vec<String>)> {
+        let cut = cut(&serde_json::to_vec(answer).expect("JSON"), bytes)?;
+        Some((serde_json::from_slice(&cut.body).expect("JSON"), cut.left_out))
+    }
+
+    #[test]
+    fn nested_lists_go_first_then_the_last_rows() {
+        let (answer, left_out) = cut_to(&tokens(20, 30), 1_000).expect("cut");
+        assert_eq!(
+            (answer["tokens"].as_array().map(Vec::len), left_out),
+            (Some(20), vec!["`price_history` of each of `tokens`".to_owned()])
+        );
+        let (answer, left_out) = cut_to(&tokens(200, 30), 1_000).expect("cut");
+        let kept = answer["tokens"].as_array().map_or(0, Vec::len);
+        assert!((30..200).contains(&kept) && answer["tokens"][0]["symbol"] == "T0", "{kept}");
+        assert_eq!(left_out[1], format!("{} of 200 in `tokens`, which are the last ones", 200 - kept));
+        assert_eq!(cut_to(&tokens(2, 3), 10_000), None, "it is short enough");
+        assert_eq!(cut_to(&json!({ "text": "x".repeat(500) }), 100), None, "nothing can be left out");
+        assert_eq!(cut(b"no json at all", 3), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_has_rows_is_never_longer_than_asked(count in 1_usize..400, history in 0_usize..40, bytes in 100_usize..20_000) {
+            let whole = tokens(count, history);
+            let length = |value: &Value| serde_json::to_vec(value).expect("JSON").len();
+            match cut_to(&whole, bytes) {
+                Some((answer, _)) => prop_assert!(length(&answer) <= bytes),
+                None => prop_assert!(length(&whole) <= bytes),
+            }
+        }
+    }
+}
