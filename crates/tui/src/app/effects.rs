@@ -99,6 +99,8 @@ impl App {
             }
             Command::AddAlert(request) => self.add_alert(request),
             Command::RemoveAlert(id) => self.remove_alert(id),
+            Command::Annotation(token, annotation) => self.annotate(token, &annotation),
+            Command::AlertAt(price) => self.alert_at(price),
             Command::SaveScreen(name) => self.save_screen(&name),
             Command::OpenScreen(name) => self.open_screen(&name),
             Command::DropScreen(name) => self.drop_screen(&name),

@@ -30,6 +30,8 @@ pub(super) struct Card<'a> {
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
     pub part: CardPart,
+    /// The record was asked for.
+    pub followed: bool,
     /// The track record of the token's patterns; `None` while unknown.
     pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
 }
@@ -104,20 +106,17 @@ impl Card<'_> {
         let from = note(" from last close");
         // The distance of a completed pattern is only the market's move since, which says nothing about it.
         let away = |percent: f64| {
-            if detail.status.is_over() {
-                return (String::new(), Role::Dim);
-            }
-            (format!("{}{from}", format::change(Some(percent))), Role::of_change(percent))
+            if detail.status.is_over() { String::new() } else { format!("{}{from}", format::change(Some(percent))) }
         };
-        let ((to_target, aim), (to_stop, back)) = (away(detail.distance_to_target), away(detail.distance_to_stop));
+        let (to_target, to_stop) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
         let state = format!("{:.0} % complete", pattern.completion_percent);
         let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
         let pivots = detail.anchors.iter().map(|anchor| price(anchor.price)).collect::<Vec<_>>().join("  ");
         vec![
-            ("target", price(detail.target_price), to_target, aim),
-            ("stop", price(detail.stop_price), to_stop, back),
+            ("target", price(detail.target_price), to_target, Role::Up),
+            ("stop", price(detail.stop_price), to_stop, Role::Down),
             reward_risk(detail, roomy),
             plain("breakout", price(detail.breakout_price), direction.to_owned()),
             plain("status", words::of(&detail.status), state),
@@ -147,7 +146,7 @@ impl Card<'_> {
             Some(Ok(record)) => record,
             Some(Err(problem)) => return plain(format::MISSING, problem.detail.clone()),
             None => {
-                let says = if self.part == CardPart::Whole { "following earlier ones" } else { "Enter: earlier ones" };
+                let says = if self.followed { "following earlier ones" } else { "Enter: earlier ones" };
                 return plain(format::MISSING, says.to_owned());
             }
         };
