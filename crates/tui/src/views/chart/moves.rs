@@ -51,10 +51,12 @@ impl ChartView {
     /// another token stays.
     pub(super) fn pass_over_empty(&mut self) -> bool {
         let frame = self.frame();
-        let Some(answer) = self.candles.answer().filter(|answer| answer.timeframe == frame && !answer.elsewhere.is_empty()) else {
+        let Some(answer) = self.candles.answer().filter(|answer| answer.timeframe == frame) else { return false };
+        let stepped = self.stepping.take();
+        if answer.elsewhere.is_empty() {
             return false;
-        };
-        let longer = self.stepping.unwrap_or(true);
+        }
+        let longer = stepped.unwrap_or(true);
         let has_candles = |frame: Timeframe| answer.elsewhere.contains(&frame.word());
         let mut passed = vec![frame];
         let mut next = self.timeframe().step(longer);
@@ -62,7 +64,7 @@ impl ChartView {
             passed.push(next.word());
             next = next.step(longer);
         }
-        if self.stepping.take().is_some() {
+        if stepped.is_some() {
             self.choices.timeframe = next;
         } else {
             self.instead = Some(next);
