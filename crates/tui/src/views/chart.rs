@@ -315,7 +315,7 @@ impl ChartView {
         let view =
             sheet::ChartWindow { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
         let own = self.token.and_then(|token| context.annotations.get(&token)).map_or(&[][..], |own| &own.levels);
-        let layout = self.sheet.draw(buffer, chart, &view, lines, own, (&self.patterns, &self.studies), context);
+        let layout = self.sheet.draw(buffer, chart, &view, (lines, own), (&self.patterns, &self.studies), context);
         self.draw_studies(buffer, legend, layout.panes(), context);
         self.layout = Some(layout);
         self.marks_shown =

@@ -284,8 +284,7 @@ impl ChartSheet {
         buffer: &mut Buffer,
         area: Rect,
         window: &ChartWindow,
-        lines: Option<&TrendlineAnswer>,
-        own: &[OwnLevel],
+        (lines, own): (Option<&TrendlineAnswer>, &[OwnLevel]),
         (patterns, studies): (&ChartPatterns, &Studies),
         context: &Context<'_>,
     ) -> ChartLayout {
