@@ -12,7 +12,7 @@ mod studies;
 mod title;
 
 use self::{
-    known::Known,
+    known::ChartFacts,
     patterns::{ChartPatterns, PatternFocus},
     record::Record,
     sheet::{CandleColumn, ChartSheet, Zoom},
@@ -82,7 +82,7 @@ pub struct ChartView {
     patterns: ChartPatterns,
     studies: Studies,
     record: Record,
-    known: Known,
+    known: ChartFacts,
     /// The legend had room for the marks.
     marks_shown: bool,
     /// First and last candle of the pattern to zoom to, until its candles arrive.

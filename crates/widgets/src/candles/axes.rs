@@ -7,7 +7,7 @@ use ratatui::{
     style::{Modifier, Style},
 };
 
-use super::{ChartData, layout::ChartLayout, notation::Notation};
+use super::{ChartData, layout::ChartLayout, notation::PriceNotation};
 use crate as widgets;
 use crate::{
     text,
@@ -24,7 +24,7 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         return;
     }
     let ticks = layout.scale.ticks(usize::from(plot.height / 3).clamp(2, 10));
-    let notation = Notation::of(&ticks, layout.label_cells());
+    let notation = PriceNotation::of(&ticks, layout.label_cells());
     let tags = tags(data, layout, &notation, theme);
     for y in plot.y..plot.bottom() {
         put_axis(layout, buf, y, "│", theme.style(Role::Grid));
@@ -59,7 +59,7 @@ struct Tag {
 const TAG_OFF: u16 = 2;
 
 /// The tags: of the crosshair, the last price, the levels; each at its height, or beside one that stands there already.
-fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &Notation, theme: &Theme) -> Vec<Tag> {
+fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &PriceNotation, theme: &Theme) -> Vec<Tag> {
     let plot = layout.plot;
     let mut tags: Vec<Tag> = Vec::new();
     let mut add = |y: u16, price: f64, glyph, line: Style, style: Style| {

@@ -17,14 +17,14 @@ pub(super) fn cells(candles: &Candles<'_>) -> u16 {
 
 /// A unit or power of ten common to the whole axis, and the decimals that tell its ticks apart.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Notation {
+pub(super) struct PriceNotation {
     /// `None` over too many decades: each price is shortened alone.
     common: Option<(f64, String)>,
     decimals: usize,
     cells: usize,
 }
 
-impl Notation {
+impl PriceNotation {
     /// Plain where the ticks fit; with a common unit or power of ten if they are huge or tiny.
     pub(super) fn of(ticks: &[f64], cells: usize) -> Self {
         let most = ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));
@@ -93,7 +93,7 @@ mod tests {
             (&[5e-4], &["0.000500"]),
         ];
         for (ticks, texts) in cases {
-            let notation = Notation::of(ticks, 9);
+            let notation = PriceNotation::of(ticks, 9);
             assert_eq!(ticks.iter().map(|tick| notation.tick(*tick)).collect::<Vec<_>>(), texts);
         }
     }
@@ -112,7 +112,7 @@ mod tests {
             (&[1e-9, 1e-3, 1e3, 1e9], 9, -9.99e-120, "-1e-119"),
         ];
         for (ticks, cells, price, says) in cases {
-            assert_eq!(Notation::of(ticks, cells).tag(price), says);
+            assert_eq!(PriceNotation::of(ticks, cells).tag(price), says);
         }
     }
 

@@ -91,7 +91,7 @@ impl Card<'_> {
         let Some(detail) = &self.pattern.detail else { return };
         let rule = Panel { note: hint, ..Panel::new(words::shown(self.pattern.name.word())) };
         let body = rule.render(area, buffer, context.theme);
-        for (y, (label, figure, note, role)) in self.rows(detail, body.width >= ROOMY).into_iter().enumerate() {
+        for (y, (label, figure, note, role)) in self.rows(detail, body.width).into_iter().enumerate() {
             let y = y as u16;
             put(buffer, body, 1, y, label, context.theme.dim());
             let end = FIGURE + put(buffer, body, FIGURE, y, &figure, context.theme.text());
@@ -99,7 +99,8 @@ impl Card<'_> {
         }
     }
 
-    fn rows(&self, detail: &PatternDetail, roomy: bool) -> Vec<Row> {
+    fn rows(&self, detail: &PatternDetail, width: u16) -> Vec<Row> {
+        let roomy = width >= ROOMY;
         let pattern = self.pattern;
         let price = |price: f64| format::price(Some(price));
         let note = |says: &str| if roomy { says.to_owned() } else { String::new() };
@@ -113,7 +114,13 @@ impl Card<'_> {
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
         let state = format!("{:.0} % complete", pattern.completion_percent);
         let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
-        let pivots = detail.anchors.iter().map(|anchor| price(anchor.price)).collect::<Vec<_>>().join("  ");
+        let pivots: Vec<String> = detail.anchors.iter().map(|anchor| price(anchor.price)).collect();
+        // A number is never cut.
+        let pivots = (0..=pivots.len()).rev().map(|count| {
+            let more = if count < pivots.len() { "  …" } else { "" };
+            pivots[..count].join("  ") + more
+        });
+        let pivots = text::fitting(pivots, usize::from(width.saturating_sub(FIGURE)));
         vec![
             ("target", price(detail.target_price), to_target, Role::Up),
             ("stop", price(detail.stop_price), to_stop, Role::Down),

@@ -16,7 +16,7 @@ const SECOND: u16 = 29;
 const FIGURES: [&str; 2] = ["rsi_14", "from_52w_high"];
 
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct ChartFacts {
     asked: ViewQuestion<SearchQuestion>,
     /// The last frame had room for it.
     wanted: bool,
@@ -25,7 +25,7 @@ pub(super) struct Known {
 /// A label, its figure and the figure's colour.
 type Labelled = (&'static str, String, Role);
 
-impl Known {
+impl ChartFacts {
     /// Asks nothing while there is no room.
     pub(super) fn refresh(&mut self, token: Address, context: &Context<'_>) {
         if !self.wanted {
