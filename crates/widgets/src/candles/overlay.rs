@@ -250,7 +250,8 @@ fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, 
     let free = |symbol: &str| {
         symbol == " " || short && (matches!(symbol, "-" | "/" | "\\") || symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)))
     };
-    let right = (x + 1).min(plot.right());
+    // Not at the axis, where it would read as the name of a price.
+    let right = (x + 1).min(plot.right() - 1);
     let near = (0..=LABEL_OFF).flat_map(|off| [y.checked_sub(off), y.checked_add(off)]).flatten();
     let places = near.filter(|y| (plot.y..plot.bottom()).contains(y) && !taken.contains(y));
     let place = places.flat_map(|y| (0..=LABEL_OFF).map(move |shift| (right.saturating_sub(width + shift), y))).find(|&(left, y)| {
