@@ -243,7 +243,7 @@ fn draw_annotations(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, con
     let levels = own.levels.iter().map(named).collect::<Vec<_>>().join(" · ");
     let column = Rect { x: area.x + LABEL.min(area.width), width: area.width.saturating_sub(LABEL), ..area };
     let mut y = 0;
-    for (label, says, lines) in [("levels", &levels, 1), ("note", &own.note, NOTE_LINES)] {
+    for (label, says, lines) in [("levels", &levels, 2), ("note", &own.note, NOTE_LINES)] {
         if !says.is_empty() && y < area.height {
             put(buffer, area, 0, y, label, context.theme.dim());
             y += put_wrapped(buffer, column, 0, y, says, lines, context.theme.text());
