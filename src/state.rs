@@ -1,5 +1,6 @@
 //! Per-user state kept between runs, and where it is kept (the XDG directories). The contents belong to the modules below.
 
+pub mod annotations;
 pub mod remote;
 pub mod session;
 pub mod watchlist;

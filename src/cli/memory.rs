@@ -1,22 +1,26 @@
-//! Persists the dashboard's session and watchlist in the user's state folder.
+//! Persists the dashboard's session, watchlist, levels and notes in the user's state folder.
 
 use std::{collections::HashSet, path::PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::state::{session, watchlist::Watchlist};
-use model::address::Address;
+use crate::state::{annotations::AnnotationFile, session, watchlist::Watchlist};
+use model::{
+    address::Address,
+    annotations::{Annotation, Annotations},
+};
 use tui::memory::Memory;
 
 pub(super) struct StateFolder {
     folder: PathBuf,
     session: Map<String, Value>,
     watchlist: Watchlist,
+    annotations: AnnotationFile,
 }
 
 impl StateFolder {
     pub(super) fn open(folder: PathBuf) -> Self {
-        Self { session: session::open(&folder), watchlist: Watchlist::open(&folder), folder }
+        Self { session: session::open(&folder), watchlist: Watchlist::open(&folder), annotations: AnnotationFile::open(&folder), folder }
     }
 }
 
@@ -31,6 +35,14 @@ impl Memory for StateFolder {
 
     fn star(&mut self, token: Address) -> Result<(), String> {
         self.watchlist.toggle(token).map(drop)
+    }
+
+    fn annotations(&self) -> Annotations {
+        self.annotations.annotations().clone()
+    }
+
+    fn annotate(&mut self, token: Address, annotation: &Annotation) -> Result<(), String> {
+        self.annotations.set(token, annotation)
     }
 
     fn keep_session(&mut self, session: &Value) -> Result<(), String> {

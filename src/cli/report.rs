@@ -11,7 +11,10 @@ use super::{
     shot::ending,
     token::{TokenName, token},
 };
-use crate::config::plain_reason;
+use crate::{
+    config::plain_reason,
+    state::{Dirs, annotations::AnnotationFile},
+};
 use model::format;
 use query::{
     document::{self, DocumentForm},
@@ -46,10 +49,12 @@ fn out_file(text: &str) -> Result<ReportFile, String> {
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
     let token = args.token.find(&program.deck)?;
-    let document = document::of_token(&program.deck, token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
+    let mut document = document::of_token(&program.deck, token, &Progress::default()).map_err(|problem| Failure::Bad(problem.detail))?;
     if let Some(of_today) = program.of_today() {
         warn(&of_today);
     }
+    let own = Dirs::find().ok().and_then(|dirs| AnnotationFile::open(&dirs.state).annotations().get(&token).cloned());
+    document.annotate(&own.unwrap_or_default());
     let text = document.write(args.out.form);
     let file = args.out.file.display();
     std::fs::write(&args.out.file, &text).map_err(|error| Failure::Bad(format!("`{file}` cannot be written: {}", plain_reason(&error))))?;

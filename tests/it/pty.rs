@@ -24,7 +24,7 @@ const ESC: &str = "\x1b";
 const CTRL_L: &str = "\x0c";
 const CTRL_Z: &str = "\x1a";
 /// The first token of the demo data, and another.
-const LARGEST: (&str, &str) = ("USDT", "0xdac17f958d2ee523a2206206994597c13d831ec7");
+const FIRST: (&str, &str) = ("SHIB", "0x95ad61b0a150d79219dcf64e1e6cc01f0b64c4ce");
 const OTHER: (&str, &str) = ("UNI", "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984");
 
 fn header(screen: &vt100::Screen) -> String {
@@ -35,7 +35,7 @@ fn header(screen: &vt100::Screen) -> String {
 fn every_view_is_a_number_away() {
     let home = Home::new();
     let terminal = home.open();
-    terminal.until("the largest token", |screen| header(screen).contains(LARGEST.0) && header(screen).contains("DEMO DATA"));
+    terminal.until("the most traded token", |screen| header(screen).contains(FIRST.0) && header(screen).contains("DEMO DATA"));
     terminal.until("where the API listens", |screen| header(screen).contains("api 127.0.0.1:"));
     for row in VIEWS {
         terminal.keys(&row.key.to_string());
@@ -348,8 +348,8 @@ fn the_next_run_takes_up_where_the_last_was_left() {
         "{\"token\": \"0x00000000000000000000000000000000000000ff\", \"view\": \"nowhere\", \"theme\": 7, \"views\": []}",
     );
     let last = home.open();
-    last.until("the largest token", |screen| header(screen).contains(LARGEST.0));
-    assert_ne!(LARGEST.1, OTHER.1);
+    last.until("the most traded token", |screen| header(screen).contains(FIRST.0));
+    assert_ne!(FIRST.1, OTHER.1);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use model::time::Time;
+use model::{address::Address, time::Time};
 use query::deck::{Deck, DeckOptions};
 use ratatui::{buffer::Buffer, style::Color};
 use tui::{
@@ -18,6 +18,8 @@ use widgets::{
 };
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");
+/// The token of every screen: the largest.
+const LARGEST: &str = "0xdac17f958d2ee523a2206206994597c13d831ec7";
 const SIZES: [(u16, u16); 4] = [(60, 16), (80, 24), (140, 42), (220, 60)];
 
 /// Every built-in palette.
@@ -49,7 +51,14 @@ fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, o
         config_folder: None,
         warnings: Vec::new(),
     };
-    run::picture(setup, view, size, |_| ()).0
+    // Growth stays at its first row.
+    let selects = view != ViewId::Growth;
+    run::picture(setup, view, size, |app| {
+        if selects {
+            app.select(Address::parse(LARGEST).unwrap());
+        }
+    })
+    .0
 }
 
 /// Renders every view in parallel; each waits until no more answers arrive for a while.

@@ -2,6 +2,7 @@
 //! the one error type. Nothing here reads a file, asks the network or knows how rows are kept.
 
 pub mod address;
+pub mod annotations;
 pub mod candles;
 pub mod cell_value;
 pub mod chain;

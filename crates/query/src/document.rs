@@ -1,6 +1,7 @@
 //! Document model of a report: the selection, order and wording of its facts. The terminal, HTML and Markdown render these sections and add
 //! nothing; colours, widths and escaping are theirs.
 
+mod annotations;
 mod chart;
 mod facts;
 mod gather;

@@ -3,6 +3,7 @@
 
 mod add;
 mod alerts;
+mod annotations;
 mod as_of;
 #[cfg(test)]
 mod bench;
@@ -37,7 +38,11 @@ use crate::{
     view::{ApiDesk, ApiState, Context, Effect, LiveSettings, View},
     views::tokens::MARKED_FOR,
 };
-use model::{address::Address, time::Time};
+use model::{
+    address::Address,
+    annotations::{Annotation, Annotations},
+    time::Time,
+};
 use query::{
     deck::{Deck, DeckEvent, load::LoadState},
     jobs::Jobs,
@@ -75,6 +80,7 @@ pub struct Message {
     until: Instant,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
 pub struct App {
     pub(super) setup: Setup,
     pub(super) views: Vec<Box<dyn View>>,
@@ -83,6 +89,7 @@ pub struct App {
     /// The token that was looked at before rows went from under it: it is looked at again once it is back, unless another is chosen.
     pub(super) lost_token: Option<Address>,
     pub(super) watchlist: HashSet<Address>,
+    pub(super) annotations: Annotations,
     pub(super) overlay: Option<Overlay>,
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
@@ -121,6 +128,10 @@ pub struct App {
     pub(super) suspend: bool,
     /// The tokens whose star changed and is not saved yet.
     pub(super) starred: Vec<Address>,
+    /// The changes of levels and notes that are not saved yet.
+    pub(super) annotated: Vec<(Address, Annotation)>,
+    /// No session was saved before, and no other view has been opened since.
+    pub(super) is_new_here: bool,
     /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
     /// When the load progress was last polled.
@@ -137,6 +148,7 @@ impl App {
             token: None,
             lost_token: None,
             watchlist: HashSet::new(),
+            annotations: Annotations::new(),
             overlay: None,
             filter: None,
             message: None,
@@ -163,6 +175,8 @@ impl App {
             exit: None,
             suspend: false,
             starred: Vec::new(),
+            annotated: Vec::new(),
+            is_new_here: false,
             pending_selection: None,
             load_polled: Instant::now(),
         };
@@ -354,7 +368,9 @@ impl App {
             Action::NextToken => self.step_token(true),
             Action::PreviousToken => self.step_token(false),
             Action::Screens => self.open_screens(),
-            Action::Alerts => self.open_alerts(),
+            Action::Alerts => self.open_alerts(""),
+            Action::Levels => self.open_levels(),
+            Action::Note => self.open_note(),
             Action::CopyRow => self.copy_row(),
             Action::CopyCurl => self.copy_curl(),
             Action::Reload => self.reload(),
@@ -413,6 +429,7 @@ impl App {
         }
         // A toast about one view is dropped on leaving it; a warning stays.
         self.message = self.message.take().filter(|message| message.warning || self.current == view);
+        self.is_new_here &= self.current == view;
         (self.current, self.lost_token) = (view, None);
         self.opened_from = None;
         self.filter = None;
@@ -435,7 +452,7 @@ impl App {
 
     /// Runs `work` with the view and its context.
     pub(crate) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
-        let Self { setup, views, token, watchlist, alerts, snapshot, load, wake, earlier, .. } = self;
+        let Self { setup, views, token, watchlist, annotations, alerts, snapshot, load, wake, earlier, .. } = self;
         let context = Context {
             deck: earlier.or(&setup.deck),
             jobs: setup.jobs.as_ref(),
@@ -444,6 +461,7 @@ impl App {
             load,
             token: *token,
             watchlist,
+            annotations,
             alerts: &alerts.marks,
             theme: &setup.look.theme,
             ascii: setup.look.ascii,

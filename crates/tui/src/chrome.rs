@@ -27,6 +27,10 @@ const PROBLEM_LINES: usize = 3;
 /// Width from which the header says what is not of the time that the data are as of.
 const TODAY_FROM: u16 = 170;
 
+/// What the footer says until another view is opened for the first time.
+const FIRST_HINT: &str = "looks closer · 3 chart · 4 is it safe?";
+const FIRST_HINT_FROM: u16 = 80;
+
 /// What a press of the mouse around the view stands for.
 #[derive(Debug, Clone, Copy)]
 pub enum ChromeHit {
@@ -262,6 +266,9 @@ impl App {
         let room = usize::from(row.width.saturating_sub(2));
         let message = self.message.as_ref().map(|message| (message.text.clone(), message.warning));
         let message = message.or_else(|| self.export_says().map(|says| (says, false)));
+        let is_first = self.is_new_here && self.snapshot.is_some() && self.current == ViewId::Tokens && row.width >= FIRST_HINT_FROM;
+        let enter = if self.setup.look.ascii { "Enter" } else { "⏎" };
+        let message = message.or_else(|| is_first.then(|| (format!("{enter} {FIRST_HINT}"), false)));
         let message = message.map(|(says, warning)| (text::truncate(&says, room).into_owned(), warning));
         let room = row.width.saturating_sub(message.as_ref().map_or(0, |(text, _)| text::width(text) as u16 + 2));
         let mut x = 1;

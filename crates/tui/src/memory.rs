@@ -8,7 +8,10 @@ use crate::{
     app::App,
     keymap::{VIEWS, ViewId},
 };
-use model::address::Address;
+use model::{
+    address::Address,
+    annotations::{Annotation, Annotations},
+};
 use widgets::theme::{Palette, Theme};
 
 /// Loads and saves; by default nothing. A failing store reports its error; the dashboard continues.
@@ -21,6 +24,14 @@ pub trait Memory: Send {
     }
     /// Toggles the token's star.
     fn star(&mut self, _token: Address) -> Result<(), String> {
+        Ok(())
+    }
+    /// The person's levels and notes.
+    fn annotations(&self) -> Annotations {
+        Annotations::new()
+    }
+    /// Saves a change of them; on return it is on disk.
+    fn annotate(&mut self, _token: Address, _remark: &Annotation) -> Result<(), String> {
         Ok(())
     }
     /// Saves the session; on return it is on disk.
@@ -39,7 +50,9 @@ impl App {
     /// Restores the last session. Invalid entries are ignored.
     pub(super) fn remember(&mut self, memory: &dyn Memory) {
         self.watchlist = memory.watchlist();
+        self.annotations = memory.annotations();
         let session = memory.session();
+        self.is_new_here = session["view"].is_null();
         if let Some(view) = session["view"].as_str().and_then(ViewId::parse) {
             self.current = view;
         }

@@ -8,6 +8,8 @@ pub mod found;
 pub mod help;
 pub mod import;
 pub mod indicators;
+pub mod levels;
+pub mod note;
 pub mod palette;
 mod prelude;
 mod rehearsal;
@@ -24,11 +26,12 @@ use tui_input::{Input, backend::crossterm::EventHandler};
 
 use self::{
     alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, found::FoundDialog, help::Help,
-    import::ImportDialog, indicators::IndicatorsDialog, palette::CommandPalette, screens::ScreensDialog,
+    import::ImportDialog, indicators::IndicatorsDialog, levels::LevelsDialog, note::NoteDialog, palette::CommandPalette,
+    screens::ScreensDialog,
 };
 use crate::{keymap::Action, list::ColumnLayout};
 use analysis::indicators::Indicator;
-use model::address::Address;
+use model::{address::Address, annotations::Annotation};
 use query::question::alert_body::AlertBody;
 use store::export::writers::ExportFormat;
 use widgets::{
@@ -48,6 +51,8 @@ pub enum Overlay {
     Screens(ScreensDialog),
     Indicators(IndicatorsDialog),
     Alerts(AlertsDialog),
+    Levels(LevelsDialog),
+    Note(NoteDialog),
 }
 
 /// The outcome of a key.
@@ -92,6 +97,10 @@ pub enum Command {
     /// Find when the alert would have fired; `None` stops that.
     RehearseAlert(Option<AlertBody>),
     RemoveAlert(String),
+    /// Sets down a level or note.
+    Annotation(Address, Annotation),
+    /// Opens the alerts with a condition on the token's price.
+    AlertAt(f64),
     SaveScreen(String),
     OpenScreen(String),
     DropScreen(String),
@@ -123,6 +132,8 @@ impl Overlay {
             Self::Screens(dialog) => dialog,
             Self::Indicators(dialog) => dialog,
             Self::Alerts(dialog) => dialog,
+            Self::Levels(dialog) => dialog,
+            Self::Note(dialog) => dialog,
         }
     }
 
@@ -145,7 +156,7 @@ impl Overlay {
 }
 
 /// The interface of every overlay; Ctrl-C closes each of them.
-trait Dialog {
+pub(super) trait Dialog {
     fn key(&mut self, key: &KeyEvent) -> OverlayOutcome;
 
     /// A click; `None` where it hits nothing.
@@ -249,6 +260,13 @@ impl TypedLine {
         let pasted: Vec<char> = pasted.chars().filter(|c| !c.is_control()).take(room).collect();
         let whole: String = text.chars().take(at).chain(pasted.iter().copied()).chain(text.chars().skip(at)).collect();
         self.input = Input::new(whole).with_cursor(at + pasted.len());
+    }
+
+    /// The text with its cursor, in lines of that width.
+    fn wrapped(&self, width: usize) -> Vec<String> {
+        let at = self.input.cursor();
+        let shown: String = self.text().chars().take(at).chain(['▏']).chain(self.text().chars().skip(at)).collect();
+        text::wrap(&shown, width, usize::MAX)
     }
 
     /// Draws the text from column `x` on, scrolled to the cursor.

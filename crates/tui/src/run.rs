@@ -68,6 +68,9 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
         for token in std::mem::take(&mut app.starred) {
             saver.star(token);
         }
+        for (token, annotation) in std::mem::take(&mut app.annotated) {
+            saver.annotate(token, annotation);
+        }
         saver.run(app);
         if let Some(code) = app.exit {
             return Ok(code);

@@ -10,13 +10,14 @@ use std::{
 use serde_json::Value;
 
 use super::{app::App, memory::Memory, task::Wake};
-use model::address::Address;
+use model::{address::Address, annotations::Annotation};
 
 /// Changes closer together are saved once.
 const DELAY: Duration = Duration::from_millis(300);
 
 enum Change {
     Star(Address),
+    Annotation(Address, Annotation),
     Session(Value),
 }
 
@@ -39,6 +40,7 @@ impl<'scope> Saver<'scope> {
             for change in received {
                 let outcome = match change {
                     Change::Star(token) => memory.star(token),
+                    Change::Annotation(token, annotation) => memory.annotate(token, &annotation),
                     Change::Session(session) => memory.keep_session(&session),
                 };
                 if let Err(reason) = outcome {
@@ -61,6 +63,10 @@ impl<'scope> Saver<'scope> {
 
     pub(super) fn star(&self, token: Address) {
         self.changes.send(Change::Star(token)).ok();
+    }
+
+    pub(super) fn annotate(&self, token: Address, annotation: Annotation) {
+        self.changes.send(Change::Annotation(token, annotation)).ok();
     }
 
     /// Hands over the session if it is due and has changed; says what could not be saved.

@@ -17,6 +17,7 @@ use crate::{
 use analysis::indicators::Indicator;
 use model::{
     address::Address,
+    annotations::Annotations,
     error::{Problem, Result},
     time::Time,
 };
@@ -42,6 +43,8 @@ pub struct Context<'a> {
     /// The program's token, shared by all views.
     pub token: Option<Address>,
     pub watchlist: &'a HashSet<Address>,
+    /// The person's levels and notes.
+    pub annotations: &'a Annotations,
     /// Alert marks of token rows.
     pub alerts: &'a HashMap<Address, AlertMark>,
     pub theme: &'a Theme,
@@ -115,6 +118,16 @@ pub trait View {
     /// Selects the row before or after the token's; returns its token, row number and the number of rows. `None` at the ends, or without
     /// rows.
     fn select_neighbour(&mut self, _: Option<Address>, _forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {
+        None
+    }
+
+    /// Whether there is something of the token to show; a step to the next token passes over those without.
+    fn can_show(&self, _: &Address, _: &Context<'_>) -> bool {
+        true
+    }
+
+    /// The price that is pointed at, in a view with prices.
+    fn pointed_price(&self) -> Option<f64> {
         None
     }
 

@@ -5,6 +5,7 @@ mod axes;
 mod body;
 mod curves;
 mod layout;
+mod notation;
 mod overlay;
 mod scale;
 mod trace;
@@ -28,6 +29,8 @@ pub struct ChartData<'a> {
     pub columns: u16,
     /// Empty slots after the last candle, for projections.
     pub future: u16,
+    /// Cells of a price on the axis.
+    pub label: u16,
     pub lines: &'a [ChartLine<'a>],
     pub spans: &'a [Span<'a>],
     pub levels: &'a [PriceLevel<'a>],
@@ -128,6 +131,7 @@ impl<'a> ChartData<'a> {
             candles,
             columns: 1,
             future: 0,
+            label: label_cells(&candles),
             lines: &[],
             spans: &[],
             levels: &[],
@@ -142,10 +146,15 @@ impl<'a> ChartData<'a> {
         }
     }
 
-    /// Number of candles that fit in the area, for choosing the data.
-    pub fn capacity(area: Rect, columns: u16, future: u16) -> usize {
-        usize::from((area.width.saturating_sub(layout::AXIS_WIDTH) / columns.max(1)).saturating_sub(future))
+    /// Number of candles that fit in the area beside labels of so many cells, for choosing the data.
+    pub fn capacity(area: Rect, label: u16, columns: u16, future: u16) -> usize {
+        usize::from((area.width.saturating_sub(layout::AXIS + label) / columns.max(1)).saturating_sub(future))
     }
+}
+
+/// Cells that the prices of candles take on the axis.
+pub fn label_cells(candles: &Candles<'_>) -> u16 {
+    notation::cells(candles)
 }
 
 /// Draws the chart; the returned layout maps mouse positions.
@@ -160,9 +169,11 @@ pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme)
     axes::price(data, &layout, buf, theme);
     axes::time(data, &layout, buf, theme);
     overlay::marks(data, &layout, buf, theme);
+    overlay::span_frames(data, &layout, buf, theme);
+    // Words of levels stand in their rows, before those of lines.
+    overlay::levels(data, &layout, buf, theme);
     overlay::lines(data, &layout, buf, theme);
     curves::over(data, &layout, buf, theme);
-    overlay::levels(data, &layout, buf, theme);
     overlay::span_labels(data, &layout, buf, theme);
     overlay::crosshair(data, &layout, buf, theme);
     curves::panes(data, &layout, buf, theme);

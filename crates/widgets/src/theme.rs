@@ -34,6 +34,8 @@ roles! {
     DownSoft "down_soft" "The quieter down.";
     Warning "warning" "Needs a look.";
     WarningSoft "warning_soft" "The quieter warning.";
+    Curve "curve" "The first indicator over candles, which no line of a trend or pattern has.";
+    CurveSecond "curve_second" "The second one.";
     Background "background" "Behind everything (a background).";
     Panel "panel" "Background of overlays.";
     Selection "selection" "Behind the selected row (a background).";
@@ -195,10 +197,10 @@ fn style(palette: &Palette, role: Role, options: Options) -> Style {
     match options.depth {
         Depth::None => Style::new().add_modifier(match role {
             Role::Dim | Role::Grid | Role::AccentSoft | Role::UpSoft | Role::DownSoft | Role::WarningSoft => Modifier::DIM,
-            Role::Accent | Role::Up => Modifier::BOLD,
+            Role::Accent | Role::Up | Role::Curve => Modifier::BOLD,
             Role::Down | Role::Warning => Modifier::UNDERLINED,
             Role::Selection => Modifier::REVERSED,
-            Role::Text | Role::Background | Role::Panel => Modifier::empty(),
+            Role::Text | Role::Background | Role::Panel | Role::CurveSecond => Modifier::empty(),
         }),
         Depth::Sixteen => sixteen(palette, role, options),
         depth => {
@@ -233,6 +235,8 @@ fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
         Role::Warning if options.colour_blind => Style::new().fg(pair(Color::Magenta, Color::LightMagenta)),
         Role::Warning => Style::new().fg(pair(Color::Magenta, Color::LightYellow)),
         Role::WarningSoft => Style::new().fg(pair(Color::Magenta, Color::Yellow)),
+        Role::Curve => Style::new().fg(pair(Color::Cyan, Color::LightMagenta)),
+        Role::CurveSecond => Style::new().fg(pair(Color::Black, Color::White)),
         // Greys and reds would be unreadable on it: the row has one foreground, and signs replace the colours.
         Role::Selection => Style::new().bg(pair(Color::Gray, Color::Blue)).fg(pair(Color::Black, Color::White)),
     }

@@ -16,7 +16,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
         "address chain time schema locks names holding chain_state fetch_key error spelling toml_reader untrusted interval candles day_counts rows yield_rows cell_value token table_state \
-         findings progress data format",
+         findings progress data format annotations",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),
     (
@@ -38,7 +38,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of watch"),
     ("crates/query/src/jobs", "request alert id store alerts sources report ask list messages owner watch+worker"),
-    ("crates/query/src/document", "provenance sources words html chart markdown facts gather"),
+    ("crates/query/src/document", "provenance sources words html chart markdown facts gather annotations"),
     (
         "crates/demo/src",
         "random invented facts output market+pools shapes path candles people+stories contracts posts evidence transfers tokens \

@@ -42,6 +42,7 @@ fn two_tokens_are_compared_with_three_keys() {
     let home = Home::new();
     let terminal = home.open();
     terminal.see("Wrapped Ether");
+    terminal.keys("g");
     let mut hand = Hand::new(&terminal);
     hand.press(&[" "]).see("marked: mark another").press(&[DOWN, "V"]);
     hand.see("2 tokens, percent from a common start").see("correlation of daily log returns, n ");
@@ -134,8 +135,8 @@ fn the_next_token_of_the_list_is_a_key_away() {
     let home = Home::new();
     let terminal = home.open();
     terminal.see("Wrapped Ether");
-    terminal.keys("\r");
-    terminal.see("· 1d");
+    terminal.keys("g\r");
+    terminal.see("USDT · 1d");
     terminal.keys("J");
     terminal.see("2 of ");
     terminal.see("USDC");

@@ -85,7 +85,7 @@ fn press(terminal: &Terminal, keys: &str) {
 fn a_value_is_copied_through_the_terminal_so_that_it_works_over_ssh() {
     let home = Home::new();
     let terminal = home.open();
-    terminal.keys("y");
+    terminal.keys("gy");
     terminal.see("copied address 0xdac1");
     // It is written after the frame.
     terminal.settle();
@@ -134,7 +134,7 @@ fn the_smallest_screen_names_the_token_offers_help_and_says_what_keys_do_in_whol
     let terminal = home.open();
     terminal.resize(60, 16);
     let line = |screen: &vt100::Screen, nth: usize| screen.contents().lines().nth(nth).unwrap_or_default().to_owned();
-    terminal.until("the token and the API in the header", |screen| line(screen, 0).contains("USDT   * api"));
+    terminal.until("the token and the API in the header", |screen| line(screen, 0).contains("SHIB   * api"));
     terminal.until("help in the footer", |screen| line(screen, 15).contains("Enter open") && line(screen, 15).contains("? help"));
     terminal.keys("?/filter_like\x1b[B");
     terminal.see("choose the cell.");

@@ -77,6 +77,11 @@ impl Rank {
     }
 }
 
+/// Whether the token is a stablecoin: by its symbol, listed or the foremost of that symbol.
+pub fn is_stablecoin(dataset: &dyn Data, token: &Address) -> bool {
+    Rank::of(dataset, token).stablecoin
+}
+
 /// Whether an unlisted token may be the genuine one of its symbol: no other token of that symbol on its chains is listed or is in as many
 /// pools.
 fn foremost(dataset: &dyn Data, address: &Address, symbol: &str, pools: usize) -> bool {

@@ -9,7 +9,7 @@ use std::{
 use super::App;
 use crate::{
     overlay::{
-        Overlay,
+        Dialog as _, Overlay,
         alerts::{AboutToken, AlertsDialog},
     },
     task::{self, BackgroundTask},
@@ -149,17 +149,22 @@ impl App {
         self.alerts.marks = marks.collect();
     }
 
-    pub(super) fn open_alerts(&mut self) {
+    /// With a condition to begin with.
+    pub(super) fn open_alerts(&mut self, condition: &str) {
         if self.setup.jobs.is_none() {
             return self.say("alerts cannot be kept here: the program has no state folder that it may write to", true);
         }
-        let name = |token: Address| {
-            let symbol = self.snapshot.as_ref().and_then(|snapshot| snapshot.dataset.token(&token)?.row.symbol.clone());
-            AboutToken { token, name: symbol.unwrap_or_else(|| token.short()) }
-        };
-        let dialog = AlertsDialog::new(self.token.map(name), self.alerts.list.clone());
+        let mut dialog = AlertsDialog::new(self.about_token(), self.alerts.list.clone());
+        dialog.paste(condition);
         self.overlay = Some(Overlay::Alerts(dialog));
         self.read_alerts();
+    }
+
+    /// The program's token, by name.
+    pub(super) fn about_token(&self) -> Option<AboutToken> {
+        let token = self.token?;
+        let symbol = self.snapshot.as_ref().and_then(|snapshot| snapshot.dataset.token(&token)?.row.symbol.clone());
+        Some(AboutToken { token, name: symbol.unwrap_or_else(|| token.short()) })
     }
 
     pub(super) fn add_alert(&mut self, request: AlertBody) {

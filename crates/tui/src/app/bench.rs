@@ -52,7 +52,7 @@ impl Bench {
         Self { app: App::new(setup, views, Arc::new(|| ())), folder, news }
     }
 
-    /// Presses each key: `⏎` is Enter, `⎋` Esc, `⌫` Backspace, `⌦` Delete.
+    /// Presses each key: `⏎` is Enter, `⎋` Esc, `⌫` Backspace, `⌦` Delete, `⇥` Tab, `⌃` Ctrl-A.
     pub(super) fn keys(&mut self, keys: &str) {
         for key in keys.chars() {
             let code = match key {
@@ -60,9 +60,13 @@ impl Bench {
                 '⎋' => KeyCode::Esc,
                 '⌫' => KeyCode::Backspace,
                 '⌦' => KeyCode::Delete,
+                '⇥' => KeyCode::Tab,
+                '↓' => KeyCode::Down,
+                '⌃' => KeyCode::Char('a'),
                 key => KeyCode::Char(key),
             };
-            self.app.update(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+            let modifiers = if key == '⌃' { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+            self.app.update(Event::Key(KeyEvent::new(code, modifiers)));
         }
     }
 

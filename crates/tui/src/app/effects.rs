@@ -100,6 +100,8 @@ impl App {
             Command::AddAlert(request) => self.add_alert(request),
             Command::RehearseAlert(request) => self.rehearse(request),
             Command::RemoveAlert(id) => self.remove_alert(id),
+            Command::Annotation(token, annotation) => self.annotate(token, &annotation),
+            Command::AlertAt(price) => self.alert_at(price),
             Command::SaveScreen(name) => self.save_screen(&name),
             Command::OpenScreen(name) => self.open_screen(&name),
             Command::DropScreen(name) => self.drop_screen(&name),

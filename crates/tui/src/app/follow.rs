@@ -12,8 +12,12 @@ use crate::{
     task::Wake,
     view::{LiveSettings, NewSettings},
 };
+use analysis::{market::TokenSummary, security::own_pools::is_stablecoin};
 use model::address::Address;
 use query::question::snapshot::Snapshot;
+
+/// Maximum number of tokens that a step passes over.
+const STEPS_MAX: usize = 1_000;
 
 /// Polling interval of the load progress.
 const LOAD_TICK: Duration = Duration::from_millis(200);
@@ -33,7 +37,7 @@ impl App {
             self.token = self.lost_token;
         }
         if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
-            self.token = self.snapshot.as_ref().and_then(|snapshot| largest(snapshot)).or(self.token);
+            self.token = self.snapshot.as_ref().and_then(|snapshot| first_token(snapshot)).or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
         self.adopt_selected_token();
@@ -59,14 +63,23 @@ impl App {
 
     /// Steps to the next or previous token of the list that the user came from.
     pub(super) fn step_token(&mut self, forward: bool) {
-        let (token, list) = (self.token, self.stepped_list);
-        let Some((next, row, count)) = self.with_view(list, |view, context| view.select_neighbour(token, forward, context)) else {
-            let end = if forward { "last" } else { "first" };
-            return self.say(format!("this is the {end} token of {}", list.title()), false);
-        };
-        (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
-        self.take_in_changes();
-        self.say(format!("{row} of {count} in {}", list.title()), false);
+        let (mut token, list) = (self.token, self.stepped_list);
+        for passed in 0..STEPS_MAX {
+            let Some((next, row, count)) = self.with_view(list, |view, context| view.select_neighbour(token, forward, context)) else {
+                // Back to the token that is looked at.
+                let token = self.token;
+                self.with_view(list, |view, context| token.map(|token| view.reveal(token, context)));
+                let (end, more) = (if forward { "last" } else { "first" }, if passed > 0 { " with something to show here" } else { "" });
+                return self.say(format!("this is the {end} token of {}{more}", list.title()), false);
+            };
+            token = Some(next);
+            if self.with_view(self.current, |view, context| view.can_show(&next, context)) {
+                (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
+                self.take_in_changes();
+                let passed = if passed > 0 { format!(" · {passed} without candles passed over") } else { String::new() };
+                return self.say(format!("{row} of {count} in {}{passed}", list.title()), false);
+            }
+        }
     }
 
     /// Notes that a key was pressed before the data was loaded; its effect on the token is settled later.
@@ -154,11 +167,21 @@ impl App {
     }
 }
 
-/// The initial token: the one with the largest market cap.
-fn largest(snapshot: &Snapshot) -> Option<Address> {
-    let tokens = &snapshot.market.tokens;
-    let cap = |i: usize| tokens[i].market_cap.unwrap_or(f64::NEG_INFINITY);
-    (0..tokens.len()).max_by(|&a, &b| cap(a).total_cmp(&cap(b)).then(b.cmp(&a))).map(|i| tokens[i].token_address)
+/// The initial token: the most traded one that has candles and is no stablecoin, else the one with the largest market cap.
+fn first_token(snapshot: &Snapshot) -> Option<Address> {
+    let mut tokens: Vec<&TokenSummary> = snapshot.market.tokens.iter().collect();
+    let falling = |of: fn(&TokenSummary) -> Option<f64>| {
+        move |a: &&TokenSummary, b: &&TokenSummary| {
+            let figure = |token: &TokenSummary| of(token).unwrap_or(f64::NEG_INFINITY);
+            figure(b).total_cmp(&figure(a))
+        }
+    };
+    tokens.sort_by(falling(|token| token.market_cap));
+    let largest = tokens.first().map(|token| token.token_address);
+    tokens.retain(|token| token.last_candle.is_some() && token.volume_24h.is_some());
+    tokens.sort_by(falling(|token| token.volume_24h));
+    let moves = tokens.iter().find(|token| !is_stablecoin(&snapshot.dataset, &token.token_address));
+    moves.map(|token| token.token_address).or(largest)
 }
 
 #[cfg(test)]

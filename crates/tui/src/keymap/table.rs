@@ -182,6 +182,7 @@ keys! {
             or "save views presets layout named screener preset view saved search";
         OpenLink "open_link" ["o"] "Open the link of the selected row." or "browser url web explorer";
         Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);
+        Note "note" ["E"] "Write a note about the token, for yourself and its report." or "comment memo annotation annotate text";
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70) or "favourite favorite watch bookmark follow";
         Reload "reload" ["r" "F5"] "Read the data again." or "refresh update again";
         AsOf "as_of" ["@"] "Everything as it was known at a day's end; again: the present." or "date past history back time travel";
@@ -243,6 +244,8 @@ keys! {
         Volume "volume" ["v"] "Show or hide the volume.";
         Indicators "indicators" ["I"] "Choose indicators: averages, Bollinger, VWAP, RSI, MACD, OBV, ATR." ("indicators" 104)
             or "technical study moving average oscillator sma ema rsi macd bollinger bands vwap obv atr overlay";
+        Levels "levels" ["a"] "Your own price levels: set one at the crosshair or the last price, list, remove, alert on it." ("level" 86)
+            or "line horizontal support resistance mark price own draw";
         Trendlines "trendlines" ["m"] "Show or hide the trendlines: S support, R resistance, reg regression."
             or "support resistance levels lines";
         Patterns "patterns" ["p"] "Show or hide the patterns." or "shapes formations targets";

@@ -2,6 +2,7 @@
 //! trendline, patterns and indicators questions.
 
 mod card;
+mod known;
 mod moves;
 mod overlays;
 mod patterns;
@@ -11,6 +12,7 @@ mod studies;
 mod title;
 
 use self::{
+    known::ChartFacts,
     patterns::{ChartPatterns, PatternFocus},
     record::Record,
     sheet::{CandleColumn, ChartSheet, Zoom},
@@ -18,7 +20,7 @@ use self::{
     title::Title,
 };
 use crate::views::prelude::*;
-use analysis::{indicators::Indicator, market::TokenSummary};
+use analysis::indicators::Indicator;
 use query::question::{
     candles::{CandlesQuestion, TokenCandles},
     indicators::IndicatorsQuestion,
@@ -54,6 +56,12 @@ impl Default for Choices {
 #[derive(Default)]
 pub struct ChartView {
     choices: Choices,
+    /// The timeframe shown, where the token has no candles in the one chosen.
+    instead: Option<Timeframe>,
+    /// The timeframes without candles that were passed over on the way to it.
+    passed: Vec<&'static str>,
+    /// A step to another timeframe whose candles have not been seen yet: whether to a longer one.
+    stepping: Option<bool>,
     zoom: Zoom,
     /// The user chose the zoom, so it stays from token to token.
     zoom_chosen: bool,
@@ -74,6 +82,9 @@ pub struct ChartView {
     patterns: ChartPatterns,
     studies: Studies,
     record: Record,
+    known: ChartFacts,
+    /// The legend had room for the marks.
+    marks_shown: bool,
     /// First and last candle of the pattern to zoom to, until its candles arrive.
     sought: Option<(Time, Time)>,
     sheet: ChartSheet,
@@ -88,6 +99,8 @@ impl View for ChartView {
         if self.token != Some(token) || self.as_of != as_of {
             (self.token, self.as_of) = (Some(token), as_of);
             self.fitted = false;
+            self.instead = None;
+            self.passed.clear();
             self.home();
             self.candles.clear();
             self.trendline.clear();
@@ -95,6 +108,10 @@ impl View for ChartView {
             self.studies.clear();
         }
         self.candles.refresh(self.candles_question(token), context);
+        if self.pass_over_empty() {
+            self.candles.refresh(self.candles_question(token), context);
+        }
+        self.known.refresh(token, context);
         self.trendline.refresh(self.trendline_question(token), context);
         self.patterns.refresh(self.patterns_question(token), context);
         self.studies.refresh(self.indicators_question(token), context);
@@ -108,7 +125,7 @@ impl View for ChartView {
         }
         match action {
             Action::TrackRecord => self.record.toggle(),
-            Action::ZoomIn => self.zoom_to(self.zoom.closer()),
+            Action::ZoomIn => self.zoom_to(self.sheet.closer(self.zoom)),
             Action::ZoomOut => self.zoom_to(self.sheet.wider(self.zoom)),
             Action::Left | Action::Right if self.crosshair.is_some() => self.move_crosshair(action),
             Action::Left => self.pan(self.step() as isize),
@@ -160,7 +177,7 @@ impl View for ChartView {
             return Effect::Redraw;
         }
         match mouse.kind {
-            MouseEventKind::ScrollUp => self.zoom_to(self.zoom.closer()),
+            MouseEventKind::ScrollUp => self.zoom_to(self.sheet.closer(self.zoom)),
             MouseEventKind::ScrollDown => self.zoom_to(self.sheet.wider(self.zoom)),
             MouseEventKind::Down(MouseButton::Left) => self.drag = Some((mouse.column, self.offset)),
             MouseEventKind::Drag(MouseButton::Left) => self.drag_to(mouse.column),
@@ -186,9 +203,18 @@ impl View for ChartView {
             self.draw_chart(buffer, area, context);
         }
         if !list.is_empty() && !self.sheet.is_empty() {
-            let trendline = self.trendline.answer();
-            self.patterns.draw(buffer, list, trendline, context);
+            let rest = self.patterns.draw(buffer, list, self.trendline.answer(), context);
+            let marks = if self.marks_shown { String::new() } else { self.sheet.marks(context.ascii).collect::<Vec<_>>().join("  ") };
+            self.known.draw(buffer, rest, &marks, context);
         }
+    }
+
+    fn can_show(&self, token: &Address, context: &Context<'_>) -> bool {
+        summary(context, token).is_some_and(|token| token.last_candle.is_some())
+    }
+
+    fn pointed_price(&self) -> Option<f64> {
+        self.crosshair_price.or(self.pointed().map(|column| column.close)).filter(|price| price.is_finite())
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
@@ -220,7 +246,7 @@ impl View for ChartView {
             let row = serde_json::to_value(candle).unwrap_or_default();
             candle_columns.iter().map(|column| row[*column].clone()).chain(self.studies.written(candle.timestamp)).collect()
         });
-        let symbol = symbol(context).to_lowercase();
+        let symbol = symbol_of(context, &answer.token_address).to_lowercase();
         let selected = self.crosshair.or(answer.candles.len().checked_sub(1));
         Some(Export::of(format!("{symbol}-candles-{}", answer.timeframe), &columns, rows.collect(), selected))
     }
@@ -275,22 +301,25 @@ impl ChartView {
         }
         if self.sheet.is_empty() {
             if self.candles.answer().is_some() {
-                put(buffer, body, 1, 1, &self.other_frames(), theme.dim());
+                put(buffer, body, 1, 1, &format!("no {} candles", self.frame()), theme.dim());
             } else {
                 progress::skeleton(body, buffer, theme);
             }
             return;
         }
+        let chart = self.draw_passed(buffer, chart, context);
         let chart = draw_stale(self.candles.answer(), buffer, chart, context);
         let (chart, legend) = self.room_for_legend(chart);
         let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
         let lines = self.trendline.answer().filter(|_| self.choices.lines);
         let view =
             sheet::ChartWindow { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
-        let layout = self.sheet.draw(buffer, chart, &view, lines, (&self.patterns, &self.studies), context);
+        let own = self.token.and_then(|token| context.annotations.get(&token)).map_or(&[][..], |own| &own.levels);
+        let layout = self.sheet.draw(buffer, chart, &view, (lines, own), (&self.patterns, &self.studies), context);
         self.draw_studies(buffer, legend, layout.panes(), context);
         self.layout = Some(layout);
-        self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
+        self.marks_shown =
+            self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
     }
 
     /// Splits off the chart's first row for the legend of the indicators.
@@ -307,13 +336,14 @@ impl ChartView {
         }
     }
 
-    /// The timeframes that have candles: `only 1d and 1w candles; t to switch`.
-    fn other_frames(&self) -> String {
-        match self.candles.answer().map_or(&[][..], |answer| &answer.elsewhere) {
-            [] => format!("no {} candles", self.frame()),
-            [one] => format!("only {one} candles; t to switch"),
-            [rest @ .., last] => format!("only {} and {last} candles; t to switch", rest.join(", ")),
+    /// Says which timeframes without candles were passed over; returns the remaining area.
+    fn draw_passed(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
+        if self.passed.is_empty() {
+            return area;
         }
+        let says = format!("no {} candles: {} instead", self.passed.join(", "), self.frame());
+        put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
+        below(area, area.height.min(1))
     }
 
     fn candles_question(&self, token: Address) -> CandlesQuestion {
@@ -333,13 +363,11 @@ impl ChartView {
     }
 
     fn frame(&self) -> &'static str {
-        self.choices.timeframe.word()
+        self.timeframe().word()
     }
 
-    fn step_timeframe(&mut self, longer: bool) {
-        self.choices.timeframe = self.choices.timeframe.step(longer);
-        self.fitted = false;
-        self.home();
+    fn timeframe(&self) -> Timeframe {
+        self.instead.unwrap_or(self.choices.timeframe)
     }
 
     /// Copies the close shown in the title.
@@ -352,7 +380,7 @@ impl ChartView {
 
     /// The title text, or that there are no candles.
     fn title(&self, context: &Context<'_>, cells: usize) -> String {
-        let symbol = symbol(context);
+        let symbol = self.token.map_or_else(String::new, |token| symbol_of(context, &token));
         let frame = self.frame();
         let Some(answer) = self.candles.answer() else { return format!("{symbol} · {frame}") };
         let count = match answer.candles.len() as u64 {
@@ -381,7 +409,7 @@ impl ChartView {
             count: &count,
             at: self.pointed(),
             crosshair: self.crosshair.is_some(),
-            dates: self.choices.timeframe.is_in_days(),
+            dates: self.timeframe().is_in_days(),
         };
         title.text(cells)
     }
@@ -404,13 +432,13 @@ impl ChartView {
     }
 
     /// Draws the legend under the chart: the trend, each line with its strength, touches and slope as space allows, and the meaning of the
-    /// marks.
-    fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) {
+    /// marks. Returns whether these had room.
+    fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) -> bool {
         let theme = context.theme;
         let mut x = 1;
         if let Some(problem) = &self.trendline.problem {
             put(buffer, row, x, 0, &problem.detail, theme.style(Role::Warning));
-            return;
+            return false;
         }
         let marks: Vec<String> = self.sheet.marks(context.ascii).collect();
         // Each after a gap, and a wider one before the first.
@@ -438,16 +466,18 @@ impl ChartView {
         x += 1;
         for mark in marks {
             if usize::from(row.width) < usize::from(x) + 2 + text::width(&mark) {
-                break;
+                return false;
             }
             x += 2 + put(buffer, row, x + 2, 0, &mark, theme.dim());
         }
+        true
     }
 }
 
 /// Draws a warning if the token's candles, or those of the timeframe, end long before others'; returns the remaining area.
 fn draw_stale(answer: Option<&TokenCandles>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
-    let of_token = summary(context).and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?)));
+    let token = context.token.and_then(|token| summary(context, &token));
+    let of_token = token.and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?)));
     let of_frame = answer.and_then(|answer| Some((answer.timeframe, answer.stale?)));
     let (last, interval, lag, frame) = match (of_token, of_frame) {
         (Some((last, lag)), _) => (last.start, last.interval.to_string(), lag, String::new()),
@@ -458,17 +488,6 @@ fn draw_stale(answer: Option<&TokenCandles>, buffer: &mut Buffer, area: Rect, co
     let says = format!("stale: the last {frame}candle is of {start}, {age} behind {clock}");
     put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
     Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
-}
-
-fn summary<'a>(context: &Context<'a>) -> Option<&'a TokenSummary> {
-    let snapshot = context.snapshot?;
-    snapshot.market.of(&snapshot.dataset, &context.token?)
-}
-
-fn symbol(context: &Context<'_>) -> String {
-    summary(context)
-        .and_then(|token| token.symbol.clone())
-        .map_or_else(|| "token".to_owned(), |symbol| text::truncate(&symbol, 16).into_owned())
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::{
     views::prelude::*,
 };
 use analysis::market::{Market, TokenSummary};
+use model::annotations::Annotations;
 use query::{
     deck::{Deck, DeckOptions, load::LoadState},
     jobs::Jobs,
@@ -59,6 +60,7 @@ pub(super) struct Stage {
     pub(super) jobs: Option<Arc<Jobs>>,
     pub(super) token: Option<Address>,
     pub(super) watchlist: HashSet<Address>,
+    pub(super) annotations: Annotations,
     pub(super) alerts: HashMap<Address, AlertMark>,
     pub(super) theme: Theme,
     pub(super) ascii: bool,
@@ -79,6 +81,7 @@ impl Stage {
             jobs: None,
             token: Some(address(1)),
             watchlist: HashSet::from([address(1), address(8)]),
+            annotations: Annotations::new(),
             alerts: HashMap::new(),
             theme: Theme::default(),
             ascii: false,
@@ -106,6 +109,7 @@ impl Stage {
             load: &self.load,
             token: self.token,
             watchlist: &self.watchlist,
+            annotations: &self.annotations,
             alerts: &self.alerts,
             theme: &self.theme,
             ascii: self.ascii,

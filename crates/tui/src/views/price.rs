@@ -3,7 +3,7 @@
 use crate::views::prelude::*;
 use analysis::frames::CandleVec;
 use query::question::candles::{Candle, CandlesQuestion};
-use widgets::candles::{ChartData, render};
+use widgets::candles::{ChartData, label_cells, render};
 
 /// Minimum number of rows of a useful chart.
 const ROWS_MIN: u16 = 10;
@@ -51,7 +51,7 @@ impl Price {
         let Some(answer) = self.asked.answer() else { return progress::skeleton(body, buffer, context.theme) };
         let candles = by_column(&answer.candles);
         let all = candles.as_candles();
-        let shown = ChartData::capacity(body, 1, 0).min(all.len());
+        let shown = ChartData::capacity(body, label_cells(&all), 1, 0).min(all.len());
         render(&ChartData { ascii: context.ascii, ..ChartData::new(all.part(all.len() - shown..all.len())) }, body, buffer, context.theme);
     }
 }

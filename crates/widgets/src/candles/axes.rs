@@ -1,13 +1,13 @@
-//! The axes: round prices at the left, times below, both dim; the tags of the last price and the crosshair stand out.
+//! The axes: round prices at the right, times below, both dim; the tags of the last price, the crosshair and the levels stand out.
 
 use chrono::{DateTime, Datelike, Timelike};
-use ratatui::{buffer::Buffer, layout::Rect, style::Style};
-
-use super::{
-    ChartData,
-    layout::{AXIS_WIDTH, ChartLayout},
-    scale::decimals,
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Modifier, Style},
 };
+
+use super::{ChartData, layout::ChartLayout, notation::PriceNotation};
 use crate as widgets;
 use crate::{
     text,
@@ -20,20 +20,59 @@ use model::{
 
 pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     let plot = layout.plot;
-    if plot.x < layout.area.x + AXIS_WIDTH {
+    if !layout.has_axis() {
         return;
     }
+    let ticks = layout.scale.ticks(usize::from(plot.height / 3).clamp(2, 10));
+    let notation = PriceNotation::of(&ticks, layout.label_cells());
+    let tags = tags(data, layout, &notation, theme);
     for y in plot.y..plot.bottom() {
         put_axis(layout, buf, y, "│", theme.style(Role::Grid));
     }
-    let ticks = layout.scale.ticks(usize::from(plot.height / 3).clamp(2, 10));
-    for (&price, says) in ticks.iter().zip(tick_texts(&ticks)) {
+    for &price in &ticks {
         if let Some(y) = layout.y_of(price) {
-            put_axis(layout, buf, y, "┤", theme.style(Role::Grid));
-            label(layout, buf, y, &says, theme.dim());
+            put_axis(layout, buf, y, "├", theme.style(Role::Grid));
+            if tags.iter().all(|tag| tag.y != y) {
+                label(layout, buf, y, &notation.tick(price), theme.dim());
+            }
         }
     }
-    // The last close always has a tag on the axis, in its colour; at the edge where it lies beyond.
+    for tag in tags {
+        put_axis(layout, buf, tag.y, tag.glyph, tag.line);
+        let slot = Rect { x: plot.right() + 1, y: tag.y, width: layout.label_cells() as u16 + 1, height: 1 };
+        widgets::put(buf, slot, 0, 0, &text::fit(&format!(" {}", tag.says), slot.width.into(), text::Align::Left), tag.style);
+    }
+    volume_label(data, layout, buf, theme);
+}
+
+/// A price on the axis, in a colour of its own.
+struct Tag {
+    y: u16,
+    says: String,
+    glyph: &'static str,
+    /// Of the glyph.
+    line: Style,
+    style: Style,
+}
+
+/// Maximum number of rows between a price and its tag, where another tag has the row.
+const TAG_OFF: u16 = 2;
+
+/// The tags: of the crosshair, the last price, the levels; each at its height, or beside one that stands there already.
+fn tags(data: &ChartData<'_>, layout: &ChartLayout, notation: &PriceNotation, theme: &Theme) -> Vec<Tag> {
+    let plot = layout.plot;
+    let mut tags: Vec<Tag> = Vec::new();
+    let mut add = |y: u16, price: f64, glyph, line: Style, style: Style| {
+        let near = (0..=TAG_OFF).flat_map(|off| [y.checked_add(off), y.checked_sub(off)]).flatten();
+        let free = near.into_iter().find(|y| (plot.y..plot.bottom()).contains(y) && tags.iter().all(|tag| tag.y != *y));
+        if let Some(y) = free {
+            tags.push(Tag { y, says: notation.tag(price), glyph, line, style });
+        }
+    };
+    if let Some((price, y)) = super::overlay::crosshair_price(data, layout) {
+        add(y, price, "◂", theme.dim(), theme.text().patch(theme.style(Role::Selection)));
+    }
+    // The last close always has a tag, in its colour; at the edge where it lies beyond.
     if let Some(last) = data.last {
         let (y, glyph) = match layout.y_of(last.close) {
             Some(y) => (y, "◂"),
@@ -41,10 +80,15 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
             None => (plot.bottom() - 1, "▾"),
         };
         let style = super::body::drawing(theme.style(if last.falling { Role::Down } else { Role::Up }));
-        label(layout, buf, y, &close_text(last.close, &ticks), style);
-        put_axis(layout, buf, y, glyph, style);
+        add(y, last.close, glyph, style, style.add_modifier(Modifier::REVERSED));
     }
-    volume_label(data, layout, buf, theme);
+    for level in data.levels {
+        let style = super::body::drawing(theme.style(level.role));
+        if let Some(y) = layout.y_of(level.price) {
+            add(y, level.price, "◂", style, style);
+        }
+    }
+    tags
 }
 
 fn volume_label(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
@@ -55,65 +99,14 @@ fn volume_label(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, th
     }
 }
 
-/// Longest label in characters.
-const LABEL: usize = AXIS_WIDTH as usize - 2;
-
-/// Formats the ticks of an axis in one style: enough decimals to distinguish neighbours, and a common unit or power of ten if they are huge
-/// or tiny. Ticks over too many decades for a common unit are shortened individually.
-fn tick_texts(ticks: &[f64]) -> Vec<String> {
-    let most = ticks.iter().fold(0.0_f64, |most, tick| most.max(tick.abs()));
-    let step = step(ticks);
-    // The power of ten of the axis, and its suffix.
-    let exponent = if most > 0.0 { most.log10().floor() } else { 0.0 };
-    let unit = format::unit(most);
-    let plain = (1.0, String::new());
-    let marked = unit.map(|(size, suffix)| (size, suffix.to_owned()));
-    let power = (10_f64.powf(exponent), format!("e{exponent}"));
-    for (size, mark) in [Some(plain).filter(|_| most < 1e6), marked, Some(power)].into_iter().flatten() {
-        let texts: Vec<String> = ticks.iter().map(|tick| format::fixed(tick / size, decimals(step / size)) + &mark).collect();
-        if texts.iter().all(|text| text.len() <= LABEL) {
-            return texts;
-        }
-    }
-    let short = |tick: &f64| Some(format::human(Some(*tick))).filter(|text| text.len() <= LABEL).unwrap_or_else(|| format!("{tick:.0e}"));
-    ticks.iter().map(short).collect()
-}
-
-/// The smallest distance between ticks; a hundredth of the value for a single tick.
-fn step(ticks: &[f64]) -> f64 {
-    let least = ticks.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
-    // Rounding errors can make differences of round numbers slightly too small.
-    if least.is_finite() { least * (1.0 + 1e-6) } else { ticks.first().map_or(1.0, |tick| tick.abs() / 100.0) }
-}
-
-/// A price with at least the decimals of the ticks around it.
-fn close_text(price: f64, ticks: &[f64]) -> String {
-    let usual = format::price(Some(price));
-    let shown = usual.split_once('.').map_or(0, |(_, after)| after.len());
-    let wanted = decimals(step(ticks));
-    let fine = format::fixed(price, wanted);
-    if price.abs() < 1e6 && wanted > shown && fine.len() <= LABEL { fine } else { fitting(price, usual) }
-}
-
-/// A price in the usual format if it fits the axis, else in three digits with a unit or a power of ten.
-pub(super) fn price_text(price: Option<f64>) -> String {
-    price.map_or_else(|| format::MISSING.to_owned(), |known| fitting(known, format::price(price)))
-}
-
-/// The label of a figure, shortened until it fits the axis.
-pub(super) fn fitting(value: f64, usual: String) -> String {
-    text::fitting([usual, format::human(Some(value)), format!("{value:.2e}"), format!("{value:.0e}")], LABEL)
-}
-
 fn put_axis(layout: &ChartLayout, buf: &mut Buffer, y: u16, glyph: &str, style: Style) {
-    buf[(layout.plot.x - 1, y)].set_symbol(glyph).set_style(style);
+    buf[(layout.plot.right(), y)].set_symbol(glyph).set_style(style);
 }
 
-/// Writes a label left of the axis.
+/// Writes a label right of the axis.
 pub(super) fn label(layout: &ChartLayout, buf: &mut Buffer, y: u16, label: &str, style: Style) {
-    let cells = usize::from(AXIS_WIDTH - 2);
-    let slot = Rect { x: layout.plot.x - AXIS_WIDTH, y, width: cells as u16, height: 1 };
-    widgets::put(buf, slot, 0, 0, &text::fit(label, cells, text::Align::Right), style);
+    let slot = Rect { x: layout.plot.right() + 2, y, width: layout.label_cells() as u16, height: 1 };
+    widgets::put(buf, slot, 0, 0, label, style);
 }
 
 pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
@@ -122,8 +115,8 @@ pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer,
         return;
     }
     widgets::put(buf, axis, 0, 0, &"─".repeat(usize::from(axis.width)), theme.style(Role::Grid));
-    if axis.x > layout.area.x {
-        buf[(axis.x - 1, axis.y)].set_symbol("└").set_style(theme.style(Role::Grid));
+    if layout.has_axis() {
+        put_axis(layout, buf, axis.y, "┘", theme.style(Role::Grid));
     }
     let mut free = layout.labels.x;
     let tag = super::overlay::time_tag(data, layout).map_or(0..0, |(left, label)| left..left + text::width(&label) as u16);
@@ -131,7 +124,8 @@ pub(super) fn time(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer,
         let Some(x) = layout.x_of(i) else { continue };
         let width = text::width(&label) as u16;
         let left = x.saturating_sub(width / 2).max(layout.labels.x);
-        let under_tag = left < tag.end && tag.start < left + width;
+        // A word beside the tag would read as a part of it.
+        let under_tag = left < tag.end + 1 && tag.start < left + width + 1;
         if left < free || under_tag || left + width > layout.labels.right() {
             continue;
         }
@@ -241,50 +235,5 @@ fn time_text(ms: i64, before: Option<i64>, step: Step) -> String {
         Step::Time(length) if length < DAY_MS && previous.is_none() && !midnight => time.format("%b %-d %H:%M").to_string(),
         Step::Time(length) if length >= DAY_MS || new_day || midnight => time.format("%b %-d").to_string(),
         Step::Time(_) => time.format("%H:%M").to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_ticks_of_an_axis_have_one_precision() {
-        let cases: [(&[f64], &[&str]); 9] = [
-            (&[6.5, 7.0, 7.5], &["6.5", "7.0", "7.5"]),
-            (&[0.9, 1.0, 1.1], &["0.9", "1.0", "1.1"]),
-            (&[999.5, 1_000.0, 1_000.5], &["999.5", "1,000.0", "1,000.5"]),
-            (&[1.000_02, 1.000_04], &["1.00002", "1.00004"]),
-            (&[12_310_000.0, 12_320_000.0], &["12.31M", "12.32M"]),
-            (&[0.000_000_95, 0.000_001, 0.000_001_05], &["0.95e-6", "1.00e-6", "1.05e-6"]),
-            (&[1.0, 10.0, 100.0], &["1", "10", "100"]),
-            (&[1e-9, 1e-3, 1e3, 1e9], &["1e-9", "0.00100", "1,000", "1.00B"]),
-            (&[5e-4], &["0.000500"]),
-        ];
-        for (ticks, texts) in cases {
-            assert_eq!(tick_texts(ticks), texts);
-        }
-    }
-
-    #[test]
-    fn the_last_close_is_as_fine_as_its_axis() {
-        assert_eq!(close_text(1.000_036, &[1.000_02, 1.000_04]), "1.00004");
-        assert_eq!(close_text(14.309, &[14.0, 14.5]), "14.31");
-        assert_eq!(close_text(0.000_003_124, &[0.000_003, 0.000_004]), "3.12e-6");
-    }
-
-    #[test]
-    fn a_label_is_whole_whatever_the_price() {
-        for (price, says) in [
-            (59_870.0, "59,870.00"),
-            (123_456.7, "123k"),
-            (0.000_010_7, "0.0000107"),
-            (0.000_003_124, "3.12e-6"),
-            (-0.000_003_124, "-3.12e-6"),
-            (9.99e-120, "9.99e-120"),
-            (-9.99e-120, "-1e-119"),
-        ] {
-            assert_eq!(price_text(Some(price)), says);
-        }
     }
 }

@@ -15,6 +15,12 @@ use crate::{
 const BOX: [[char; 3]; 3] = [[' ', '╷', '╻'], ['╵', '│', '╽'], ['╹', '╿', '┃']];
 /// A rising body without colours: hollow.
 const HOLLOW: [[char; 3]; 3] = [[' ', '╷', '║'], ['╵', '│', '║'], ['║', '║', '║']];
+/// A candle of three columns: a body of two, half a column at each side of the wick's, which keeps its place where it goes on from the body.
+const SLIM: [[[char; 3]; 3]; 3] = [
+    [[' ', ' ', ' '], [' ', '╷', ' '], ['▗', '▄', '▖']],
+    [[' ', '╵', ' '], [' ', '│', ' '], ['▗', '█', '▖']],
+    [['▝', '▀', '▘'], ['▝', '█', '▘'], ['▐', '█', '▌']],
+];
 const ASCII_FALLING: [[char; 3]; 3] = [[' ', '|', '#'], ['|', '|', '#'], ['#', '#', '#']];
 const ASCII_RISING: [[char; 3]; 3] = [[' ', '|', 'o'], ['|', '|', 'o'], ['o', 'o', 'o']];
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -22,7 +28,10 @@ const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'
 pub(super) fn candles(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for i in (layout.shown.0..layout.shown.1).filter(|&i| data.candles.valid(i)) {
         let style = style(data, theme, i);
-        if layout.body_width() > 1 && !data.ascii && theme.depth() != Depth::None {
+        let has_blocks = layout.body_width() > 1 && !data.ascii && theme.depth() != Depth::None;
+        if has_blocks && layout.columns == 3 {
+            draw_slim(data, layout, buf, i, style);
+        } else if has_blocks {
             draw_wide(data, layout, buf, i, style);
         } else {
             draw_narrow(data, layout, buf, i, style, glyphs(data, theme, i));
@@ -74,11 +83,24 @@ fn draw_narrow(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: 
         let below = i64::from(row) * 2;
         let (lower, upper) = (kind(below), kind(below + 1));
         let y = layout.plot.bottom() - 1 - row;
-        let columns = if lower == 2 || upper == 2 { left..left + layout.body_width() } else { middle..middle + 1 };
+        // Bodies over all of three columns would touch.
+        let columns = if (lower == 2 || upper == 2) && layout.columns != 3 { left..left + layout.body_width() } else { middle..middle + 1 };
         if lower + upper > 0 {
             for x in columns {
                 buf[(x, y)].set_char(glyphs[upper][lower]).set_style(style);
             }
+        }
+    }
+}
+
+fn draw_slim(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, i: usize, style: Style) {
+    let (wick, body) = halves(data, layout, i);
+    let kind = |half: i64| if (body.0..body.1).contains(&half) { 2 } else { usize::from((wick.0..wick.1).contains(&half)) };
+    for row in 0..layout.plot.height {
+        let below = i64::from(row) * 2;
+        let y = layout.plot.bottom() - 1 - row;
+        for (x, glyph) in (layout.left_of(i)..).zip(SLIM[kind(below + 1)][kind(below)]).filter(|(_, glyph)| *glyph != ' ') {
+            buf[(x, y)].set_char(glyph).set_style(style);
         }
     }
 }
@@ -165,7 +187,8 @@ pub(super) fn volume(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
         return;
     }
     let (first, last) = layout.shown;
-    let width = layout.body_width();
+    // A gap keeps the bars of slim candles apart.
+    let width = if layout.columns == 3 { 2 } else { layout.body_width() };
     let mut values = Vec::with_capacity(usize::from(area.width));
     let mut owners = Vec::with_capacity(usize::from(area.width));
     for i in first..last {

@@ -5,6 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     ChartData, axes, body,
     layout::ChartLayout,
+    notation::fitting,
     overlay::dot,
     scale::Scale,
     trace::{LinePath, trace},
@@ -132,17 +133,17 @@ fn axis(
     buf: &mut Buffer,
     theme: &Theme,
 ) {
-    if inside.x <= layout.area.x {
+    if !layout.has_axis() {
         return;
     }
     for y in inside.y - 1..inside.bottom() {
-        buf[(inside.x - 1, y)].set_symbol("│").set_style(theme.style(Role::Grid));
+        buf[(inside.right(), y)].set_symbol("│").set_style(theme.style(Role::Grid));
     }
     let ends = [scale.low(), scale.high()];
     let marked = if pane.guides.len() > 1 { &pane.guides[..] } else { &ends[..] };
     for value in marked {
         if let Some(y) = row(*value) {
-            axes::label(layout, buf, y, &axes::fitting(*value, format::human(Some(*value))), theme.dim());
+            axes::label(layout, buf, y, &fitting(*value, format::human(Some(*value)), layout.label_cells()), theme.dim());
         }
     }
 }

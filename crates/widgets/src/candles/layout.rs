@@ -4,8 +4,11 @@ use ratatui::layout::Rect;
 
 use super::{ChartData, scale::Scale};
 
-/// Cells left of the plot: the price labels and the axis.
-pub(super) const AXIS_WIDTH: u16 = 11;
+/// Cells of the axis and of the gap before its labels.
+pub(super) const AXIS: u16 = 2;
+
+/// Minimum columns of a plot beside an axis.
+const PLOT_COLUMNS: u16 = 8;
 
 /// Rows guaranteed to the candles before panes get any, and the minimum and maximum rows of a pane.
 const PLOT_ROWS: u16 = 8;
@@ -36,7 +39,7 @@ pub struct ChartLayout {
 impl ChartLayout {
     pub fn new(data: &ChartData<'_>, area: Rect) -> Self {
         let columns = data.columns.max(1);
-        let axis_width = if area.width >= AXIS_WIDTH + 8 { AXIS_WIDTH } else { 0 };
+        let axis_width = if area.width >= AXIS + data.label + PLOT_COLUMNS { AXIS + data.label } else { 0 };
         // Small charts drop the volume first, then the axis.
         let axis_rows = if area.height >= 6 { 2 } else { 0 };
         let volume_rows = if data.volume && area.height >= 11 { (area.height / 6).clamp(2, 8) } else { 0 };
@@ -44,7 +47,7 @@ impl ChartLayout {
         let room = area.height.saturating_sub(axis_rows + volume_rows + PLOT_ROWS);
         let rows = (area.height / 6).min(room / wanted.max(1)).clamp(PANE_ROWS.0, PANE_ROWS.1);
         let fitting = wanted.min(room / rows);
-        let inner = Rect { x: area.x + axis_width, width: area.width - axis_width, ..area };
+        let inner = Rect { width: area.width - axis_width, ..area };
         let plot = Rect { height: area.height - axis_rows - volume_rows - fitting * rows, ..inner };
         let axis = Rect { y: plot.bottom(), height: axis_rows.min(1), ..inner };
         let volume = Rect { y: axis.bottom(), height: volume_rows, ..inner };
@@ -71,6 +74,16 @@ impl ChartLayout {
     /// Number of panes that fit.
     pub fn panes(&self) -> usize {
         usize::from(self.panes.2)
+    }
+
+    /// Whether the prices have an axis at the right.
+    pub(super) fn has_axis(&self) -> bool {
+        self.area.right() > self.plot.right()
+    }
+
+    /// Cells of a label of the axis.
+    pub(super) fn label_cells(&self) -> usize {
+        usize::from((self.area.right() - self.plot.right()).saturating_sub(AXIS))
     }
 
     /// The candle at a screen column.
@@ -109,10 +122,11 @@ impl ChartLayout {
         self.first_x + (index - self.shown.0) as u16 * self.columns
     }
 
-    /// Columns of a candle's body: odd, to centre the wick, with a gap beside it where it fits.
+    /// Columns of a candle's body: odd, to centre the wick, with a gap beside it where it fits; of three, the outer ones are half used.
     pub(super) fn body_width(&self) -> u16 {
         match self.columns {
             0..=2 => 1,
+            3 => 3,
             columns if columns % 2 == 0 => columns - 1,
             columns => columns - 2,
         }

@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 
 use super::{
-    ChartData, ChartLine, Glyph, PriceLevel, axes, body,
+    ChartData, ChartLine, Glyph, PriceLevel, Span, body,
     layout::ChartLayout,
     trace::{LinePath, trace},
 };
@@ -25,17 +25,38 @@ const EDGE_ROWS: u16 = 4;
 
 pub(super) fn spans(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     for span in data.spans {
-        let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
-        if from > to {
-            continue;
+        if let Some(area) = span_area(span, layout) {
+            buf.set_style(area, theme.tint(span.role));
         }
-        let left = layout.left_of(from);
-        let right = (layout.left_of(to) + layout.columns).min(layout.plot.right());
-        let rows = span.prices.map(|(low, high)| (row(layout, high.max(low)), row(layout, low.min(high))));
-        let (top, bottom) = rows.unwrap_or((layout.plot.y, layout.plot.bottom() - 1));
-        let area = Rect { x: left, y: top, width: right - left, height: bottom.saturating_sub(top) + 1 };
-        buf.set_style(area, theme.tint(span.role));
     }
+}
+
+/// Draws a frame around each span where the terminal has no faint colour to shade it.
+pub(super) fn span_frames(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    for span in data.spans.iter().filter(|span| theme.tint(span.role).bg.is_none()) {
+        let Some(area) = span_area(span, layout) else { continue };
+        let style = body::drawing(theme.style(span.role));
+        let (right, bottom) = (area.right() - 1, area.bottom() - 1);
+        for (x, y, glyph) in [(area.x, area.y, '┌'), (right, area.y, '┐'), (area.x, bottom, '└'), (right, bottom, '┘')] {
+            dot(buf, x, y, glyph, style);
+        }
+        (area.x..=right).for_each(|x| [area.y, bottom].into_iter().for_each(|y| dot(buf, x, y, '╌', style)));
+        (area.y..=bottom).for_each(|y| [area.x, right].into_iter().for_each(|x| dot(buf, x, y, '╎', style)));
+    }
+}
+
+/// The cells of the span on screen.
+fn span_area(span: &Span<'_>, layout: &ChartLayout) -> Option<Rect> {
+    let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
+    if from > to {
+        return None;
+    }
+    let left = layout.left_of(from);
+    let right = (layout.left_of(to) + layout.columns).min(layout.plot.right());
+    let rows = span.prices.map(|(low, high)| (row(layout, high.max(low)), row(layout, low.min(high))));
+    let (top, bottom) = rows.unwrap_or((layout.plot.y, layout.plot.bottom() - 1));
+    let area = Rect { x: left, y: top, width: right.checked_sub(left)?, height: bottom.saturating_sub(top) + 1 };
+    (!area.is_empty()).then_some(area)
 }
 
 /// The row of a price, clamped to the plot.
@@ -62,28 +83,32 @@ pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut 
 }
 
 pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+    let plot = layout.plot;
     for level in data.levels {
         let style = body::drawing(theme.style(level.role));
         let Some(y) = layout.y_of(level.price) else {
-            beyond(level, layout, buf, style, data.ascii);
+            let label = named(level.label, level.price);
+            beyond(&PriceLevel { label: &label, ..*level }, layout, buf, style, data.ascii);
             continue;
         };
-        let from = level.from.map_or(layout.plot.x, |i| layout.left_of(i.clamp(layout.shown.0, layout.shown.1)));
-        for x in from..layout.plot.right() {
+        let from = level.from.map_or(plot.x, |i| layout.left_of(i.clamp(layout.shown.0, layout.shown.1)));
+        for x in from..plot.right() {
             dot(buf, x, y, '┄', style);
         }
-        if layout.plot.x > layout.area.x {
-            axes::label(layout, buf, y, &axes::price_text(Some(level.price)), style);
-        }
-        let width = text::width(level.label) as u16;
-        // Before the level where it fits, else over its end or under it.
-        let before = level.from.and_then(|_| from.checked_sub(width + 1)).filter(|left| *left >= layout.plot.x);
-        if before.is_some_and(|left| write_where_free(layout, buf, [y].into_iter(), left, level.label, style)) {
-            continue;
-        }
-        let left = layout.plot.right().saturating_sub(width + 1).max(layout.plot.x);
-        let rows = [y.saturating_sub(1), y + 1].into_iter().filter(|y| (layout.plot.y..layout.plot.bottom()).contains(y));
+        // At the right edge, beside its price on the axis: on the line, else over or under it.
+        let left = plot.right().saturating_sub(text::width(level.label) as u16).max(plot.x);
+        let rows = [Some(y), y.checked_sub(1), Some(y + 1)].into_iter().flatten().filter(|y| (plot.y..plot.bottom()).contains(y));
         write_where_free(layout, buf, rows, left, level.label, style);
+    }
+}
+
+/// A label with its price; nothing for a label without words.
+fn named(label: &str, price: f64) -> String {
+    match label {
+        "" => String::new(),
+        // A straight line may end below zero.
+        label if price <= 0.0 => format!("{label} below zero"),
+        label => format!("{label} {}", format::price(Some(price))),
     }
 }
 
@@ -94,7 +119,7 @@ fn beyond(level: &PriceLevel<'_>, layout: &ChartLayout, buf: &mut Buffer, style:
     }
     let over = layout.rise(level.price) > 0.0;
     let label = format!("{} {}", if over { Glyph::BreakUp } else { Glyph::BreakDown }.sign(ascii), level.label);
-    let left = layout.plot.right().saturating_sub(text::width(&label) as u16 + 1).max(layout.plot.x);
+    let left = layout.plot.right().saturating_sub(text::width(&label) as u16).max(layout.plot.x);
     let near = (0..EDGE_ROWS.min(layout.plot.height)).map(|off| if over { layout.plot.y + off } else { layout.plot.bottom() - 1 - off });
     write_where_free(layout, buf, near, left, &label, style);
 }
@@ -119,9 +144,9 @@ fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<
             if x < layout.plot.x || x + width > layout.plot.right() {
                 continue;
             }
-            // An empty cell on both sides keeps it apart from candles.
+            // An empty cell on both sides keeps it apart from candles; of a level's line it may cover a part.
             let (first, last) = (x.saturating_sub(1).max(layout.plot.x), (x + width + 1).min(layout.plot.right()));
-            if (first..last).all(|x| buf[(x, y)].symbol() == " ") {
+            if (first..last).all(|x| matches!(buf[(x, y)].symbol(), " " | "┄")) {
                 widgets::put(buf, layout.plot, x - layout.plot.x, y - layout.plot.y, label, style);
                 return true;
             }
@@ -175,15 +200,16 @@ pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         }
     }
     // Labels are drawn after all lines, so that no line crosses one; the last line is on top, so its label is placed first.
-    let mut taken = Vec::new();
+    // A letter before a tag of the axis would read as its name.
+    let tagged = data.levels.iter().map(|level| level.price).chain(data.last.map(|last| last.close));
+    let pointed = crosshair_price(data, layout).map(|(_, y)| y);
+    let mut taken: Vec<u16> = tagged.filter_map(|price| layout.y_of(price)).chain(pointed).collect();
     for (line, end, style) in ends.into_iter().rev() {
         line_label(line, layout, buf, end, style, &mut taken);
     }
     // The axis is the candles': a line that leaves the plot is named at its edge, with its price.
     for (line, price, style) in outside.into_iter().filter(|(line, ..)| !line.label.is_empty()) {
-        // A straight line may end below zero.
-        let figure = if price > 0.0 { axes::price_text(Some(price)) } else { "below zero".to_owned() };
-        let label = format!("{} {}", line.label, figure.trim());
+        let label = named(line.label, price);
         let level = PriceLevel { price, from: None, role: line.role, label: &label };
         beyond(&level, layout, buf, style, data.ascii);
     }
@@ -224,7 +250,8 @@ fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, 
     let free = |symbol: &str| {
         symbol == " " || short && (matches!(symbol, "-" | "/" | "\\") || symbol.starts_with(|c| ('\u{2800}'..='\u{28ff}').contains(&c)))
     };
-    let right = (x + 1).min(plot.right());
+    // Not at the axis, where it would read as the name of a price.
+    let right = (x + 1).min(plot.right() - 1);
     let near = (0..=LABEL_OFF).flat_map(|off| [y.checked_sub(off), y.checked_add(off)]).flatten();
     let places = near.filter(|y| (plot.y..plot.bottom()).contains(y) && !taken.contains(y));
     let place = places.flat_map(|y| (0..=LABEL_OFF).map(move |shift| (right.saturating_sub(width + shift), y))).find(|&(left, y)| {
@@ -238,18 +265,21 @@ fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, 
     }
 }
 
+/// The price of the crosshair's horizontal line, and its row.
+pub(super) fn crosshair_price(data: &ChartData<'_>, layout: &ChartLayout) -> Option<(f64, u16)> {
+    let crosshair = data.crosshair?;
+    let close = data.candles.close.get(crosshair.candle).copied();
+    let price = crosshair.price.or(close.filter(|_| layout.x_of(crosshair.candle).is_some()))?;
+    Some((price, layout.y_of(price)?))
+}
+
 pub(super) fn crosshair(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
     let Some(crosshair) = data.crosshair else { return };
     let tag = theme.text().patch(theme.style(Role::Selection));
     let plot = layout.plot;
-    let close = data.candles.close.get(crosshair.candle).copied();
-    let price = crosshair.price.or(close.filter(|_| layout.x_of(crosshair.candle).is_some()));
-    if let Some(y) = price.and_then(|price| layout.y_of(price)) {
+    if let Some((_, y)) = crosshair_price(data, layout) {
         for x in plot.x..plot.right() {
             dot(buf, x, y, '┈', theme.dim());
-        }
-        if plot.x > layout.area.x {
-            axes::label(layout, buf, y, &axes::price_text(price), tag);
         }
     }
     let Some(x) = layout.x_of(crosshair.candle) else { return };

@@ -1,5 +1,6 @@
 //! Tests of the chart: glyphs, positions, and freedom from panics.
 
+use model::format;
 use proptest::prelude::*;
 
 use super::*;
@@ -152,6 +153,41 @@ fn a_level_off_the_chart_is_named_at_the_edge_it_lies_beyond() {
 }
 
 #[test]
+fn prices_at_the_right_edge_stand_at_their_height_and_no_two_in_one_row() {
+    let owned = wave(60);
+    let last = owned.close[59];
+    // One level far from the last close, one in its row, one in the first one's.
+    let levels =
+        [("target", 16.5), ("mine", last), ("stop", 16.51)].map(|(label, price)| PriceLevel { price, from: None, role: Role::Up, label });
+    let data = ChartData { levels: &levels, future: 8, ..ChartData::new(owned.candles()) };
+    let (buffer, layout) = drawn(&data, 90, 24, &Theme::default());
+    let shown = lines(&buffer);
+    let row = |price: f64| usize::from(layout.y_of(price).expect("a price of the plot"));
+    let target = &shown[row(16.5)];
+    assert!(target.contains("┄target◂ 16.50") || target.contains("┄ target◂ 16.50") || target.ends_with("target◂ 16.50"), "{target}");
+    let says = format::price(Some(last));
+    assert!(shown[row(last)].contains(&format!("◂ {says}")), "{shown:#?}");
+    assert_eq!(
+        shown.iter().filter(|line| line.contains(&says)).count(),
+        2,
+        "a level in the row of the last close has the next\n{shown:#?}"
+    );
+    let tagged = |says: &str| shown.iter().position(|line| line.contains(says)).expect("a tag");
+    assert_eq!(tagged("◂ 16.50").abs_diff(tagged("◂ 16.51")), 1, "{shown:#?}");
+}
+
+#[test]
+fn a_span_has_a_frame_where_there_is_no_colour_to_shade_it() {
+    let owned = wave(60);
+    let spans = [Span { from: 30, to: 40, prices: Some((9.0, 14.0)), role: Role::Up, label: "flag" }];
+    for (depth, framed) in [(Depth::True, false), (Depth::Sixteen, true), (Depth::None, true)] {
+        let theme = Theme::new(&Palette::dark(), Options { depth, ..Options::default() });
+        let (buffer, _) = drawn(&ChartData { spans: &spans, ..ChartData::new(owned.candles()) }, 90, 24, &theme);
+        assert_eq!(lines(&buffer).join("\n").contains('╌'), framed, "{depth:?}");
+    }
+}
+
+#[test]
 fn a_line_that_leaves_the_chart_is_named_at_its_edge_and_moves_no_axis() {
     let owned = wave(60);
     let line = |intercept: f64, slope: f64| ChartLine {
@@ -231,7 +267,7 @@ fn the_mouse_finds_candles_and_prices() {
     for index in [100, 150, 199] {
         assert_eq!(layout.candle_at(layout.x_of(index).expect("a candle on screen")), Some(index));
     }
-    assert_eq!((layout.candle_at(5), layout.candle_at(200), layout.x_of(99)), (None, None, None));
+    assert_eq!((layout.candle_at(layout.plot.right()), layout.candle_at(200), layout.x_of(99)), (None, None, None));
     for y in layout.plot.y..layout.plot.bottom() {
         assert_eq!(layout.y_of(layout.price_at(y).expect("a price in the plot")), Some(y));
     }
@@ -258,7 +294,7 @@ fn an_axis_has_more_than_one_label_where_there_are_more_candles() {
         for log in [false, true] {
             let (buffer, layout) = drawn(&ChartData { future: 6, log, ..ChartData::new(owned.candles()) }, 80, 18, &Theme::default());
             let labels = lines(&buffer).last().map_or(0, |line| line.split("  ").filter(|label| !label.trim().is_empty()).count());
-            let ticks = (layout.plot.y..layout.plot.bottom()).filter(|&y| buffer[(layout.plot.x - 1, y)].symbol() == "┤").count();
+            let ticks = (layout.plot.y..layout.plot.bottom()).filter(|&y| buffer[(layout.plot.right(), y)].symbol() == "├").count();
             assert!(labels > 1 && ticks > 1, "{count}: {}", lines(&buffer).join("\n"));
         }
     }

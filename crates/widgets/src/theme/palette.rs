@@ -53,6 +53,9 @@ impl Palette {
         let light = light.or(base.as_ref().map(|base| base.light)).unwrap_or(false);
         let color = |role: &Role| {
             let color = colors.get(role.key()).copied().or(base.as_ref().map(|base| base.rgb(*role)));
+            // A theme written before there was the role has the built-in one's.
+            let later = matches!(role, Role::Curve | Role::CurveSecond);
+            let color = color.or_else(|| later.then(|| Self::always(if light { "light" } else { "dark" }).rgb(*role)));
             color.ok_or_else(|| format!("the theme has no `{}`; give it, or `base = \"dark\"`", role.key()))
         };
         let colors = Role::ALL.iter().map(color).collect::<Result<_, _>>()?;
@@ -160,7 +163,7 @@ mod tests {
             let wanted = if *name == "high-contrast" { 7.0 } else { 4.5 };
             for colour_blind in [false, true] {
                 let palette = palette.with(false, colour_blind && *name != "high-contrast");
-                for role in [Role::Text, Role::Dim, Role::Accent, Role::Up, Role::Down, Role::Warning] {
+                for role in [Role::Text, Role::Dim, Role::Accent, Role::Up, Role::Down, Role::Warning, Role::Curve, Role::CurveSecond] {
                     let found = contrast(palette.rgb(role), palette.rgb(Role::Background));
                     assert!(found >= wanted, "{name}: {role:?} {found:.2}");
                     let selected = contrast(palette.rgb(role), palette.rgb(Role::Selection));

@@ -30,6 +30,8 @@ pub(super) struct Card<'a> {
     pub as_of: Option<Time>,
     pub trendline: Option<&'a TrendlineAnswer>,
     pub part: CardPart,
+    /// The record was asked for.
+    pub followed: bool,
     /// The track record of the token's patterns; `None` while unknown.
     pub record: Option<Result<&'a TrackRecord, &'a Problem>>,
 }
@@ -89,7 +91,7 @@ impl Card<'_> {
         let Some(detail) = &self.pattern.detail else { return };
         let rule = Panel { note: hint, ..Panel::new(words::shown(self.pattern.name.word())) };
         let body = rule.render(area, buffer, context.theme);
-        for (y, (label, figure, note, role)) in self.rows(detail, body.width >= ROOMY).into_iter().enumerate() {
+        for (y, (label, figure, note, role)) in self.rows(detail, body.width).into_iter().enumerate() {
             let y = y as u16;
             put(buffer, body, 1, y, label, context.theme.dim());
             let end = FIGURE + put(buffer, body, FIGURE, y, &figure, context.theme.text());
@@ -97,27 +99,31 @@ impl Card<'_> {
         }
     }
 
-    fn rows(&self, detail: &PatternDetail, roomy: bool) -> Vec<Row> {
+    fn rows(&self, detail: &PatternDetail, width: u16) -> Vec<Row> {
+        let roomy = width >= ROOMY;
         let pattern = self.pattern;
         let price = |price: f64| format::price(Some(price));
         let note = |says: &str| if roomy { says.to_owned() } else { String::new() };
         let from = note(" from last close");
         // The distance of a completed pattern is only the market's move since, which says nothing about it.
         let away = |percent: f64| {
-            if detail.status.is_over() {
-                return (String::new(), Role::Dim);
-            }
-            (format!("{}{from}", format::change(Some(percent))), Role::of_change(percent))
+            if detail.status.is_over() { String::new() } else { format!("{}{from}", format::change(Some(percent))) }
         };
-        let ((to_target, aim), (to_stop, back)) = (away(detail.distance_to_target), away(detail.distance_to_stop));
+        let (to_target, to_stop) = (away(detail.distance_to_target), away(detail.distance_to_stop));
         let candles = pattern.end_index - pattern.start_index + 1;
         let direction = if detail.direction == Direction::Up { "up" } else { "down" };
         let state = format!("{:.0} % complete", pattern.completion_percent);
         let plain = |label, figure: String, note: String| (label, figure, note, Role::Dim);
-        let pivots = detail.anchors.iter().map(|anchor| price(anchor.price)).collect::<Vec<_>>().join("  ");
+        let pivots: Vec<String> = detail.anchors.iter().map(|anchor| price(anchor.price)).collect();
+        // A number is never cut.
+        let pivots = (0..=pivots.len()).rev().map(|count| {
+            let more = if count < pivots.len() { "  …" } else { "" };
+            pivots[..count].join("  ") + more
+        });
+        let pivots = text::fitting(pivots, usize::from(width.saturating_sub(FIGURE)));
         vec![
-            ("target", price(detail.target_price), to_target, aim),
-            ("stop", price(detail.stop_price), to_stop, back),
+            ("target", price(detail.target_price), to_target, Role::Up),
+            ("stop", price(detail.stop_price), to_stop, Role::Down),
             reward_risk(detail, roomy),
             plain("breakout", price(detail.breakout_price), direction.to_owned()),
             plain("status", words::of(&detail.status), state),
@@ -147,7 +153,7 @@ impl Card<'_> {
             Some(Ok(record)) => record,
             Some(Err(problem)) => return plain(format::MISSING, problem.detail.clone()),
             None => {
-                let says = if self.part == CardPart::Whole { "following earlier ones" } else { "Enter: earlier ones" };
+                let says = if self.followed { "following earlier ones" } else { "Enter: earlier ones" };
                 return plain(format::MISSING, says.to_owned());
             }
         };

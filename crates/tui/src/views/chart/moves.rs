@@ -39,6 +39,41 @@ impl ChartView {
         self.home();
     }
 
+    pub(super) fn step_timeframe(&mut self, longer: bool) {
+        self.choices.timeframe = self.timeframe().step(longer);
+        (self.instead, self.stepping) = (None, Some(longer));
+        self.passed.clear();
+        self.fitted = false;
+        self.home();
+    }
+
+    /// Goes on to the next timeframe in which the token has candles, where it has none in this one; returns whether it did. A choice made at
+    /// another token stays.
+    pub(super) fn pass_over_empty(&mut self) -> bool {
+        let frame = self.frame();
+        let Some(answer) = self.candles.answer().filter(|answer| answer.timeframe == frame) else { return false };
+        let stepped = self.stepping.take();
+        if answer.elsewhere.is_empty() {
+            return false;
+        }
+        let longer = stepped.unwrap_or(true);
+        let has_candles = |frame: Timeframe| answer.elsewhere.contains(&frame.word());
+        let mut passed = vec![frame];
+        let mut next = self.timeframe().step(longer);
+        while !has_candles(next) && next.word() != frame {
+            passed.push(next.word());
+            next = next.step(longer);
+        }
+        if stepped.is_some() {
+            self.choices.timeframe = next;
+        } else {
+            self.instead = Some(next);
+        }
+        self.passed = passed;
+        self.fitted = false;
+        true
+    }
+
     /// Returns to the latest candles.
     pub(super) fn home(&mut self) {
         (self.offset, self.anchor, self.crosshair, self.sought) = (0, None, None, None);
@@ -51,19 +86,15 @@ impl ChartView {
         self.pan(0);
     }
 
-    /// Fits the zoom once: few candles fill the screen; with many, the chosen zoom stays unless it is wider than needed.
+    /// Fits the zoom once.
     pub(super) fn fit_first(&mut self) {
         let answered = self.candles.answer().is_some_and(|answer| answer.timeframe == self.frame());
         if self.fitted || !answered {
             return;
         }
         self.fitted = true;
-        self.zoom_chosen &= self.sheet.filling().is_none();
-        self.zoom = match self.sheet.filling() {
-            Some(filling) => filling,
-            None if self.zoom_chosen => self.sheet.zoom_in_while_all_fit(self.zoom),
-            None => Zoom::default(),
-        };
+        self.zoom_chosen &= !self.sheet.is_small();
+        self.zoom = self.sheet.first(self.zoom_chosen.then_some(self.zoom));
     }
 
     /// An eighth of the screen.

@@ -1,13 +1,13 @@
 //! Overlays of the chart: trendlines with their touches, patterns as shaded spans, the chosen one with pivots, boundary lines, breakout,
 //! target and stop. Maps times and indices of answers to slots of the chart; no market arithmetic.
 
-use super::sheet::{FUTURE, style};
+use super::sheet::style;
 use crate::views::prelude::*;
 use analysis::{
     patterns::{Direction, Pattern, PatternDetail, Status},
     trendlines::{LineType, TrendlineAnswer},
 };
-use model::candles::Candles;
+use model::{annotations::OwnLevel, candles::Candles};
 use widgets::candles::{ChartLine, Glyph, Mark, PriceLevel, Span};
 
 /// The visible candles, grouped into slots.
@@ -18,6 +18,8 @@ pub(super) struct Slots<'a> {
     /// Exclusive end.
     pub last: usize,
     pub per: usize,
+    /// Empty slots at the right.
+    pub future: u16,
 }
 
 /// Candles of the first slot, as slots are grouped from the last candle.
@@ -53,14 +55,14 @@ impl Slots<'_> {
 
 /// The overlays: lines, spans, levels and marks.
 #[derive(Default)]
-pub(super) struct ChartOverlays {
+pub(super) struct ChartOverlays<'a> {
     pub lines: Vec<ChartLine<'static>>,
     pub spans: Vec<Span<'static>>,
-    pub levels: Vec<PriceLevel<'static>>,
+    pub levels: Vec<PriceLevel<'a>>,
     pub marks: Vec<Mark>,
 }
 
-impl ChartOverlays {
+impl<'a> ChartOverlays<'a> {
     pub(super) fn trendlines(&mut self, answer: &TrendlineAnswer, slots: &Slots<'_>) {
         let crossing = answer.crossing().unwrap_or(f64::INFINITY);
         for line in &answer.trendlines {
@@ -68,7 +70,7 @@ impl ChartOverlays {
             let Some((begin, stop)) = ends else { continue };
             // Support under resistance ends where they meet.
             let last = if line.kind == LineType::Regression { f64::INFINITY } else { begin as f64 + crossing };
-            let to = (stop as f64 + f64::from(FUTURE) * slots.per as f64).min(last);
+            let to = (stop as f64 + f64::from(slots.future) * slots.per as f64).min(last);
             let (from, to) = (slots.place(begin as f64), slots.place(to));
             if to <= 0.0 || from >= (slots.last - slots.first) as f64 {
                 continue;
@@ -95,6 +97,11 @@ impl ChartOverlays {
                 }
             }
         }
+    }
+
+    /// Adds the person's own levels, over the whole width.
+    pub(super) fn own_levels(&mut self, own: &'a [OwnLevel]) {
+        self.levels.extend(own.iter().map(|level| PriceLevel { price: level.price, from: None, role: Role::Text, label: &level.name }));
     }
 
     fn span(&mut self, pattern: &Pattern, detail: &PatternDetail, shift: i64, slots: &Slots<'_>) {
@@ -142,10 +149,11 @@ impl ChartOverlays {
             Status::Forming | Status::Confirmed => "target",
         };
         if let Some(from) = slot(pattern.end_index) {
-            self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: role(up), label });
+            // Their colours tell target from stop, whatever the direction.
+            self.levels.push(PriceLevel { price: detail.target_price, from: Some(from), role: Role::Up, label });
             // A completed pattern has no stop.
             if !detail.status.is_over() {
-                self.levels.push(PriceLevel { price: detail.stop_price, from: Some(from), role: role(!up), label: "stop" });
+                self.levels.push(PriceLevel { price: detail.stop_price, from: Some(from), role: Role::Down, label: "stop" });
             }
         }
     }
@@ -163,7 +171,7 @@ mod tests {
     #[test]
     fn a_candle_is_marked_in_the_slot_it_is_drawn_in() {
         for per in 1..5 {
-            let slots = Slots { candles: Candles::default(), first: 7, last: 30, per };
+            let slots = Slots { candles: Candles::default(), first: 7, last: 30, per, future: 0 };
             let groups = (slots.last - slots.first).div_ceil(per);
             for index in slots.first..slots.last {
                 // Slots are grouped from the last candle.

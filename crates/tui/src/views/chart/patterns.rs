@@ -33,6 +33,8 @@ const REASON_LINES: usize = 3;
 const REASON_ROOM: u16 = 9;
 /// From this height the card is drawn below the list.
 const CARD_BELOW: u16 = 20;
+/// Rows kept free under reasons that were not asked for.
+const KNOWN_ROWS: u16 = 8;
 /// Minimum number of rows of the chart above the card; with fewer, only the card is drawn.
 const CHART_ROWS: u16 = 6;
 
@@ -44,17 +46,23 @@ impl Fields for PatternFields {
     type Row<'a> = &'a Pattern;
 
     const FIELDS: &'static [F] = &[
-        F::text("name", "pattern", [14, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
+        F::text("name", "pattern", [12, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
         F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
         F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into()).fixed(0, Role::Text).unit("%"),
         F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into()).change(),
         F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
+        F::text("end_time", "to", [10, 10], 150, |pattern| pattern.detail.as_ref().map(|detail| detail.end_time.day()).into())
+            .largest_first(),
     ];
 }
 
 /// The distance of the target from the last close; `None` for a completed pattern.
 fn away(pattern: &Pattern) -> Option<f64> {
     pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target)
+}
+
+fn is_over(pattern: &Pattern) -> bool {
+    pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over())
 }
 
 /// Each family, its action, and its word in the state file and in the title.
@@ -95,12 +103,14 @@ pub(super) struct ChartPatterns {
     hidden: Vec<Family>,
     /// Row indices are those of the answer.
     list: List<PatternFields>,
-    /// The pattern last chosen; while its family is hidden, the next listed one is used.
-    place: usize,
+    /// The pattern last chosen; while its family is hidden, the next listed one is used. None: the first of the list.
+    place: Option<usize>,
     /// The list is drawn beside the chart.
     beside: bool,
     /// The list was drawn, not only its summary line.
     on_screen: bool,
+    /// The reasons are shown without being asked for.
+    roomy: bool,
     /// The reasons did not fit when the card was last drawn.
     cut: bool,
     pub(super) focus: PatternFocus,
@@ -111,12 +121,12 @@ impl ChartPatterns {
         self.asked.clear();
         self.record.clear();
         self.security.clear();
-        (self.focus, self.place) = (PatternFocus::Latest, 0);
+        (self.focus, self.place) = (PatternFocus::Latest, None);
     }
 
     pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
         if self.asked.question().is_some_and(|asked| *asked != question) {
-            (self.focus, self.place) = (PatternFocus::Latest, 0);
+            (self.focus, self.place) = (PatternFocus::Latest, None);
         }
         let PatternsQuestion { contract_address, timeframe, .. } = question;
         if self.explained() {
@@ -135,12 +145,14 @@ impl ChartPatterns {
         self.arrange();
     }
 
-    /// Lists the patterns of the visible families and keeps the chosen one.
+    /// Lists the patterns of the visible families, open ones first, and keeps the chosen one.
     fn arrange(&mut self) {
         let patterns = self.asked.answer().map_or(&[][..], |answer| &answer.patterns);
         let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
-        self.list.arrange((0..patterns.len()).filter(kept), |place| patterns.get(place));
-        let found = self.list.point_to(|place| place == self.place) || self.list.point_to(|place| place > self.place);
+        let (open, over): (Vec<usize>, Vec<usize>) = (0..patterns.len()).filter(kept).partition(|place| !is_over(&patterns[*place]));
+        self.list.arrange(open.into_iter().chain(over), |place| patterns.get(place));
+        let chosen = self.place.or(self.list.place(0));
+        let found = chosen.is_some_and(|chosen| self.list.point_to(|place| place == chosen) || self.list.point_to(|place| place > chosen));
         if !found {
             self.list.cursor.select(usize::MAX);
         }
@@ -205,7 +217,7 @@ impl ChartPatterns {
 
     fn choose(&mut self, row: usize) {
         self.list.cursor.select(row);
-        self.place = self.list.selected().unwrap_or_default();
+        self.place = self.list.selected();
     }
 
     /// Returns whether the list handled the mouse: a click on a row chooses its pattern.
@@ -246,7 +258,8 @@ impl ChartPatterns {
         stacked(area, area.height - rows)
     }
 
-    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
+    /// Returns the area under them that is left.
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) -> Rect {
         self.on_screen = area.height > 1;
         if !self.on_screen {
             let (line, verdict) = self.line(usize::from(area.width.saturating_sub(2)));
@@ -254,12 +267,12 @@ impl ChartPatterns {
             if let Some((says, warns)) = verdict {
                 put(buffer, area, end, 0, &says, context.theme.style(if warns { Role::Warning } else { Role::Dim }));
             }
-            return;
+            return Rect::default();
         }
         if self.explained() && self.chosen().is_some() && (!self.beside || area.height <= CARD_BELOW) {
             self.on_screen = false;
             self.draw_card(buffer, area, trendline, context);
-            return;
+            return Rect::default();
         }
         let title = self.title();
         let advice = self.asked.answer().map_or_else(String::new, advised);
@@ -271,13 +284,18 @@ impl ChartPatterns {
         let body = rule.render(area, buffer, context.theme);
         if let Some(problem) = &self.asked.problem {
             panel::failure(body, buffer, context.theme, &problem.detail);
-            return;
+            return Rect::default();
         }
         let body = self.draw_reasons(buffer, body, context);
         // With enough space, the chosen pattern's card is drawn below the list.
         let more = body.height >= CARD_BELOW && !self.list.is_empty();
-        let card = self.chosen().filter(|_| self.explained()).map_or(card::ROWS + 1, |chosen| card::rows(chosen, trendline));
-        let most = body.height.saturating_sub(card).max(LIST_ROWS);
+        let (plain, whole) = (card::ROWS + 1, self.chosen().map_or(0, |chosen| card::rows(chosen, trendline)));
+        // A tall screen has room for the reasons too.
+        self.roomy = whole > 0 && body.height >= whole + (self.list.len() as u16).saturating_add(2 + KNOWN_ROWS);
+        let card = if self.explained() || self.roomy { whole.max(plain) } else { plain };
+        let spare = body.height.saturating_sub(card);
+        // A long list leaves room for what is known of the token.
+        let most = if spare >= 2 * KNOWN_ROWS { spare - KNOWN_ROWS } else { spare.max(LIST_ROWS) };
         let list = if more { (self.list.len() as u16).saturating_add(2).min(most) } else { body.height };
         let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
         let patterns = self.asked.answer().map(|answer| &answer.patterns[..]);
@@ -287,10 +305,12 @@ impl ChartPatterns {
             Some(_) => "every pattern found is of a hidden family",
         };
         self.list.draw(buffer, ListFrame::new(list, empty), context, |place| patterns?.get(place));
-        if more {
-            let height = body.height - list.height;
-            self.draw_card(buffer, Rect { y: list.bottom(), height, ..body }, trendline, context);
+        if !more {
+            return if self.beside && self.list.is_empty() { below(body, 2) } else { Rect::default() };
         }
+        let rest = below(body, list.height);
+        self.draw_card(buffer, Rect { height: rest.height.min(card), ..rest }, trendline, context);
+        below(rest, card)
     }
 
     /// Names the deciding patterns and the reason over the list; returns the remaining area.
@@ -318,11 +338,12 @@ impl ChartPatterns {
         let told = self.record.answer().filter(|told| about(told));
         let record = told.map(Ok).or(self.record.problem.as_ref().map(Err));
         let part = match self.focus {
-            PatternFocus::Latest | PatternFocus::Zoomed => CardPart::Figures,
-            PatternFocus::Explained => CardPart::Whole,
+            PatternFocus::Latest | PatternFocus::Zoomed if !self.roomy => CardPart::Figures,
+            PatternFocus::Latest | PatternFocus::Zoomed | PatternFocus::Explained => CardPart::Whole,
             PatternFocus::Reasons => CardPart::Reasons,
         };
-        let card = Card { pattern, advice: answer.advice.as_ref().map(|advice| advice.word), as_of: answer.as_of, trendline, part, record };
+        let advice = answer.advice.as_ref().map(|advice| advice.word);
+        let card = Card { pattern, advice, as_of: answer.as_of, trendline, part, followed: self.explained(), record };
         card.draw(buffer, area, context);
         self.cut = !card.has_room(area);
     }

@@ -13,12 +13,19 @@ use analysis::{
     frames::CandleVec,
     trendlines::{LineType, Trend, Trendline, TrendlineAnswer},
 };
-use model::candles::Candles;
+use model::{annotations::OwnLevel, candles::Candles};
 use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
-use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, render};
+use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, label_cells, render};
 
-/// Empty columns at the right, into which lines are extended.
-pub(super) const FUTURE: u16 = 6;
+/// Empty columns at the right, into which lines are extended; the words of levels stand there.
+const FUTURE: u16 = 8;
+
+/// Fewer candles than this have three columns each, even if they do not all fit then.
+const FEW: usize = 60;
+/// As many candles of three columns are enough to begin with.
+const ENOUGH: usize = 40;
+/// Minimum number of candles on screen, where there are as many.
+const SHOWN_MIN: usize = 8;
 
 /// Columns for each candle, or candles for each column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +50,14 @@ const FILLING_MAX: u16 = 5;
 const PER_COLUMN: &[usize] = &[1, 2, 3, 5, 8, 12, 20, 40];
 
 impl Zoom {
-    pub(super) fn closer(self) -> Self {
+    const THREE: Self = Self { columns: 3, per_column: 1 };
+
+    /// Empty slots at the right.
+    fn future(self) -> u16 {
+        FUTURE.div_ceil(self.columns.max(1))
+    }
+
+    fn closer(self) -> Self {
         match PER_COLUMN.iter().rev().find(|per| **per < self.per_column) {
             Some(&per_column) => Self { per_column, ..self },
             None => Self { columns: COLUMNS.iter().copied().find(|c| *c > self.columns).unwrap_or(self.columns), ..self },
@@ -102,6 +116,8 @@ pub(super) struct ChartSheet {
     source: Option<Arc<CachedAnswer<TokenCandles>>>,
     /// The newest price, kept while older candles are on screen.
     newest: Option<(Time, Last)>,
+    /// Cells of a price on the axis.
+    label: u16,
     /// The glyphs in the last frame.
     marks: Vec<Glyph>,
     /// The area of the last frame.
@@ -119,6 +135,7 @@ impl ChartSheet {
             return;
         }
         self.candles = by_column(&known.answer.candles);
+        self.label = label_cells(&self.candles.as_candles());
         if self.source.as_ref().is_none_or(|source| source.answer.timeframe != known.answer.timeframe) {
             self.newest = None;
         }
@@ -147,7 +164,7 @@ impl ChartSheet {
 
     /// Number of candles that fit.
     fn room(&self, zoom: Zoom) -> usize {
-        ChartData::capacity(self.area, zoom.columns, FUTURE) * zoom.per_column
+        ChartData::capacity(self.area, self.label, zoom.columns, zoom.future()) * zoom.per_column
     }
 
     fn all_fit(&self, zoom: Zoom) -> bool {
@@ -159,25 +176,51 @@ impl ChartSheet {
         self.area = area;
     }
 
-    /// The closest zoom, up to `FILLING_MAX`, at which all candles fit; `None` if they do not fit even at one column each.
-    pub(super) fn filling(&self) -> Option<Zoom> {
-        let zooms = COLUMNS.iter().rev().filter(|columns| **columns <= FILLING_MAX).map(|&columns| Zoom { columns, per_column: 1 });
-        zooms.into_iter().find(|zoom| self.all_fit(*zoom))
+    /// The closest zoom, up to `FILLING_MAX` columns each, at which all candles fit.
+    fn filling(&self) -> Zoom {
+        let near = (1..=FILLING_MAX).rev().map(|columns| Zoom { columns, per_column: 1 });
+        let each = self.len().div_ceil(self.room(Zoom::default()).max(1)).max(1);
+        near.into_iter().find(|zoom| self.all_fit(*zoom)).unwrap_or(Zoom { columns: 1, per_column: each })
     }
 
-    /// The next wider zoom, unless all candles are visible already.
+    /// The zoom to begin with: few candles fill the screen; of many, the one chosen before stays unless it is wider than needed.
+    pub(super) fn first(&self, chosen: Option<Zoom>) -> Zoom {
+        let filling = self.filling();
+        let usual = if self.len() < FEW || self.room(Zoom::THREE) >= ENOUGH { Zoom::THREE } else { Zoom::default() };
+        match chosen {
+            _ if filling.per_column == 1 => {
+                if filling.columns > usual.columns {
+                    filling
+                } else {
+                    usual
+                }
+            }
+            Some(chosen) if self.all_fit(chosen) => filling,
+            Some(chosen) => chosen,
+            None => usual,
+        }
+    }
+
+    /// Whether all candles fit at one column each or more.
+    pub(super) fn is_small(&self) -> bool {
+        self.all_fit(Zoom::default())
+    }
+
+    /// The next wider zoom; the last one has all candles over the whole width.
     pub(super) fn wider(&self, zoom: Zoom) -> Zoom {
-        let more = match self.filling() {
-            Some(filling) => zoom.columns > filling.columns,
-            None => !self.all_fit(zoom),
-        };
-        if more { zoom.wider() } else { zoom }
+        let (next, filling) = (zoom.wider(), self.filling());
+        let is_widest = zoom.per_column >= filling.per_column && zoom.columns <= filling.columns;
+        match next {
+            _ if is_widest => zoom,
+            next if next == zoom || self.all_fit(next) => filling,
+            next => next,
+        }
     }
 
-    /// Zooms in as long as all candles still fit.
-    pub(super) fn zoom_in_while_all_fit(&self, zoom: Zoom) -> Zoom {
-        let closer = zoom.closer();
-        if zoom.per_column > 1 && self.all_fit(closer) { self.zoom_in_while_all_fit(closer) } else { zoom }
+    /// The next closer zoom, unless too few candles would be left.
+    pub(super) fn closer(&self, zoom: Zoom) -> Zoom {
+        let next = zoom.closer();
+        if self.room(next) >= SHOWN_MIN { next } else { zoom }
     }
 
     /// The zoom and offset at which candles `from..=to` fill most of the screen, with some context on both sides.
@@ -241,7 +284,7 @@ impl ChartSheet {
         buffer: &mut Buffer,
         area: Rect,
         window: &ChartWindow,
-        lines: Option<&TrendlineAnswer>,
+        (lines, own): (Option<&TrendlineAnswer>, &[OwnLevel]),
         (patterns, studies): (&ChartPatterns, &Studies),
         context: &Context<'_>,
     ) -> ChartLayout {
@@ -251,7 +294,7 @@ impl ChartSheet {
         let all = self.candles.as_candles();
         let part = self.part(first, last);
         let condensed = (zoom.per_column > 1).then(|| condense(&part, zoom.per_column));
-        let slots = Slots { candles: all, first, last, per: zoom.per_column };
+        let slots = Slots { candles: all, first, last, per: zoom.per_column, future: zoom.future() };
         let mut overlays = ChartOverlays::default();
         if let Some(answer) = lines {
             overlays.trendlines(answer, &slots);
@@ -259,10 +302,12 @@ impl ChartSheet {
         let at = window.crosshair.map(|crosshair| crosshair.candle).or(last.checked_sub(1)).and_then(|candle| self.time(candle));
         let drawn = studies.drawn(&slots, at);
         overlays.patterns(patterns.drawn(), patterns.chosen(), &slots);
+        overlays.own_levels(own);
         let crosshair = |crosshair: Crosshair| slots.slot(crosshair.candle).map(|candle| Crosshair { candle, ..crosshair });
         let data = ChartData {
             columns: zoom.columns,
-            future: FUTURE,
+            future: zoom.future(),
+            label: self.label,
             lines: &overlays.lines,
             spans: &overlays.spans,
             levels: &overlays.levels,
@@ -352,7 +397,7 @@ fn legend(line: &Trendline, slopes: bool, touches: bool, names: bool) -> Legend 
     Legend { name: if names { words::of(&line.kind).into() } else { style.label.into() }, says, role: style.role }
 }
 
-/// The trend and its colour, in at most `cells`: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93`.
+/// The trend and its colour, in at most `cells`: `uptrend, confidence 0.93, last 14 candles`, or `uptrend 0.93, 14 candles`.
 pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (String, Role) {
     let role = match answer.trend {
         Trend::Uptrend => Role::Up,
@@ -365,8 +410,13 @@ pub(super) fn trend(answer: &TrendlineAnswer, candles: &str, cells: usize) -> (S
     } else {
         let (word, sure) = (answer.trend.word(), answer.confidence);
         let named = if answer.trend == Trend::Sideways { "trend sideways" } else { word };
-        let wordings =
-            [format!("{named}, confidence {sure:.2}, {candles}"), format!("{word} {sure:.2}, {candles}"), format!("{word} {sure:.2}")];
+        // Never without its candles: a trend of what?
+        let short = candles.trim_start_matches("last ");
+        let wordings = [
+            format!("{named}, confidence {sure:.2}, {candles}"),
+            format!("{word} {sure:.2}, {candles}"),
+            format!("{word} {sure:.2}{}{short}", if short.is_empty() { "" } else { ", " }),
+        ];
         (text::fitting(wordings, cells), role)
     }
 }

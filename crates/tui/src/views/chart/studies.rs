@@ -7,8 +7,8 @@ use analysis::indicators::{INDICATORS_MAX, Indicator};
 use query::question::indicators::{IndicatorRow, IndicatorsQuestion, TokenIndicators};
 use widgets::candles::{IndicatorCurve, IndicatorPane};
 
-/// Colours of the overlay curves, in the order in which the indicators were chosen.
-const ROLES: &[Role] = &[Role::Accent, Role::Warning, Role::UpSoft, Role::DownSoft, Role::AccentSoft, Role::WarningSoft, Role::Text];
+/// Colours of the overlay curves, in the order in which the indicators were chosen; trendlines and necklines have others.
+const ROLES: &[Role] = &[Role::Curve, Role::CurveSecond, Role::WarningSoft, Role::AccentSoft, Role::UpSoft, Role::DownSoft, Role::Text];
 
 #[derive(Default)]
 pub(super) struct Studies {
@@ -222,7 +222,7 @@ mod tests {
             columns: vec![Arc::clone(&name)],
         };
         for (per, expected) in [(1, "0 1 2 3 - 5 6"), (2, "0 2 3 6"), (3, "0 3 6"), (8, "6")] {
-            let slots = Slots { candles: Candles { timestamp: &times, ..Candles::default() }, first: 0, last: 7, per };
+            let slots = Slots { candles: Candles { timestamp: &times, ..Candles::default() }, first: 0, last: 7, per, future: 0 };
             let value = |row: Option<&IndicatorRow>| row.map_or_else(|| "-".to_owned(), |row| row.timestamp.0.to_string());
             assert_eq!(slots.rows(&answer).into_iter().map(value).collect::<Vec<_>>().join(" "), expected, "{per} to a slot");
         }

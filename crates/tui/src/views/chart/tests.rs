@@ -3,7 +3,10 @@
 use super::*;
 use crate::views::fixture::{Stage, address, mouse_at, table};
 use analysis::patterns::{Family, PatternName};
-use model::time::DAY_MS;
+use model::{
+    annotations::{self, Annotation, OwnLevel},
+    time::DAY_MS,
+};
 use store::Dataset;
 
 /// Vertices as (candle, price): two double bottoms and between them a double top.
@@ -189,7 +192,74 @@ fn a_frame_finer_than_the_data_says_so() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.act(&mut view, Action::TimeframeBack);
     let text = stage.text(&mut view, 140, 38);
-    assert!(text.contains("only 1d and 1w candles; t to switch") && text.contains("no candles") && !text.contains("sideways"), "{text}");
+    assert!(text.contains("no 4h, 1h candles: 1w instead") && text.contains("DBL · 1w"), "{text}");
+    // Another way round, with nothing to pass over.
+    stage.act(&mut view, Action::TimeframeBack);
+    assert_eq!((view.frame(), stage.text(&mut view, 140, 38).contains("instead")), ("1d", false));
+    // What was chosen at one token stays for those that have it; here it has not.
+    view.choices.timeframe = Timeframe::parse("1h").expect("a timeframe");
+    view.fitted = false;
+    let text = stage.text(&mut view, 140, 38);
+    assert!(text.contains("no 1h, 4h candles: 1d instead"), "{text}");
+    assert_eq!((view.frame(), view.save()["timeframe"].as_str()), ("1d", Some("1h")));
+    assert!(!view.can_show(&address(2), &stage.context()) && view.can_show(&address(1), &stage.context()));
+}
+
+#[test]
+fn few_candles_or_a_wide_screen_have_three_columns_each_and_the_zoom_ends_where_all_are_seen_or_too_few() {
+    let candles = shape_candles();
+    // Candles there are, width of the screen; columns of a candle at first.
+    for (count, width, columns) in [(205, 80, 1), (205, 200, 3), (59, 80, 3), (60, 80, 1), (12, 140, 5)] {
+        let (mut stage, mut view) = (stage(&candles[..count]), ChartView::default());
+        view.patterns.off = true;
+        stage.draw(&mut view, width, 24);
+        assert_eq!((view.zoom.column_text("1d"), view.zoom.candles(30)), (None, 30 / columns), "{count} candles on {width} columns");
+        for _ in 0..12 {
+            stage.act(&mut view, Action::ZoomOut);
+            stage.draw(&mut view, width, 24);
+        }
+        let layout = view.layout.as_ref().expect("a chart");
+        let left = layout.plot.x + layout.plot.width / 5;
+        assert!(view.sheet.shown(view.zoom) == count && (width > 80 || (layout.plot.x..left).any(|x| layout.candle_at(x).is_some())));
+        for _ in 0..16 {
+            stage.act(&mut view, Action::ZoomIn);
+            stage.draw(&mut view, width, 24);
+        }
+        assert!(view.sheet.shown(view.zoom) >= 8, "{count}: {}", view.sheet.shown(view.zoom));
+    }
+}
+
+#[test]
+fn own_levels_are_drawn_and_stand_with_the_note_beside_the_patterns() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    for remark in [
+        Annotation::Level(OwnLevel::new("entry", 2.5).expect("a level")),
+        Annotation::Level(OwnLevel::new("moon", 250.0).expect("a level")),
+        Annotation::Note("sell before the unlock".to_owned()),
+    ] {
+        annotations::apply(&mut stage.annotations, address(1), &remark).expect("set down");
+    }
+    let text = stage.text(&mut view, 140, 38);
+    for says in ["entry◂ 2.50", "▲ moon 250.00", "sell before the unlock", "from 52w high"] {
+        assert!(text.contains(says), "{says}\n{text}");
+    }
+    assert_eq!(view.pointed_price().map(|price| format!("{price:.2}")), Some("2.73".to_owned()));
+}
+
+#[test]
+fn open_patterns_stand_first_and_the_first_one_is_chosen() {
+    // The price goes on to the target of one of them.
+    let rise = |i: usize| {
+        let price = 2.75 + 0.06 * (i - 204) as f64;
+        candle(i, [price - 0.06, price + 0.03, price - 0.09, price])
+    };
+    let rows: Vec<Json> = shape_candles().into_iter().chain((205..217).map(rise)).collect();
+    let (stage, mut view) = (stage(&rows), ChartView::default());
+    stage.draw(&mut view, 140, 38);
+    let over: Vec<bool> =
+        view.patterns.drawn().map(|pattern| pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over())).collect();
+    assert!(over.is_sorted() && over.contains(&true) && over.contains(&false), "{over:?}");
+    assert_eq!(view.patterns.chosen(), view.patterns.drawn().next());
 }
 
 #[test]
@@ -285,7 +355,7 @@ fn title_axis_and_crosshair_name_one_candle() {
         let day = column.time.minute_text().trim_end_matches(" 00:00").to_owned();
         assert!(title(&text).contains(&day) && text.lines().rev().take(4).any(|line| line.contains(&day)), "{day}\n{text}");
         let price = model::format::price(Some(column.close));
-        assert!(text.contains('┈') && text.lines().any(|line| line.trim_start().starts_with(&price)), "{price}\n{text}");
+        assert!(text.contains('┈') && text.contains(&format!("◂ {price}")), "{price}\n{text}");
         assert!(title(&text).contains(&format!("c {price}")), "{text}");
     }
     assert!(title(&stage.text(&mut view, 100, 20)).contains("3d/column"));
@@ -295,9 +365,10 @@ fn title_axis_and_crosshair_name_one_candle() {
 fn the_last_price_keeps_its_tag_when_panned() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
     stage.draw(&mut view, 80, 20);
+    view.patterns.off = true;
     let tag = |text: &str| {
-        let line = text.lines().find(|line| line.chars().nth(10).is_some_and(|sign| "◂▴▾".contains(sign)));
-        line.map(|line| line.split_whitespace().next().unwrap_or_default().to_owned())
+        let (_, after) = text.split_once(['◂', '▴', '▾'])?;
+        after.split_whitespace().next().map(str::to_owned)
     };
     let last = tag(&stage.text(&mut view, 80, 20));
     assert_eq!(last.as_deref(), Some("2.7322"));
@@ -356,7 +427,7 @@ fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs
     let mean = |end: usize| (end + 1 - 20..=end).map(level).sum::<f64>() / 20.0;
     let says = |end: usize| format!(" SMA 20 {}", format::price(Some(mean(end))));
     assert!(shown.contains(&says(204)) && shown.contains(" RSI 14 ") && shown.contains(" MACD 12 26 9 "), "{last}: {shown}");
-    assert!(["70", "30"].iter().all(|guide| shown.lines().any(|line| line.trim_start().starts_with(guide))), "{shown}");
+    assert!(["70", "30"].iter().all(|guide| shown.contains(&format!("│ {guide}"))), "{shown}");
     view.crosshair = Some(150);
     assert!(stage.text(&mut view, 140, 38).contains(&says(150)));
     view.crosshair = None;

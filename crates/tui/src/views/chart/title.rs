@@ -113,7 +113,7 @@ impl Title<'_> {
     }
 }
 
-/// A price in at most nine characters that still distinguishes neighbouring candles: `63,512`, `7.3100`, `0.0000622`, `2.14e-6`.
+/// A price in few characters that still distinguishes neighbouring candles: `63,512`, `7.3100`, `0.00000214`.
 fn short(value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else { return format::MISSING.to_owned() };
     match value.abs() {
@@ -123,10 +123,8 @@ fn short(value: Option<f64>) -> String {
         size if size >= 9.9995 => format::fixed(value, 2),
         size if size >= 0.1 => format::fixed(value, 4),
         size if size >= 0.001 => format::fixed(value, 5),
-        0.0 => "0".to_owned(),
-        // As on the axis and in the card.
-        size if size >= 1e-5 => format::price(Some(value)),
-        _ => format!("{value:.2e}"),
+        // As on the axis and in tables.
+        _ => format::price(Some(value)),
     }
 }
 

@@ -8,7 +8,7 @@ use analysis::{
     market::TokenSummary,
     token::{Kol, TokenDetail},
 };
-use model::{chain::Chain, rows::Post, time::Day};
+use model::{annotations::OwnLevel, chain::Chain, rows::Post, time::Day};
 use query::question::token::TokenQuestion;
 
 /// From this width, unless it is tall, the panel has two columns.
@@ -16,6 +16,8 @@ const TWO_COLUMNS_WIDTH: u16 = 76;
 const TWO_COLUMNS_HEIGHT: u16 = 28;
 /// Width of a label.
 const LABEL: u16 = 12;
+/// Maximum lines of the person's note.
+const NOTE_LINES: usize = 3;
 
 /// The data of the panel.
 pub(super) struct DetailContent<'a> {
@@ -38,6 +40,7 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     }
     if body.width >= TWO_COLUMNS_WIDTH && body.height < TWO_COLUMNS_HEIGHT {
         let used = draw_identity(summary, buffer, body, context);
+        let used = used + draw_annotations(summary, buffer, below(body, used), context);
         let body = below(body, used);
         let left = body.width / 2;
         let columns = [Rect { width: left - 2, ..body }, Rect { x: body.x + left, width: body.width - left, ..body }];
@@ -48,6 +51,7 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     } else {
         let used = draw_figures(shown, buffer, body, context);
         let used = used + draw_identity(summary, buffer, below(body, used), context);
+        let used = used + draw_annotations(summary, buffer, below(body, used), context);
         let used = used + u16::from(body.height > used + 14);
         draw_sections(shown, &[Section::Holders, Section::Kols, Section::Posts], buffer, below(body, used), context);
     }
@@ -230,6 +234,22 @@ fn draw_identity(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, contex
     put(buffer, area, 0, used, "chains", context.theme.dim());
     put(buffer, area, LABEL, used, if chains.is_empty() { MISSING } else { &chains }, context.theme.text());
     used + 1
+}
+
+/// Draws the person's levels and note, if there are any; returns the lines used.
+fn draw_annotations(summary: &TokenSummary, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+    let Some(own) = context.annotations.get(&summary.token_address) else { return 0 };
+    let named = |level: &OwnLevel| format!("{} {}", level.name, format::price(Some(level.price)));
+    let levels = own.levels.iter().map(named).collect::<Vec<_>>().join(" · ");
+    let column = Rect { x: area.x + LABEL.min(area.width), width: area.width.saturating_sub(LABEL), ..area };
+    let mut y = 0;
+    for (label, says, lines) in [("levels", &levels, 2), ("note", &own.note, NOTE_LINES)] {
+        if !says.is_empty() && y < area.height {
+            put(buffer, area, 0, y, label, context.theme.dim());
+            y += put_wrapped(buffer, column, 0, y, says, lines, context.theme.text());
+        }
+    }
+    y.min(area.height)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

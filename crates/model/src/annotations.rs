@@ -1,0 +1,131 @@
+//! What a person sets down about a token: price levels of their own, and a note. Where it is kept belongs to the program.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{address::Address, format, untrusted::is_invisible};
+
+/// Maximum number of levels of a token, and of tokens with any annotation.
+pub const LEVELS_MAX: usize = 20;
+pub const TOKENS_MAX: usize = 2_000;
+/// Maximum number of characters of a level's name and of a note.
+pub const NAME_CHARS_MAX: usize = 24;
+pub const NOTE_CHARS_MAX: usize = 500;
+
+/// The annotations of every token that has any.
+pub type Annotations = BTreeMap<Address, TokenAnnotations>;
+
+/// The annotations on a token.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TokenAnnotations {
+    /// By descending price.
+    pub levels: Vec<OwnLevel>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// A named price.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OwnLevel {
+    pub name: String,
+    pub price: f64,
+}
+
+/// A change of a token's annotations.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Annotation {
+    /// Sets the level of that name.
+    Level(OwnLevel),
+    /// Removes the level of that name.
+    NoLevel(String),
+    /// Sets the note; an empty one removes it.
+    Note(String),
+}
+
+impl OwnLevel {
+    /// A level with a readable name, else its price for one, and a price above zero; the error says what to do.
+    pub fn new(name: &str, price: f64) -> Result<Self, String> {
+        let name = readable(name, NAME_CHARS_MAX);
+        if !(price.is_finite() && price > 0.0) {
+            return Err(format!("`{price}` is no price: type one above zero, as 7.25"));
+        }
+        Ok(Self { name: if name.is_empty() { format::price(Some(price)) } else { name }, price })
+    }
+}
+
+/// Makes the change; the error says what to do.
+pub fn apply(annotations: &mut Annotations, token: Address, annotation: &Annotation) -> Result<(), String> {
+    let removes = match annotation {
+        Annotation::Level(_) => false,
+        Annotation::NoLevel(_) => true,
+        Annotation::Note(note) => note.trim().is_empty(),
+    };
+    if !removes && !annotations.contains_key(&token) && annotations.len() >= TOKENS_MAX {
+        return Err(format!("{TOKENS_MAX} tokens have levels or a note already: remove those of one first"));
+    }
+    let of_token = annotations.entry(token).or_default();
+    let outcome = of_token.apply(annotation);
+    if *of_token == TokenAnnotations::default() {
+        annotations.remove(&token);
+    }
+    outcome
+}
+
+impl TokenAnnotations {
+    fn apply(&mut self, annotation: &Annotation) -> Result<(), String> {
+        match annotation {
+            Annotation::Note(note) => self.note = readable(note, NOTE_CHARS_MAX),
+            Annotation::NoLevel(name) => self.levels.retain(|level| level.name != *name),
+            Annotation::Level(level) => {
+                let others = self.levels.iter().filter(|other| other.name != level.name).count();
+                if others >= LEVELS_MAX {
+                    return Err(format!("the token has {LEVELS_MAX} levels already: remove one first"));
+                }
+                self.levels.retain(|other| other.name != level.name);
+                self.levels.push(level.clone());
+                self.levels.sort_by(|a, b| b.price.total_cmp(&a.price));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One line of at most so many characters, without those that cannot be seen.
+fn readable(text: &str, chars_max: usize) -> String {
+    let seen = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).filter(|c| !is_invisible(*c));
+    seen.take(chars_max).collect::<String>().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_are_set_replaced_and_removed_within_their_limits() {
+        let (token, mut annotations) = (Address([1; 20]), Annotations::new());
+        let level = |name: &str, price| Annotation::Level(OwnLevel::new(name, price).expect("a level"));
+        for (name, price) in [("entry", 7.0), ("goal", 9.0), ("entry", 7.5)] {
+            apply(&mut annotations, token, &level(name, price)).expect("set");
+        }
+        let named: Vec<(&str, f64)> = annotations[&token].levels.iter().map(|level| (level.name.as_str(), level.price)).collect();
+        assert_eq!(named, [("goal", 9.0), ("entry", 7.5)]);
+        apply(&mut annotations, token, &Annotation::Note(format!(" a\u{202e}\n{}", "x".repeat(600)))).expect("set");
+        assert_eq!((annotations[&token].note.chars().count(), &annotations[&token].note[..3]), (NOTE_CHARS_MAX, "a x"));
+        for i in 2..LEVELS_MAX {
+            apply(&mut annotations, token, &level(&format!("l{i}"), 1.0)).expect("room");
+        }
+        assert!(apply(&mut annotations, token, &level("more", 1.0)).is_err());
+        assert_eq!(apply(&mut annotations, token, &level("goal", 2.0)), Ok(()), "one of the same name is replaced");
+        let names: Vec<String> = annotations[&token].levels.iter().map(|level| level.name.clone()).collect();
+        for name in names {
+            apply(&mut annotations, token, &Annotation::NoLevel(name)).expect("removed");
+        }
+        apply(&mut annotations, token, &Annotation::Note(String::new())).expect("removed");
+        assert!(annotations.is_empty());
+        for price in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(OwnLevel::new("a", price).is_err());
+        }
+    }
+}
