@@ -187,6 +187,8 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         &[
             "/compare?addresses={weth},{uni}",
             "/compare?addresses={weth},{uni}&timeframe=1h&from=2026-08-01",
+            "/compare?addresses={weth},{uni}&period=30d&base={uni}",
+            "/compare?addresses={weth},{uni}&base={dai}",
             "/compare?addresses={weth}",
             "/compare",
         ],

@@ -19,6 +19,7 @@ pub mod compare;
 pub mod condense;
 pub mod dex;
 pub mod frames;
+pub mod groups;
 pub mod growth;
 pub mod indicators;
 pub mod market;
