@@ -27,6 +27,8 @@ use query::{
         batch::{CandleBatchQuestion, SecurityBatchQuestion, TokenBatchQuestion},
         candles::CandlesQuestion,
         compare::CompareQuestion,
+        held::HeldTokensQuestion,
+        pools::PoolsQuestion,
         dexes::{AllDexesQuestion, DexDetailQuestion, DexListQuestion},
         growth::GrowthQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
@@ -180,6 +182,20 @@ const CASES: &[(&str, Option<Held>, &[&str])] = &[
         "all_dexes",
         Some(held::<AllDexesQuestion>),
         &["/dexes", "/dexes?limit=3&page=2", "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain"],
+    ),
+    (
+        "held_tokens",
+        Some(held::<HeldTokensQuestion>),
+        &["/addresses/0x3dc63a91fd50867655d6921ac18c6f3fba045987/tokens", "/addresses/{nobody}/tokens?where=value%3E1&sort=-share&only=symbol&limit=2"],
+    ),
+    (
+        "pools",
+        Some(held::<PoolsQuestion>),
+        &[
+            "/tokens/{weth}/pools",
+            "/tokens/{weth}/pools?amount=50000&where=chain:eth%20fee%3C0.01&sort=-volume24h&only=pair,loss&limit=3&page=2",
+            "/tokens/{nobody}/pools",
+        ],
     ),
     (
         "compare",

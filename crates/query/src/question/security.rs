@@ -4,7 +4,7 @@
 use super::{
     Question,
     caches::security::SecuritySummary,
-    holders::require_balances,
+    balance_keys::require_balances,
     known_token,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,

@@ -261,6 +261,8 @@ keys! {
         Roundings "roundings" ["b"] "Show or hide cups, rounding tops and bottoms.";
     }
     Security {
+        TokenHolders "holders" ["H"] "The token's holders in a list: label, share, first seen, in and out; Enter: what else one holds." ("holders" 90)
+            or "wallets whales balances owners addresses";
         ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75)
             or "proof evidence reasons why open all";
     }
@@ -278,12 +280,19 @@ keys! {
         NextPlan "next_plan" ["p"] "Load the next saved plan." ("saved" 84) or "recall open earlier compare";
         DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded." or "remove delete forget";
     }
+    Dexes {
+        EveryPool "every_pool" ["a"] "The token's pools on every DEX, or on the selected one." ("all/one" 92) or "pools all best cheapest";
+        SellAmount "sell_amount" ["x"] "Type the amount to sell: what fee and price impact take in each pool." ("amount" 93)
+            or "size slippage price impact loss trade swap";
+    }
     Jobs {
         StartJob "start_job" ["a"] "Start a deep analysis of the selected token." ("start" 95) or "analyse analyze deep new run begin";
         Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92) or "stop cancel kill abort";
         ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101) or "raw json page source";
     }
     Data {
+        GroupBy "group_by" ["b"] "Group the rows by a column: count, sum, mean, min, max of others." ("group by" 89)
+            or "aggregate pivot sum mean average total per";
         CountValues "count_values" ["F"] "Count the values of the selected column, the most frequent first." ("count" 87)
             or "frequency histogram group distinct unique";
         Describe "describe" ["D"] "Describe the selected column: count, missing, distinct, quartiles, mean, histogram." ("describe" 86)

@@ -123,6 +123,15 @@ impl GroupQuery {
         }
     }
 
+    /// Every figure that a table with these columns has.
+    pub fn proposals(known: &[schema::Column]) -> Vec<String> {
+        let of = |aggregate: Aggregate| {
+            known.iter().filter(move |column| fits(aggregate, column.kind)).map(move |column| format!("{}:{}", aggregate.word(), column.name))
+        };
+        let made = Aggregate::ALL.into_iter().filter(|aggregate| *aggregate != Aggregate::Count).flat_map(of);
+        std::iter::once(Aggregate::Count.word().to_owned()).chain(made).collect()
+    }
+
     /// The `agg` that reads as these figures.
     pub fn agg(&self) -> String {
         self.figures.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
