@@ -72,7 +72,7 @@ mod tests {
                  0x1,2026-03-01T00:00:00Z,7,0x07,0xa,0xb,60,1,1",
             ),
         ]);
-        let [one, two] = [0, 1].map(|place| dataset.tokens()[place].address);
+        let [one, two] = [0, 1].map(|place| dataset.tokens()[place].row.token_address);
         let of = |digit: u8| {
             let mut bytes = [0; 20];
             bytes[19] = digit;

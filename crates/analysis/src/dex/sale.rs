@@ -43,9 +43,9 @@ pub struct TokenPool {
     pub loss: Option<f64>,
     /// What the impact was computed from: `reserves` of the pool, or `liquidity` (an estimate).
     pub basis: Option<&'static str>,
-    /// When the pool was made; else its first known event, which it is at least as old as.
+    /// When the pool was made; else its first mint, where that is the first of its events.
     pub created_at: Option<Time>,
-    /// Swaps a day over the last 30 days of the pool's events, updates of its reserves where no swap is known.
+    /// Swaps a day over the last 30 days of the pool's events; null where no swap is among them.
     pub trades_per_day: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
                 proceeds: whole.map(|sale| sale.proceeds),
                 loss: whole.map(|sale| sale.loss),
                 basis: sale.and(side).map(|(_, basis)| basis),
-                created_at: pool.created_at.or_else(|| dataset.created_at(&pool.address)).or(events.first),
+                created_at: pool.created_at.or_else(|| dataset.created_at(&pool.address)).or(events.first.filter(|_| events.first_is_mint)),
                 trades_per_day: events.trades_per_day(),
             });
         }
@@ -121,19 +121,19 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
 struct Events {
     first: Option<Time>,
     last: Option<PoolEventRow>,
+    first_is_mint: bool,
     swaps: Vec<Time>,
-    syncs: Vec<Time>,
 }
 
 impl Events {
     fn of(dataset: &dyn Data, pool: &PoolRow) -> Self {
         let mut events = Self::default();
         for event in dataset.pool_events().chunks(&pool.address).flatten() {
-            events.first = events.first.or(Some(event.timestamp));
-            match event.kind.as_deref() {
-                Some("swap") => events.swaps.push(event.timestamp),
-                Some("sync") => events.syncs.push(event.timestamp),
-                _ => {}
+            if events.first.is_none() {
+                (events.first, events.first_is_mint) = (Some(event.timestamp), event.kind.as_deref() == Some("mint"));
+            }
+            if event.kind.as_deref() == Some("swap") {
+                events.swaps.push(event.timestamp);
             }
             if event.reserve0.is_some() {
                 events.last = Some(event);
@@ -149,11 +149,10 @@ impl Events {
     }
 
     fn trades_per_day(&self) -> Option<f64> {
-        let trades = if self.swaps.is_empty() { &self.syncs } else { &self.swaps };
-        let (first, last) = (self.first?, *trades.last()?);
+        let (first, last) = (self.first?, *self.swaps.last()?);
         let days = ((last.0 - first.0) / DAY_MS).min(TRADES_DAYS);
         let from = last.0 - days * DAY_MS;
-        (days > 0).then(|| trades.iter().filter(|time| time.0 > from).count() as f64 / days as f64)
+        (days > 0).then(|| self.swaps.iter().filter(|time| time.0 > from).count() as f64 / days as f64)
     }
 }
 
@@ -214,16 +213,22 @@ mod tests {
                 "pool,timestamp,block_number,kind,reserve0,reserve1
                  0xb1,2026-01-01T00:00:00Z,1,mint,10,10
                  0xb1,2026-01-02T00:00:00Z,2,sync,20000,1
-                 0xb1,2026-01-03T00:00:00Z,3,sync,30000,7",
+                 0xb1,2026-01-03T00:00:00Z,3,sync,30000,7
+                 0xb1,2026-01-03T00:00:00Z,3,swap,,
+                 0xb1,2026-01-03T00:00:00Z,3,swap,,
+                 0xb3,2026-01-03T00:00:00Z,3,mint,,
+                 0xb4,2026-01-03T00:00:00Z,3,burn,,",
             ),
         ]);
-        let token = dataset.tokens()[0].address;
+        let token = dataset.tokens()[0].row.token_address;
         let sold = pools(&dataset, &token, Some(3.0), 100.0);
         let of = |number: u8| sold.iter().find(|pool| pool.address.0[19] == number).expect("the pool");
         // 300 whole tokens at 3 USD.
         let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
         assert!(near(of(0xb1).proceeds, 900.0 * 99.7 / 999.7) && of(0xb1).basis == Some("reserves"));
         assert_eq!((of(0xb1).created_at.map(|time| time.to_string()[..10].to_owned()).as_deref(), of(0xb1).trades_per_day), (Some("2026-01-01"), Some(1.0)));
+        let made = |number: u8| of(number).created_at.map(|time| time.to_string()[..10].to_owned());
+        assert_eq!((made(0xb3).as_deref(), made(0xb4), of(0xb3).trades_per_day), (Some("2026-01-03"), None, None));
         // One of two tiers: no fee, so no proceeds; the impact is that of the whole amount on half of the liquidity.
         assert_eq!((of(0xb2).fee, of(0xb2).proceeds, of(0xb2).loss, of(0xb2).basis), (None, None, None, Some("liquidity")));
         assert!(near(of(0xb2).price_impact, 0.1));

@@ -1,6 +1,6 @@
 //! The question behind GET /addresses/{address}/tokens: what an address holds of the tokens in the data.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,9 +11,9 @@ use super::{
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
     paging::{Paging, page_of},
-    parameter::{PAGE, Parameter, ParameterKind, parameter},
+    parameter::{Arguments, PAGE, Parameter, ParameterKind, parameter},
     progress::Progress,
-    request::request,
+    request::{ParameterValue, request},
     snapshot::Snapshot,
     tables::{columns, known_table, order::RowQuery},
     tabular::{Tabled, Tabular, members},
@@ -31,13 +31,27 @@ const ADDRESS: Parameter = parameter("address", ParameterKind::Address, "The add
 request! {
     /// A page of the tokens that an address holds, the most worth first.
     HeldTokensQuestion at "/addresses/{address}/tokens" {
-        address: Address = ADDRESS,
+        address: AccountAddress = ADDRESS,
         filter: Filter = conditions::<HeldToken>(),
         sort: Vec<Order> = sort::<HeldToken>(Some("-value,symbol"), SORT),
         /// Members out of `HeldToken::MEMBERS`; empty: all.
         only: Vec<&'static str> = only::<HeldToken>(),
         page: u64 = PAGE,
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
+    }
+}
+
+/// An address that need not be a token's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AccountAddress(pub Address);
+
+impl ParameterValue for AccountAddress {
+    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
+        arguments.address(parameter.name).map(Self)
+    }
+
+    fn written(&self) -> Option<Cow<'_, str>> {
+        self.0.written()
     }
 }
 
@@ -82,7 +96,7 @@ impl Question for HeldTokensQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HeldTokens> {
         let dataset = &snapshot.dataset;
         let table = known_table(snapshot, "holders")?;
-        let condition = format!("holder_address={}", self.address);
+        let condition = format!("holder_address={}", self.address.0);
         let filter = filter::parse(&condition, &columns::for_filter(table)).map_err(|error| Problem::new(Code::Defect, error.message))?;
         let grid = Grid::of(table);
         let (places, _) = RowQuery { filter, ..RowQuery::all(table.schema) }.matching_rows(table, &grid, progress)?;
@@ -103,8 +117,8 @@ impl Question for HeldTokensQuestion {
         let mut tokens: Vec<HeldToken> = (0..rows.height()).filter_map(held).collect();
         filter_and_sort(&mut tokens, &self.filter, &self.sort);
         Ok(HeldTokens {
-            address: self.address,
-            labels: dataset.labels_of(&self.address).iter().map(|label| label.label.clone()).collect(),
+            address: self.address.0,
+            labels: dataset.labels_of(&self.address.0).iter().map(|label| label.label.clone()).collect(),
             page: self.page,
             limit: self.limit,
             total: tokens.len() as u64,

@@ -27,6 +27,8 @@ pub struct DexesView {
     every_pool: bool,
     /// What is sold in each pool.
     amount: sale::SoldAmount,
+    /// The filter while the amount is typed in its line.
+    filter_before: Option<String>,
     sale: ViewQuestion<PoolsQuestion>,
     /// How many addresses of the selected DEX were copied.
     copied: usize,
@@ -72,7 +74,10 @@ impl View for DexesView {
                 self.pools.cursor.select(0);
                 self.arrange_pools();
             }
-            Action::SellAmount => return Effect::Edit(self.amount.line()),
+            Action::SellAmount => {
+                self.filter_before = Some(self.dexes.filter_text().to_owned());
+                return Effect::Edit(self.amount.line());
+            }
             Action::Back | Action::Left if self.in_pools => self.in_pools = false,
             Action::CopyValue => return self.copy(),
             _ => return Effect::Pass,
@@ -90,7 +95,8 @@ impl View for DexesView {
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if area.width >= BESIDE_WIDTH {
-            let (left, right) = beside(area, (area.width * 9 / 20).clamp(62, 96));
+            let right = if self.every_pool { (area.width * 3 / 5).clamp(78, 150) } else { (area.width * 9 / 20).clamp(62, 96) };
+            let (left, right) = beside(area, right);
             let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
             // A list that must scroll gets the full height.
             let rows = if self.dexes.is_empty() || left.height - rows < left.height / 3 { left.height } else { rows };
@@ -111,6 +117,10 @@ impl View for DexesView {
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
         if let Some(amount) = sale::SoldAmount::read(text) {
             self.amount = amount?;
+            if let Some(before) = &self.filter_before {
+                self.dexes.set_filter(before)?;
+                self.arrange();
+            }
             self.refresh(context);
             return Ok(());
         }
@@ -288,6 +298,8 @@ impl DexesView {
         let Some(known) = self.sale.known.clone() else { return progress::skeleton(area, buffer, context.theme) };
         let used = sale::draw(&known.answer, buffer, area, context);
         self.pools.focused = self.in_pools;
+        // The pools of one DEX stand under its name.
+        self.pools.empty_columns = if self.every_pool { Vec::new() } else { vec!["dex_id"] };
         self.pools.draw(buffer, ListFrame::new(below(area, used), "no pools"), context, pools(&known.answer.pools));
     }
 }

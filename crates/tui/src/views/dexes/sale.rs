@@ -55,14 +55,14 @@ pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     PoolsQuestion { filter, ..question.clone() }
 }
 
-/// `selling 50,000 USD: least lost in UNI/WETH on uniswap-v2, 0.42 %`; returns the lines used.
+/// `sell 50,000 USD: least lost in UNI/WETH on uniswap-v2: 0.42 %, 49.8k USD left`; returns the lines used.
 pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
-    let selling = format!("selling {} USD:", format::count(answer.amount));
+    let selling = format!("sell {} USD:", format::count(answer.amount));
     let says = match &answer.best {
         Some(best) => {
             let about = if best.is_estimate() { "≈ " } else { "" };
             let brings = format::human(best.proceeds);
-            format!("{selling} least lost in {} on {}, {about}{} ({brings} USD)", best.pair, best.dex_id, format::share(best.loss))
+            format!("{selling} least lost in {} on {}: {about}{}, {brings} USD left", best.pair, best.dex_id, format::share(best.loss))
         }
         None => format!("{selling} no pool has both a fee and liquidity in the data"),
     };
@@ -75,7 +75,7 @@ pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context
     if !estimated || area.height < 10 {
         return 1;
     }
-    let note = "≈ by constant product from half of the liquidity; a concentrated pool (v3, v4) can do better, or worse in a large sale";
+    let note = "≈ x·y = k from half of the liquidity: a concentrated pool (v3, v4) differs";
     put(buffer, area, 0, 1, &text::truncate(note, usize::from(area.width)), context.theme.dim());
     2
 }

@@ -29,7 +29,7 @@ fn enter_goes_into_the_pools_and_esc_comes_back() {
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
     stage.act(&mut view, Action::Down);
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));
-    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
+    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/tokens/{}/pools?amount=10000&where=dex_id%3Duniswap-v3-eth&sort=loss%2C-liquidity&page=1&limit=250", address(1)));
     assert_eq!(view.export(&stage.context()).map(|export| (export.count, export.selected.is_some())), Some((Some(3), true)));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);

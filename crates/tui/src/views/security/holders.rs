@@ -4,7 +4,7 @@
 use crate::views::prelude::*;
 use query::question::{
     filter::Filter,
-    held::{HeldToken, HeldTokensQuestion},
+    held::{AccountAddress, HeldToken, HeldTokensQuestion},
     holders::{Holder, HoldersQuestion},
 };
 
@@ -111,7 +111,7 @@ impl HoldersPane {
 
     fn held_question(&self) -> Option<HeldTokensQuestion> {
         let sort = vec![Order::falling("value"), Order::rising("symbol")];
-        Some(HeldTokensQuestion { address: self.address?, filter: Filter::default(), sort, only: Vec::new(), page: 1, limit: ROWS_MAX })
+        Some(HeldTokensQuestion { address: AccountAddress(self.address?), filter: Filter::default(), sort, only: Vec::new(), page: 1, limit: ROWS_MAX })
     }
 
     pub(super) fn refresh(&mut self, token: Option<Address>, context: &Context<'_>) {
