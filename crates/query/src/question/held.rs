@@ -153,7 +153,10 @@ mod tests {
 
     fn market() -> Snapshot {
         snapshot(&[
-            ("tokens", "token_address,symbol,name,chain,decimals,price,total_supply\n0x1,A,A,eth,0,2,200\n0x2,B,B,eth,0,,\n0x3,C,C,eth,,1,"),
+            (
+                "tokens",
+                "token_address,symbol,name,chain,decimals,price,total_supply\n0x1,A,A,eth,0,2,200\n0x2,B,B,eth,0,,\n0x3,C,C,eth,,1,",
+            ),
             ("holders", "token_address,holder_address,balance\n0x1,0xa,60\n0x1,0xb,40\n0x1,0xdead,100\n0x2,0xa,5\n0x2,0xc,15\n0x3,0xb,1"),
             ("labels", "address,label\n0xdead,burn"),
             (
@@ -185,10 +188,15 @@ mod tests {
         let answer = answered::<HoldersQuestion>(&market(), &A, "flows=true").expect("an answer");
         let of = |last: u8| answer.holders.iter().find(|holder| holder.holder_address.0[19] == last).expect("the holder");
         assert_eq!((of(0xa).share, of(0xa).in_7d, of(0xa).out_7d, of(0xa).in_30d), (Some(0.6), Some(0.0), Some(7.0), Some(0.0)));
-        assert_eq!((of(0xb).share, of(0xb).in_30d, of(0xb).first_seen.map(|time| time.to_string()[..10].to_owned()).as_deref()), (Some(0.4), Some(7.0), Some("2026-03-01")));
+        assert_eq!(
+            (of(0xb).share, of(0xb).in_30d, of(0xb).first_seen.map(|time| time.to_string()[..10].to_owned()).as_deref()),
+            (Some(0.4), Some(7.0), Some("2026-03-01"))
+        );
         assert_eq!((answer.total, answer.flows_missing, of(0xad).share), (3, None, None));
         // A condition or an order on them asks for them too.
-        for (query, left) in [("where=out_7d>0", 1), ("where=share>0.3&sort=-in_30d", 2), ("sort=-share", 3), ("where=first_seen<2026-02", 1)] {
+        for (query, left) in
+            [("where=out_7d>0", 1), ("where=share>0.3&sort=-in_30d", 2), ("sort=-share", 3), ("where=first_seen<2026-02", 1)]
+        {
             assert_eq!(answered::<HoldersQuestion>(&market(), &A, query).expect("an answer").total, left, "{query}");
         }
         // Without decimals amounts have no unit.

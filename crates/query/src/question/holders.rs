@@ -8,6 +8,7 @@ use polars::prelude::DataFrame;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::flows::KnownFlows;
 use super::{
     Question,
     filter::{FieldValue, Filter},
@@ -21,7 +22,6 @@ use super::{
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, frame, members},
 };
-use self::flows::KnownFlows;
 use model::{
     address::Address,
     error::Result,

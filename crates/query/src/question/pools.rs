@@ -133,7 +133,10 @@ mod tests {
         let snapshot = snapshot(&[
             ("tokens", "token_address,symbol,name,chain,decimals,price\n0x1,A,A,eth,0,1\n0x2,B,B,eth,0,1\n0x3,C,C,eth,0,1"),
             ("fee_tiers", "dex_id,chain,tier,fee\ncheap,eth,0.01%,0.0001\ndeep,eth,1%,0.01"),
-            ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xb1,cheap,eth,0x1,0x2,20000\n0xb2,deep,eth,0x1,0x2,2000000\n0xb3,none,eth,0x1,0x2,9000000"),
+            (
+                "pools",
+                "address,dex_id,chain,token0,token1,liquidity\n0xb1,cheap,eth,0x1,0x2,20000\n0xb2,deep,eth,0x1,0x2,2000000\n0xb3,none,eth,0x1,0x2,9000000",
+            ),
         ]);
         let path = [("token_address", "0x0000000000000000000000000000000000000001")];
         let order = |query: &str| {

@@ -3,8 +3,8 @@
 
 use super::{
     Question,
-    caches::security::SecuritySummary,
     balance_keys::require_balances,
+    caches::security::SecuritySummary,
     known_token,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,

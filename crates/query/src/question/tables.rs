@@ -157,7 +157,8 @@ impl JsonSchema for RowFrame {
 impl Question for TableQuestion {
     type Answer = TableRows;
     const NAME: &'static str = "table";
-    const SUMMARY: &'static str = "Rows of a table of the dataset, or figures of groups of them: choose columns, filter, sort; page by page, or all as a stream.";
+    const SUMMARY: &'static str =
+        "Rows of a table of the dataset, or figures of groups of them: choose columns, filter, sort; page by page, or all as a stream.";
     /// The required tables depend on the table asked for.
     const NEEDS: &'static [&'static str] = &[];
 

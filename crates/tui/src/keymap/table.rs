@@ -215,10 +215,10 @@ keys! {
         Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off." or "select choose tick compare pick";
         CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50)
             or "versus correlation side by side performance chart relative overlay";
-        Window "window" ["t"] "Growth over the next window: 1, 7, 30 days; a comparison over the next period." ("period" 85)
+        Window "window" ["t"] "Growth over the next window: 1, 7, 30 days; a comparison over the next period." ("period" 58)
             or "days week month span year window";
-        CompareBase "compare_base" ["b"] "In a comparison: hold the others against the selected token." ("base" 84) or "against benchmark reference beta";
-        CompareTimeframe "compare_timeframe" ["i"] "In a comparison: the next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 83) or "interval candle";
+        CompareBase "compare_base" ["b"] "In a comparison: hold the others against the selected token." ("base" 57) or "against benchmark reference beta";
+        CompareTimeframe "compare_timeframe" ["i"] "In a comparison: the next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 56) or "interval candle";
     }
     Token {
         NextToken "next_token" ["J"] "To the next token of the list." or "following coin next";

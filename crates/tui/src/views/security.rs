@@ -81,7 +81,11 @@ impl View for SecurityView {
 
     fn answers(&self, action: Action) -> bool {
         let of_list = matches!(action, Action::Filter | Action::Sort | Action::SortReverse);
-        if self.holders.is_open() { action != Action::ExpandAll && action != Action::OpenLink } else { !of_list && action != Action::OpenLink }
+        if self.holders.is_open() {
+            action != Action::ExpandAll && action != Action::OpenLink
+        } else {
+            !of_list && action != Action::OpenLink
+        }
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {

@@ -23,7 +23,8 @@ pub(super) struct KnownFlows {
 impl HoldersQuestion {
     /// Flows and supply; `None` where the request names none of their members.
     pub(super) fn flows(&self, snapshot: &Snapshot) -> Result<Option<KnownFlows>> {
-        let named = |name: &&'static str| self.only.contains(name) || self.filter.names(name) || self.sort.iter().any(|by| by.column == *name);
+        let named =
+            |name: &&'static str| self.only.contains(name) || self.filter.names(name) || self.sort.iter().any(|by| by.column == *name);
         if !self.flows && !Holder::MEMBERS[PLAIN_MEMBERS..].iter().any(named) {
             return Ok(None);
         }

@@ -3,9 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap, fmt};
 
-use polars::prelude::{
-    Column, DataFrame, DataType, IntoColumn, NamedFrom, PlHashMap, PolarsResult, Series, TimeUnit, TimeZone,
-};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlHashMap, PolarsResult, Series, TimeUnit, TimeZone};
 
 use super::{chunks::chunks, column::display_text, columns, known_table, order::RowQuery};
 use crate::question::{
@@ -20,8 +18,7 @@ use crate::question::{
 use analysis::groups::{Aggregate, Figure, Tally};
 use model::{
     error::{Code, Problem, Result},
-    format,
-    names,
+    format, names,
     schema::{self, Kind},
 };
 use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
@@ -119,14 +116,19 @@ impl GroupQuery {
         match figure {
             None => self.by.kind,
             Some(figure) if figure.aggregate == Aggregate::Count => Kind::Integer,
-            Some(figure) => figure.of.filter(|column| figure.keeps_kind() || column.kind == Kind::Integer).map_or(Kind::Float, |of| of.kind),
+            Some(figure) => {
+                figure.of.filter(|column| figure.keeps_kind() || column.kind == Kind::Integer).map_or(Kind::Float, |of| of.kind)
+            }
         }
     }
 
     /// Every figure that a table with these columns has.
     pub fn proposals(known: &[schema::Column]) -> Vec<String> {
         let of = |aggregate: Aggregate| {
-            known.iter().filter(move |column| fits(aggregate, column.kind)).map(move |column| format!("{}:{}", aggregate.word(), column.name))
+            known
+                .iter()
+                .filter(move |column| fits(aggregate, column.kind))
+                .map(move |column| format!("{}:{}", aggregate.word(), column.name))
         };
         let made = Aggregate::ALL.into_iter().filter(|aggregate| *aggregate != Aggregate::Count).flat_map(of);
         std::iter::once(Aggregate::Count.word().to_owned()).chain(made).collect()
@@ -154,7 +156,12 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
     };
     let of = match column {
         None if aggregate == Aggregate::Count => None,
-        None => return Err(refused(format!("`agg` has `{word}` without a column: write `{word}:COLUMN`, with one of {}.", fitting(aggregate, known)))),
+        None => {
+            return Err(refused(format!(
+                "`agg` has `{word}` without a column: write `{word}:COLUMN`, with one of {}.",
+                fitting(aggregate, known)
+            )));
+        }
         Some(column) => Some(*columns::find("agg", column, known)?),
     };
     if let Some(column) = of.filter(|column| aggregate != Aggregate::Count && !fits(aggregate, column.kind)) {
@@ -258,7 +265,10 @@ impl GroupQuery {
             }
             if groups.len() > GROUPS_MAX {
                 let most = format::count(GROUPS_MAX as u64);
-                return Err(refused(format!("`by` makes more than {most} groups of `{}`: fewer rows, by `where`, can be grouped.", self.by.name)));
+                return Err(refused(format!(
+                    "`by` makes more than {most} groups of `{}`: fewer rows, by `where`, can be grouped.",
+                    self.by.name
+                )));
             }
             Ok(())
         })?;
@@ -296,7 +306,8 @@ impl GroupQuery {
             let values: Vec<Option<Figure>> = groups.iter().map(|group| self.figure(group, figure)).collect();
             columns.push(column_of(figure.name, self.kind(figure.name), &values));
         }
-        DataFrame::new(groups.len(), columns).map_err(|_| Problem::new(Code::Defect, "The groups cannot be written: a defect of the program."))
+        DataFrame::new(groups.len(), columns)
+            .map_err(|_| Problem::new(Code::Defect, "The groups cannot be written: a defect of the program."))
     }
 }
 

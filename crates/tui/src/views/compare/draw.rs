@@ -57,11 +57,8 @@ pub(super) fn comparison(
     let shown = at.unwrap_or(answer.rows.len().saturating_sub(1));
     let plot = lines(answer, shown, at.is_some(), buffer, chart, context);
     let below = inset(below);
-    let (named, alike) = if aside {
-        beside(below, matrix_width(count).max(CORRELATIONS_WIDTH))
-    } else {
-        stacked(below, tokens.min(below.height))
-    };
+    let (named, alike) =
+        if aside { beside(below, matrix_width(count).max(CORRELATIONS_WIDTH)) } else { stacked(below, tokens.min(below.height)) };
     draw_tokens(answer, shown, legend, buffer, named, context);
     correlations(answer, buffer, alike, context);
     plot
@@ -156,14 +153,7 @@ fn signed(value: f64, digits: usize) -> String {
 }
 
 /// The time at the crosshair, the span, and each token's figures over it; its return is that at the crosshair.
-fn draw_tokens(
-    answer: &Comparison,
-    at: usize,
-    legend: &mut List<LegendFields>,
-    buffer: &mut Buffer,
-    area: Rect,
-    context: &Context<'_>,
-) {
+fn draw_tokens(answer: &Comparison, at: usize, legend: &mut List<LegendFields>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let Some(row) = answer.rows.get(at) else { return };
     let says = [span(answer), format!("return to {}", format::candle_time(row.timestamp))].join(" · ");
     put(buffer, area, 0, 0, &text::truncate(&says, usize::from(area.width)), context.theme.dim());

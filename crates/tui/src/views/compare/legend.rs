@@ -48,11 +48,9 @@ impl Fields for LegendFields {
                 Cell::new(name, role(row.nth))
             })
             .plain(),
-        L::text("chain", "chain", [5, 5], 40, |row| {
-            row.summary.and_then(|token| token.chains.first()).map(ToString::to_string).into()
-        })
-        .dim()
-        .plain(),
+        L::text("chain", "chain", [5, 5], 40, |row| row.summary.and_then(|token| token.chains.first()).map(ToString::to_string).into())
+            .dim()
+            .plain(),
         L::text("token_address", "address", [11, 11], 30, |row| row.token.token_address.to_string().into())
             .cell(|row, _| Cell::new(row.token.token_address.short(), Role::Dim))
             .unsorted()

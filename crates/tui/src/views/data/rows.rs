@@ -184,7 +184,9 @@ impl RowsPane {
             Action::Back => self.groups = None,
             Action::CopyValue => return pane.copy(),
             Action::Open => {
-                let Some(condition) = pane.condition() else { return Effect::Say("these rows have no value that a filter could name".to_owned()) };
+                let Some(condition) = pane.condition() else {
+                    return Effect::Say("these rows have no value that a filter could name".to_owned());
+                };
                 let text = self.list.filter().with(self.list.filter_text(), &condition);
                 return self.set_line(&text, context).map_or_else(Effect::Say, |()| Effect::Redraw);
             }

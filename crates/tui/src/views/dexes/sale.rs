@@ -1,12 +1,12 @@
 //! The sale whose cost the pools are listed by: its amount as it is typed, its question, and the pool that loses least.
 
 use crate::views::prelude::*;
+use analysis::dex::sale::TokenPool;
 use query::question::{
     filter::{self, Filter},
     list::Listed as _,
     pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuestion, TokenPools},
 };
-use analysis::dex::sale::TokenPool;
 
 /// The word before an amount in the input line.
 const SELL: &str = "sell ";

@@ -40,7 +40,9 @@ impl Fields for HolderFields {
         H::text("holder_address", "address", [11, 11], 255, |row| row.holder_address.to_string().into())
             .cell(|row, look| whole_or_short(&row.holder_address, look))
             .plain(),
-        H::text("labels", "label", [8, 20], 230, |row| FieldValue::list(row.labels.iter().map(String::as_str)).into()).of(ColumnKind::List).plain(),
+        H::text("labels", "label", [8, 20], 230, |row| FieldValue::list(row.labels.iter().map(String::as_str)).into())
+            .of(ColumnKind::List)
+            .plain(),
         H::figure("share", "share", 8, 250, |row| row.share.into()).cell(|row, _| Cell::figure(format::share(row.share))),
         H::figure("balance", "balance", 9, 240, |row| row.balance.into()),
         H::figure("first_seen", "first seen", 10, 120, |row| row.first_seen.into())
@@ -111,7 +113,14 @@ impl HoldersPane {
 
     fn held_question(&self) -> Option<HeldTokensQuestion> {
         let sort = vec![Order::falling("value"), Order::rising("symbol")];
-        Some(HeldTokensQuestion { address: AccountAddress(self.address?), filter: Filter::default(), sort, only: Vec::new(), page: 1, limit: ROWS_MAX })
+        Some(HeldTokensQuestion {
+            address: AccountAddress(self.address?),
+            filter: Filter::default(),
+            sort,
+            only: Vec::new(),
+            page: 1,
+            limit: ROWS_MAX,
+        })
     }
 
     pub(super) fn refresh(&mut self, token: Option<Address>, context: &Context<'_>) {
@@ -184,7 +193,9 @@ impl HoldersPane {
     }
 
     pub(super) fn request(&self) -> Option<HttpRequest> {
-        self.held_question().map(|question| HttpRequest::of(&question)).or_else(|| self.question().map(|question| HttpRequest::of(&question)))
+        self.held_question()
+            .map(|question| HttpRequest::of(&question))
+            .or_else(|| self.question().map(|question| HttpRequest::of(&question)))
     }
 
     pub(super) fn export(&self, symbol: &str) -> Option<Export> {
@@ -205,7 +216,11 @@ impl HoldersPane {
         let known = self.asked.known.clone();
         let note = known.as_ref().map_or_else(String::new, |known| {
             let (shown, total) = (known.answer.holders.len() as u64, known.answer.total);
-            if shown < total { format!("the first {} of {}", format::count(shown), format::count(total)) } else { many(total, "holder", "holders") }
+            if shown < total {
+                format!("the first {} of {}", format::count(shown), format::count(total))
+            } else {
+                many(total, "holder", "holders")
+            }
         });
         let panel = Panel { note: &note, focused: true, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
@@ -222,7 +237,11 @@ impl HoldersPane {
             (None, None) => String::new(),
         };
         put(buffer, body, 0, 0, &text::truncate(&says, usize::from(body.width)), context.theme.dim());
-        let empty = if known.answer.total == 0 && self.list.filter().is_empty() { "no holder of this token is in the data" } else { "no holder meets the filter; / changes it" };
+        let empty = if known.answer.total == 0 && self.list.filter().is_empty() {
+            "no holder of this token is in the data"
+        } else {
+            "no holder meets the filter; / changes it"
+        };
         let rows = &known.answer.holders;
         self.list.draw(buffer, ListFrame::new(below(body, 1), empty), context, |place| rows.get(place));
     }
