@@ -57,7 +57,7 @@ impl Default for Tally {
 
 /// A figure, exact where its column is of integers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Figure {
+pub enum AggregateValue {
     Whole(i64),
     Float(f64),
 }
@@ -98,24 +98,24 @@ impl Tally {
     }
 
     /// The figure of the values; `None` without any, or beyond a float. `whole`: they are integers.
-    pub fn figure(&self, aggregate: Aggregate, whole: bool) -> Option<Figure> {
+    pub fn figure(&self, aggregate: Aggregate, whole: bool) -> Option<AggregateValue> {
         if aggregate == Aggregate::Count {
-            return Some(Figure::Whole(i64::try_from(self.count).unwrap_or(i64::MAX)));
+            return Some(AggregateValue::Whole(i64::try_from(self.count).unwrap_or(i64::MAX)));
         }
         if self.count == 0 {
             return None;
         }
         let total = if whole { self.whole as f64 } else { self.sum + self.lost };
         let figure = match (aggregate, whole) {
-            (Aggregate::Sum, true) => i64::try_from(self.whole).map_or(Figure::Float(total), Figure::Whole),
-            (Aggregate::Mean, _) => Figure::Float(total / self.count as f64),
-            (Aggregate::Min, true) => Figure::Whole(self.min_whole),
-            (Aggregate::Max, true) => Figure::Whole(self.max_whole),
-            (Aggregate::Min, false) => Figure::Float(self.min),
-            (Aggregate::Max, false) => Figure::Float(self.max),
-            _ => Figure::Float(total),
+            (Aggregate::Sum, true) => i64::try_from(self.whole).map_or(AggregateValue::Float(total), AggregateValue::Whole),
+            (Aggregate::Mean, _) => AggregateValue::Float(total / self.count as f64),
+            (Aggregate::Min, true) => AggregateValue::Whole(self.min_whole),
+            (Aggregate::Max, true) => AggregateValue::Whole(self.max_whole),
+            (Aggregate::Min, false) => AggregateValue::Float(self.min),
+            (Aggregate::Max, false) => AggregateValue::Float(self.max),
+            _ => AggregateValue::Float(total),
         };
-        Some(figure).filter(|figure| !matches!(figure, Figure::Float(value) if !value.is_finite()))
+        Some(figure).filter(|figure| !matches!(figure, AggregateValue::Float(value) if !value.is_finite()))
     }
 }
 
@@ -123,7 +123,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn figures(tally: &Tally, whole: bool) -> [Option<Figure>; 5] {
+    fn figures(tally: &Tally, whole: bool) -> [Option<AggregateValue>; 5] {
         Aggregate::ALL.map(|aggregate| tally.figure(aggregate, whole))
     }
 
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn nothing_has_no_figures_but_its_count() {
-        assert_eq!(figures(&Tally::default(), true), [Some(Figure::Whole(0)), None, None, None, None]);
+        assert_eq!(figures(&Tally::default(), true), [Some(AggregateValue::Whole(0)), None, None, None, None]);
         let mut nan = Tally::default();
         nan.add_float(f64::NAN);
         assert_eq!(nan, Tally::default());
@@ -147,17 +147,17 @@ mod tests {
     fn integers_are_exact_and_a_sum_beyond_them_is_a_float() {
         let mut tally = Tally::default();
         [i64::MAX, -1, 1].into_iter().for_each(|value| tally.add_whole(value));
-        assert_eq!(figures(&tally, true)[1..2], [Some(Figure::Whole(i64::MAX))]);
-        assert_eq!(figures(&tally, true)[3..], [Some(Figure::Whole(-1)), Some(Figure::Whole(i64::MAX))]);
+        assert_eq!(figures(&tally, true)[1..2], [Some(AggregateValue::Whole(i64::MAX))]);
+        assert_eq!(figures(&tally, true)[3..], [Some(AggregateValue::Whole(-1)), Some(AggregateValue::Whole(i64::MAX))]);
         tally.add_whole(1);
-        assert_eq!(tally.figure(Aggregate::Sum, true), Some(Figure::Float(i64::MAX as f64 + 1.0)));
+        assert_eq!(tally.figure(Aggregate::Sum, true), Some(AggregateValue::Float(i64::MAX as f64 + 1.0)));
     }
 
     #[test]
     fn a_large_value_does_not_swallow_the_small_ones() {
         let mut tally = Tally::default();
         [1e16, 1.0, -1e16].into_iter().for_each(|value| tally.add_float(value));
-        assert_eq!(tally.figure(Aggregate::Sum, false), Some(Figure::Float(1.0)));
+        assert_eq!(tally.figure(Aggregate::Sum, false), Some(AggregateValue::Float(1.0)));
     }
 
     #[test]

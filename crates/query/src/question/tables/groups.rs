@@ -15,7 +15,7 @@ use crate::question::{
     progress::Progress,
     snapshot::Snapshot,
 };
-use analysis::groups::{Aggregate, Figure, Tally};
+use analysis::groups::{Aggregate, AggregateValue, Tally};
 use model::{
     error::{Code, Problem, Result},
     format, names,
@@ -275,8 +275,8 @@ impl GroupQuery {
         Ok(groups)
     }
 
-    fn figure(&self, group: &Group, figure: &GroupFigure) -> Option<Figure> {
-        let Some(column) = figure.of else { return Some(Figure::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
+    fn figure(&self, group: &Group, figure: &GroupFigure) -> Option<AggregateValue> {
+        let Some(column) = figure.of else { return Some(AggregateValue::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
         let nth = self.read_columns().iter().position(|read| *read == column)?;
         group.tallies.get(nth)?.figure(figure.aggregate, is_whole(column.kind))
     }
@@ -294,8 +294,8 @@ impl GroupQuery {
     fn sort_key(&self, group: &Group, column: &str) -> Option<SortKey> {
         let Some(figure) = self.figures.iter().find(|figure| figure.name == column) else { return self.key_of(group) };
         Some(SortKey::Number(match self.figure(group, figure)? {
-            Figure::Whole(value) => value as f64,
-            Figure::Float(value) => value,
+            AggregateValue::Whole(value) => value as f64,
+            AggregateValue::Float(value) => value,
         }))
     }
 
@@ -303,7 +303,7 @@ impl GroupQuery {
         let firsts: Vec<u32> = groups.iter().filter_map(|group| places.get(group.first)).map(|row| row as u32).collect();
         let mut columns = grid.at(&RowSelection::from(firsts), 0..groups.len(), Some(&[self.by.name])).into_columns();
         for figure in &self.figures {
-            let values: Vec<Option<Figure>> = groups.iter().map(|group| self.figure(group, figure)).collect();
+            let values: Vec<Option<AggregateValue>> = groups.iter().map(|group| self.figure(group, figure)).collect();
             columns.push(column_of(figure.name, self.kind(figure.name), &values));
         }
         DataFrame::new(groups.len(), columns)
@@ -312,15 +312,15 @@ impl GroupQuery {
 }
 
 /// A figure's column: integers unless one of them is a float.
-fn column_of(name: &str, kind: Kind, values: &[Option<Figure>]) -> Column {
-    let whole = |value: &Option<Figure>| match value {
-        Some(Figure::Whole(value)) => Some(*value),
+fn column_of(name: &str, kind: Kind, values: &[Option<AggregateValue>]) -> Column {
+    let whole = |value: &Option<AggregateValue>| match value {
+        Some(AggregateValue::Whole(value)) => Some(*value),
         _ => None,
     };
-    if values.iter().any(|value| matches!(value, Some(Figure::Float(_)))) || kind == Kind::Float {
+    if values.iter().any(|value| matches!(value, Some(AggregateValue::Float(_)))) || kind == Kind::Float {
         let floats = values.iter().map(|value| match value.as_ref()? {
-            Figure::Whole(value) => Some(*value as f64),
-            Figure::Float(value) => Some(*value),
+            AggregateValue::Whole(value) => Some(*value as f64),
+            AggregateValue::Float(value) => Some(*value),
         });
         return Series::new(name.into(), floats.collect::<Vec<Option<f64>>>()).into_column();
     }
