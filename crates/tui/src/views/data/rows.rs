@@ -108,6 +108,8 @@ pub(super) struct RowsPane {
     column_pane: Option<column::ColumnPane>,
     /// The rows in groups, which replace them.
     groups: Option<groups::GroupsPane>,
+    /// The filter while a grouping is typed in its line.
+    filter_before: Option<String>,
 }
 
 impl RowsPane {
@@ -135,6 +137,7 @@ impl RowsPane {
             inspector: None,
             column_pane: None,
             groups: None,
+            filter_before: None,
         }
     }
 
@@ -150,9 +153,14 @@ impl RowsPane {
             if let Some(refusal) = remote_refusal(table) {
                 return Err(refusal);
             }
+            // What was typed before the word was complete is no filter.
+            if let Some(before) = &self.filter_before {
+                self.list.set_filter(before)?;
+            }
             let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
             pane.ask(&self.snapshot, context);
             self.groups = Some(pane);
+            self.ask(context);
             return Ok(());
         }
         self.groups = None;
@@ -180,7 +188,10 @@ impl RowsPane {
     fn act_in_groups(&mut self, action: Action, context: &Context<'_>) -> Effect {
         let Some(pane) = &mut self.groups else { return Effect::Pass };
         match action {
-            Action::GroupBy => return Effect::Edit(pane.line.clone()),
+            Action::GroupBy => {
+                self.filter_before = Some(self.list.filter_text().to_owned());
+                return Effect::Edit(pane.line.clone());
+            }
             Action::Back => self.groups = None,
             Action::CopyValue => return pane.copy(),
             Action::Open => {
@@ -304,6 +315,7 @@ impl RowsPane {
         }
         match action {
             Action::GroupBy => {
+                self.filter_before = Some(self.list.filter_text().to_owned());
                 let column = self.list.column().or_else(|| self.columns.first().map(|column| column.name));
                 return column.map_or(Effect::Pass, |column| Effect::Edit(groups::line_of(column)));
             }

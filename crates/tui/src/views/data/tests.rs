@@ -242,7 +242,10 @@ fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
     assert!(refused(&mut view, "by interval sum:interval").contains("is of numbers"));
     let completed = stage.look(|context| view.completions("by interval sum:cl", context));
     assert_eq!(completed, [("by interval sum:close".to_owned(), "sum:close".to_owned())]);
-    stage.look(|context| view.set_filter("by interval count max:close", context)).expect("a grouping");
+    // Typed from its first letter on: what is no grouping yet filters, and is taken back.
+    for typed in ["b", "by", "by interval count max:close"] {
+        stage.look(|context| view.set_filter(typed, context)).expect("a filter or a grouping");
+    }
     settled(&stage, &mut view);
     let shown = stage.text(&mut view, 80, 20);
     assert!(shown.contains("candles by interval count max:close") && shown.contains("MAX_CLOSE"), "{shown}");
@@ -251,5 +254,4 @@ fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
     stage.press(&mut view, &[Action::Open]);
     settled(&stage, &mut view);
     assert!(view.filter().is_some_and(|filter| filter.starts_with("interval=")), "{:?}", view.filter());
-    assert_eq!(stage.look(|context| view.act(Action::Back, context)), Effect::Redraw);
 }
