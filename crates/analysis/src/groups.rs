@@ -146,7 +146,9 @@ mod tests {
     #[test]
     fn integers_are_exact_and_a_sum_beyond_them_is_a_float() {
         let mut tally = Tally::default();
-        [i64::MAX, -1, 1].into_iter().for_each(|value| tally.add_whole(value));
+        for value in [i64::MAX, -1, 1] {
+            tally.add_whole(value);
+        }
         assert_eq!(figures(&tally, true)[1..2], [Some(AggregateValue::Whole(i64::MAX))]);
         assert_eq!(figures(&tally, true)[3..], [Some(AggregateValue::Whole(-1)), Some(AggregateValue::Whole(i64::MAX))]);
         tally.add_whole(1);
@@ -156,7 +158,9 @@ mod tests {
     #[test]
     fn a_large_value_does_not_swallow_the_small_ones() {
         let mut tally = Tally::default();
-        [1e16, 1.0, -1e16].into_iter().for_each(|value| tally.add_float(value));
+        for value in [1e16, 1.0, -1e16] {
+            tally.add_float(value);
+        }
         assert_eq!(tally.figure(Aggregate::Sum, false), Some(AggregateValue::Float(1.0)));
     }
 
@@ -165,7 +169,9 @@ mod tests {
         let values: Vec<i64> = (0..1_000).map(|i| (i * 7_919) % 1_013 - 500).collect();
         let tally = |values: &[i64], whole: bool| {
             let mut tally = Tally::default();
-            values.iter().for_each(|&value| if whole { tally.add_whole(value) } else { tally.add_float(value as f64) });
+            for &value in values {
+                if whole { tally.add_whole(value) } else { tally.add_float(value as f64) }
+            }
             tally
         };
         for whole in [true, false] {

@@ -373,8 +373,11 @@ fn time_type() -> DataType {
     DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC))
 }
 
+/// A group's key, and the first row that has it.
+type KeyAndRow = (GroupKey, usize);
+
 /// The group of every row of a column; the groups' keys, each with its first row.
-fn split(column: &Column, name: &str) -> PolarsResult<(Vec<usize>, Vec<(GroupKey, usize)>)> {
+fn split(column: &Column, name: &str) -> PolarsResult<(Vec<usize>, Vec<KeyAndRow>)> {
     let mut keys = KeyTable::default();
     if let Ok(texts) = column.str() {
         texts.iter().for_each(|text| keys.add(text.map_or(RowKey::Missing, |text| RowKey::Text(text.into()))));

@@ -68,8 +68,8 @@ impl Fields for LegendFields {
             .cell(|row, _| if row.is_base { base() } else { two_decimals(row.token.correlation) }),
         L::figure("beta", "beta", 5, 110, |row| row.token.beta.into()).cell(|row, _| two_decimals(row.token.beta)),
         L::figure("market_cap", "cap", 7, 100, |row| row.summary.and_then(|token| token.market_cap).into()).cell(|row, _| {
-            let outdated = |token: &&TokenSummary| token.outdated(token.market_cap_as_of).is_some();
-            money(row.summary.and_then(|token| token.market_cap), &row, row.summary.filter(outdated).is_some())
+            let outdated = |token: &TokenSummary| token.outdated(token.market_cap_as_of).is_some();
+            money(row.summary.and_then(|token| token.market_cap), &row, row.summary.is_some_and(outdated))
         }),
         L::figure("volume_24h", "vol", 7, 90, |row| row.summary.and_then(|token| token.volume_24h).into())
             .cell(|row, _| money(row.summary.and_then(|token| token.volume_24h), &row, false)),

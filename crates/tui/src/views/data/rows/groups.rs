@@ -63,7 +63,8 @@ impl GroupsPane {
         let mut list = List::<RowFields>::default();
         list.set_own(0, || columns.iter().map(field).collect());
         list.set_count(0);
-        let grid = Grid::Memory(Default::default());
+        // Without a row on screen until the groups are found.
+        let grid = Grid::of(table);
         Ok(Self { query, line: line.to_owned(), list, columns, pending: None, grid, found: None, problem: None })
     }
 
