@@ -1,5 +1,7 @@
 //! DEXes and pools of a token: one entry per DEX and chain. Pure.
 
+pub mod sale;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -185,8 +185,13 @@ fn smart_followers(dataset: &dyn Data, token: &Token, price: Option<f64>, thresh
     SmartFollowerDistribution { whale_holders: Some(whale), medium_holders: Some(medium), small_holders: Some(small) }
 }
 
-/// Shares of the ten and fifty largest holders, without burn addresses, in the unburned supply (or, if unknown, in their total balance).
-pub fn holders_distribution(dataset: &dyn Data, token: &Token) -> HoldersDistribution {
+/// The supply that is not burned; if unknown, what its holders have together. `None` where that is nothing.
+pub fn unburned_supply(dataset: &dyn Data, token: &Token) -> Option<f64> {
+    unburned(dataset, token).0
+}
+
+/// The supply that is not burned, and the balances above zero that make it up, largest first.
+fn unburned(dataset: &dyn Data, token: &Token) -> (Option<f64>, Vec<f64>) {
     let holders = dataset.holding_of(&token.row.token_address, &token.row.token_address);
     // The table stores a token's holders in descending order.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
@@ -197,9 +202,13 @@ pub fn holders_distribution(dataset: &dyn Data, token: &Token) -> HoldersDistrib
     let burned: f64 = burned.iter().sum();
     let supply = token.row.total_supply.map(|supply| supply - burned).filter(|supply| *supply > 0.0);
     let whole = supply.unwrap_or_else(|| kept.iter().sum::<f64>() + holders.rest().sum);
-    if kept.is_empty() || !whole.is_finite() || whole <= 0.0 {
-        return HoldersDistribution::default();
-    }
+    (Some(whole).filter(|whole| whole.is_finite() && *whole > 0.0), kept)
+}
+
+/// Shares of the ten and fifty largest holders, without burn addresses, in the unburned supply (or, if unknown, in their total balance).
+pub fn holders_distribution(dataset: &dyn Data, token: &Token) -> HoldersDistribution {
+    let (whole, kept) = unburned(dataset, token);
+    let Some(whole) = whole.filter(|_| !kept.is_empty()) else { return HoldersDistribution::default() };
     let share = |n: usize| Some((kept.iter().take(n).sum::<f64>() / whole).clamp(0.0, 1.0));
     HoldersDistribution { top_10_holders: share(10), top_50_holders: share(50) }
 }

@@ -10,7 +10,7 @@ use model::address::Address;
 
 pub(super) const DEX_COLUMNS: &str = "dex_id name chain version router factory total_value_locked";
 pub(super) const FEE_COLUMNS: &str = "dex_id chain tier fee";
-pub(super) const POOL_COLUMNS: &str = "address dex_id chain token0 token1 pair liquidity volume24h";
+pub(super) const POOL_COLUMNS: &str = "address dex_id chain token0 token1 pair liquidity volume24h fee";
 
 #[derive(Debug)]
 pub(super) struct DemoPool {
@@ -24,6 +24,8 @@ pub(super) struct DemoPool {
     pub(super) pair: String,
     pub(super) liquidity: f64,
     pub(super) volume24h: f64,
+    /// Fraction: one of the exchange's tiers.
+    pub(super) fee: f64,
 }
 
 /// Quote tokens.
@@ -63,9 +65,12 @@ fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, ra
         _ => 0.25,
     };
     let liquidity = round(size * share + 900.0, 6);
+    let address = random.address();
+    let ppm = dex.fees_ppm.get(usize::from(address.0[19]) % dex.fees_ppm.len().max(1)).copied().unwrap_or_default();
     DemoPool {
         of: token.index,
-        address: random.address(),
+        address,
+        fee: f64::from(ppm) / 1e6,
         dex: dex.id,
         chain,
         token0: first.address,
@@ -78,7 +83,7 @@ fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, ra
 
 pub(super) fn write_pools(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for pool in market.pools() {
-        row!(table, pool.address, pool.dex, pool.chain, pool.token0, pool.token1, &pool.pair, pool.liquidity, pool.volume24h)?;
+        row!(table, pool.address, pool.dex, pool.chain, pool.token0, pool.token1, &pool.pair, pool.liquidity, pool.volume24h, pool.fee)?;
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
-//! Interns names of columns outside the schema as `&'static str`, like the schema's own. The interner is bounded; names from requests never
-//! get here.
+//! Interns names of columns outside the schema as `&'static str`, like the schema's own, and those of figures of known columns. The interner
+//! is bounded; other names from requests never get here.
 
 use std::{collections::HashSet, sync::Mutex};
 
 use crate::locks::Locked as _;
 
-/// Maximum number of interned names: 64 columns of as many datasets as one session is likely to open.
-const MAX: usize = 4_096;
+/// Maximum number of interned names: 64 columns of as many datasets as one session is likely to open, and five figures of each.
+const MAX: usize = 24_576;
 /// Maximum length of a name, in bytes.
 const BYTES_MAX: usize = 200;
 

@@ -147,6 +147,8 @@ rows! {
         pair: Option<String>,
         liquidity: Option<f64>,
         volume24h: Option<f64>,
+        fee: Option<f64>,
+        created_at: Option<Time>,
     }
     TransferRow {
         timestamp: Option<Time>,

@@ -344,6 +344,8 @@ pub const TABLES: &[TableSchema] = &[
             "pair" Text Optional "its tokens' names, as in A/B or A/B/C";
             "liquidity" Float Optional "USD";
             "volume24h" Float Optional "USD traded in 24 hours";
+            "fee" Float Optional "trading fee, fraction of the amount";
+            "created_at" Time Optional "when the pool was made" ["pair_created_at"];
         },
     },
     TableSchema {

@@ -115,6 +115,11 @@ pub trait View {
         Ok(())
     }
 
+    /// Completions of the filter's last word: the whole text, and the new word.
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
+        self.listing().map_or_else(Vec::new, |list| list.completions(text, context))
+    }
+
     /// Selects the row before or after the token's; returns its token, row number and the number of rows. `None` at the ends, or without
     /// rows.
     fn select_neighbour(&mut self, _: Option<Address>, _forward: bool, _: &Context<'_>) -> Option<(Address, usize, usize)> {

@@ -28,13 +28,13 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/live/src", "watch report ask state kept rows pages held plan refresh find create saved"),
     (
         "crates/analysis/src",
-        "numeric column frames condense dex patterns trendlines growth compare track_record rehearsal market token indicators yields security",
+        "numeric column groups flows frames condense dex patterns trendlines growth compare track_record rehearsal market token indicators yields security",
     ),
     ("crates/query/src", "question deck jobs document"),
     (
         "crates/query/src/question",
         "filter order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes candles \
-         track_record patterns trendline indicators posts holders dexes security token yields growth compare fields+search alert_body rehearsal tables batch",
+         track_record patterns trendline indicators posts dexes pools security token yields growth compare fields+search alert_body rehearsal tables holders held batch",
     ),
     ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of watch"),
     ("crates/query/src/jobs", "request alert id store alerts sources report ask list messages owner watch+worker"),

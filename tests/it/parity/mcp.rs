@@ -189,8 +189,8 @@ fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
 }
 
 fn text(result: &CallToolResult) -> &str {
-    // The answer, and a notice if it is one of several pages.
-    assert!(result.content.len() <= 2);
+    // The answer, what was left out of it, and a notice if it is one of several pages.
+    assert!(result.content.len() <= 3);
     &result.content[0].as_text().unwrap().text
 }
 

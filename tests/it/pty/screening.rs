@@ -45,13 +45,13 @@ fn two_tokens_are_compared_with_three_keys() {
     terminal.keys("g");
     let mut hand = Hand::new(&terminal);
     hand.press(&[" "]).see("marked: mark another").press(&[DOWN, "V"]);
-    hand.see("2 tokens, percent from a common start").see("correlation of daily log returns, n ");
+    hand.see("2 tokens, percent from a common start").see("correlation of daily returns, n ");
     hand.at_most(3);
-    terminal.see("A USDT");
+    terminal.see("A  USDT");
     // The crosshair moves over all lines, and the legend with it.
     let last = terminal.text();
     terminal.keys("g");
-    terminal.until("the first day", |screen| screen.contents() != last && screen.contents().contains("0.00 %"));
+    terminal.until("the first day", |screen| screen.contents() != last && screen.contents().contains("return to 2025-10-11"));
     terminal.keys("\x1b");
     terminal.see("SYMBOL");
 }

@@ -122,6 +122,7 @@ mod tests {
 
     use super::super::described;
     use crate::routes::ENDPOINTS;
+    use model::error::Code;
     use query::question::parameter::{Arguments, ParameterKind, clip, encode};
 
     #[test]
@@ -150,6 +151,8 @@ mod tests {
                     };
                     match taken {
                         Err(problem) if problem.detail.contains("expected the fast period before the slow one") => {}
+                        // Whether a token has the symbol is told by the data.
+                        Err(problem) if problem.code == Code::InvalidAddress => {}
                         taken => assert_eq!(taken.map_err(|problem| problem.detail), Ok(()), "{} {}", endpoint.path, parameter.name),
                     }
                     Ok(())

@@ -2,12 +2,13 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use super::snapshot::Snapshot;
 use analysis::security::facts::{AddressRole, Facts};
-use model::{address::Address, data::AddressRows as _, fetch_key::FetchKey, holding::IndividualHolders, token::Token};
-use store::Dataset;
+use model::{address::Address, data::AddressRows as _, error::Result, fetch_key::FetchKey, holding::IndividualHolders, token::Token};
+use store::{Dataset, in_place::Fetched};
 
 /// Returns the balance queries for the token and for its pools' liquidity; nothing if the tables are local.
-pub fn wanted(dataset: &Dataset, token: &Token) -> Vec<FetchKey> {
+fn wanted(dataset: &Dataset, token: &Token) -> Vec<FetchKey> {
     let about = token.row.token_address;
     let Some(in_place) = dataset.in_place("holders") else { return Vec::new() };
     let facts = Facts::new(dataset, token);
@@ -37,4 +38,10 @@ fn individual_holders(dataset: &Dataset, facts: &Facts<'_>) -> IndividualHolders
     let leaders = dataset.kols_of(about).iter().map(|row| row.kol_address);
     let watched: BTreeSet<Address> = leaders.chain(facts.creator).chain(facts.owner).collect();
     IndividualHolders { named: named.into_iter().collect(), burned, watched: watched.into_iter().collect(), supply: facts.total_supply() }
+}
+
+/// Holds the balances that the analyses of the token need. Errors: some are missing.
+pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<Vec<Arc<Fetched>>> {
+    let keys = snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token));
+    snapshot.dataset.require(keys)
 }

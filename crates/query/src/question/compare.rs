@@ -1,4 +1,5 @@
-//! The question behind GET /compare: percent change of several tokens from a common start, and the correlations of their daily returns.
+//! The question behind GET /compare: percent change of several tokens from a common start, their drawdown and volatility, and the
+//! correlations of their daily returns.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,14 +7,14 @@ use serde::Serialize;
 use super::{
     Question,
     missing::MissingRows,
-    parameter::{ParameterKind, parameter},
+    parameter::{Parameter, ParameterKind, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
     timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
 use analysis::{
-    compare::{Points, correlation, points, side_by_side},
+    compare::{Points, against, correlation, maximum_drawdown, points, side_by_side, volatility},
     frames,
 };
 use model::{
@@ -28,6 +29,14 @@ pub const TOKENS_MAX: usize = 12;
 /// Maximum number of rows (timestamps) of one answer.
 const ROWS_MAX: usize = 10_000;
 
+/// How far back a comparison goes.
+pub const PERIODS: &[&str] = &["7d", "30d", "90d", "365d", "all"];
+const PERIOD: Parameter = parameter(
+    "period",
+    ParameterKind::Word { words: PERIODS, default: Some("all") },
+    "The last days of the time that all of the tokens have candles of.",
+);
+
 request! {
     CompareQuestion at "/compare" {
         /// Without duplicates, in the order given.
@@ -37,6 +46,12 @@ request! {
             "2 to 12 token contracts, separated by commas.",
         ),
         timeframe: &'static str = TIMEFRAME,
+        period: &'static str = PERIOD,
+        base: Option<Address> = parameter(
+            "base",
+            ParameterKind::Addresses { min: 0, max: 1 },
+            "The token that the others are held against, one of `addresses`; else the first.",
+        ),
         from: Option<Time> = FROM,
         to: Option<Time> = TO,
     }
@@ -45,7 +60,11 @@ request! {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     pub timeframe: &'static str,
-    /// The first time at which all of the tokens have a close: the common start, 0 percent.
+    pub period: &'static str,
+    /// The token that the others are held against.
+    pub base_address: Address,
+    /// The first time of the period at which all of the tokens have a close: the common start, 0 percent. Later than the period's start
+    /// where their candles begin later.
     pub from: Time,
     /// The earliest of the tokens' last candle times.
     pub to: Time,
@@ -63,6 +82,16 @@ pub struct Compared {
     pub symbol: Option<String>,
     /// Percent from the common start to the token's last close in the span.
     pub percent: Option<f64>,
+    /// What its price in that of the base token changed by, in percent, from the common start to the last closes of both.
+    pub percent_against_base: Option<f64>,
+    /// The largest fall from a close to a later one in the span, in percent, 0 or below.
+    pub maximum_drawdown: Option<f64>,
+    /// Annualised, in percent: the standard deviation of the daily log returns in the span, times √365; null with fewer than three.
+    pub volatility: Option<f64>,
+    /// Pearson correlation of its daily log returns with the base token's, −1 to 1; null as in `correlations`, and of the base itself.
+    pub correlation: Option<f64>,
+    /// Its daily log return for each percent of the base token's: covariance / variance of the base; null where `correlation` is.
+    pub beta: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -87,7 +116,7 @@ pub struct Correlation {
 impl Question for CompareQuestion {
     type Answer = Comparison;
     const NAME: &'static str = "compare";
-    const SUMMARY: &'static str = "Some tokens in percent from a common start, and the correlations of their daily returns.";
+    const SUMMARY: &'static str = "Some tokens in percent from a common start: return, drawdown, volatility, and how alike their days are.";
     const NEEDS: &'static [&'static str] = &["candles"];
 
     fn heavy(&self) -> bool {
@@ -104,6 +133,10 @@ impl Question for CompareQuestion {
         if addresses.len() < 2 {
             return Err(Problem::new(Code::InvalidParameter, "`addresses` names one token: name two or more to be compared."));
         }
+        let base = self.base.unwrap_or(addresses[0]);
+        let base = addresses.iter().position(|address| *address == base).ok_or_else(|| {
+            Problem::new(Code::InvalidParameter, format!("`base` names `{base}`, which is none of `addresses`: name one of them."))
+        })?;
         let mut missing = MissingRows::default();
         let found: Vec<_> = addresses.iter().filter_map(|address| missing.take(candles_of(snapshot, address))).collect();
         missing.check()?;
@@ -119,7 +152,8 @@ impl Question for CompareQuestion {
             series.push(frame(interval(self.timeframe), self.from, self.to));
             daily.push(frame(Interval::DAY, None, None));
         }
-        let side = side_by_side(&series).ok_or_else(|| self.apart(snapshot, &addresses, &series))?;
+        let days = self.period.strip_suffix('d').and_then(|days| days.parse().ok());
+        let side = side_by_side(&series, days).ok_or_else(|| self.apart(snapshot, &addresses, &series))?;
         let (Some(&start), Some(&end)) = (side.times.first(), side.times.last()) else {
             return Err(self.apart(snapshot, &addresses, &series));
         };
@@ -130,11 +164,20 @@ impl Question for CompareQuestion {
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        let tokens = addresses.iter().zip(&side.percent).map(|(address, percent)| Compared {
-            token_address: *address,
-            symbol: snapshot.dataset.token(address).and_then(|token| token.row.symbol.clone()),
-            percent: percent.iter().rev().find_map(|value| *value),
-        });
+        let returned = |nth: usize| side.percent.get(nth).and_then(|percent| percent.iter().rev().find_map(|value| *value));
+        let compared = |nth: usize| {
+            let alike = (nth != base).then(|| correlation(&daily[nth], &daily[base], start, end));
+            Compared {
+                token_address: addresses[nth],
+                symbol: snapshot.dataset.token(&addresses[nth]).and_then(|token| token.row.symbol.clone()),
+                percent: returned(nth),
+                percent_against_base: returned(nth).zip(returned(base)).and_then(|(own, base)| against(own, base)),
+                maximum_drawdown: maximum_drawdown(&series[nth], start, end),
+                volatility: volatility(&daily[nth], start, end),
+                correlation: alike.and_then(|alike| alike.correlation),
+                beta: alike.and_then(|alike| alike.beta),
+            }
+        };
         let row = |(i, time): (usize, &i64)| ComparedRow {
             timestamp: Time(*time),
             percent: side.percent.iter().map(|values| values.get(i).copied().flatten()).collect(),
@@ -146,11 +189,13 @@ impl Question for CompareQuestion {
         });
         Ok(Comparison {
             timeframe: self.timeframe,
+            period: self.period,
+            base_address: addresses[base],
             from: Time(start),
             to: Time(end),
             correlations: correlations.collect(),
             rows: side.times.iter().enumerate().map(row).collect(),
-            tokens: tokens.collect(),
+            tokens: (0..addresses.len()).map(compared).collect(),
         })
     }
 }
@@ -202,6 +247,26 @@ mod tests {
     }
 
     #[test]
+    fn a_period_is_the_end_of_the_span_and_the_base_is_any_of_the_tokens() {
+        let answer = ask(&format!("addresses={0}&period=7d", addresses("12"))).expect("an answer");
+        assert_eq!((answer.from.to_string().get(..10), answer.rows.len(), answer.period), (Some("2026-01-13"), 8, "7d"));
+        assert_eq!(answer.correlations[0].n, 7);
+        let (first, second) = (&answer.tokens[0], &answer.tokens[1]);
+        assert_eq!((answer.base_address, first.correlation, first.percent_against_base), (first.token_address, None, Some(0.0)));
+        assert_eq!((second.correlation, second.maximum_drawdown), (answer.correlations[0].correlation, Some(0.0)));
+        // 20/13 and 115/108 since the 13th: the second fell to 0.6921… of the first.
+        let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
+        assert!(near(second.percent_against_base, (115.0 / 108.0 / (20.0 / 13.0) - 1.0) * 100.0));
+        assert!(second.volatility.is_some_and(|volatility| volatility < 2.0) && second.beta.is_some());
+        let moved = ask(&format!("addresses={0}&period=7d&base={1}", addresses("12"), addresses("2"))).expect("an answer");
+        assert_eq!((moved.base_address, moved.tokens[1].beta), (second.token_address, None));
+        assert_eq!(moved.tokens[0].correlation, second.correlation);
+        // The candles of the second begin on the 5th, whatever the period.
+        let long = ask(&format!("addresses={0}&period=90d", addresses("12"))).expect("an answer");
+        assert_eq!(long.from.to_string().get(..10), Some("2026-01-05"));
+    }
+
+    #[test]
     fn what_cannot_be_compared_says_why() {
         for (query, code, says) in [
             (addresses("1"), Code::InvalidParameter, "names one token"),
@@ -209,6 +274,8 @@ mod tests {
             (addresses("13"), Code::NoCandles, "no candle at the same time"),
             (addresses("14"), Code::NoCandles, ""),
             (addresses("15"), Code::TokenNotFound, ""),
+            (format!("{}&base={}", addresses("12"), addresses("3")), Code::InvalidParameter, "none of `addresses`"),
+            (format!("{}&period=8d", addresses("12")), Code::InvalidParameter, "period"),
             (format!("{}&timeframe=1h", addresses("12")), Code::NoCandles, "A has no 1h candles"),
         ] {
             let refused = ask(&format!("addresses={query}")).expect_err("a problem");

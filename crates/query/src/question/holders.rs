@@ -1,11 +1,14 @@
 //! The questions behind GET /tokens/{token_address}/holders and /holder-counts.
 
+mod flows;
+
 use std::{cmp::Ordering, ops::Range, sync::Arc};
 
 use polars::prelude::DataFrame;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::flows::KnownFlows;
 use super::{
     Question,
     filter::{FieldValue, Filter},
@@ -19,9 +22,14 @@ use super::{
     snapshot::Snapshot,
     tabular::{Tabled, Tabular, frame, members},
 };
-use crate::question::balance_keys;
-use model::{address::Address, day_counts::DayCount, error::Result, rows::HolderRow, time::Day};
-use store::{Dataset, RowsOf, export::RowBatches, in_place::Fetched};
+use model::{
+    address::Address,
+    day_counts::DayCount,
+    error::Result,
+    rows::HolderRow,
+    time::{Day, Time},
+};
+use store::{Dataset, RowsOf, export::RowBatches};
 
 const LIMIT: Parameter = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Rows a page.");
 
@@ -29,6 +37,11 @@ request! {
     /// A page of a token's holders, largest balance first.
     HoldersQuestion at "/tokens/{token_address}/holders" {
         token_address: Address = TOKEN,
+        flows: bool = parameter(
+            "flows",
+            ParameterKind::Flag,
+            "Adds to each holder its share, when it was first seen, and what it received and sent over 7 and 30 days, from `transfers`.",
+        ),
         filter: Filter = conditions::<Holder>(),
         /// `None`: largest balance first.
         sort: Vec<Order> = sort::<Holder>(None, SORT),
@@ -47,6 +60,12 @@ pub struct Holders {
     pub total: u64,
     /// Largest balance first, unless `sort` orders them.
     pub holders: Rows<Holder>,
+    /// With `flows`: the token's last transfer; the 7 and 30 days end with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows_to: Option<Time>,
+    /// With `flows`: why nothing is known of what the holders received and sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flows_missing: Option<String>,
     /// Why the list is empty: the table that is missing or unusable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
@@ -59,6 +78,24 @@ pub struct Holder {
     pub balance: Option<f64>,
     /// Known labels of the address: burn, exchange, …
     pub labels: Vec<String>,
+    /// With `flows`: fraction of the supply that is not burned; of what all holders have where that is unknown. Left out for a burn address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// With `flows`: its first transfer of the token in the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_seen: Option<Time>,
+    /// With `flows`: whole tokens received in the 7 days before the token's last transfer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_7d: Option<f64>,
+    /// With `flows`: sent in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_7d: Option<f64>,
+    /// With `flows`: received in 30 days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_30d: Option<f64>,
+    /// With `flows`: sent in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub out_30d: Option<f64>,
 }
 
 impl Question for HoldersQuestion {
@@ -74,7 +111,8 @@ impl Question for HoldersQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
-        let (total, holders) = match self.matching_rows(dataset, progress)? {
+        let mut known = self.flows(snapshot)?;
+        let (total, holders) = match self.matching_rows(dataset, known.as_ref(), progress)? {
             None => {
                 let page = dataset.holders_page(&self.token_address, page_range(self.page, self.limit))?;
                 (dataset.holders_listed(&self.token_address) as usize, Holder::all(&page, dataset))
@@ -87,6 +125,8 @@ impl Question for HoldersQuestion {
             limit: self.limit,
             total: total as u64,
             holders: Rows::new(holders, &self.only),
+            flows_to: known.as_mut().and_then(|known| known.last),
+            flows_missing: known.and_then(|known| known.missing),
             missing: dataset.absence_reason("holders"),
         })
     }
@@ -94,8 +134,8 @@ impl Question for HoldersQuestion {
 
 impl HoldersQuestion {
     /// The filtered and sorted rows; `None` for all rows in the table's order.
-    fn matching_rows(&self, dataset: &Dataset, progress: &Progress) -> Result<Option<Vec<Holder>>> {
-        if self.filter.is_empty() && self.sort.is_empty() {
+    fn matching_rows(&self, dataset: &Dataset, flows: Option<&KnownFlows>, progress: &Progress) -> Result<Option<Vec<Holder>>> {
+        if self.filter.is_empty() && self.sort.is_empty() && flows.is_none() {
             return Ok(None);
         }
         let all = dataset.holders_of_source(&self.token_address)?;
@@ -105,7 +145,10 @@ impl HoldersQuestion {
             if i % 16_384 == 0 {
                 progress.step(i as u64, rows.len() as u64)?;
             }
-            let holder = Holder::of(&row, dataset);
+            let mut holder = Holder::of(&row, dataset);
+            if let Some(flows) = flows {
+                flows.add_to(&mut holder);
+            }
             if self.filter.matches(|column| holder.field(column)) {
                 matching.push(holder);
             }
@@ -116,14 +159,16 @@ impl HoldersQuestion {
 
     /// The first page, unfiltered.
     pub fn first(token_address: Address) -> Self {
-        Self { token_address, filter: Filter::default(), sort: Vec::new(), only: Vec::new(), page: 1, limit: 50 }
+        Self { token_address, flows: false, filter: Filter::default(), sort: Vec::new(), only: Vec::new(), page: 1, limit: 50 }
     }
 }
 
 impl Holder {
     fn of(row: &HolderRow, dataset: &Dataset) -> Self {
         let labels = dataset.labels_of(&row.holder_address).iter().map(|label| label.label.clone()).collect();
-        Self { holder_address: row.holder_address, balance: row.balance, labels }
+        let (share, first_seen) = (None, None);
+        let (in_7d, out_7d, in_30d, out_30d) = (None, None, None, None);
+        Self { holder_address: row.holder_address, balance: row.balance, labels, share, first_seen, in_7d, out_7d, in_30d, out_30d }
     }
 
     fn all(rows: &[HolderRow], dataset: &Dataset) -> Vec<Self> {
@@ -134,7 +179,8 @@ impl Holder {
 impl Tabular for HoldersQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
-        let mut matching = self.matching_rows(dataset, progress)?;
+        let known = self.flows(snapshot)?;
+        let mut matching = self.matching_rows(dataset, known.as_ref(), progress)?;
         let page = page_range(self.page, self.limit);
         let is_page = matching.is_none() && !whole;
         if is_page {
@@ -145,16 +191,12 @@ impl Tabular for HoldersQuestion {
         let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
         let page = if whole || is_page { 0..count } else { page };
         let rows = page.start.min(count)..page.end.min(count);
-        let members = members(Holder::MEMBERS, &self.only);
+        // Without flows their columns would be empty.
+        let all = if known.is_some() { Holder::MEMBERS } else { &Holder::MEMBERS[..PLAIN_MEMBERS] };
+        let members = members(all, &self.only);
         let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
-}
-
-/// Holds the balances that the analyses of the token need. Errors: some are missing.
-pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<Vec<Arc<Fetched>>> {
-    let keys = snapshot.dataset.token(token).map_or_else(Vec::new, |token| balance_keys::wanted(&snapshot.dataset, token));
-    snapshot.dataset.require(keys)
 }
 
 /// A token's holders as data frames, made while they are written.
@@ -194,7 +236,16 @@ listed!(Holder {
     "holder_address": Text ["address", "holder"] = |row| Some(FieldValue::text(row.holder_address.to_string()));
     "balance": Number [] = |row| row.balance.map(FieldValue::Number);
     "labels": List ["label"] = |row| FieldValue::list(row.labels.iter().map(String::as_str));
+    "share": Number [] = |row| row.share.map(FieldValue::Number);
+    "first_seen": Time [] = |row| row.first_seen.map(FieldValue::Time);
+    "in_7d": Number [] = |row| row.in_7d.map(FieldValue::Number);
+    "out_7d": Number [] = |row| row.out_7d.map(FieldValue::Number);
+    "in_30d": Number [] = |row| row.in_30d.map(FieldValue::Number);
+    "out_30d": Number [] = |row| row.out_30d.map(FieldValue::Number);
 });
+
+/// The first members, which need no transfers.
+const PLAIN_MEMBERS: usize = 3;
 
 request! {
     /// A page of a token's holder counts, newest first.

@@ -314,6 +314,12 @@ impl<'a> Arguments<'a> {
         self.query.iter().any(|(known, value)| known == name && !value.trim().is_empty() && *value != default)
     }
 
+    /// A parameter of at most one address; `None` when omitted.
+    pub fn optional_address(&self, name: &str) -> Result<Option<Address>> {
+        let omitted = self.single_value(name)?.is_none_or(|text| text.trim().is_empty());
+        if omitted { Ok(None) } else { Ok(self.addresses(name)?.first().copied()) }
+    }
+
     pub fn chain(&self, name: &str) -> Result<Option<Chain>> {
         Ok(self.text(name)?.and_then(|text| Chain::parse(&text)))
     }

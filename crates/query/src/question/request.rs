@@ -143,6 +143,7 @@ values! {
     &'static str: |arguments, parameter| Ok(arguments.word(parameter.name)?.unwrap_or_default()), |value| Some((*value).into());
     Option<&'static str>: |arguments, parameter| arguments.word(parameter.name), |value| value.map(Cow::Borrowed);
     Option<String>: |arguments, parameter| arguments.text(parameter.name), |value| value.as_deref().map(Cow::Borrowed);
+    Option<Address>: |arguments, parameter| arguments.optional_address(parameter.name), |value| value.map(|address| address.to_string().into());
     Option<Chain>: |arguments, parameter| arguments.chain(parameter.name), |value| value.as_ref().map(|chain| chain.to_string().into());
     Option<Time>: |arguments, parameter| arguments.time(parameter.name), |value| value.map(|time| time.to_string().into());
     Vec<Address>: |arguments, parameter| arguments.addresses(parameter.name),

@@ -3,8 +3,8 @@
 
 use super::{
     Question,
+    balance_keys::require_balances,
     caches::security::SecuritySummary,
-    holders::require_balances,
     known_token,
     parameter::{CONTRACT, EXPLAIN},
     progress::Progress,

@@ -1,7 +1,9 @@
 //! The questions behind GET /tables and /tables/{table}: filtered and sorted rows of any table of the dataset, by page or all.
 
+mod chunks;
 pub mod column;
 pub mod columns;
+pub mod groups;
 pub mod order;
 mod page;
 mod token_page;
@@ -12,11 +14,11 @@ use serde_json::value::RawValue;
 
 use polars::prelude::DataFrame;
 
-use self::page::PageRequest;
+use self::{groups::GroupQuery, order::RowQuery, page::PageRequest};
 use super::{
-    Question, filter,
+    Find as _, Question, filter,
     paging::Paging,
-    parameter::{Parameter, ParameterKind, clip, parameter},
+    parameter::{self, Parameter, ParameterKind, clip, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
@@ -91,6 +93,14 @@ request! {
     /// Rows of a table.
     TableQuestion at "/tables/{table}" {
         table: String = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it."),
+        by: Option<String> =
+            parameter("by", ParameterKind::Line(200), "A column: answers one row for each of its values, with the figures of `agg`, not the rows."),
+        agg: Option<String> = parameter(
+            "agg",
+            ParameterKind::Line(500),
+            "The figures of a group, separated by commas: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN; else count. Their columns are \
+             count, sum_COLUMN, …",
+        ),
         columns: Option<String> =
             parameter("columns", ParameterKind::Line(2_000), "The columns wanted, separated by commas, in this order; else all."),
         conditions: Option<String> = WHERE,
@@ -111,6 +121,9 @@ pub struct TableRows {
     pub next: Option<String>,
     /// One object for each row, one member for each column.
     pub rows: RowFrame,
+    /// With `by`: how many groups are not here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 /// Rows in the table's columns; in JSON one object each.
@@ -144,7 +157,8 @@ impl JsonSchema for RowFrame {
 impl Question for TableQuestion {
     type Answer = TableRows;
     const NAME: &'static str = "table";
-    const SUMMARY: &'static str = "Rows of a table of the dataset: choose columns, filter, sort; page by page, or all of them as a stream.";
+    const SUMMARY: &'static str =
+        "Rows of a table of the dataset, or figures of groups of them: choose columns, filter, sort; page by page, or all as a stream.";
     /// The required tables depend on the table asked for.
     const NEEDS: &'static [&'static str] = &[];
 
@@ -153,10 +167,17 @@ impl Question for TableQuestion {
     }
 
     fn heavy(&self) -> bool {
-        self.conditions.is_some() || self.sort.is_some()
+        self.conditions.is_some() || self.sort.is_some() || self.by.is_some()
     }
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TableRows> {
+        if let Some(groups) = self.groups(snapshot)? {
+            let table = groups.rows.table.name;
+            let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+            let found = GroupQuery { limit, ..groups }.find(snapshot, progress)?;
+            let (total, cut) = (Some(found.total as u64), found.cut());
+            return Ok(TableRows { table, limit: self.limit, total, next: None, rows: RowFrame(found.frame), cut });
+        }
         let request = PageRequest::read(self, snapshot, false)?;
         let page = request.page(self.limit, progress)?;
         Ok(TableRows {
@@ -165,12 +186,38 @@ impl Question for TableQuestion {
             total: page.total,
             next: page.next,
             rows: RowFrame(page.rows.all().map_err(|reason| Problem::new(Code::Defect, format!("The rows cannot be had: {reason}.")))?),
+            cut: None,
         })
+    }
+}
+
+impl TableQuestion {
+    /// The groups asked for; `None` where rows are.
+    fn groups(&self, snapshot: &Snapshot) -> Result<Option<GroupQuery>> {
+        let refused = |detail: &str| Err(Problem::new(Code::InvalidParameter, detail));
+        let Some(by) = &self.by else {
+            return if self.agg.is_some() { refused("`agg` is of groups: name the column that makes them in `by`.") } else { Ok(None) };
+        };
+        if self.columns.is_some() {
+            return refused("`columns` chooses those of rows: the columns of groups are `by` and `agg`.");
+        }
+        if self.cursor.is_some() {
+            return refused("`cursor` goes on with rows: groups come at once, up to `limit`.");
+        }
+        let table = known_table(snapshot, &self.table)?;
+        let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns::for_filter(table))?;
+        let groups = GroupQuery::read(table, by, self.agg.as_deref().unwrap_or_default(), self.sort.as_deref().unwrap_or_default())?;
+        Ok(Some(GroupQuery { rows: RowQuery { filter, ..groups.rows }, ..groups }))
     }
 }
 
 impl Tabular for TableQuestion {
     fn tabled(&self, snapshot: &std::sync::Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        if let Some(groups) = self.groups(snapshot)? {
+            let limit = if whole { usize::MAX } else { usize::try_from(self.limit).unwrap_or(usize::MAX) };
+            let names = groups.columns();
+            return Ok(Tabled::frames(Box::new(GroupQuery { limit, ..groups }.find(snapshot, progress)?.frame), &names));
+        }
         let request = PageRequest::read(self, snapshot, whole)?;
         let page = if whole { request.rest(progress)? } else { request.page(self.limit, progress)? };
         let columns = page.rows.columns.iter().map(ToString::to_string).collect();

@@ -2,7 +2,7 @@
 
 use super::{
     Question,
-    holders::require_balances,
+    balance_keys::require_balances,
     known_token,
     parameter::{EXPLAIN, TOKEN},
     progress::Progress,

@@ -74,7 +74,7 @@ impl App {
     }
 
     fn completions(&mut self, text: &str) -> Vec<(String, String)> {
-        self.with_view(self.current, |view, context| view.listing().map_or_else(Vec::new, |list| list.completions(text, context)))
+        self.with_view(self.current, |view, context| view.completions(text, context))
     }
 
     /// Tab: replaces the text by its next completion.

@@ -216,6 +216,10 @@ keys! {
         Mark "mark" ["Space"] "Mark the token to compare it, or take the mark off." or "select choose tick compare pick";
         CompareTokens "compare_tokens" ["V"] "Compare the marked tokens in one chart, with their correlations." ("compare" 50)
             or "versus correlation side by side performance chart relative overlay";
+        Window "window" ["t"] "Growth over the next window: 1, 7, 30 days; a comparison over the next period." ("period" 58)
+            or "days week month span year window";
+        CompareBase "compare_base" ["b"] "In a comparison: hold the others against the selected token." ("base" 57) or "against benchmark reference beta";
+        CompareTimeframe "compare_timeframe" ["i"] "In a comparison: the next timeframe: 1h, 4h, 1d, 1w." ("timeframe" 56) or "interval candle";
     }
     Token {
         NextToken "next_token" ["J"] "To the next token of the list." or "following coin next";
@@ -260,11 +264,10 @@ keys! {
         Roundings "roundings" ["b"] "Show or hide cups, rounding tops and bottoms.";
     }
     Security {
+        TokenHolders "holders" ["H"] "The token's holders in a list: label, share, first seen, in and out; Enter: what else one holds." ("holders" 90)
+            or "wallets whales balances owners addresses";
         ExpandAll "expand_all" ["x"] "Show the evidence of every anomaly, or of none." ("evidence" 75)
             or "proof evidence reasons why open all";
-    }
-    Growth {
-        Window "window" ["t"] "The next window: 1, 7, 30 days." ("window" 85) or "days week month span";
     }
     Yield {
         AddAmount "add_amount" ["a"] "Add the selected token to the wallet; / edits it whole, or takes a JSON request." ("add" 95)
@@ -280,12 +283,19 @@ keys! {
         NextPlan "next_plan" ["p"] "Load the next saved plan." ("saved" 84) or "recall open earlier compare";
         DropPlan "drop_plan" ["V"] "Delete the saved plan that is loaded." or "remove delete forget";
     }
+    Dexes {
+        EveryPool "every_pool" ["a"] "The token's pools on every DEX, or on the selected one." ("all/one" 92) or "pools all best cheapest";
+        SellAmount "sell_amount" ["x"] "Type the amount to sell: what fee and price impact take in each pool." ("amount" 93)
+            or "size slippage price impact loss trade swap";
+    }
     Jobs {
         StartJob "start_job" ["a"] "Start a deep analysis of the selected token." ("start" 95) or "analyse analyze deep new run begin";
         Terminate "terminate" ["x"] "Terminate the selected job." ("terminate" 92) or "stop cancel kill abort";
         ReportJson "report_json" ["v"] "Show the report as raw JSON, or as a page." ("JSON" 101) or "raw json page source";
     }
     Data {
+        GroupBy "group_by" ["b"] "Group the rows by a column: count, sum, mean, min, max of others." ("group by" 89)
+            or "aggregate pivot sum mean average total per";
         CountValues "count_values" ["F"] "Count the values of the selected column, the most frequent first." ("count" 87)
             or "frequency histogram group distinct unique";
         Describe "describe" ["D"] "Describe the selected column: count, missing, distinct, quartiles, mean, histogram." ("describe" 86)

@@ -1,17 +1,21 @@
-//! The comparison of marked tokens: one chart in percent from a common start with a crosshair, a legend, and the correlations of daily
-//! returns. A pane that replaces a token list; its data is the compare question's.
+//! The comparison of marked tokens: one chart in percent from a common start with a crosshair, the tokens with return, drawdown and
+//! volatility over a period, and the correlations of daily returns. A pane that replaces a token list; its data is the compare question's.
 
 mod draw;
+mod legend;
+
+use self::legend::LegendFields;
 
 use crate::views::prelude::*;
-use query::question::compare::{CompareQuestion, TOKENS_MAX};
+use query::question::compare::{CompareQuestion, PERIODS, TOKENS_MAX};
 use widgets::table::RowMark;
 
 /// Key hints, from the longest to the shortest.
 const NOTES: &[&str] = &[
-    "← → crosshair   ↑ ↓ timeframe   Space unmarks all   Esc back",
-    "← → crosshair   ↑ ↓ timeframe   Esc back",
-    "↑ ↓ timeframe   Esc back",
+    "t period   b base   i timeframe   ← → crosshair   Space unmarks all   Esc back",
+    "t period   b base   i timeframe   ← → crosshair   Esc back",
+    "t period   b base   i timeframe",
+    "t period   b base",
 ];
 
 /// The keys of the comparison, for help and footer.
@@ -22,8 +26,13 @@ const KEYS: &[(Action, &str)] = &[
     (Action::PageDown, "The crosshair a tenth to the right."),
     (Action::First, "The crosshair to the first candle."),
     (Action::Last, "The crosshair off: the last candle."),
-    (Action::Down, "The next timeframe: 1h, 4h, 1d, 1w."),
-    (Action::Up, "The timeframe before."),
+    (Action::Window, "The next period: 7, 30, 90, 365 days, all."),
+    (Action::CompareBase, "Hold the others against the selected token: correlation, beta, return."),
+    (Action::CompareTimeframe, "The next timeframe: 1h, 4h, 1d, 1w."),
+    (Action::Down, "The next token."),
+    (Action::Up, "The token before."),
+    (Action::Sort, "Sort the tokens by the next figure."),
+    (Action::SortReverse, "Reverse the sort."),
     (Action::Mark, "Take all marks off, and back to the list."),
     (Action::CompareTokens, "Back to the list; the marks stay."),
     (Action::Back, "Back to the list; the marks stay."),
@@ -46,11 +55,25 @@ pub(super) struct Compare {
     marks: Vec<Address>,
     open: bool,
     timeframe: Timeframe,
+    period: Period,
+    /// The token that the others are held against; the first where it is not among the marks.
+    base: Option<Address>,
+    /// Row indices are those of the answer's tokens.
+    legend: List<LegendFields>,
     /// The row under the crosshair; `None` for the last.
     at: Option<usize>,
     asked: ViewQuestion<CompareQuestion>,
     /// The plot area of the last frame.
     plot: Rect,
+}
+
+/// One of the question's periods.
+struct Period(&'static str);
+
+impl Default for Period {
+    fn default() -> Self {
+        Self("all")
+    }
 }
 
 impl Compare {
@@ -71,7 +94,8 @@ impl Compare {
 
     /// Whether the footer may offer the action: while the comparison is open, only its own.
     pub(super) fn answers(&self, action: Action) -> bool {
-        !self.open || KEYS.iter().any(|(own, _)| *own == action)
+        let own = KEYS.iter().any(|(own, _)| *own == action);
+        if self.open { own } else { !matches!(action, Action::CompareBase | Action::CompareTimeframe) }
     }
 
     /// The pane's keys, while it is open.
@@ -115,13 +139,28 @@ impl Compare {
     }
 
     fn question(&self) -> CompareQuestion {
-        CompareQuestion { addresses: self.marks.clone(), timeframe: self.timeframe.word(), from: None, to: None }
+        CompareQuestion {
+            addresses: self.marks.clone(),
+            timeframe: self.timeframe.word(),
+            period: self.period.0,
+            base: self.base.filter(|base| self.marks.contains(base)),
+            from: None,
+            to: None,
+        }
     }
 
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         if self.open && self.asked.refresh(self.question(), context) {
             self.at = self.at.filter(|at| *at < self.rows());
+            self.arrange(context);
         }
+    }
+
+    fn arrange(&mut self, context: &Context<'_>) {
+        let Some(answer) = self.asked.answer() else { return };
+        let Some(last) = answer.rows.last() else { return };
+        let rows = legend::rows(answer, last, context);
+        self.legend.arrange(0..rows.len(), |place| rows.get(place));
     }
 
     fn rows(&self) -> usize {
@@ -140,9 +179,18 @@ impl Compare {
             Action::PageDown => self.at = Some((at + last / 10 + 1).min(last)),
             Action::First => self.at = Some(0),
             Action::Last => self.at = None,
-            Action::Up | Action::Down => {
-                self.timeframe = self.timeframe.step(action == Action::Down);
-                self.at = None;
+            Action::Window => {
+                let at = PERIODS.iter().position(|period| *period == self.period.0).unwrap_or(0);
+                self.period = Period(PERIODS[(at + 1) % PERIODS.len()]);
+                self.ask_anew(context);
+            }
+            Action::CompareTimeframe => {
+                self.timeframe = self.timeframe.step(true);
+                self.ask_anew(context);
+            }
+            Action::CompareBase => {
+                let tokens = self.asked.answer().map(|answer| &answer.tokens);
+                self.base = tokens.and_then(|tokens| Some(tokens.get(self.legend.selected()?)?.token_address));
                 self.refresh(context);
             }
             Action::Mark => {
@@ -150,15 +198,32 @@ impl Compare {
                 self.open = false;
                 return Effect::Say("marks taken off".to_owned());
             }
-            _ => return Effect::Pass,
+            _ => match self.legend.act(action) {
+                ListEvent::Nothing => return Effect::Pass,
+                ListEvent::Sorted => self.arrange(context),
+                _ => {}
+            },
         }
         Effect::Redraw
+    }
+
+    /// Asks for another span: the crosshair goes to its end.
+    fn ask_anew(&mut self, context: &Context<'_>) {
+        self.at = None;
+        self.refresh(context);
     }
 
     /// Moves the crosshair to the pressed or dragged position, or by a step with the wheel.
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
         if !self.plot.contains((mouse.column, mouse.row).into()) || self.rows() == 0 {
-            return Effect::Nothing;
+            return match self.legend.mouse(mouse) {
+                ListEvent::Nothing => Effect::Nothing,
+                ListEvent::Sorted => {
+                    self.arrange(context);
+                    Effect::Redraw
+                }
+                _ => Effect::Redraw,
+            };
         }
         match mouse.kind {
             MouseEventKind::ScrollUp => return self.act(Action::Left, context),
@@ -190,7 +255,8 @@ impl Compare {
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let measure = if area.width >= WIDE { "percent from a common start" } else { "% from start" };
-        let title = format!("{} tokens, {measure} · {}", self.marks.len(), self.timeframe.word());
+        let period = if self.period.0 == "all" { "all days" } else { self.period.0 };
+        let title = format!("{} tokens, {measure} · {period} · {} candles", self.marks.len(), self.timeframe.word());
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
         let note = NOTES.iter().find(|note| text::width(note) <= room).unwrap_or(&"");
         let panel = Panel { note, focused: true, ..Panel::new(&title) };
@@ -198,7 +264,8 @@ impl Compare {
         if let Some(problem) = &self.asked.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
         }
-        let plot = self.asked.answer().map(|answer| draw::comparison(answer, self.at, buffer, body, context));
+        let legend = &mut self.legend;
+        let plot = self.asked.answer().map(|answer| draw::comparison(answer, self.at, legend, buffer, body, context));
         self.plot = plot.unwrap_or_default();
         if plot.is_none() {
             progress::skeleton(body, buffer, context.theme);

@@ -77,7 +77,7 @@ impl View for DataView {
     fn answers(&self, action: Action) -> bool {
         match action {
             Action::Star | Action::Screens => false,
-            Action::Columns | Action::CountValues | Action::Describe => matches!(self.open, Open::Rows(_)),
+            Action::Columns | Action::CountValues | Action::Describe | Action::GroupBy => matches!(self.open, Open::Rows(_)),
             _ => true,
         }
     }
@@ -94,8 +94,12 @@ impl View for DataView {
         match (action, &self.open) {
             (Action::Back, Open::Findings(_) | Open::Rows(_)) => self.close(),
             (Action::Findings, _) => return self.show_findings(context),
-            (Action::CountValues | Action::Describe, Open::Nothing) => {
-                let what = if action == Action::Describe { "a column is described" } else { "values are counted" };
+            (Action::CountValues | Action::Describe | Action::GroupBy, Open::Nothing) => {
+                let what = match action {
+                    Action::Describe => "a column is described",
+                    Action::GroupBy => "rows are grouped",
+                    _ => "values are counted",
+                };
                 return Effect::Say(format!("{what} in rows: Enter opens the rows of this table"));
             }
             (_, Open::Findings(_) | Open::Rows(_)) => return Effect::Pass,
@@ -139,16 +143,31 @@ impl View for DataView {
 
     fn listing(&self) -> Option<&dyn Listing> {
         match &self.open {
-            Open::Rows(rows) => Some(&rows.list),
+            Open::Rows(rows) => Some(rows.shown_list()),
             Open::Nothing | Open::Findings(_) => None,
         }
     }
 
     fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
         match &mut self.open {
-            Open::Rows(rows) => Some(&mut rows.list),
+            Open::Rows(rows) => Some(rows.shown_list_mut()),
             Open::Nothing | Open::Findings(_) => None,
         }
+    }
+
+    fn filter(&self) -> Option<&str> {
+        match &self.open {
+            Open::Rows(rows) => Some(rows.line()),
+            Open::Nothing | Open::Findings(_) => None,
+        }
+    }
+
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        if let Open::Rows(rows) = &mut self.open { rows.set_line(text, context) } else { Ok(()) }
+    }
+
+    fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
+        if let Open::Rows(rows) = &self.open { rows.completions(text, context) } else { Vec::new() }
     }
 
     fn relist(&mut self, context: &Context<'_>) {

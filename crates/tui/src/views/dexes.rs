@@ -1,12 +1,17 @@
-//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, pools.
+//! The DEXes view: the DEXes of the selected token, and one of them in detail: contracts, fee tiers, and the pools with what a sale of some
+//! size loses in each; or the pools on every DEX.
 
 mod list;
+mod sale;
 
 use self::list::{DexFields, PoolFields};
 use super::price::Price;
 use crate::{list::mouse_of_two, views::prelude::*};
-use analysis::dex::{DexDetail, DexSummary, FeeTier, Pool};
-use query::question::dexes::{DexDetailQuestion, DexListQuestion};
+use analysis::dex::{DexDetail, DexSummary, FeeTier, sale::TokenPool};
+use query::question::{
+    dexes::{DexDetailQuestion, DexListQuestion},
+    pools::PoolsQuestion,
+};
 
 /// From this width the DEX is drawn beside the list, else below it.
 const BESIDE_WIDTH: u16 = 130;
@@ -18,6 +23,13 @@ pub struct DexesView {
     pools: List<PoolFields>,
     /// The pool list has the focus.
     in_pools: bool,
+    /// The pools of every DEX are shown, not of the selected one.
+    every_pool: bool,
+    /// What is sold in each pool.
+    amount: sale::SoldAmount,
+    /// The filter while the amount is typed in its line.
+    filter_before: Option<String>,
+    sale: ViewQuestion<PoolsQuestion>,
     /// How many addresses of the selected DEX were copied.
     copied: usize,
     token: Option<Address>,
@@ -33,6 +45,7 @@ impl View for DexesView {
             (self.token, self.in_pools) = (context.token, false);
             self.list.clear();
             self.detail.clear();
+            self.sale.clear();
             self.arrange();
             self.moved_to_another();
         }
@@ -44,6 +57,7 @@ impl View for DexesView {
         if let Some(question) = self.detail_question() {
             self.detail.refresh(question, context);
         }
+        self.sale.refresh(sale::question(token, self.amount), context);
         self.arrange_pools();
     }
 
@@ -53,7 +67,17 @@ impl View for DexesView {
             return self.on_list_event(event, context);
         }
         match action {
-            Action::Open | Action::Right if !self.in_pools && self.detail.answer().is_some() => self.in_pools = true,
+            Action::Open | Action::Right if !self.in_pools && self.sale.answer().is_some() => self.in_pools = true,
+            Action::EveryPool => {
+                self.every_pool = !self.every_pool;
+                self.in_pools = self.every_pool;
+                self.pools.cursor.select(0);
+                self.arrange_pools();
+            }
+            Action::SellAmount => {
+                self.filter_before = Some(self.dexes.filter_text().to_owned());
+                return Effect::Edit(self.amount.line());
+            }
             Action::Back | Action::Left if self.in_pools => self.in_pools = false,
             Action::CopyValue => return self.copy(),
             _ => return Effect::Pass,
@@ -71,7 +95,8 @@ impl View for DexesView {
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if area.width >= BESIDE_WIDTH {
-            let (left, right) = beside(area, (area.width * 9 / 20).clamp(62, 96));
+            let right = if self.every_pool { (area.width * 3 / 5).clamp(78, 150) } else { (area.width * 9 / 20).clamp(62, 96) };
+            let (left, right) = beside(area, right);
             let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
             // A list that must scroll gets the full height.
             let rows = if self.dexes.is_empty() || left.height - rows < left.height / 3 { left.height } else { rows };
@@ -88,6 +113,22 @@ impl View for DexesView {
 
     listing!(dexes);
 
+    /// `sell 50k` is the amount of the sale; else the text filters the DEXes.
+    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        if let Some(amount) = sale::SoldAmount::read(text) {
+            self.amount = amount?;
+            if let Some(before) = &self.filter_before {
+                self.dexes.set_filter(before)?;
+                self.arrange();
+            }
+            self.refresh(context);
+            return Ok(());
+        }
+        self.dexes.set_filter(text)?;
+        self.relist(context);
+        Ok(())
+    }
+
     fn relist(&mut self, context: &Context<'_>) {
         self.in_pools = false;
         self.on_list_event(ListEvent::Sorted, context);
@@ -99,7 +140,9 @@ impl View for DexesView {
 
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
         if self.in_pools {
-            return self.detail_question().map(|question| HttpRequest::of(&question));
+            let all = sale::question(self.token?, self.amount);
+            let dex = self.dex().filter(|_| !self.every_pool);
+            return Some(HttpRequest::of(&dex.map_or_else(|| all.clone(), |dex| sale::of_dex(&all, &dex.dex_id))));
         }
         self.token.map(|token| HttpRequest::of(&DexListQuestion { contract_address: token, explain: true }))
     }
@@ -107,7 +150,7 @@ impl View for DexesView {
     fn export(&self, context: &Context<'_>) -> Option<Export> {
         let symbol = symbol_of(context, &self.token?).to_lowercase();
         if self.in_pools {
-            return Some(self.pools.export(format!("{symbol}-pools"), pools(&self.detail()?.pools)));
+            return Some(self.pools.export(format!("{symbol}-pools"), pools(self.known_pools())));
         }
         let answered = &self.list.answer()?.dexes;
         Some(self.dexes.export(format!("{symbol}-dexes"), dexes(answered)))
@@ -139,9 +182,17 @@ impl DexesView {
         }
     }
 
+    /// The pools of the token on every DEX.
+    fn known_pools(&self) -> &[TokenPool] {
+        self.sale.answer().map_or(&[][..], |answer| &answer.pools)
+    }
+
     fn arrange_pools(&mut self) {
-        let known = self.detail().map_or_else(Vec::new, |detail| detail.pools.clone());
-        self.pools.arrange(0..known.len(), pools(&known));
+        let dex = self.dex().filter(|_| !self.every_pool).map(|dex| dex.dex_id.clone());
+        let known = self.sale.known.clone();
+        let known = known.as_ref().map_or(&[][..], |known| &known.answer.pools[..]);
+        let shown = |place: &usize| dex.as_ref().is_none_or(|dex| known.get(*place).is_some_and(|pool| pool.dex_id == *dex));
+        self.pools.arrange((0..known.len()).filter(shown), pools(known));
     }
 
     fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
@@ -163,7 +214,7 @@ impl DexesView {
     /// Copies the pool's address, or the addresses of the DEX in turn: router, factory, best pool.
     fn copy(&mut self) -> Effect {
         if self.in_pools {
-            let pool = self.detail().and_then(|detail| detail.pools.get(self.pools.selected()?));
+            let pool = self.pools.selected().and_then(|place| self.known_pools().get(place));
             return pool.map_or(Effect::Pass, |pool| Effect::Copy(pool.address.to_string(), "pool address"));
         }
         let Some(dex) = self.dex() else { return Effect::Pass };
@@ -216,6 +267,13 @@ impl DexesView {
 
     fn draw_dex(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
+        if self.every_pool {
+            let title = format!("pools of {}", self.token.map_or_else(String::new, |token| symbol_of(context, &token)));
+            let counted = many(self.pools.len() as u64, "pool", "pools");
+            let rule = Panel { note: &counted, focused: self.in_pools, ..Panel::new(&title) };
+            let body = rule.render(area, buffer, theme);
+            return self.draw_pools(buffer, Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body }, context);
+        }
         let Some(dex) = self.dex() else { return };
         let chain = dex.chain_id.as_deref().map(list::chain).unwrap_or_default();
         let title = format!("{} · {chain}", list::versioned(dex));
@@ -229,10 +287,20 @@ impl DexesView {
         }
         let Some(detail) = detail else { return progress::skeleton(body, buffer, theme) };
         let used = draw_facts(detail, buffer, body, context).min(body.height);
-        let body = below(body, used);
-        let known = detail.pools.clone();
+        self.draw_pools(buffer, below(body, used), context);
+    }
+
+    /// The sale in a line or two, and the pools.
+    fn draw_pools(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        if let Some(problem) = &self.sale.problem {
+            return panel::failure(area, buffer, context.theme, &problem.detail);
+        }
+        let Some(known) = self.sale.known.clone() else { return progress::skeleton(area, buffer, context.theme) };
+        let used = sale::draw(&known.answer, buffer, area, context);
         self.pools.focused = self.in_pools;
-        self.pools.draw(buffer, ListFrame::new(body, "no pools"), context, pools(&known));
+        // The pools of one DEX stand under its name.
+        self.pools.empty_columns = if self.every_pool { Vec::new() } else { vec!["dex_id"] };
+        self.pools.draw(buffer, ListFrame::new(below(area, used), "no pools"), context, pools(&known.answer.pools));
     }
 }
 
@@ -242,9 +310,8 @@ fn dexes<'a>(answered: &'a [DexSummary]) -> impl Fn(usize) -> Option<(&'a DexSum
     move |place| Some((answered.get(place)?, most))
 }
 
-fn pools<'a>(answered: &'a [Pool]) -> impl Fn(usize) -> Option<(&'a Pool, f64)> {
-    let most = list::largest(answered.iter().map(|pool| pool.liquidity));
-    move |place| Some((answered.get(place)?, most))
+fn pools<'a>(answered: &'a [TokenPool]) -> impl Fn(usize) -> Option<&'a TokenPool> {
+    move |place| answered.get(place)
 }
 
 const LABEL: u16 = 13;

@@ -3,6 +3,7 @@
 
 mod checklist;
 mod gaps;
+mod holders;
 mod pane;
 mod proof;
 mod right_pane;
@@ -13,6 +14,7 @@ use std::collections::HashSet;
 
 use self::{
     checklist::{ChecklistStyle, anomaly},
+    holders::HoldersPane,
     pane::{Clicked, Pane, PaneEntry},
 };
 use crate::views::prelude::*;
@@ -34,13 +36,15 @@ pub struct SecurityView {
     right: Pane,
     in_right: bool,
     right_shown: bool,
+    holders: HoldersPane,
 }
 
 impl View for SecurityView {
     fn refresh(&mut self, context: &Context<'_>) {
         if self.token != context.token {
-            *self = Self { token: context.token, ..Self::default() };
+            *self = Self { token: context.token, holders: std::mem::take(&mut self.holders), ..Self::default() };
         }
+        self.holders.refresh(self.token, context);
         let generation = context.snapshot.map(|snapshot| snapshot.generation);
         if self.stopped.is_some() && self.stopped == generation {
             return;
@@ -52,6 +56,9 @@ impl View for SecurityView {
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.holders.is_open() || action == Action::TokenHolders {
+            return self.holders.act(action, context);
+        }
         if self.pane().act(action) {
             return Effect::Redraw;
         }
@@ -73,10 +80,18 @@ impl View for SecurityView {
     }
 
     fn answers(&self, action: Action) -> bool {
-        !matches!(action, Action::Filter | Action::Sort | Action::SortReverse | Action::OpenLink)
+        let of_list = matches!(action, Action::Filter | Action::Sort | Action::SortReverse);
+        if self.holders.is_open() {
+            action != Action::ExpandAll && action != Action::OpenLink
+        } else {
+            !of_list && action != Action::OpenLink
+        }
     }
 
-    fn mouse(&mut self, mouse: MouseEvent, _: &Context<'_>) -> Effect {
+    fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.holders.is_open() {
+            return self.holders.mouse(mouse, context);
+        }
         let (clicked, in_right) = match self.left.mouse(mouse) {
             Some(clicked) => (clicked, false),
             None => match self.right.mouse(mouse).filter(|_| self.right_shown) {
@@ -92,6 +107,9 @@ impl View for SecurityView {
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let theme = context.theme;
         let Some(token) = self.token else { return say(buffer, area, context, "no token selected; 1 chooses one") };
+        if self.holders.is_open() {
+            return self.holders.draw(buffer, area, context);
+        }
         if self.stopped.is_some() {
             return say(buffer, area, context, "cancelled; Enter asks again");
         }
@@ -133,17 +151,35 @@ impl View for SecurityView {
         }
     }
 
+    fn listing(&self) -> Option<&dyn Listing> {
+        self.holders.is_open().then_some(&self.holders.list as &dyn Listing)
+    }
+
+    fn listing_mut(&mut self) -> Option<&mut dyn Listing> {
+        if self.holders.is_open() { Some(&mut self.holders.list) } else { None }
+    }
+
+    fn relist(&mut self, context: &Context<'_>) {
+        self.holders.refresh(self.token, context);
+    }
+
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(SecurityQuestion::NEEDS)
     }
 
     fn request(&self, _: &Context<'_>) -> Option<HttpRequest> {
+        if self.holders.is_open() {
+            return self.holders.request();
+        }
         self.question().as_ref().map(HttpRequest::of)
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
-        let answer = self.asked.answer()?;
         let symbol = symbol_of(context, &self.token?).to_lowercase();
+        if self.holders.is_open() {
+            return self.holders.export(&symbol);
+        }
+        let answer = self.asked.answer()?;
         Some(match self.selected() {
             Some(PaneEntry::Scam(i)) => exported(format!("{symbol}-similar-scams"), &SCAM_COLUMNS, &answer.similar_scams, Some(i)),
             Some(PaneEntry::Holder(i)) => {

@@ -113,7 +113,8 @@ impl View for TokensView {
     }
 
     fn answers(&self, action: Action) -> bool {
-        self.compare.answers(action) && action != Action::OpenLink
+        let compared_only = action == Action::Window && !self.compare.is_open();
+        self.compare.answers(action) && action != Action::OpenLink && !compared_only
     }
 
     fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {

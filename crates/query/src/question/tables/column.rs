@@ -6,16 +6,19 @@ use std::{
     cmp::Ordering,
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use polars::prelude::{Column, DataType, PlHashMap};
-use rayon::prelude::*;
+use polars::prelude::{Column, DataFrame, DataType, PlHashMap};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{WHERE, columns, known_table, order::RowQuery};
+use super::{
+    WHERE,
+    chunks::{CHUNK_ROWS, chunks},
+    columns, known_table,
+    order::RowQuery,
+};
 use crate::question::{
     Find, Question,
     parameter::{Parameter, ParameterKind, conditions as read_conditions, parameter},
@@ -32,10 +35,6 @@ use model::{
 };
 use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
 
-/// Rows of a chunk, between two cancellation checks.
-const CHUNK_ROWS: usize = 8_192;
-/// Chunks of one parallel batch, merged at its end.
-const BATCH_CHUNKS: usize = 256;
 /// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
 
@@ -222,21 +221,9 @@ struct ColumnReader<'a> {
 impl ColumnReader<'_> {
     /// Maps every chunk of the column by `each`, several in parallel, and passes the results to `take` in order.
     fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
-        let (total, done) = (self.places.len(), AtomicU64::new(0));
-        let starts: Vec<usize> = (0..total).step_by(CHUNK_ROWS).collect();
-        let make = |&start: &usize| {
-            self.progress.step(done.load(Relaxed), total as u64)?;
-            let end = (start + CHUNK_ROWS).min(total);
-            let frame = self.grid.at(self.places, start..end, Some(&[self.column]));
-            done.fetch_add((end - start) as u64, Relaxed);
-            let column = frame.column(self.column).map_err(|_| Problem::new(Code::Defect, "The column cannot be read."))?;
-            Ok(each(column, start))
-        };
-        for starts in starts.chunks(BATCH_CHUNKS) {
-            let made: Result<Vec<T>> = starts.par_iter().map(make).collect();
-            made?.into_iter().try_for_each(&mut take)?;
-        }
-        Ok(())
+        let unread = |_| Problem::new(Code::Defect, "The column cannot be read.");
+        let of_frame = |frame: &DataFrame, start: usize| Ok(each(frame.column(self.column).map_err(unread)?, start));
+        chunks(self.grid, self.places, &[self.column], self.progress, of_frame, |made: Result<T>| take(made?))
     }
 
     /// The numbers, sorted.
@@ -373,7 +360,7 @@ struct Texts {
     max: Option<String>,
 }
 
-fn display_text(value: &CellValue) -> Option<String> {
+pub(super) fn display_text(value: &CellValue) -> Option<String> {
     Some(match value {
         CellValue::Missing => return None,
         CellValue::Text(text) => text.clone(),

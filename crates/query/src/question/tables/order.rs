@@ -60,7 +60,12 @@ impl RowQuery {
     }
 
     /// Rows that match the filter, in table order, and those left out because of missing values.
-    pub(super) fn matching_rows(&self, table: &Table, grid: &Grid, progress: &Progress) -> Result<(RowSelection, RowsLeftOut)> {
+    pub(in crate::question) fn matching_rows(
+        &self,
+        table: &Table,
+        grid: &Grid,
+        progress: &Progress,
+    ) -> Result<(RowSelection, RowsLeftOut)> {
         if self.filter.is_empty() {
             return Ok((RowSelection::Run(0..grid.height()), RowsLeftOut::default()));
         }

@@ -1,4 +1,4 @@
-//! Draws a comparison: lines, letters, crosshair, legend and correlations.
+//! Draws a comparison: lines, letters, crosshair, the tokens and their correlations.
 
 use ratatui::{
     symbols::Marker,
@@ -8,52 +8,65 @@ use ratatui::{
     },
 };
 
-use super::ROLES;
+use super::{
+    ROLES,
+    legend::{self, LegendFields, LegendRow},
+};
 use crate::views::prelude::*;
-use analysis::market::TokenSummary;
-use model::chain::Chain;
-use query::question::compare::{Comparison, Correlation};
+use model::time::DAY_MS;
+use query::question::{
+    compare::{Comparison, Correlation},
+    timeframes::interval,
+};
 use widgets::candles::{Scale, decimals};
 
-/// From this width the legend is drawn beside the chart, else below it.
-const BESIDE: u16 = 100;
-const LEGEND_WIDTH: u16 = 44;
-/// Figures beside a token in the legend, and their widths in cells.
-const FIGURES: [(&str, u16); 3] = [("cap", 7), ("vol", 8), ("score", 7)];
-/// Total width of the figures in cells.
-const FIGURES_WIDTH: u16 = 22;
-/// The figures of more than `FEW` tokens are drawn beside the legend from this width on, else below it.
-const WIDE: u16 = 140;
-const FEW: usize = 6;
+/// From this width the correlations are drawn beside the tokens, if they fit, else below.
+const TOKENS_WIDTH: u16 = 96;
+/// Minimum width of the correlations: that of their title.
+const CORRELATIONS_WIDTH: u16 = 40;
 /// Minimum number of rows of the chart above the legend, if available.
 const CHART_ROWS: u16 = 5;
-/// Width of the axis at the left, and of the letters at the right.
+/// Width of the axis at the left, and of the letters at the right, apart from the lines and from the edge.
 const AXIS: u16 = 9;
-const LETTERS: u16 = 2;
+const LETTERS: u16 = 3;
 
-fn letter(nth: usize) -> char {
+pub(super) fn letter(nth: usize) -> char {
     char::from(b'A' + u8::try_from(nth % 26).unwrap_or_default())
 }
 
-fn role(nth: usize) -> Role {
+pub(super) fn role(nth: usize) -> Role {
     ROLES[nth % ROLES.len()]
 }
 
 /// Draws the comparison; returns the plot area.
-pub(super) fn comparison(answer: &Comparison, at: Option<usize>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
-    let (chart, legend) = if area.width >= BESIDE {
-        let wide = area.width >= WIDE && answer.tokens.len() > FEW;
-        beside(area, LEGEND_WIDTH + if wide { FIGURES_WIDTH } else { 0 })
-    } else {
-        // Time, tokens, an empty line, the title of the correlations and one line of them.
-        let height = (answer.tokens.len() as u16 + 4).min(area.height.saturating_sub(CHART_ROWS).max(area.height / 2));
-        stacked(area, area.height - height)
-    };
+pub(super) fn comparison(
+    answer: &Comparison,
+    at: Option<usize>,
+    legend: &mut List<LegendFields>,
+    buffer: &mut Buffer,
+    area: Rect,
+    context: &Context<'_>,
+) -> Rect {
+    let count = answer.tokens.len() as u16;
+    // The span, the header and the tokens; below them the correlations: a title, and a matrix or at least one line.
+    let tokens = count + 2;
+    let aside = area.width >= TOKENS_WIDTH + matrix_width(count).max(CORRELATIONS_WIDTH);
+    let most = area.height.saturating_sub(CHART_ROWS).max(area.height / 2);
+    let correlated = if aside { 0 } else { [count + 1, 2].into_iter().find(|rows| tokens + rows <= most / 2 + 2).unwrap_or(2) };
+    let (chart, below) = stacked(area, area.height - (tokens + correlated).min(most));
     let shown = at.unwrap_or(answer.rows.len().saturating_sub(1));
     let plot = lines(answer, shown, at.is_some(), buffer, chart, context);
-    let below = tokens(answer, shown, buffer, legend, context);
-    correlations(answer, buffer, Rect { y: legend.y + below, height: legend.height.saturating_sub(below), ..legend }, context);
+    let below = inset(below);
+    let (named, alike) =
+        if aside { beside(below, matrix_width(count).max(CORRELATIONS_WIDTH)) } else { stacked(below, tokens.min(below.height)) };
+    draw_tokens(answer, shown, legend, buffer, named, context);
+    correlations(answer, buffer, alike, context);
     plot
+}
+
+/// Width of the correlations as a matrix, whose columns are letters.
+fn matrix_width(count: u16) -> u16 {
+    4 + 6 * count
 }
 
 /// The range of the values, including zero, with a margin.
@@ -97,7 +110,7 @@ fn lines(answer: &Comparison, at: usize, crosshair: bool, buffer: &mut Buffer, a
         let near = (0..plot.height).flat_map(|far| [y_of(percent).checked_sub(far), Some(y_of(percent) + far)]).flatten();
         if let Some(y) = near.into_iter().find(|y| (plot.y..plot.bottom()).contains(y) && !taken.contains(y)) {
             taken.push(y);
-            put(buffer, area, area.width - 1, y - area.y, &letter(nth).to_string(), theme.style(role(nth)));
+            put(buffer, area, area.width - 2, y - area.y, &letter(nth).to_string(), theme.style(role(nth)));
         }
     }
     axis(answer, (low, high), buffer, area, plot, context);
@@ -139,79 +152,26 @@ fn signed(value: f64, digits: usize) -> String {
     if text.trim_start_matches(['+', '-']).chars().all(|c| matches!(c, '0' | '.')) { "0".to_owned() } else { text }
 }
 
-/// Draws the legend: each token's letter, symbol and percent at the crosshair; returns the rows used.
-fn tokens(answer: &Comparison, at: usize, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
-    let theme = context.theme;
-    let Some(row) = answer.rows.get(at) else { return 0 };
-    put(buffer, area, 0, 0, &format::candle_time(row.timestamp), theme.dim());
-    for (nth, token) in answer.tokens.iter().enumerate() {
-        let y = nth as u16 + 1;
-        if y >= area.height {
-            break;
-        }
-        let style = theme.style(role(nth));
-        put(buffer, area, 0, y, &letter(nth).to_string(), style);
-        let name = token.symbol.clone().unwrap_or_else(|| token.token_address.short());
-        put(buffer, area, 2, y, &text::truncate(&name, 14), style);
-        let change = format::change(row.percent.get(nth).copied().flatten());
-        let slot = Rect { width: area.width.min(LEGEND_WIDTH), ..area };
-        put_right(buffer, slot, y, &change, theme.text());
-        // Tokens of equal symbol also get their chain and address.
-        let chain =
-            summary(context, &token.token_address).and_then(|token| token.chains.first()).map_or_else(String::new, Chain::to_string);
-        let short = token.token_address.short();
-        let from = text::width(&text::truncate(&name, 14)) as u16 + 4;
-        let room = usize::from(slot.width.saturating_sub(from + text::width(&change) as u16 + 1));
-        let which = [format!("{chain} {short}"), chain].into_iter().find(|which| text::width(which) <= room).unwrap_or_default();
-        put(buffer, area, from, y, &which, theme.dim());
-    }
-    let rows = answer.tokens.len() as u16 + 2;
-    // Beside the legend, else below it with the letters again.
-    let used = if area.width >= LEGEND_WIDTH + FIGURES_WIDTH {
-        figures(answer, buffer, Rect { x: area.x + LEGEND_WIDTH, width: FIGURES_WIDTH, ..area }, context);
-        rows
-    } else if area.height < 2 * rows + 2 {
-        // The correlations come first.
-        rows
-    } else {
-        let below = below(area, rows);
-        for nth in 0..answer.tokens.len() {
-            put(buffer, below, 0, nth as u16 + 1, &letter(nth).to_string(), theme.style(role(nth)));
-        }
-        figures(answer, buffer, below, context);
-        2 * rows
-    };
-    used.min(area.height)
+/// The time at the crosshair, the span, and each token's figures over it; its return is that at the crosshair.
+fn draw_tokens(answer: &Comparison, at: usize, legend: &mut List<LegendFields>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+    let Some(row) = answer.rows.get(at) else { return };
+    let says = [span(answer), format!("return to {}", format::candle_time(row.timestamp))].join(" · ");
+    put(buffer, area, 0, 0, &text::truncate(&says, usize::from(area.width)), context.theme.dim());
+    let rows: Vec<LegendRow<'_>> = legend::rows(answer, row, context);
+    legend.empty_columns = if rows.iter().any(|row| row.score.is_some()) { Vec::new() } else { vec!["score"] };
+    legend.draw(buffer, ListFrame::new(below(area, 1), "no tokens"), context, |place| rows.get(place));
 }
 
-/// Draws each token's market cap, volume and security score, as in the Tokens view; the score only if it was already computed.
-fn figures(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-    let theme = context.theme;
-    let right_of = |nth: usize| Rect { width: FIGURES[..=nth].iter().map(|(_, width)| width).sum::<u16>().min(area.width), ..area };
-    for (nth, (title, _)) in FIGURES.iter().enumerate() {
-        put_right(buffer, right_of(nth), 0, &title.to_uppercase(), theme.dim());
-    }
-    for (y, token) in (1..area.height).zip(&answer.tokens) {
-        let summary = summary(context, &token.token_address);
-        let money = |value: Option<f64>| {
-            let text = format::human(value);
-            let role = if summary.is_some_and(TokenSummary::is_stale) { Role::Dim } else { role_of(&text) };
-            (text, role)
-        };
-        let told = context.snapshot.and_then(|snapshot| snapshot.security.summary(&token.token_address));
-        let score = told.map_or_else(
-            || (format::MISSING.to_owned(), Role::Dim),
-            |told| (score_text(told.score, told.recommendation), role_of_score(told.score, told.recommendation)),
-        );
-        let mut cap = money(summary.and_then(|token| token.market_cap));
-        if summary.is_some_and(|token| token.outdated(token.market_cap_as_of).is_some()) {
-            cap.1 = Role::Dim;
-        }
-        let all = [cap, money(summary.and_then(|token| token.volume_24h)), score];
-        for (nth, (text, role)) in all.into_iter().enumerate() {
-            put_right(buffer, right_of(nth), y, &text, theme.style(role));
-        }
-    }
+/// `2026-08-16 to 2026-11-14`, and where that is less than the period asked for: `61 of 90 days`.
+fn span(answer: &Comparison) -> String {
+    let days = (answer.to.0 - answer.from.0) / DAY_MS;
+    let asked: Option<i64> = answer.period.strip_suffix('d').and_then(|days| days.parse().ok());
+    let days = match asked {
+        // A candle's length less is no lack.
+        Some(asked) if days < asked - interval(answer.timeframe).0 / DAY_MS => format!("{days} of {asked} days"),
+        _ => many(days.unsigned_abs(), "day", "days"),
+    };
+    format!("{} to {}, {days}", format::candle_time(answer.from), format::candle_time(answer.to))
 }
 
 fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -224,8 +184,8 @@ fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &
     let days = if least == most { format!("n {least} days") } else { format!("n {least} to {most} days") };
     // Daily correlations end on the week's first day, while the week's percent includes its last.
     let what = match answer.timeframe {
-        "1w" => format!("daily correlation to {}", answer.to.day()),
-        _ => "correlation of daily log returns".to_owned(),
+        "1w" => format!("correlation to {}", answer.to.day()),
+        _ => "correlation of daily returns".to_owned(),
     };
     put(buffer, area, 0, 0, &format!("{what}, {days}"), theme.dim());
     let count = answer.tokens.len();
@@ -236,7 +196,7 @@ fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &
         _ => Role::Text,
     };
     // As a matrix where it fits: the columns are letters.
-    if usize::from(area.width) >= 4 + 6 * count && usize::from(area.height) > count {
+    if area.width >= matrix_width(count as u16) && usize::from(area.height) > count {
         for nth in 0..count {
             put(buffer, area, 4 + 6 * nth as u16 + 3, 1, &letter(nth).to_string(), theme.style(role(nth)));
         }

@@ -3,6 +3,7 @@
 
 mod column;
 mod draw;
+mod groups;
 mod inspect;
 mod remote;
 
@@ -105,6 +106,10 @@ pub(super) struct RowsPane {
     inspector: Option<inspect::Inspector>,
     /// The statistics pane of the selected column.
     column_pane: Option<column::ColumnPane>,
+    /// The rows in groups, which replace them.
+    groups: Option<groups::GroupsPane>,
+    /// The filter while a grouping is typed in its line.
+    filter_before: Option<String>,
 }
 
 impl RowsPane {
@@ -131,7 +136,77 @@ impl RowsPane {
             problem: None,
             inspector: None,
             column_pane: None,
+            groups: None,
+            filter_before: None,
         }
+    }
+
+    /// What `/` edits: the grouping while it is shown, else the filter.
+    pub(super) fn line(&self) -> &str {
+        self.groups.as_ref().map_or_else(|| self.list.filter_text(), |groups| &groups.line)
+    }
+
+    /// `by chain count` groups the rows; any other text filters them.
+    pub(super) fn set_line(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        if text.starts_with(groups::BY) {
+            let table = self.snapshot.dataset.table(self.schema.name).ok_or("the table is gone")?;
+            if let Some(refusal) = remote_refusal(table) {
+                return Err(refusal);
+            }
+            // What was typed before the word was complete is no filter.
+            if let Some(before) = &self.filter_before {
+                self.list.set_filter(before)?;
+            }
+            let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
+            pane.ask(&self.snapshot, context);
+            self.groups = Some(pane);
+            self.ask(context);
+            return Ok(());
+        }
+        self.groups = None;
+        self.list.set_filter(text)?;
+        self.ask(context);
+        Ok(())
+    }
+
+    pub(super) fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
+        match self.snapshot.dataset.table(self.schema.name) {
+            Some(table) if text.starts_with(groups::BY) => groups::completions(text, table),
+            _ => self.list.completions(text, context),
+        }
+    }
+
+    /// The list on screen.
+    pub(super) fn shown_list(&self) -> &List<RowFields> {
+        self.groups.as_ref().map_or(&self.list, |groups| &groups.list)
+    }
+
+    pub(super) fn shown_list_mut(&mut self) -> &mut List<RowFields> {
+        self.groups.as_mut().map_or(&mut self.list, |groups| &mut groups.list)
+    }
+
+    fn act_in_groups(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        let Some(pane) = &mut self.groups else { return Effect::Pass };
+        match action {
+            Action::GroupBy => {
+                self.filter_before = Some(self.list.filter_text().to_owned());
+                return Effect::Edit(pane.line.clone());
+            }
+            Action::Back => self.groups = None,
+            Action::CopyValue => return pane.copy(),
+            Action::Open => {
+                let Some(condition) = pane.condition() else {
+                    return Effect::Say("these rows have no value that a filter could name".to_owned());
+                };
+                let text = self.list.filter().with(self.list.filter_text(), &condition);
+                return self.set_line(&text, context).map_or_else(Effect::Say, |()| Effect::Redraw);
+            }
+            action => match pane.list.act(action) {
+                ListEvent::Nothing => return Effect::Pass,
+                event => pane.on_list_event(event, &self.snapshot, context),
+            },
+        }
+        Effect::Redraw
     }
 
     /// The same table in a new generation, with the user's choices.
@@ -186,6 +261,10 @@ impl RowsPane {
     /// Takes an arrived order.
     pub(super) fn refresh(&mut self, context: &Context<'_>) {
         self.follow(context);
+        if let Some(mut groups) = self.groups.take() {
+            groups.follow(&self.chosen_query(), &self.snapshot, context);
+            self.groups = Some(groups);
+        }
         self.take_rows();
         let Some((pending_order, query)) = &mut self.pending else { return };
         let Some(outcome) = pending_order.poll_now() else { return };
@@ -231,7 +310,15 @@ impl RowsPane {
     }
 
     pub(super) fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.groups.is_some() {
+            return self.act_in_groups(action, context);
+        }
         match action {
+            Action::GroupBy => {
+                self.filter_before = Some(self.list.filter_text().to_owned());
+                let column = self.list.column().or_else(|| self.columns.first().map(|column| column.name));
+                return column.map_or(Effect::Pass, |column| Effect::Edit(groups::line_of(column)));
+            }
             Action::CountValues => self.ask_column(column::ColumnQuestion::Counts, context),
             Action::Describe => self.ask_column(column::ColumnQuestion::Describe, context),
             Action::Back if self.column_pane.is_some() => {
@@ -256,6 +343,16 @@ impl RowsPane {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if let Some(pane) = &mut self.groups {
+            return match pane.list.mouse(mouse) {
+                ListEvent::Nothing => Effect::Nothing,
+                ListEvent::ClickedAgain => self.act_in_groups(Action::Open, context),
+                event => {
+                    pane.on_list_event(event, &self.snapshot, context);
+                    Effect::Redraw
+                }
+            };
+        }
         let event = self.list.mouse(mouse);
         self.on_list_event(event, context)
     }
@@ -302,6 +399,9 @@ impl RowsPane {
 
     /// Exports every row of the chosen query, even while it is still pending; rows are read batch by batch while they are written.
     pub(super) fn export(&self, context: &Context<'_>) -> Export {
+        if let Some(groups) = &self.groups {
+            return groups.export(self.schema.name);
+        }
         let (grid, deck, snapshot) = (self.grid.clone(), Arc::clone(context.deck), Arc::clone(&self.snapshot));
         let columns = self.list.members();
         let query = self.chosen_query();
@@ -334,6 +434,10 @@ impl RowsPane {
         };
         if !self.list.filter_text().is_empty() && self.list.filter().words().next().is_none() {
             add("where", self.list.filter_text());
+        }
+        if let Some(groups) = &self.groups {
+            groups.parameters().iter().for_each(|(name, value)| add(name, value));
+            return target;
         }
         let columns = self.list.members();
         if !columns.iter().eq(self.columns.iter().map(|column| &column.name)) {

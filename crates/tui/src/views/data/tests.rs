@@ -229,3 +229,29 @@ fn columns_of_somebodys_own_are_counted_sorted_and_filtered_as_ours_are() {
     );
     assert!(view.export(&stage.context()).is_some_and(|export| export.columns.last().is_some_and(|column| column == "desk_rating")));
 }
+
+#[test]
+fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
+    let stage = Stage::loaded();
+    let mut view = opened(&stage, "candles");
+    let edits = stage.look(|context| view.act(Action::GroupBy, context));
+    let Effect::Edit(line) = edits else { panic!("{edits:?}") };
+    assert!(line.starts_with("by ") && line.ends_with(" count "), "{line}");
+    let refused = |view: &mut DataView, text: &str| stage.look(|context| view.set_filter(text, context)).unwrap_err();
+    assert!(refused(&mut view, "by nothing").contains("no column of the table"));
+    assert!(refused(&mut view, "by interval sum:interval").contains("is of numbers"));
+    let completed = stage.look(|context| view.completions("by interval sum:cl", context));
+    assert_eq!(completed, [("by interval sum:close".to_owned(), "sum:close".to_owned())]);
+    // Typed from its first letter on: what is no grouping yet filters, and is taken back.
+    for typed in ["b", "by", "by interval count max:close"] {
+        stage.look(|context| view.set_filter(typed, context)).expect("a filter or a grouping");
+    }
+    settled(&stage, &mut view);
+    let shown = stage.text(&mut view, 80, 20);
+    assert!(shown.contains("candles by interval count max:close") && shown.contains("MAX_CLOSE"), "{shown}");
+    let target = stage.look(|context| view.request(context)).expect("a request").target;
+    assert_eq!(target, "/tables/candles?by=interval&agg=count%2Cmax%3Aclose&limit=10000");
+    stage.press(&mut view, &[Action::Open]);
+    settled(&stage, &mut view);
+    assert!(view.filter().is_some_and(|filter| filter.starts_with("interval=")), "{:?}", view.filter());
+}

@@ -1,7 +1,7 @@
 //! The lists of the DEXes view, the token's DEXes and the pools of one: one row of a table for each field.
 
 use crate::views::prelude::*;
-use analysis::dex::{DexSummary, Pool};
+use analysis::dex::{DexSummary, sale::TokenPool};
 use model::chain::Chain;
 
 pub(super) struct DexFields;
@@ -47,40 +47,53 @@ impl Fields for DexFields {
 }
 
 /// From this width a pool's address is shown in full.
-const WHOLE_ADDRESS_WIDTH: u16 = 92;
+const WHOLE_ADDRESS_WIDTH: u16 = 160;
 const ADDRESS_CELLS: u16 = 42;
 
 impl Fields for PoolFields {
-    /// With the largest liquidity, the scale of the bars.
-    type Row<'a> = (&'a Pool, f64);
+    type Row<'a> = &'a TokenPool;
 
     const FIELDS: &'static [P] = &[
-        P::text("pair", "pair", [9, 14], 255, |pool| (&pool.0.pair).into()).plain().grows(),
-        P::text("address", "address", [11, 11], 100, |pool| pool.0.address.to_string().into())
+        P::text("pair", "pair", [9, 14], 255, |pool| (&pool.pair).into()).plain().grows(),
+        P::text("dex_id", "dex", [12, 18], 238, |pool| (&pool.dex_id).into()).dim().plain(),
+        P::figure("fee", "fee", 6, 235, |pool| pool.fee.into()).cell(|pool, _| share(pool.fee, false)).smallest_first(),
+        P::figure("price_impact", "impact", 9, 230, |pool| pool.price_impact.into())
+            .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))
+            .smallest_first(),
+        P::figure("loss", "loss", 9, 250, |pool| pool.loss.into()).cell(|pool, _| share(pool.loss, pool.is_estimate())).smallest_first(),
+        P::figure("proceeds", "proceeds", 8, 200, |pool| pool.proceeds.into()),
+        P::figure("liquidity", "liquidity", 9, 240, |pool| pool.liquidity.into()),
+        P::figure("volume24h", "vol 24h", 8, 220, |pool| pool.volume24h.into()),
+        P::figure("trades_per_day", "trades/d", 8, 110, |pool| pool.trades_per_day.into()),
+        P::figure("created_at", "age", 5, 120, |pool| pool.created_at.into())
+            .cell(|pool, look| pool.created_at.map_or_else(Cell::missing, |made| Cell::text(format::age(look.now.0 - made.0))))
+            .of(ColumnKind::Time),
+        P::text("address", "address", [11, 11], 100, |pool| pool.address.to_string().into())
             .cell(|pool, look| {
                 let whole = look.cells >= usize::from(ADDRESS_CELLS);
-                Cell::new(if whole { pool.0.address.to_string() } else { pool.0.address.short() }, Role::Dim)
+                Cell::new(if whole { pool.address.to_string() } else { pool.address.short() }, Role::Dim)
             })
             .unsorted()
             .plain(),
-        P::figure("liquidity", "liquidity", 11, 240, |pool| pool.0.liquidity.into()),
-        P::picture("bar", "", 0, 20, |pool, look| share_bar(pool.0.liquidity, pool.1, look.cells)),
-        P::figure("volume24h", "volume 24h", 10, 220, |pool| pool.0.volume_24h.into()),
     ];
 
-    const STANDARD: Option<Order> = Some(Order::falling("liquidity"));
+    const STANDARD: Option<Order> = Some(Order::rising("loss"));
 
     fn fit(column: &mut TableColumn, width: u16) {
-        match column.key {
-            "address" if width >= WHOLE_ADDRESS_WIDTH => (column.min, column.ideal) = (ADDRESS_CELLS, ADDRESS_CELLS),
-            "bar" => fit_bar(column, if (64..WHOLE_ADDRESS_WIDTH).contains(&width) { (width - 54).min(16) } else { 0 }),
-            _ => {}
+        if column.key == "address" && width >= WHOLE_ADDRESS_WIDTH {
+            (column.min, column.ideal) = (ADDRESS_CELLS, ADDRESS_CELLS);
         }
     }
 
-    fn json((pool, _): Self::Row<'_>) -> Json {
+    fn json(pool: Self::Row<'_>) -> Json {
         serde_json::to_value(pool).unwrap_or_default()
     }
+}
+
+/// A fraction in percent; an estimate is marked.
+fn share(fraction: Option<f64>, is_estimate: bool) -> Cell {
+    let text = format::share(fraction);
+    Cell::figure(if is_estimate && fraction.is_some() { format!("≈ {text}") } else { text })
 }
 
 pub(super) fn versioned(dex: &DexSummary) -> String {

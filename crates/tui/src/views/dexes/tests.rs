@@ -29,7 +29,10 @@ fn enter_goes_into_the_pools_and_esc_comes_back() {
     assert_eq!(stage.act(&mut view, Action::Open), Effect::Redraw);
     stage.act(&mut view, Action::Down);
     assert_eq!(stage.act(&mut view, Action::CopyValue), Effect::Copy(address(181).to_string(), "pool address"));
-    assert_eq!(view.request(&stage.context()).expect("a request").target, format!("/{}/dexes/uniswap-v3-eth", address(1)));
+    assert_eq!(
+        view.request(&stage.context()).expect("a request").target,
+        format!("/tokens/{}/pools?amount=10000&where=dex_id%3Duniswap-v3-eth&sort=loss%2C-liquidity&page=1&limit=250", address(1))
+    );
     assert_eq!(view.export(&stage.context()).map(|export| (export.count, export.selected.is_some())), Some((Some(3), true)));
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
     assert_eq!(stage.act(&mut view, Action::Back), Effect::Pass);
@@ -77,4 +80,21 @@ fn a_token_without_pools_says_so() {
     let empty = Stage::new(Some(Dataset::default()));
     let said = empty.text(&mut DexesView::default(), 80, 20);
     assert!(said.contains("no `pools` table in this dataset"), "{said}");
+}
+
+#[test]
+fn the_amount_is_typed_and_every_pool_is_shown_with_its_loss() {
+    let (mut stage, mut view) = shown::<DexesView>();
+    view.set_filter("uni", &stage.context()).expect("a filter");
+    assert_eq!(stage.act(&mut view, Action::SellAmount), Effect::Edit("sell 10000".to_owned()));
+    view.set_filter("sell 50k", &stage.context()).expect("an amount");
+    assert!(view.set_filter("sell x", &stage.context()).is_err());
+    assert_eq!(view.filter(), Some("uni"), "the filter stays");
+    let one = stage.text(&mut view, 80, 24);
+    assert!(one.contains("sell 50,000 USD"), "{one}");
+    stage.act(&mut view, Action::EveryPool);
+    let all = stage.text(&mut view, 140, 38);
+    assert!(all.contains("pools of ") && all.contains("DEX  ") && all.contains("IMPACT"), "{all}");
+    let target = view.request(&stage.context()).expect("a request").target;
+    assert_eq!(target, format!("/tokens/{}/pools?amount=50000&sort=loss%2C-liquidity&page=1&limit=250", address(1)));
 }

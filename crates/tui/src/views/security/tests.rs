@@ -365,3 +365,30 @@ fn the_request_explains_and_a_cancelled_question_says_so() {
     assert_eq!(view.act(Action::Open, &stage.context()), Effect::Redraw);
     assert!(stage.text(&mut view, 80, 20).contains("100"));
 }
+
+#[test]
+fn holders_are_a_list_and_enter_shows_what_one_holds() {
+    let mut stage = Stage::new(Some(market()));
+    stage.token = Some(address(1));
+    let mut view = SecurityView::default();
+    stage.draw(&mut view, 140, 38);
+    assert!(!view.answers(Action::Filter) && view.listing().is_none());
+    stage.act(&mut view, Action::TokenHolders);
+    let list = stage.text(&mut view, 140, 38);
+    assert!(list.contains("holders of ") && list.contains("SHARE") && list.contains("OUT 30D"), "{list}");
+    assert!(view.answers(Action::Filter) && view.listing().is_some());
+    let target = view.request(&stage.context()).expect("a request").target;
+    assert!(target.contains("/holders?flows=true") && target.contains("sort=-balance"), "{target}");
+    view.set_filter("balance>1t", &stage.context()).expect("a filter");
+    assert!(stage.text(&mut view, 140, 38).contains("no holder meets the filter"));
+    view.set_filter("", &stage.context()).expect("no filter");
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::Open);
+    let held = stage.text(&mut view, 140, 38);
+    assert!(held.contains("tokens of 0x") && held.contains("VALUE USD"), "{held}");
+    assert!(matches!(stage.act(&mut view, Action::Open), Effect::Open(_, ViewId::Chart)));
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert!(stage.text(&mut view, 140, 38).contains("holders of "));
+    stage.act(&mut view, Action::Back);
+    assert!(view.listing().is_none());
+}

@@ -8,6 +8,9 @@ const BESIDE: u16 = 120;
 
 impl RowsPane {
     pub(in crate::views::data) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        if let Some(groups) = &mut self.groups {
+            return groups.draw(self.schema.name, buffer, area, context);
+        }
         let opened = self.column_pane.is_some() || self.inspector.is_some();
         let (left, right) = match opened.then_some(()) {
             Some(()) if area.width >= BESIDE => beside(area, (area.width * 38 / 100).clamp(64, 90)),

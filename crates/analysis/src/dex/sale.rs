@@ -1,0 +1,249 @@
+//! What selling a token for some USD costs in each of its pools: fee, price impact, proceeds. Pure.
+//!
+//! A pool of constant product x · y = k (Uniswap V2 whitepaper, 2020, 3.2.1) that holds tokens worth R on the side of the token pays, for an
+//! amount A of which it keeps the fee f, R · a / (R + a) with a = A · (1 − f): its price is R / R, so both sides are worth as much. The
+//! price impact is a / (R + a). R is the pool's last known reserve at the token's price, else an equal share of its liquidity: an estimate
+//! for pools that concentrate liquidity, where a trade within the range costs less and one beyond it more.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{dex_id, dex_row, fees, pair, venue_name, venues};
+use model::{
+    address::Address,
+    chain::Chain,
+    data::Data,
+    rows::{PoolEventRow, PoolRow},
+    time::{DAY_MS, Time},
+};
+
+/// Days of the trades that are counted.
+const TRADES_DAYS: i64 = 30;
+
+/// A pool of the token, and what selling an amount in it costs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenPool {
+    pub address: Address,
+    /// As in `/{contractAddress}/dexes/{dexId}`.
+    pub dex_id: String,
+    pub dex: String,
+    pub chain: Chain,
+    pub pair: String,
+    /// Fraction of the amount traded: the pool's, else that of a DEX with one tier; null where it may be one of several.
+    pub fee: Option<f64>,
+    /// USD.
+    pub liquidity: Option<f64>,
+    /// USD traded in 24 hours.
+    pub volume24h: Option<f64>,
+    /// Fraction by which the sale lowers the price that it is paid, without the fee; null without price or liquidity.
+    pub price_impact: Option<f64>,
+    /// USD that the sale brings, after fee and price impact; null where either is.
+    pub proceeds: Option<f64>,
+    /// Fraction of the amount that fee and price impact take.
+    pub loss: Option<f64>,
+    /// What the impact was computed from: `reserves` of the pool, or `liquidity` (an estimate).
+    pub basis: Option<&'static str>,
+    /// When the pool was made; else its first mint, where that is the first of its events.
+    pub created_at: Option<Time>,
+    /// Swaps a day over the last 30 days of the pool's events; null where no swap is among them.
+    pub trades_per_day: Option<f64>,
+}
+
+impl TokenPool {
+    /// Whether the impact is computed from the liquidity alone.
+    pub fn is_estimate(&self) -> bool {
+        self.basis == Some(LIQUIDITY)
+    }
+}
+
+const LIQUIDITY: &str = "liquidity";
+
+/// The outcome of a sale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sale {
+    pub price_impact: f64,
+    pub proceeds: f64,
+    pub loss: f64,
+}
+
+/// Sells tokens worth `amount` to a pool of constant product that holds tokens worth `side`, both above 0, for a `fee` of 0 to 1.
+pub fn sell(amount: f64, side: f64, fee: f64) -> Option<Sale> {
+    let kept = amount * (1.0 - fee);
+    let (price_impact, proceeds) = (kept / (side + kept), side * (kept / (side + kept)));
+    let sale = Sale { price_impact, proceeds, loss: 1.0 - proceeds / amount };
+    let fits = (side + kept).is_finite() && amount > 0.0 && side > 0.0 && (0.0..=1.0).contains(&fee);
+    (fits && [sale.price_impact, sale.proceeds, sale.loss].iter().all(|figure| figure.is_finite())).then_some(sale)
+}
+
+/// The token's pools, with a sale of `amount` USD in each.
+pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f64) -> Vec<TokenPool> {
+    let venues = venues(dataset, token);
+    let decimals = dataset.token(token).and_then(|token| token.row.decimals);
+    let mut pools = Vec::new();
+    for venue in &venues {
+        let tiers = fees(dataset, venue);
+        let only_tier = if let [only] = tiers.as_slice() { only.fee } else { None };
+        let is_product =
+            dex_row(dataset, venue).and_then(|row| row.version.as_deref()).is_some_and(|version| version.trim_start_matches('v') == "2");
+        for pool in &venue.pools {
+            let events = Events::of(dataset, pool);
+            let reserve = events.reserve_of(pool, token).zip(decimals).zip(price);
+            let reserve = reserve.map(|((raw, decimals), price)| raw / 10_f64.powi(decimals as i32) * price);
+            let sides = pool.every_token().len().max(2) as f64;
+            let of_reserves = reserve.filter(|side| *side > 0.0 && is_product).map(|side| (side, "reserves"));
+            let side = of_reserves.or_else(|| Some((pool.liquidity.filter(|liquidity| *liquidity > 0.0)? / sides, LIQUIDITY)));
+            let fee = pool.fee.or(only_tier).filter(|fee| (0.0..=1.0).contains(fee));
+            // Without a fee the impact is that of all of the amount.
+            let sale = side.and_then(|(side, _)| sell(amount, side, fee.unwrap_or(0.0)));
+            let whole = sale.filter(|_| fee.is_some());
+            pools.push(TokenPool {
+                address: pool.address,
+                dex_id: dex_id(&venues, venue),
+                dex: venue_name(dataset, venue),
+                chain: pool.chain.clone(),
+                pair: pair(dataset, pool),
+                fee,
+                liquidity: pool.liquidity,
+                volume24h: pool.volume24h,
+                price_impact: sale.map(|sale| sale.price_impact),
+                proceeds: whole.map(|sale| sale.proceeds),
+                loss: whole.map(|sale| sale.loss),
+                basis: sale.and(side).map(|(_, basis)| basis),
+                created_at: pool.created_at.or_else(|| dataset.created_at(&pool.address)).or(events.first.filter(|_| events.first_is_mint)),
+                trades_per_day: events.trades_per_day(),
+            });
+        }
+    }
+    pools
+}
+
+/// What a pool's events tell.
+#[derive(Default)]
+struct Events {
+    first: Option<Time>,
+    last: Option<PoolEventRow>,
+    first_is_mint: bool,
+    swaps: Vec<Time>,
+}
+
+impl Events {
+    fn of(dataset: &dyn Data, pool: &PoolRow) -> Self {
+        let mut events = Self::default();
+        for event in dataset.pool_events().chunks(&pool.address).flatten() {
+            if events.first.is_none() {
+                (events.first, events.first_is_mint) = (Some(event.timestamp), event.kind.as_deref() == Some("mint"));
+            }
+            if event.kind.as_deref() == Some("swap") {
+                events.swaps.push(event.timestamp);
+            }
+            if event.reserve0.is_some() {
+                events.last = Some(event);
+            }
+        }
+        events
+    }
+
+    fn reserve_of(&self, pool: &PoolRow, token: &Address) -> Option<f64> {
+        let last = self.last.as_ref()?;
+        let reserve = if pool.token0 == *token { last.reserve0 } else { last.reserve1.filter(|_| pool.token1 == *token) };
+        reserve.map(|reserve| reserve.0)
+    }
+
+    fn trades_per_day(&self) -> Option<f64> {
+        let (first, last) = (self.first?, *self.swaps.last()?);
+        let days = ((last.0 - first.0) / DAY_MS).min(TRADES_DAYS);
+        let from = last.0 - days * DAY_MS;
+        (days > 0).then(|| self.swaps.iter().filter(|time| time.0 > from).count() as f64 / days as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::sample;
+
+    #[test]
+    fn a_sale_is_that_of_constant_product() {
+        // By hand: 100 without a fee into 900 | 900: k = 810,000, 900 − 810,000 / 1,000 = 90.
+        let sale = sell(100.0, 900.0, 0.0).expect("a sale");
+        assert!((sale.proceeds - 90.0).abs() < 1e-9 && (sale.price_impact - 0.1).abs() < 1e-12 && (sale.loss - 0.1).abs() < 1e-12);
+        // A fee of a tenth: 90 come in, 900 − 810,000 / 990 = 81.81…
+        let sale = sell(100.0, 900.0, 0.1).expect("a sale");
+        assert!((sale.proceeds - 900.0 * 90.0 / 990.0).abs() < 1e-9 && (sale.loss - (1.0 - 9.0 * 9.0 / 99.0)).abs() < 1e-9);
+        for (amount, side, fee) in [(0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (1.0, 1.0, 1.1), (1.0, 1.0, -0.1), (f64::MAX, f64::MAX, 0.0)] {
+            assert_eq!(sell(amount, side, fee), None, "{amount} {side} {fee}");
+        }
+    }
+
+    #[test]
+    fn more_sold_loses_more_and_a_deeper_pool_or_a_lower_fee_loses_less() {
+        let sizes = [1.0, 10.0, 1e3, 1e5, 1e7, 1e9];
+        for (side, fee) in sizes.iter().flat_map(|side| [0.0, 0.0001, 0.003, 0.01].map(|fee| (*side, fee))) {
+            let sales: Vec<Sale> = sizes.iter().map(|amount| sell(*amount, side, fee).expect("a sale")).collect();
+            for (amount, sale) in sizes.iter().zip(&sales) {
+                assert!(sale.proceeds <= side && sale.proceeds <= *amount && (0.0..=1.0).contains(&sale.loss) && sale.loss >= fee - 1e-12);
+            }
+            for pair in sales.windows(2) {
+                assert!(pair[0].price_impact < pair[1].price_impact && pair[0].loss < pair[1].loss && pair[0].proceeds < pair[1].proceeds);
+            }
+            for (amount, sale) in sizes.iter().zip(&sales) {
+                let deeper = sell(*amount, side * 2.0, fee).expect("a sale");
+                let dearer = sell(*amount, side, fee + 0.01).expect("a sale");
+                assert!(deeper.loss <= sale.loss && dearer.loss >= sale.loss, "{amount} {side} {fee}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pool_is_sold_to_by_its_reserves_else_by_its_liquidity() {
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain,decimals\n0x1,ONE,One,eth,2\n0x2,TWO,Two,eth,0\n0x3,THREE,Three,eth,0"),
+            ("dexes", "dex_id,name,chain,version\nold,Old,eth,v2\nnew,New,eth,v3"),
+            ("fee_tiers", "dex_id,chain,tier,fee\nold,eth,0.3%,0.003\nnew,eth,0.05%,0.0005\nnew,eth,1%,0.01"),
+            (
+                "pools",
+                "address,dex_id,chain,token0,token1,tokens,liquidity,volume24h,fee,created_at
+                 0xb1,old,eth,0x1,0x2,,1800,,,2026-01-01T00:00:00Z
+                 0xb2,new,eth,0x2,0x1,,1800,,,
+                 0xb3,new,eth,0x2,0x1,,1800,,0.01,
+                 0xb4,old,eth,0x1,0x2,0x0000000000000000000000000000000000000001;0x0000000000000000000000000000000000000002;0x0000000000000000000000000000000000000003,1800,,,
+                 0xb5,old,eth,0x2,0x1,,,,,",
+            ),
+            (
+                "pool_events",
+                "pool,timestamp,block_number,kind,reserve0,reserve1
+                 0xb1,2026-01-01T00:00:00Z,1,mint,10,10
+                 0xb1,2026-01-02T00:00:00Z,2,sync,20000,1
+                 0xb1,2026-01-03T00:00:00Z,3,sync,30000,7
+                 0xb1,2026-01-03T00:00:00Z,3,swap,,
+                 0xb1,2026-01-03T00:00:00Z,3,swap,,
+                 0xb3,2026-01-03T00:00:00Z,3,mint,,
+                 0xb4,2026-01-03T00:00:00Z,3,burn,,",
+            ),
+        ]);
+        let token = dataset.tokens()[0].row.token_address;
+        let sold = pools(&dataset, &token, Some(3.0), 100.0);
+        let of = |number: u8| sold.iter().find(|pool| pool.address.0[19] == number).expect("the pool");
+        // 300 whole tokens at 3 USD.
+        let near = |found: Option<f64>, wanted: f64| found.is_some_and(|found| (found - wanted).abs() < 1e-9);
+        assert!(near(of(0xb1).proceeds, 900.0 * 99.7 / 999.7) && of(0xb1).basis == Some("reserves"));
+        assert_eq!(
+            (of(0xb1).created_at.map(|time| time.to_string()[..10].to_owned()).as_deref(), of(0xb1).trades_per_day),
+            (Some("2026-01-01"), Some(1.0))
+        );
+        let made = |number: u8| of(number).created_at.map(|time| time.to_string()[..10].to_owned());
+        assert_eq!((made(0xb3).as_deref(), made(0xb4), of(0xb3).trades_per_day), (Some("2026-01-03"), None, None));
+        // One of two tiers: no fee, so no proceeds; the impact is that of the whole amount on half of the liquidity.
+        assert_eq!((of(0xb2).fee, of(0xb2).proceeds, of(0xb2).loss, of(0xb2).basis), (None, None, None, Some("liquidity")));
+        assert!(near(of(0xb2).price_impact, 0.1));
+        assert!(near(of(0xb3).proceeds, 900.0 * 99.0 / 999.0) && of(0xb3).fee == Some(0.01));
+        // A third of the liquidity is the token's.
+        assert!(near(of(0xb4).price_impact, 99.7 / 699.7));
+        assert_eq!((of(0xb5).price_impact, of(0xb5).basis, of(0xb5).fee, of(0xb5).created_at), (None, None, Some(0.003), None));
+        // Without a price the reserves are worth nothing known.
+        assert_eq!(
+            pools(&dataset, &token, None, 100.0).iter().find(|pool| pool.address == of(0xb1).address).and_then(|pool| pool.basis),
+            Some("liquidity")
+        );
+    }
+}

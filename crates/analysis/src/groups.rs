@@ -1,0 +1,185 @@
+//! Figures of groups of rows: count, sum, mean, smallest and largest value. Pure functions over the numbers of one column.
+
+/// A figure of the rows of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    Count,
+    Sum,
+    Mean,
+    Min,
+    Max,
+}
+
+impl Aggregate {
+    pub const ALL: [Self; 5] = [Self::Count, Self::Sum, Self::Mean, Self::Min, Self::Max];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.word() == word)
+    }
+
+    /// Whether the values must be quantities, of which a sum makes sense; else times and days will do too.
+    pub fn adds(self) -> bool {
+        matches!(self, Self::Sum | Self::Mean)
+    }
+}
+
+/// What is known of a group's values in one column. Two halves of the rows, merged, are known as all of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tally {
+    count: u64,
+    /// Exact for integers.
+    whole: i128,
+    /// For floats, with the rounding error of the sum so far (Neumaier 1974).
+    sum: f64,
+    lost: f64,
+    min: f64,
+    max: f64,
+    min_whole: i64,
+    max_whole: i64,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
+        Self { count: 0, whole: 0, sum: 0.0, lost: 0.0, min, max, min_whole: i64::MAX, max_whole: i64::MIN }
+    }
+}
+
+/// A figure, exact where its column is of integers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AggregateValue {
+    Whole(i64),
+    Float(f64),
+}
+
+impl Tally {
+    pub fn add_whole(&mut self, value: i64) {
+        self.count += 1;
+        self.whole += i128::from(value);
+        self.min_whole = self.min_whole.min(value);
+        self.max_whole = self.max_whole.max(value);
+    }
+
+    /// Takes finite values alone.
+    pub fn add_float(&mut self, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        self.count += 1;
+        self.add_to_sum(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    fn add_to_sum(&mut self, value: f64) {
+        let sum = self.sum + value;
+        self.lost += if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
+        self.sum = sum;
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.whole += other.whole;
+        self.add_to_sum(other.sum);
+        self.lost += other.lost;
+        (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
+        self.min_whole = self.min_whole.min(other.min_whole);
+        self.max_whole = self.max_whole.max(other.max_whole);
+    }
+
+    /// The figure of the values; `None` without any, or beyond a float. `whole`: they are integers.
+    pub fn figure(&self, aggregate: Aggregate, whole: bool) -> Option<AggregateValue> {
+        if aggregate == Aggregate::Count {
+            return Some(AggregateValue::Whole(i64::try_from(self.count).unwrap_or(i64::MAX)));
+        }
+        if self.count == 0 {
+            return None;
+        }
+        let total = if whole { self.whole as f64 } else { self.sum + self.lost };
+        let figure = match (aggregate, whole) {
+            (Aggregate::Sum, true) => i64::try_from(self.whole).map_or(AggregateValue::Float(total), AggregateValue::Whole),
+            (Aggregate::Mean, _) => AggregateValue::Float(total / self.count as f64),
+            (Aggregate::Min, true) => AggregateValue::Whole(self.min_whole),
+            (Aggregate::Max, true) => AggregateValue::Whole(self.max_whole),
+            (Aggregate::Min, false) => AggregateValue::Float(self.min),
+            (Aggregate::Max, false) => AggregateValue::Float(self.max),
+            _ => AggregateValue::Float(total),
+        };
+        Some(figure).filter(|figure| !matches!(figure, AggregateValue::Float(value) if !value.is_finite()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(tally: &Tally, whole: bool) -> [Option<AggregateValue>; 5] {
+        Aggregate::ALL.map(|aggregate| tally.figure(aggregate, whole))
+    }
+
+    #[test]
+    fn words_are_those_of_the_figures() {
+        for aggregate in Aggregate::ALL {
+            assert_eq!(Aggregate::parse(aggregate.word()), Some(aggregate));
+        }
+        assert_eq!(Aggregate::parse("median"), None);
+    }
+
+    #[test]
+    fn nothing_has_no_figures_but_its_count() {
+        assert_eq!(figures(&Tally::default(), true), [Some(AggregateValue::Whole(0)), None, None, None, None]);
+        let mut nan = Tally::default();
+        nan.add_float(f64::NAN);
+        assert_eq!(nan, Tally::default());
+    }
+
+    #[test]
+    fn integers_are_exact_and_a_sum_beyond_them_is_a_float() {
+        let mut tally = Tally::default();
+        for value in [i64::MAX, -1, 1] {
+            tally.add_whole(value);
+        }
+        assert_eq!(figures(&tally, true)[1..2], [Some(AggregateValue::Whole(i64::MAX))]);
+        assert_eq!(figures(&tally, true)[3..], [Some(AggregateValue::Whole(-1)), Some(AggregateValue::Whole(i64::MAX))]);
+        tally.add_whole(1);
+        assert_eq!(tally.figure(Aggregate::Sum, true), Some(AggregateValue::Float(i64::MAX as f64 + 1.0)));
+    }
+
+    #[test]
+    fn a_large_value_does_not_swallow_the_small_ones() {
+        let mut tally = Tally::default();
+        for value in [1e16, 1.0, -1e16] {
+            tally.add_float(value);
+        }
+        assert_eq!(tally.figure(Aggregate::Sum, false), Some(AggregateValue::Float(1.0)));
+    }
+
+    #[test]
+    fn two_halves_are_the_whole() {
+        let values: Vec<i64> = (0..1_000).map(|i| (i * 7_919) % 1_013 - 500).collect();
+        let tally = |values: &[i64], whole: bool| {
+            let mut tally = Tally::default();
+            for &value in values {
+                if whole { tally.add_whole(value) } else { tally.add_float(value as f64) }
+            }
+            tally
+        };
+        for whole in [true, false] {
+            for cut in [0, 1, 500, 1_000] {
+                let mut halves = tally(&values[..cut], whole);
+                halves.merge(&tally(&values[cut..], whole));
+                assert_eq!(figures(&halves, whole), figures(&tally(&values, whole), whole), "{whole} {cut}");
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The question behind GET /addresses/{address}/tokens: what an address holds of the tokens in the data.
+
+use std::{borrow::Cow, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    filter::{self, FieldValue, Filter},
+    list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
+    order::Order,
+    paging::{Paging, page_of},
+    parameter::{Arguments, PAGE, Parameter, ParameterKind, parameter},
+    progress::Progress,
+    request::{ParameterValue, request},
+    snapshot::Snapshot,
+    tables::{columns, known_table, order::RowQuery},
+    tabular::{Tabled, Tabular, members},
+};
+use analysis::token::unburned_supply;
+use model::{
+    address::Address,
+    cell_value::CellValue,
+    error::{Code, Problem, Result},
+};
+use store::{cell::in_frame, grid::Grid};
+
+const ADDRESS: Parameter = parameter("address", ParameterKind::Address, "The address of a holder.");
+
+request! {
+    /// A page of the tokens that an address holds, the most worth first.
+    HeldTokensQuestion at "/addresses/{address}/tokens" {
+        address: AccountAddress = ADDRESS,
+        filter: Filter = conditions::<HeldToken>(),
+        sort: Vec<Order> = sort::<HeldToken>(Some("-value,symbol"), SORT),
+        /// Members out of `HeldToken::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<HeldToken>(),
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Tokens a page."),
+    }
+}
+
+/// An address that need not be a token's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AccountAddress(pub Address);
+
+impl ParameterValue for AccountAddress {
+    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
+        arguments.address(parameter.name).map(Self)
+    }
+
+    fn written(&self) -> Option<Cow<'_, str>> {
+        self.0.written()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HeldTokens {
+    pub address: Address,
+    /// Known labels of the address: burn, exchange, …
+    pub labels: Vec<String>,
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    /// The most worth first, unless `sort` orders them.
+    pub tokens: Rows<HeldToken>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HeldToken {
+    pub token_address: Address,
+    pub symbol: Option<String>,
+    /// In whole tokens.
+    pub balance: Option<f64>,
+    /// Fraction of the supply that is not burned; of what all holders have where that is unknown.
+    pub share: Option<f64>,
+    /// Balance at the token's price, USD.
+    pub value: Option<f64>,
+}
+
+impl Question for HeldTokensQuestion {
+    type Answer = HeldTokens;
+    const NAME: &'static str = "held_tokens";
+    const SUMMARY: &'static str = "The tokens in the data that an address holds.";
+    const NEEDS: &'static [&'static str] = &["holders"];
+
+    fn paging(&self, answer: &HeldTokens) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn heavy(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HeldTokens> {
+        let dataset = &snapshot.dataset;
+        let table = known_table(snapshot, "holders")?;
+        let condition = format!("holder_address={}", self.address.0);
+        let filter = filter::parse(&condition, &columns::for_filter(table)).map_err(|error| Problem::new(Code::Defect, error.message))?;
+        let grid = Grid::of(table);
+        let (places, _) = RowQuery { filter, ..RowQuery::all(table.schema) }.matching_rows(table, &grid, progress)?;
+        let rows = grid.at(&places, 0..places.len(), Some(&["token_address", "balance"]));
+        let held = |row: usize| {
+            let CellValue::Text(address) = in_frame(&rows, "token_address", row) else { return None };
+            let token_address = Address::parse(&address)?;
+            let balance = match in_frame(&rows, "balance", row) {
+                CellValue::Float(balance) => Some(balance),
+                _ => None,
+            };
+            let token = dataset.token(&token_address);
+            let price = snapshot.market.of(dataset, &token_address).and_then(|token| token.price);
+            let share = token.and_then(|token| unburned_supply(dataset, token)).zip(balance).map(|(supply, balance)| balance / supply);
+            let symbol = token.and_then(|token| token.row.symbol.clone());
+            Some(HeldToken { token_address, symbol, balance, share, value: price.zip(balance).map(|(price, balance)| price * balance) })
+        };
+        let mut tokens: Vec<HeldToken> = (0..rows.height()).filter_map(held).collect();
+        filter_and_sort(&mut tokens, &self.filter, &self.sort);
+        Ok(HeldTokens {
+            address: self.address.0,
+            labels: dataset.labels_of(&self.address.0).iter().map(|label| label.label.clone()).collect(),
+            page: self.page,
+            limit: self.limit,
+            total: tokens.len() as u64,
+            tokens: Rows::new(page_of(tokens.into_iter(), self.page, self.limit).collect(), &self.only),
+        })
+    }
+}
+
+impl Tabular for HeldTokensQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.tokens, &members(HeldToken::MEMBERS, &self.only))
+    }
+}
+
+listed!(HeldToken {
+    "token_address": Text ["token"] = |row| Some(FieldValue::text(row.token_address.to_string()));
+    "symbol": Text [] = |row| row.symbol.as_deref().map(FieldValue::text);
+    "balance": Number [] = |row| row.balance.map(FieldValue::Number);
+    "share": Number [] = |row| row.share.map(FieldValue::Number);
+    "value": Number [] = |row| row.value.map(FieldValue::Number);
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::{
+        holders::HoldersQuestion,
+        tests::{answered, snapshot},
+    };
+
+    fn market() -> Snapshot {
+        snapshot(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain,decimals,price,total_supply\n0x1,A,A,eth,0,2,200\n0x2,B,B,eth,0,,\n0x3,C,C,eth,,1,",
+            ),
+            ("holders", "token_address,holder_address,balance\n0x1,0xa,60\n0x1,0xb,40\n0x1,0xdead,100\n0x2,0xa,5\n0x2,0xc,15\n0x3,0xb,1"),
+            ("labels", "address,label\n0xdead,burn"),
+            (
+                "transfers",
+                "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index
+                 0x1,2026-01-01T00:00:00Z,1,0x01,0xc,0xa,60,1
+                 0x1,2026-03-01T00:00:00Z,2,0x02,0xa,0xb,7,1",
+            ),
+        ])
+    }
+
+    const A: [(&str, &str); 1] = [("token_address", "0x0000000000000000000000000000000000000001")];
+
+    #[test]
+    fn an_address_has_what_it_holds_of_every_token() {
+        let path = [("address", "0x000000000000000000000000000000000000000a")];
+        let answer = answered::<HeldTokensQuestion>(&market(), &path, "").expect("an answer");
+        let rows: Vec<_> = answer.tokens.iter().map(|token| (token.symbol.as_deref(), token.balance, token.share, token.value)).collect();
+        // Of A 100 are burned: 100 remain. B has no supply: of what is held; it has no price either.
+        assert_eq!(rows, [(Some("A"), Some(60.0), Some(0.6), Some(120.0)), (Some("B"), Some(5.0), Some(0.25), None)]);
+        let nobody = [("address", "0x00000000000000000000000000000000000000ff")];
+        assert_eq!(answered::<HeldTokensQuestion>(&market(), &nobody, "").expect("an answer").total, 0);
+    }
+
+    #[test]
+    fn holders_have_shares_and_flows_where_they_are_asked_for() {
+        let plain = answered::<HoldersQuestion>(&market(), &A, "").expect("an answer");
+        assert!(plain.holders.iter().all(|holder| holder.share.is_none() && holder.in_7d.is_none()) && plain.flows_to.is_none());
+        let answer = answered::<HoldersQuestion>(&market(), &A, "flows=true").expect("an answer");
+        let of = |last: u8| answer.holders.iter().find(|holder| holder.holder_address.0[19] == last).expect("the holder");
+        assert_eq!((of(0xa).share, of(0xa).in_7d, of(0xa).out_7d, of(0xa).in_30d), (Some(0.6), Some(0.0), Some(7.0), Some(0.0)));
+        assert_eq!(
+            (of(0xb).share, of(0xb).in_30d, of(0xb).first_seen.map(|time| time.to_string()[..10].to_owned()).as_deref()),
+            (Some(0.4), Some(7.0), Some("2026-03-01"))
+        );
+        assert_eq!((answer.total, answer.flows_missing, of(0xad).share), (3, None, None));
+        // A condition or an order on them asks for them too.
+        for (query, left) in
+            [("where=out_7d>0", 1), ("where=share>0.3&sort=-in_30d", 2), ("sort=-share", 3), ("where=first_seen<2026-02", 1)]
+        {
+            assert_eq!(answered::<HoldersQuestion>(&market(), &A, query).expect("an answer").total, left, "{query}");
+        }
+        // Without decimals amounts have no unit.
+        let path = [("token_address", "0x0000000000000000000000000000000000000003")];
+        let unknown = answered::<HoldersQuestion>(&market(), &path, "flows=true").expect("an answer");
+        assert!(unknown.flows_missing.is_some_and(|why| why.contains("decimals")) && unknown.holders[0].share == Some(1.0));
+    }
+}

@@ -1,0 +1,155 @@
+//! The question behind GET /tokens/{token_address}/pools: the pools of a token, and what selling an amount in each costs.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Question,
+    filter::{FieldValue, Filter},
+    known_token,
+    list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
+    order::Order,
+    paging::{Paging, page_of},
+    parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
+    progress::Progress,
+    request::request,
+    snapshot::Snapshot,
+    tabular::{Tabled, Tabular, members},
+};
+use analysis::dex::sale::{TokenPool, pools};
+use model::{address::Address, error::Result};
+
+/// USD sold unless another amount is asked for.
+pub const AMOUNT_DEFAULT: u64 = 10_000;
+/// The largest amount: more than any token is worth.
+pub const AMOUNT_MAX: u64 = 1_000_000_000_000;
+
+const AMOUNT: Parameter = parameter(
+    "amount",
+    ParameterKind::Integer { min: 1, max: AMOUNT_MAX, default: AMOUNT_DEFAULT },
+    "USD of the token that are sold in each pool.",
+);
+
+request! {
+    /// The pools of a token, least loss first.
+    PoolsQuestion at "/tokens/{token_address}/pools" {
+        token_address: Address = TOKEN,
+        amount: u64 = AMOUNT,
+        filter: Filter = conditions::<TokenPool>(),
+        sort: Vec<Order> = sort::<TokenPool>(Some("loss,-liquidity"), SORT),
+        /// Members out of `TokenPool::MEMBERS`; empty: all.
+        only: Vec<&'static str> = only::<TokenPool>(),
+        page: u64 = PAGE,
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Pools a page."),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TokenPools {
+    pub token_address: Address,
+    /// USD sold.
+    pub amount: u64,
+    /// USD of a token, at which the amount is sold; null where it is unknown.
+    pub price: Option<f64>,
+    /// The pool of all that meet `where` in which the sale loses least; null where no loss is known.
+    pub best: Option<TokenPool>,
+    pub page: u64,
+    pub limit: u64,
+    pub total: u64,
+    /// The least loss first, unless `sort` orders them; those without a known loss by their liquidity.
+    pub pools: Rows<TokenPool>,
+    /// Why the list is empty: the table that is missing or unusable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Question for PoolsQuestion {
+    type Answer = TokenPools;
+    const NAME: &'static str = "pools";
+    const SUMMARY: &'static str = "A token's pools, and what selling an amount in each loses to fee and price impact.";
+    const NEEDS: &'static [&'static str] = &[];
+
+    fn paging(&self, answer: &TokenPools) -> Option<Paging> {
+        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+    }
+
+    fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPools> {
+        known_token(snapshot, &self.token_address)?;
+        let dataset = &snapshot.dataset;
+        let price = snapshot.market.of(dataset, &self.token_address).and_then(|token| token.price);
+        let mut found = pools(dataset, &self.token_address, price, self.amount as f64);
+        filter_and_sort(&mut found, &self.filter, &self.sort);
+        let known = found.iter().filter(|pool| pool.loss.is_some());
+        let best = known.min_by(|a, b| a.loss.partial_cmp(&b.loss).unwrap_or(std::cmp::Ordering::Equal)).cloned();
+        let total = found.len() as u64;
+        Ok(TokenPools {
+            token_address: self.token_address,
+            amount: self.amount,
+            price,
+            best,
+            page: self.page,
+            limit: self.limit,
+            total,
+            pools: Rows::new(page_of(found.into_iter(), self.page, self.limit).collect(), &self.only),
+            missing: dataset.absence_reason("pools"),
+        })
+    }
+}
+
+impl Tabular for PoolsQuestion {
+    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
+        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+        Tabled::of(&answer.pools, &members(TokenPool::MEMBERS, &self.only))
+    }
+}
+
+listed!(TokenPool {
+    "address": Text ["pool"] = |pool| Some(FieldValue::text(pool.address.to_string()));
+    "dex_id": Text ["dex"] = |pool| Some(FieldValue::text(&pool.dex_id));
+    "dex": Text ["name"] = |pool| Some(FieldValue::text(&pool.dex));
+    "chain": Chain [] = |pool| Some(FieldValue::text(pool.chain.as_str()));
+    "pair": Text [] = |pool| Some(FieldValue::text(&pool.pair));
+    "fee": Number [] = |pool| pool.fee.map(FieldValue::Number);
+    "liquidity": Number ["liq"] = |pool| pool.liquidity.map(FieldValue::Number);
+    "volume24h": Number ["volume", "vol"] = |pool| pool.volume24h.map(FieldValue::Number);
+    "price_impact": Number ["impact"] = |pool| pool.price_impact.map(FieldValue::Number);
+    "proceeds": Number [] = |pool| pool.proceeds.map(FieldValue::Number);
+    "loss": Number [] = |pool| pool.loss.map(FieldValue::Number);
+    "basis": Text [] = |pool| pool.basis.map(FieldValue::text);
+    "created_at": Time [] = |pool| pool.created_at.map(FieldValue::Time);
+    "trades_per_day": Number ["trades"] = |pool| pool.trades_per_day.map(FieldValue::Number);
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::tests::{answered, snapshot};
+
+    #[test]
+    fn the_pool_that_loses_least_is_first_and_named() {
+        let snapshot = snapshot(&[
+            ("tokens", "token_address,symbol,name,chain,decimals,price\n0x1,A,A,eth,0,1\n0x2,B,B,eth,0,1\n0x3,C,C,eth,0,1"),
+            ("fee_tiers", "dex_id,chain,tier,fee\ncheap,eth,0.01%,0.0001\ndeep,eth,1%,0.01"),
+            (
+                "pools",
+                "address,dex_id,chain,token0,token1,liquidity\n0xb1,cheap,eth,0x1,0x2,20000\n0xb2,deep,eth,0x1,0x2,2000000\n0xb3,none,eth,0x1,0x2,9000000",
+            ),
+        ]);
+        let path = [("token_address", "0x0000000000000000000000000000000000000001")];
+        let order = |query: &str| {
+            let answer = answered::<PoolsQuestion>(&snapshot, &path, query).expect("an answer");
+            let last = |address: &Address| address.0[19];
+            (answer.pools.iter().map(|pool| last(&pool.address)).collect::<Vec<_>>(), answer.best.map(|best| last(&best.address)))
+        };
+        // A small sale is cheapest where the fee is low, a large one where the pool is deep; a pool without a fee has no loss.
+        assert_eq!(order("amount=10"), (vec![0xb1, 0xb2, 0xb3], Some(0xb1)));
+        assert_eq!(order("amount=10000"), (vec![0xb2, 0xb1, 0xb3], Some(0xb2)));
+        assert_eq!(order("amount=10000&sort=-liquidity&limit=1"), (vec![0xb3], Some(0xb2)));
+        assert_eq!(order("amount=10000&where=dex:cheap"), (vec![0xb1], Some(0xb1)));
+        assert!(answered::<PoolsQuestion>(&snapshot, &path, "amount=0").is_err());
+        assert!(answered::<PoolsQuestion>(&snapshot, &[("token_address", "0x0000000000000000000000000000000000000009")], "").is_err());
+    }
+}

@@ -1,0 +1,106 @@
+//! The sale whose cost the pools are listed by: its amount as it is typed, its question, and the pool that loses least.
+
+use crate::views::prelude::*;
+use analysis::dex::sale::TokenPool;
+use query::question::{
+    filter::{self, Filter},
+    list::Listed as _,
+    pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuestion, TokenPools},
+};
+
+/// The word before an amount in the input line.
+const SELL: &str = "sell ";
+/// The most pools of an answer.
+const POOLS_MAX: u64 = 250;
+
+/// USD that are sold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SoldAmount(u64);
+
+impl Default for SoldAmount {
+    fn default() -> Self {
+        Self(AMOUNT_DEFAULT)
+    }
+}
+
+impl SoldAmount {
+    /// The text that the input line begins with.
+    pub(super) fn line(self) -> String {
+        format!("{SELL}{}", self.0)
+    }
+
+    /// Reads `sell 50k`; `None` for another text.
+    pub(super) fn read(text: &str) -> Option<Result<Self, String>> {
+        let typed = text.strip_prefix(SELL)?.trim().trim_start_matches('$').replace([',', '_'], "").to_lowercase();
+        let (digits, zeros) = match typed.strip_suffix(['k', 'm', 'b']) {
+            Some(digits) if typed.ends_with('k') => (digits, 1e3),
+            Some(digits) if typed.ends_with('m') => (digits, 1e6),
+            Some(digits) => (digits, 1e9),
+            None => (typed.as_str(), 1.0),
+        };
+        let amount = digits.trim().parse::<f64>().ok().map(|amount| (amount * zeros).round());
+        let amount = amount.filter(|amount| (1.0..=AMOUNT_MAX as f64).contains(amount));
+        Some(amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is no amount: write USD, as in `sell 50k`")))
+    }
+}
+
+pub(super) fn question(token: Address, SoldAmount(amount): SoldAmount) -> PoolsQuestion {
+    let sort = vec![Order::rising("loss"), Order::falling("liquidity")];
+    PoolsQuestion { token_address: token, amount, filter: Filter::default(), sort, only: Vec::new(), page: 1, limit: POOLS_MAX }
+}
+
+/// The same of one DEX.
+pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
+    let filter = filter::parse(&format!("dex_id={dex_id}"), TokenPool::COLUMNS).unwrap_or_default();
+    PoolsQuestion { filter, ..question.clone() }
+}
+
+/// `sell 50,000 USD: least lost in UNI/WETH on uniswap-v2: 0.42 %, 49.8k USD left`; returns the lines used.
+pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+    let selling = format!("sell {} USD:", format::count(answer.amount));
+    let says = match &answer.best {
+        Some(best) => {
+            let about = if best.is_estimate() { "≈ " } else { "" };
+            let brings = format::human(best.proceeds);
+            format!("{selling} least lost in {} on {}: {about}{}, {brings} USD left", best.pair, best.dex_id, format::share(best.loss))
+        }
+        None => format!("{selling} no pool has both a fee and liquidity in the data"),
+    };
+    let hint = "x amount  a every DEX";
+    put(buffer, area, 0, 0, &text::truncate(&says, usize::from(area.width)), context.theme.text());
+    if text::width(&says) + text::width(hint) + 2 <= usize::from(area.width) {
+        put_right(buffer, area, 0, hint, context.theme.dim());
+    }
+    let estimated = answer.pools.iter().any(TokenPool::is_estimate);
+    if !estimated || area.height < 10 {
+        return 1;
+    }
+    let note = "≈ x·y = k from half of the liquidity: a concentrated pool (v3, v4) differs";
+    put(buffer, area, 0, 1, &text::truncate(note, usize::from(area.width)), context.theme.dim());
+    2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_typed_as_people_write_them() {
+        for (text, expected) in [
+            ("sell 50000", Some(50_000)),
+            ("sell 50k", Some(50_000)),
+            ("sell $1,250,000", Some(1_250_000)),
+            ("sell 2.5m", Some(2_500_000)),
+            ("sell 1B", Some(1_000_000_000)),
+            ("sell 0", None),
+            ("sell ", None),
+            ("sell much", None),
+            ("sell 2000b", None),
+        ] {
+            let read = SoldAmount::read(text).expect("an amount or its error");
+            assert_eq!(read.as_ref().ok().map(|amount| amount.0), expected, "{text}");
+        }
+        assert_eq!((SoldAmount::read("sel"), SoldAmount::read("uni")), (None, None));
+        assert_eq!(SoldAmount::read(&SoldAmount::default().line()), Some(Ok(SoldAmount::default())));
+    }
+}
