@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     LocationArgs,
-    outcome::{Failure, Outcome, print, print_line},
+    outcome::{Failure, Outcome, print, print_json, print_line},
     program::{Program, configuration, offline_jobs},
     table::section,
     token::{TokenName, token},
@@ -40,6 +40,9 @@ pub(super) struct AlertArgs {
 enum Command {
     /// Print the alerts of the dataset and their firings
     List {
+        /// As GET /alerts answers
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         location: LocationArgs,
     },
@@ -67,15 +70,16 @@ enum Command {
 
 pub(super) fn run(args: &AlertArgs) -> Outcome {
     let failed = |problem: Problem| Failure::Bad(problem.detail);
-    let list = |location: &LocationArgs| {
+    let list = |location: &LocationArgs, json: bool| {
         let mut config = configuration(location.config.as_deref())?;
         location.apply_overrides(&mut config);
         let jobs = offline_jobs(&config).map_err(Failure::Bad)?;
-        print(listed(&jobs.alerts(&config.datasets.dir, FIRED).map_err(failed)?))
+        let alerts = jobs.alerts(&config.datasets.dir, FIRED).map_err(failed)?;
+        if json { print_json(&alerts) } else { print(listed(&alerts)) }
     };
-    let Some(command) = &args.command else { return list(&args.location) };
+    let Some(command) = &args.command else { return list(&args.location, false) };
     match command {
-        Command::List { location } => list(location),
+        Command::List { json, location } => list(location, *json),
         Command::Add { condition, token, rehearse, location } => {
             let program = Program::open_loaded(location)?;
             let token_address = token.as_ref().map(|token| token.find(&program.deck)).transpose()?;

@@ -68,7 +68,11 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let body = body.unwrap_or_default();
-    let ask = || api::answer_offline(&api, &method, &percent_encoded(&args.path), &body);
+    let target = percent_encoded(&args.path);
+    if let Some(unknown) = api::unknown_parameter(&api, &method, &target) {
+        warn(&unknown);
+    }
+    let ask = || api::answer_offline(&api, &method, &target, &body);
     let mut reply = ask();
     // The tables are loaded, so `loading` means an answer in several steps: asked again while it makes progress.
     while reply.status == 503 && parsed(&reply.body).is_ok_and(|problem| problem["code"] == "loading") {

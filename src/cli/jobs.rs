@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use super::{
-    outcome::{Failure, Outcome, print},
+    outcome::{Failure, Outcome, print, print_json},
     program::{configuration, offline_jobs},
     table::section,
 };
@@ -36,6 +37,9 @@ enum Command {
         /// Jobs to print
         #[arg(long, default_value_t = LISTED)]
         limit: u64,
+        /// As GET /deep-analysis/jobs answers each
+        #[arg(long)]
+        json: bool,
     },
     /// Remove jobs that have ended, with all they found
     Purge {
@@ -54,7 +58,11 @@ pub(super) fn run(args: &JobsArgs) -> Outcome {
     let failed = |problem: Problem| Failure::Bad(problem.detail);
     match &args.command {
         None => print(listed(&jobs, LISTED).map_err(failed)?),
-        Some(Command::List { limit }) => print(listed(&jobs, *limit).map_err(failed)?),
+        Some(Command::List { limit, json: true }) => {
+            let (total, jobs) = jobs.list(1, *limit).map_err(failed)?;
+            print_json(&json!({ "total": total, "jobs": jobs }))
+        }
+        Some(Command::List { limit, json: false }) => print(listed(&jobs, *limit).map_err(failed)?),
         Some(Command::Purge { id, days }) => {
             let which = match (id, days) {
                 (Some(id), _) => Purge::One(id.clone()),

@@ -5,6 +5,8 @@ use std::{
     process::ExitCode,
 };
 
+use serde::Serialize;
+
 use crate::config::plain_reason;
 
 pub(super) type Outcome = Result<(), Failure>;
@@ -47,6 +49,13 @@ pub fn finish(outcome: Outcome) -> ExitCode {
         say(&message);
     }
     ExitCode::from(code)
+}
+
+/// Prints a value as one line of JSON.
+pub(super) fn print_json(value: &impl Serialize) -> Outcome {
+    let mut line = serde_json::to_vec(value).map_err(|error| Failure::Bad(error.to_string()))?;
+    line.push(b'\n');
+    print(line)
 }
 
 /// Prints one line to stderr, ignoring a closed stderr.

@@ -159,6 +159,23 @@ fn get_prints_the_answer_and_nothing_else() {
 }
 
 #[test]
+fn a_parameter_that_is_ignored_is_said_and_lists_are_given_as_json() {
+    let desk = Desk::new();
+    desk.write("market/tokens.csv", "token_address,symbol,name,chain,price\n0x00000000000000000000000000000000000000a1,A,A,eth,3\n");
+    let run = |args: &[&str]| desk.run(&[args, &["--data", "market"]].concat());
+    let (code, out, err) = run(&["get", "/tokens?limt=3"]);
+    assert!(code == 0 && out.contains("\"limit\":50") && err.contains("`limt` is no parameter: expected some of query, "), "{err}");
+    assert_eq!(run(&["get", "/tokens?limit=3"]).2, "");
+    assert_eq!(run(&["alert", "add", "price>5"]).0, 0);
+    let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let alerts = json(&run(&["alert", "list", "--json"]).1);
+    assert_eq!((alerts["alerts"][0]["condition"].as_str(), &alerts["fired"]), (Some("price>5"), &serde_json::json!([])));
+    assert_eq!(json(&desk.run(&["jobs", "list", "--json"]).1), serde_json::json!({ "total": 0, "jobs": [] }));
+    let (code, out, _) = run(&["alert", "add", "price>5", "--rehearse"]);
+    assert_eq!((code, out.as_str()), (0, "There are no candles to rehearse it on.\n"));
+}
+
+#[test]
 fn get_prints_the_list_of_an_answer_as_csv_and_as_table() {
     let desk = Desk::new();
     let (code, out, _) = desk.run(&["get", "/tokens?limit=3", "--data", DEMO, "--format", "csv"]);

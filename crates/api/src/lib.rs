@@ -40,7 +40,10 @@ use self::{
     coding::CodedMemo, events::EventLog, log::RequestLog, metrics::Metrics, rate::Rate, reply::RequestIds, router::Router,
     routes::ENDPOINTS,
 };
-pub use self::{server::serve, service::answer_offline};
+pub use self::{
+    server::serve,
+    service::{answer_offline, unknown_parameter},
+};
 use crate::keys::Keys;
 use query::{deck::Deck, jobs::Jobs};
 

@@ -37,7 +37,7 @@ use model::{
     error::{Code, Problem, Result},
     time::Time,
 };
-use query::question::parameter::Parameter;
+use query::question::parameter::{Arguments, Parameter};
 
 /// Status logged for a client that disconnected before its answer.
 const HUNG_UP: u16 = 499;
@@ -296,6 +296,14 @@ impl Drop for Answering {
             exchange.note(HUNG_UP, 0, Instant::now());
         }
     }
+}
+
+/// Says which parameter of the request the endpoint does not know, and so ignores.
+pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String> {
+    let (uri, method) = (target.parse::<Uri>().ok()?, Method::from_bytes(method.as_bytes()).ok()?);
+    let route = api.router.find(&method, uri.path()).ok()?;
+    let arguments = Arguments::new(route.endpoint.parameters, &[], uri.query()?).ok()?;
+    arguments.refuse_unknown().err().map(|problem| problem.detail)
 }
 
 /// Answers a request in process: no server, no key, no limits, but the same endpoint table. Blocks, so must not run on an async runtime's

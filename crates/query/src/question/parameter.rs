@@ -174,8 +174,8 @@ impl<'a> Arguments<'a> {
         Address::asked(text).map_or_else(symbol, |address| Ok(Some(address)))
     }
 
-    /// Errors: with `strict=true`, a parameter that is not in the table.
-    fn refuse_unknown(&self) -> Result<()> {
+    /// Errors: a parameter that is not in the table.
+    pub fn refuse_unknown(&self) -> Result<()> {
         let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
         let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && name != AS_OF && known().all(|known| known != name))
         else {
