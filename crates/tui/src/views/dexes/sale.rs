@@ -67,17 +67,18 @@ pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context
         None => format!("{selling} no pool has both a fee and liquidity in the data"),
     };
     let hint = "x amount  a every DEX";
-    put(buffer, area, 0, 0, &text::truncate(&says, usize::from(area.width)), context.theme.text());
+    // In a low pane the pools need the room.
+    let lines = if area.height < 10 { 1 } else { 2 };
+    let used = put_wrapped(buffer, area, 0, 0, &says, lines, context.theme.text());
     if text::width(&says) + text::width(hint) + 2 <= usize::from(area.width) {
         put_right(buffer, area, 0, hint, context.theme.dim());
     }
     let estimated = answer.pools.iter().any(TokenPool::is_estimate);
-    if !estimated || area.height < 10 {
-        return 1;
+    if !estimated || lines == 1 {
+        return used;
     }
     let note = "≈ x·y = k from half of the liquidity: a concentrated pool (v3, v4) differs";
-    put(buffer, area, 0, 1, &text::truncate(note, usize::from(area.width)), context.theme.dim());
-    2
+    used + put_wrapped(buffer, area, 0, used, note, lines, context.theme.dim())
 }
 
 #[cfg(test)]
