@@ -117,8 +117,11 @@ fn listed(list: &AlertList) -> String {
 }
 
 fn rehearsed(rehearsal: &Rehearsal) -> String {
-    let (Some(from), Some(to), Some(a_week)) = (rehearsal.from, rehearsal.to, rehearsal.fired_a_week) else {
+    let (Some(from), Some(to)) = (rehearsal.from, rehearsal.to) else {
         return "There are no candles to rehearse it on.\n".to_owned();
+    };
+    let Some(a_week) = rehearsal.fired_a_week else {
+        return format!("{from} to {to}: a value that it needs is not known on any of these days.\n");
     };
     let of_today =
         if rehearsal.as_of_unknown.is_empty() { String::new() } else { format!("of today: {}\n", rehearsal.as_of_unknown.join(", ")) };

@@ -34,7 +34,9 @@ pub(super) fn run(args: &McpArgs) -> Outcome {
     }
     // The client needs no key, so none is read or generated.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
-    let api = program.api(keys, None, IpAddr::V4(Ipv4Addr::LOCALHOST));
+    // Without a state folder there are neither alerts nor jobs to tell of.
+    let jobs = program.jobs().map_err(|reason| tracing::warn!("{reason}")).ok();
+    let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
     let deck = Arc::clone(&program.deck);

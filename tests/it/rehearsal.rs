@@ -77,13 +77,13 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
         let mut expected = BTreeSet::new();
         for token in deck.snapshot().unwrap().dataset.tokens() {
             let address = token.row.token_address;
-            let mut held = None;
-            for (day, matched) in days.iter().zip(&matched) {
+            let mut held = matched[0].holds.contains(&address);
+            for (day, matched) in days.iter().zip(&matched).skip(1) {
                 let holds = matched.holds.contains(&address);
-                if holds && held == Some(false) {
+                if holds && !held {
                     expected.insert((*day, address));
                 }
-                held = if matched.unknown.contains(&address) { held } else { Some(holds) };
+                held = if matched.unknown.contains(&address) { held } else { holds };
             }
         }
         let found = rehearsed(&deck, condition, DAYS);

@@ -8,13 +8,13 @@ use crate::{growth::percent, numeric::median, track_record::edge};
 /// Days after a firing at which the price is looked at.
 pub const AFTER_DAYS: [usize; 3] = [1, 7, 30];
 
-/// Days on which a condition comes to hold, by what is known of it on each day: it was false before, and what is unknown changes nothing.
-/// On the first known day it only begins.
+/// Days on which an alert fires that was set on the first one, by what is known of its condition on each day: it comes to hold, and did not
+/// hold before; what is unknown changes nothing.
 pub fn firings(states: impl Iterator<Item = Option<bool>>) -> Vec<usize> {
-    let mut held = None;
+    let mut held = false;
     let fires = |(i, state): (usize, Option<bool>)| {
-        let fired = state == Some(true) && held == Some(false);
-        held = state.or(held);
+        let fired = i > 0 && state == Some(true) && !held;
+        held = state.unwrap_or(held);
         fired.then_some(i)
     };
     states.enumerate().filter_map(fires).collect()
@@ -115,7 +115,9 @@ mod tests {
             // What is unknown is neither an end nor a beginning.
             (".x?x", &[1]),
             (".??x", &[3]),
-            ("??xx", &[]),
+            // A token that is new, or whose value comes to be known.
+            ("??xx", &[2]),
+            ("x??x", &[]),
             ("", &[]),
         ] {
             assert_eq!(firings(states(days).into_iter()), expected, "{days}");

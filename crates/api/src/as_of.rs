@@ -25,7 +25,7 @@ use store::AsOf;
 /// The time that an answer is as of.
 const X_AS_OF: HeaderName = HeaderName::from_static("x-as-of");
 /// Tables of which only today's rows are known.
-const X_AS_OF_UNKNOWN: HeaderName = HeaderName::from_static("x-as-of-unknown");
+pub(super) const X_AS_OF_UNKNOWN: HeaderName = HeaderName::from_static("x-as-of-unknown");
 
 /// The time that the request asks for. Errors: it is none, or the endpoint's answers are of the present alone.
 pub(super) fn asked(endpoint: &Endpoint, query: Option<&str>) -> Result<Option<Time>> {

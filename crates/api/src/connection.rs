@@ -153,7 +153,8 @@ impl WatchedStream {
 
     /// Writes bytes of hyper's, of `count` in all: those of a bare refusal of the head are replaced, in one go.
     fn write_refusal(&mut self, context: &mut Context<'_>, bytes: &[u8], count: usize) -> Option<Poll<io::Result<usize>>> {
-        if self.refusal.is_none() && self.state.is(Phase::Head) {
+        // Between answers nothing but a refusal is written.
+        if self.refusal.is_none() && (self.state.is(Phase::Head) || self.state.is(Phase::Idle)) {
             self.refusal = unread::response(bytes);
         }
         while let Some(left) = self.refusal.as_mut().filter(|left| !left.is_empty()) {

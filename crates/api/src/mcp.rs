@@ -1,4 +1,4 @@
-//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint. rmcp implements the protocol, over
+//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint, cut where they are too many. rmcp implements the protocol, over
 //! stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
 mod budget;
@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     HeaderMap, Request, Response,
-    header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, LINK},
+    header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LINK},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -39,6 +39,7 @@ use self::{
 };
 use super::{
     Api,
+    as_of::X_AS_OF_UNKNOWN,
     call::{Answered, Call, HandlerStep},
     guard::{self, BODY_BYTES_MAX},
     reply::{self, Body, Reply},
@@ -223,6 +224,8 @@ fn tool_result(reply: Reply, budget: usize, narrowing: &str) -> CallToolResult {
     // A single-page list links to its first and last page too.
     let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
     let others = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(other_pages);
+    let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Not known as of then, and so of today: the tables {tables}."));
     let body = match reply.into_body() {
         Body::Whole(body) => body,
         // No tool takes `format`, so none streams.
@@ -236,7 +239,7 @@ fn tool_result(reply: Reply, budget: usize, narrowing: &str) -> CallToolResult {
     if !left_out.is_empty() {
         content.push(ContentBlock::text(format!("The answer was cut. Left out: {}. {narrowing}", left_out.join("; "))));
     }
-    content.extend(others.map(ContentBlock::text));
+    content.extend(of_today.into_iter().chain(others).map(ContentBlock::text));
     let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
     let structured = || serde_json::from_slice(&body).ok().filter(Value::is_object);
     result.structured_content = (body.len() <= STRUCTURED_BYTES_MAX).then(structured).flatten();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{address::Address, format, untrusted::is_invisible};
+use crate::{address::Address, untrusted::is_invisible};
 
 /// Maximum number of levels of a token, and of tokens with any annotation.
 pub const LEVELS_MAX: usize = 20;
@@ -51,7 +51,9 @@ impl OwnLevel {
         if !(price.is_finite() && price > 0.0) {
             return Err(format!("`{price}` is no price: type one above zero, as 7.25"));
         }
-        Ok(Self { name: if name.is_empty() { format::price(Some(price)) } else { name }, price })
+        // All its digits, so that two prices are two names.
+        let name = if name.is_empty() { readable(&price.to_string(), NAME_CHARS_MAX) } else { name };
+        Ok(Self { name, price })
     }
 }
 
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn remarks_are_set_replaced_and_removed_within_their_limits() {
+    fn annotations_are_set_replaced_and_removed_within_their_limits() {
         let (token, mut annotations) = (Address([1; 20]), Annotations::new());
         let level = |name: &str, price| Annotation::Level(OwnLevel::new(name, price).expect("a level"));
         for (name, price) in [("entry", 7.0), ("goal", 9.0), ("entry", 7.5)] {

@@ -108,9 +108,12 @@ pub const RULES: &[Rule] = rules! {
     fraction Emptied Test::Between(0.0, 1.0),
         ["fee_tiers.fee"]
         "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` reads percent, `scale = 1e-6` millionths";
+    pool_fee Emptied Test::Between(0.0, 0.1),
+        ["pools.fee"]
+        "a pool's fee is a fraction of the amount, seldom more than 0.01 and not over 0.1; `scale = 0.01` reads percent, `scale = 1e-6` millionths";
     time_of_chains Stays Test::Era,
         ["candles.timestamp", "transfers.timestamp", "posts.published_at", "holder_counts.date", "pool_events.timestamp",
-         "contracts.created_at", "scams.reported_at", "funding.timestamp", "blocks.timestamp", "disputes.until"]
+         "contracts.created_at", "scams.reported_at", "funding.timestamp", "blocks.timestamp", "disputes.until", "pools.created_at"]
         "the time is before 2009 or after 2099, outside the time of chains: is it read in the right unit?";
     step Stays Test::SeveralRows,
         ["candles.timestamp"] needs ["candles.interval"]

@@ -31,7 +31,7 @@ pub trait Memory: Send {
         Annotations::new()
     }
     /// Saves a change of them; on return it is on disk.
-    fn annotate(&mut self, _token: Address, _remark: &Annotation) -> Result<(), String> {
+    fn annotate(&mut self, _token: Address, _annotation: &Annotation) -> Result<(), String> {
         Ok(())
     }
     /// Saves the session; on return it is on disk.

@@ -190,7 +190,7 @@ fn arguments_of(endpoint: &Endpoint, target: &str) -> Option<JsonObject> {
 
 fn text(result: &CallToolResult) -> &str {
     // The answer, what was left out of it, and a notice if it is one of several pages.
-    assert!(result.content.len() <= 3);
+    assert!(result.content.len() <= 4);
     &result.content[0].as_text().unwrap().text
 }
 
@@ -252,7 +252,7 @@ fn a_long_answer_is_cut_and_says_what_was_left_out() {
         (
             "table",
             json!({ "table": "candles", "limit": 10_000 }),
-            " in `rows`, which are the last ones. Ask for less with `columns`, `where`, `limit`.",
+            " in `rows`, the last ones. Ask for less with `columns`, `where`, `limit`.",
         ),
         ("tokens", json!({ "budget_kb": 3 }), "`price_history` of each of `tokens`"),
     ] {

@@ -82,7 +82,8 @@ fn exchange(source: Option<&str>) -> String {
     source.and_then(|source| source.split(':').next()).unwrap_or_default().to_owned()
 }
 
-fn reached(mut starts: Vec<Time>) -> Option<Time> {
+/// How far most reach: the time that one of ten is at or behind.
+pub(super) fn reached(mut starts: Vec<Time>) -> Option<Time> {
     starts.sort_unstable_by_key(|start| std::cmp::Reverse(*start));
     let count = starts.len();
     // Of two tokens either may be the one that is behind.

@@ -3,7 +3,7 @@
 
 use super::{
     TokenSummary,
-    clock::{Clocks, SeriesEnd},
+    clock::{Clocks, SeriesEnd, reached},
     latest_series, mark_stale,
     rows::{GivenFigures, TokenRows},
 };
@@ -58,7 +58,7 @@ impl<'a> PastMarket<'a> {
         let dataset = all.dataset;
         let tokens: Vec<PastToken<'a>> =
             dataset.tokens().iter().zip(&all.held).map(|(token, candles)| PastToken::new(dataset, token, candles)).collect();
-        let days = whole_days(tokens.iter().flat_map(|token| &token.series), days);
+        let days = whole_days(tokens.iter().filter_map(|token| span(&token.series)), days);
         let (mut clocks, mut newest) = (Vec::with_capacity(days.len()), Vec::with_capacity(days.len()));
         for (i, day) in days.iter().enumerate() {
             if !go_on(i, days.len()) {
@@ -149,16 +149,21 @@ fn end_of(day: Day) -> Time {
     Time(day.start().0 + DAY_MS)
 }
 
-/// The last `most` days that are over with the last candle, none before the end of the first.
-fn whole_days<'a>(series: impl Iterator<Item = &'a (Interval, Candles<'a>)>, most: usize) -> Vec<Day> {
-    let spans = series.filter_map(|(interval, candles)| {
-        let end = |start: &i64| start.saturating_add(interval.0);
+/// When a token's first candle ends, and its last.
+fn span(series: &[(Interval, Candles<'_>)]) -> Option<(Time, Time)> {
+    let spans = series.iter().filter_map(|(interval, candles)| {
+        let end = |start: &i64| Time(start.saturating_add(interval.0));
         Some((end(candles.timestamp.first()?), end(candles.timestamp.last()?)))
     });
-    let reach = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-    let Some((first, last)) = reach else { return Vec::new() };
+    spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// The last `most` days that are over where the candles of the tokens end, as staleness has it, none before the end of the first.
+fn whole_days(spans: impl Iterator<Item = (Time, Time)>, most: usize) -> Vec<Day> {
+    let (firsts, lasts): (Vec<Time>, Vec<Time>) = spans.unzip();
+    let (Some(first), Some(last)) = (firsts.into_iter().min(), reached(lasts)) else { return Vec::new() };
     // A day is over at its end: what ends at midnight is of the day before.
-    let (first, last) = (Time(first - 1).day().0, Time(last).day().0 - 1);
+    let (first, last) = (Time(first.0 - 1).day().0, last.day().0 - 1);
     let most = i32::try_from(most).unwrap_or(i32::MAX);
     (first.max(last.saturating_sub(most).saturating_add(1))..=last).map(Day).collect()
 }
@@ -181,9 +186,13 @@ mod tests {
             (&[], 9, &[]),
         ] {
             let candles = hour(hours);
-            let days = whole_days([(Interval::HOUR, candles.as_candles())].iter(), most);
+            let days = whole_days(span(&[(Interval::HOUR, candles.as_candles())]).into_iter(), most);
             assert_eq!(days.iter().map(|day| day.0).collect::<Vec<_>>(), expected, "{hours:?}");
         }
+        // One token of many that is ahead does not move the days of all.
+        let day = |day: i64| Time(day * DAY_MS);
+        let days = whole_days((0..9).map(|_| (day(1), day(4))).chain([(day(1), day(400))]), 9);
+        assert_eq!(days, [Day(0), Day(1), Day(2), Day(3)]);
     }
 
     /// Two exchanges, gaps, a token whose candles stop, counts, deployments, and figures with a date, without one, and of later.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use query::question::parameter::{Parameter, ParameterKind, parameter};
 
@@ -12,6 +12,11 @@ pub(super) const BUDGET: Parameter = parameter(
     ParameterKind::Integer { min: 1, max: 4_096, default: 32 },
     "What the answer may be long, in kilobytes: a longer one is cut, and says what was left out.",
 );
+
+/// Members that say a row's time.
+const TIMES: &[&str] = &["timestamp", "date"];
+/// Bytes that the notice of a cut may take.
+const NOTICE: usize = 200;
 
 /// A nested list with this share of a whole answer is left out before any row is.
 const NESTED_SHARE: f64 = 0.25;
@@ -28,6 +33,7 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<CutAnswer> {
     if body.len() <= bytes {
         return None;
     }
+    let bytes = bytes.saturating_sub(NOTICE);
     let mut answer: Value = serde_json::from_slice(body).ok()?;
     let mut left_out = Vec::new();
     let mut size = body.len();
@@ -48,16 +54,29 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<CutAnswer> {
         let (own, over) = (rows.iter().map(length).sum::<usize>(), size - bytes);
         let kept = rows.len() * own.saturating_sub(over) / own.max(1);
         let kept = kept.clamp(rows.len() / 4, rows.len() - 1);
+        let gone = if is_oldest_first(rows) { 0..rows.len() - kept } else { kept..rows.len() };
         if let Some(rows) = answer.get_mut(&list).and_then(Value::as_array_mut) {
-            rows.truncate(kept);
+            rows.drain(gone);
         }
         size = length(&answer);
     }
     for (list, all) in rows_of_list {
-        let kept = answer.get(&list).and_then(Value::as_array).map_or(0, Vec::len);
-        left_out.push(format!("{} of {all} in `{list}`, which are the last ones", all - kept));
+        let rows = answer.get(&list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let which = if is_oldest_first(rows) { "the oldest" } else { "the last" };
+        left_out.push(format!("{} of {all} in `{list}`, {which} ones", all - rows.len()));
     }
-    if left_out.is_empty() { None } else { Some(CutAnswer { body: serde_json::to_vec(&answer).ok()?, left_out }) }
+    if left_out.is_empty() {
+        return None;
+    }
+    // Who reads the answer alone must see it too.
+    answer.as_object_mut()?.insert("cut".to_owned(), json!(left_out));
+    Some(CutAnswer { body: serde_json::to_vec(&answer).ok()?, left_out })
+}
+
+/// Whether the rows' times rise: of such a list the newest rows are wanted.
+fn is_oldest_first(rows: &[Value]) -> bool {
+    let time = |row: Option<&Value>| TIMES.iter().find_map(|name| row?.get(*name)?.as_str().map(str::to_owned));
+    time(rows.first()).zip(time(rows.last())).is_some_and(|(first, last)| first < last)
 }
 
 fn length(value: &Value) -> usize {
@@ -92,10 +111,8 @@ fn longest_list(answer: &Value) -> Option<(String, &Vec<Value>)> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
     use super::*;
+    use proptest::prelude::*;
 
     fn tokens(count: usize, history: usize) -> Value {
         let row = |i: usize| json!({ "symbol": format!("T{i}"), "price_history": vec![1.5; history] });
@@ -117,7 +134,12 @@ mod tests {
         let (answer, left_out) = cut_to(&tokens(200, 30), 1_000).expect("cut");
         let kept = answer["tokens"].as_array().map_or(0, Vec::len);
         assert!((30..200).contains(&kept) && answer["tokens"][0]["symbol"] == "T0", "{kept}");
-        assert_eq!(left_out[1], format!("{} of 200 in `tokens`, which are the last ones", 200 - kept));
+        assert_eq!(left_out[1], format!("{} of 200 in `tokens`, the last ones", 200 - kept));
+        assert_eq!(answer["cut"], json!(left_out));
+        let days: Vec<Value> = (10..99).map(|day| json!({ "date": format!("20{day}"), "holders": day })).collect();
+        let (answer, left_out) = cut_to(&json!({ "rows": days }), 1_000).expect("cut");
+        assert!(answer["rows"].as_array().and_then(|rows| rows.last()).is_some_and(|row| row["holders"] == 98), "{answer}");
+        assert!(left_out[0].ends_with("the oldest ones"), "{left_out:?}");
         assert_eq!(cut_to(&tokens(2, 3), 10_000), None, "it is short enough");
         assert_eq!(cut_to(&json!({ "text": "x".repeat(500) }), 100), None, "nothing can be left out");
         assert_eq!(cut(b"no json at all", 3), None);
@@ -125,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_has_rows_is_never_longer_than_asked(count in 1_usize..400, history in 0_usize..40, bytes in 100_usize..20_000) {
+        fn what_has_rows_is_never_longer_than_asked(count in 1_usize..400, history in 0_usize..40, bytes in 300_usize..20_000) {
             let whole = tokens(count, history);
             let length = |value: &Value| serde_json::to_vec(value).expect("JSON").len();
             match cut_to(&whole, bytes) {

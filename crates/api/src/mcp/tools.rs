@@ -18,7 +18,7 @@ use query::question::{
 };
 
 /// Parameters that make an answer shorter.
-const NARROWING: &[&str] = &["only", "columns", "where", "limit", "from", "to"];
+const NARROWING: &[&str] = &["only", "fields", "columns", "where", "limit", "from", "to", "period", "timeframe", "days"];
 
 /// The tools, in endpoint order.
 pub(super) fn tools(endpoints: &'static [Endpoint]) -> &'static [Tool] {

@@ -102,7 +102,11 @@ pub const PAGE: Parameter =
     parameter("page", ParameterKind::Integer { min: 1, max: 1_000_000_000, default: 1 }, "Page number; past the end the page is empty.");
 
 /// `explain`, a parameter of every analysis.
-pub const EXPLAIN: Parameter = parameter("explain", ParameterKind::Flag, "Adds the evidence behind the answer, where any is defined.");
+pub const EXPLAIN: Parameter = parameter(
+    "explain",
+    ParameterKind::Flag,
+    "Adds the evidence behind the answer, where any is defined; with `as_of` also `asOfUnknown`, the tables that are of today.",
+);
 
 /// Accepted by every question: rows of later do not exist for the answer.
 pub const AS_OF: &str = "as_of";
@@ -110,7 +114,7 @@ pub const AS_OF_PARAMETER: Parameter = parameter(
     AS_OF,
     ParameterKind::Text,
     "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The header `x-as-of` says \
-     it again, and `x-as-of-unknown` names the tables that are of today; with `explain` the answer does, in `asOfUnknown`.",
+     it again, and `x-as-of-unknown` names the tables that are of today.",
 );
 
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.

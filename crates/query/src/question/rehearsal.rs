@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     collections::BTreeSet,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use schemars::JsonSchema;
@@ -68,6 +68,8 @@ pub struct Rehearsal {
     pub days: u64,
     /// Tokens that were looked at.
     pub tokens: u64,
+    /// Days on which it was known of a token at least whether it held.
+    pub known_days: u64,
     /// Days on which it held, summed over the tokens.
     pub held_days: u64,
     /// Days on which a value was not known that it depends on, summed over the tokens.
@@ -76,7 +78,7 @@ pub struct Rehearsal {
     pub fired: u64,
     /// Tokens for which it fired.
     pub fired_tokens: u64,
-    /// Null without days.
+    /// Over the known days; null without any.
     pub fired_a_week: Option<f64>,
     /// What came 1, 7 and 30 days after the firings, from the close of their day.
     pub outcomes: Vec<RehearsedOutcome>,
@@ -156,9 +158,11 @@ impl Question for RehearsalQuestion {
         };
         let mut tokens: Vec<RehearsedToken> = places.into_iter().map(RehearsedToken::new).collect();
         let (quick, slow) = conditions.split(|column| !is_computed(column));
-        let judge = PastJudge { past: &past, quick, slow, pattern_days: AtomicUsize::new(0) };
+        let known = past.days().iter().map(|_| AtomicBool::new(false)).collect();
+        let judge = PastJudge { past: &past, quick, slow, pattern_days: AtomicUsize::new(0), known };
         parallel::each(&mut tokens, progress, |token| judge.rehearse(token))?;
-        Ok(self.summed_up(snapshot, &past, &conditions, &tokens))
+        let known_days = judge.known.iter().filter(|known| known.load(Ordering::Relaxed)).count();
+        Ok(self.summed_up(snapshot, &past, &tokens, known_days, of_today(&conditions, snapshot)))
     }
 }
 
@@ -173,7 +177,8 @@ fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
         None => Ok(()),
         Some(column) => {
             let detail = format!(
-                "`condition`: `{column}` is not rehearsed, as it would have to be computed from all tables again for each day: leave it out, or                  ask for single days with `as_of`."
+                "`condition`: `{column}` is not rehearsed, as it would have to be computed from all tables again for each day: leave it out, or \
+                 ask for single days with `as_of`."
             );
             Err(Problem::new(Code::InvalidParameter, detail))
         }
@@ -203,11 +208,16 @@ struct PastJudge<'a> {
     slow: Filter,
     /// Days of tokens on which patterns were looked for.
     pattern_days: AtomicUsize,
+    /// Of each day, whether it is known of a token at least.
+    known: Vec<AtomicBool>,
 }
 
 impl PastJudge<'_> {
     fn rehearse(&self, token: &mut RehearsedToken) -> Result<()> {
         let states = (0..self.past.days().len()).map(|day| self.holds(token.place, day)).collect::<Result<Vec<_>>>()?;
+        for (known, _) in self.known.iter().zip(&states).filter(|(_, state)| state.is_some()) {
+            known.store(true, Ordering::Relaxed);
+        }
         token.held = states.iter().filter(|state| **state == Some(true)).count();
         token.unknown = states.iter().filter(|state| state.is_none()).count();
         token.fired = firings(states.into_iter());
@@ -246,7 +256,14 @@ impl RehearsalQuestion {
         Self { alert, days: DAYS_DEFAULT }
     }
 
-    fn summed_up(&self, snapshot: &Snapshot, past: &PastMarket<'_>, conditions: &Filter, tokens: &[RehearsedToken]) -> Rehearsal {
+    fn summed_up(
+        &self,
+        snapshot: &Snapshot,
+        past: &PastMarket<'_>,
+        tokens: &[RehearsedToken],
+        known_days: usize,
+        as_of_unknown: Vec<&'static str>,
+    ) -> Rehearsal {
         let (days, sum) = (past.days(), |of: fn(&RehearsedToken) -> usize| tokens.iter().map(of).sum::<usize>() as u64);
         let fired = sum(|token| token.fired.len());
         let mut latest: Vec<(usize, &RehearsedToken)> =
@@ -274,14 +291,15 @@ impl RehearsalQuestion {
             to: days.last().copied(),
             days: days.len() as u64,
             tokens: tokens.len() as u64,
+            known_days: known_days as u64,
             held_days: sum(|token| token.held),
             unknown_days: sum(|token| token.unknown),
             fired,
             fired_tokens: tokens.iter().filter(|token| !token.fired.is_empty()).count() as u64,
-            fired_a_week: (!days.is_empty()).then(|| fired as f64 * 7.0 / days.len() as f64),
+            fired_a_week: (known_days > 0).then(|| fired as f64 * 7.0 / known_days as f64),
             outcomes: outcomes.map(|(nth, after)| outcome(*after, tokens.iter().map(|token| &token.moves[nth]))).collect(),
             firings: latest.into_iter().map(firing).collect(),
-            as_of_unknown: of_today(conditions, snapshot),
+            as_of_unknown,
         }
     }
 }

@@ -67,13 +67,13 @@ impl Snapshot {
         }
         Self {
             generation,
+            symbols: SymbolOrder::new(&market.tokens),
             market,
             yields,
             dataset,
             security: SecurityCache::default(),
             row_orders: RowOrderCache::default(),
             track_records: TrackRecordCache::default(),
-            symbols: SymbolOrder::default(),
             digest: hash.finalize().into(),
             settings,
         }

@@ -77,6 +77,8 @@ fn bounds_themselves_are_inside() {
         ("holders", "balance", -3.0, false),
         ("fee_tiers", "fee", 1.0, true),
         ("fee_tiers", "fee", 1.01, false),
+        ("pools", "fee", 0.1, true),
+        ("pools", "fee", 0.3, false),
         ("yields", "apy", -3.0, true),
     ] {
         assert_eq!(judge(table, &mut [floats(column, &[number])]).is_empty(), holds, "{table}.{column} {number}");

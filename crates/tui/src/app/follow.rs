@@ -64,13 +64,18 @@ impl App {
     /// Steps to the next or previous token of the list that the user came from.
     pub(super) fn step_token(&mut self, forward: bool) {
         let (mut token, list) = (self.token, self.stepped_list);
-        for passed in 0..STEPS_MAX {
-            let Some((next, row, count)) = self.with_view(list, |view, context| view.select_neighbour(token, forward, context)) else {
+        for passed in 0..=STEPS_MAX {
+            let next = self.with_view(list, |view, context| view.select_neighbour(token, forward, context));
+            let Some((next, row, count)) = next.filter(|_| passed < STEPS_MAX) else {
                 // Back to the token that is looked at.
                 let token = self.token;
                 self.with_view(list, |view, context| token.map(|token| view.reveal(token, context)));
                 let (end, more) = (if forward { "last" } else { "first" }, if passed > 0 { " with something to show here" } else { "" });
-                return self.say(format!("this is the {end} token of {}{more}", list.title()), false);
+                let says = match passed {
+                    STEPS_MAX => format!("none of the next {STEPS_MAX} tokens of {} has something to show here", list.title()),
+                    _ => format!("this is the {end} token of {}{more}", list.title()),
+                };
+                return self.say(says, false);
             };
             token = Some(next);
             if self.with_view(self.current, |view, context| view.can_show(&next, context)) {

@@ -19,15 +19,17 @@ pub struct LevelsDialog {
     in_price: bool,
     levels: Vec<OwnLevel>,
     rows: Rows,
-    /// The selected row's level is in the lines.
+    /// The selected row's level is in the lines, and whether it was changed there.
     chosen: bool,
+    edited: bool,
     problem: Option<String>,
 }
 
 impl LevelsDialog {
     /// For a new level at a price.
     pub fn new(about: AboutToken, price: Option<f64>, levels: Vec<OwnLevel>) -> Self {
-        let price = price.map_or_else(String::new, |price| format::price(Some(price)).replace(',', ""));
+        // Six digits are finer than a crosshair.
+        let price = price.and_then(|price| format!("{price:.5e}").parse::<f64>().ok()).map_or_else(String::new, |price| price.to_string());
         Self {
             about,
             name: TypedLine::new("", NAME_CHARS_MAX),
@@ -36,6 +38,7 @@ impl LevelsDialog {
             levels,
             rows: Rows::default(),
             chosen: false,
+            edited: false,
             problem: None,
         }
     }
@@ -46,7 +49,7 @@ impl LevelsDialog {
         self.rows.selected = row;
         self.name = TypedLine::new(level.name.clone(), NAME_CHARS_MAX);
         self.price = TypedLine::new(level.price.to_string(), PRICE_CHARS_MAX);
-        self.chosen = true;
+        (self.chosen, self.edited) = (true, false);
     }
 
     /// The level in the lines.
@@ -87,10 +90,12 @@ impl Dialog for LevelsDialog {
             KeyCode::Tab | KeyCode::BackTab => self.in_price = !self.in_price,
             // The first arrow chooses the first row.
             KeyCode::Down if !self.chosen => self.choose(0),
-            KeyCode::Delete if self.chosen => return self.remove(),
+            KeyCode::Delete if self.chosen && !self.edited => return self.remove(),
             code if self.rows.arrow(code, self.levels.len()) => self.choose(self.rows.selected),
-            _ if self.in_price => _ = self.price.key(key),
-            _ => _ = self.name.key(key),
+            _ => {
+                self.edited = true;
+                _ = if self.in_price { self.price.key(key) } else { self.name.key(key) };
+            }
         }
         OverlayOutcome::Stay
     }
@@ -160,7 +165,7 @@ mod tests {
             let outcome = press(&mut dialog, KeyCode::Enter);
             match says {
                 Ok(price) => {
-                    let level = OwnLevel { name: format::price(Some(price)), price };
+                    let level = OwnLevel { name: price.to_string(), price };
                     assert_eq!(outcome, OverlayOutcome::Run(Command::Annotation(about.token, Annotation::Level(level))));
                 }
                 Err(says) => assert!(dialog.problem.as_ref().is_some_and(|problem| problem.contains(says)), "{typed}"),

@@ -15,7 +15,7 @@ pub(super) enum RehearsalState {
 }
 
 /// Widths of the columns, the first from the left and the others from the right: what came after, and the firings.
-const OUTCOMES: &[usize] = &[8, 9, 9, 9, 12, 12, 12];
+const OUTCOMES: &[usize] = &[8, 9, 8, 9, 9, 10, 10, 10];
 const FIRINGS: &[usize] = &[11, 10, 12, 13, 12, 12];
 
 impl RehearsalState {
@@ -51,8 +51,9 @@ fn line(widths: &[usize], cells: &[String]) -> String {
 
 /// `in the 365 days to 2026-11-14 it would have fired 12 times (0.2 a week) for 3 of 64 tokens; it held on 40 days of a token`
 fn summary(rehearsal: &Rehearsal) -> String {
-    let (Some(to), Some(a_week)) = (rehearsal.to, rehearsal.fired_a_week) else {
-        return "there are no candles to rehearse it on".to_owned();
+    let Some(to) = rehearsal.to else { return "there are no candles to rehearse it on".to_owned() };
+    let Some(a_week) = rehearsal.fired_a_week else {
+        return format!("in the {} to {to} a value that it needs is never known", many(rehearsal.days, "day", "days"));
     };
     let who = match rehearsal.token_address {
         Some(_) => String::new(),
@@ -76,13 +77,14 @@ fn summary(rehearsal: &Rehearsal) -> String {
 }
 
 fn outcome_rows(rehearsal: &Rehearsal) -> Vec<Vec<String>> {
-    let header = ["after", "firings", "rose", "any day", "mean", "any day", "median"].map(str::to_owned).to_vec();
+    let header = ["after", "firings", "rose", "any day", "std errs", "mean", "any day", "median"].map(str::to_owned).to_vec();
     let rows = rehearsal.outcomes.iter().filter(|outcome| outcome.count > 0).map(|outcome| {
         vec![
             many(outcome.days as u64, "day", "days"),
             format::count(outcome.count as u64),
             format::share(outcome.rose),
             format::share(outcome.any_rose),
+            outcome.standard_errors.map_or_else(|| "–".to_owned(), |errors| format::fixed(errors, 1)),
             format::change(outcome.mean_change),
             format::change(outcome.any_mean_change),
             format::change(outcome.median_change),

@@ -39,10 +39,12 @@ impl PriceNotation {
         tries.into_iter().find(fits).unwrap_or(Self { common: None, decimals: decimals(step), cells })
     }
 
-    /// `None` if it does not fit.
+    /// `None` if it does not fit, or would read as zero.
     fn written(&self, price: f64, decimals: usize) -> Option<String> {
         let (size, mark) = self.common.as_ref()?;
-        Some(format::fixed(price / size, decimals) + mark).filter(|text| text.len() <= self.cells)
+        let digits = format::fixed(price / size, decimals);
+        let is_told = price == 0.0 || digits.contains(|c: char| ('1'..='9').contains(&c));
+        Some(digits + mark).filter(|text| is_told && text.len() <= self.cells)
     }
 
     pub(super) fn tick(&self, price: f64) -> String {
@@ -100,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_tag_is_as_fine_as_its_axis_and_in_its_notation() {
-        let cases: [(&[f64], usize, f64, &str); 9] = [
+        let cases: [(&[f64], usize, f64, &str); 10] = [
+            (&[4.0, 5.0], 9, 1.2e-9, "1.20e-9"),
             (&[1.000_02, 1.000_04], 9, 1.000_036, "1.00004"),
             (&[14.0, 14.5], 9, 14.309, "14.31"),
             (&[55_000.0, 60_000.0], 9, 59_870.0, "59,870.00"),
