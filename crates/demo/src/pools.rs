@@ -25,7 +25,7 @@ pub(super) struct DemoPool {
     pub(super) liquidity: f64,
     pub(super) volume24h: f64,
     /// Fraction: one of the exchange's tiers.
-    pub(super) fee: f64,
+    pub(super) fee: Option<f64>,
 }
 
 /// Quote tokens.
@@ -66,11 +66,12 @@ fn pool(dex: &Dex, chain: &'static str, token: &DemoToken, quote: &DemoToken, ra
     };
     let liquidity = round(size * share + 900.0, 6);
     let address = random.address();
-    let ppm = dex.fees_ppm.get(usize::from(address.0[19]) % dex.fees_ppm.len().max(1)).copied().unwrap_or_default();
+    // Uniswap v4 has no tiers: each pool's fee is its own, and the facts have none.
+    let ppm = dex.fees_ppm.get(usize::from(address.0[19]) % dex.fees_ppm.len().max(1));
     DemoPool {
         of: token.index,
         address,
-        fee: f64::from(ppm) / 1e6,
+        fee: ppm.map(|ppm| f64::from(*ppm) / 1e6),
         dex: dex.id,
         chain,
         token0: first.address,

@@ -1,7 +1,7 @@
 //! The deck: the single entry point for questions. Holds the current generation, caches its answers, runs questions on bounded thread pools
 //! and notifies listeners of changes. Knows neither the API nor the terminal.
 
-mod as_of;
+pub mod as_of;
 pub mod cached;
 pub mod feed;
 mod fetch;

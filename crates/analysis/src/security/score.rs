@@ -22,7 +22,8 @@ const ONE_THING: &[AnomalyCode] =
 const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (40, "CAUTION"), (20, "HIGH RISK"), (0, AVOID)];
 const AVOID: &str = "AVOID";
 /// Replaces a reassuring verdict if the checks that ran carry less than `ENOUGH` of the total weight.
-const NOT_ENOUGH_DATA: &str = "NOT ENOUGH DATA";
+/// The word of a score that is no good mark.
+pub const NOT_ENOUGH_DATA: &str = "NOT ENOUGH DATA";
 const ENOUGH: f64 = 0.5;
 /// Minimum score of a reassuring verdict.
 const REASSURING: i64 = 60;

@@ -18,6 +18,11 @@ const MEMO_BYTES: u64 = 8 << 20;
 /// Numbers of generations that decks of the past begin apart.
 const GENERATIONS_APART: u64 = 1 << 32;
 
+/// Which reading of the files a generation is of.
+pub fn reading(generation: u64) -> u64 {
+    generation % GENERATIONS_APART
+}
+
 /// The decks that were made.
 #[derive(Debug, Default)]
 pub(super) struct DecksAsOf {

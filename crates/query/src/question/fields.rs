@@ -20,6 +20,7 @@ use analysis::{
     indicators::{Indicator, from_52w_high},
     market::TokenSummary,
     patterns::{AdviceWord, Pattern, PatternName, PatternsAnswer, Status, TradeAction},
+    security::score::too_little_known,
     trendlines::Trend,
 };
 use model::{
@@ -160,8 +161,11 @@ columns! {
         "advice": Text [].of_words(advices), AdviceWord,
             "`recommendedAction`, no stronger than the record of its patterns allows: `watch` without a record of all tokens that is better than \
              chance; null without daily candles." = FigureSource::Patterns(|answer, _| Some(answer.advice.as_ref()?.word.into()));
-        "securityScore": Number ["score"], i64, "The score of the security inference; null without its data."
-            = FigureSource::Security(|summary| FigureValue::Integer(summary.score));
+        "securityScore": Number ["score"], i64,
+            "The score of the security inference; null without its data. One whose recommendation is `NOT ENOUGH DATA` is a missing value in \
+             conditions." = FigureSource::Security(|summary| {
+                if too_little_known(summary.recommendation) { FigureValue::Unsure(summary.score) } else { FigureValue::Integer(summary.score) }
+            });
         "recommendation": Text [], String,
             "Leading word of the security recommendation; null without its data. `NOT ENOUGH DATA` means that the score is not a good mark."
             = FigureSource::Security(|summary| FigureValue::Word(summary.recommendation));

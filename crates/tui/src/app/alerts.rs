@@ -151,6 +151,9 @@ impl App {
 
     /// With a condition to begin with.
     pub(super) fn open_alerts(&mut self, condition: &str) {
+        if self.snapshot.as_ref().is_some_and(|snapshot| snapshot.dataset.as_of.is_some()) {
+            return self.say("alerts are of the present: @ returns to it", true);
+        }
         if self.setup.jobs.is_none() {
             return self.say("alerts cannot be kept here: the program has no state folder that it may write to", true);
         }

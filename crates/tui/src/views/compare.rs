@@ -133,9 +133,11 @@ impl Compare {
         if tokens.len() < 2 {
             return Effect::Say("Space marks tokens: with two or more, V compares them".to_owned());
         }
+        // The first row is selected, and its token is the one that other views show.
+        let first = tokens[0];
         (self.marks, self.open, self.at) = (tokens, true, None);
         self.refresh(context);
-        Effect::Redraw
+        Effect::Select(first)
     }
 
     fn question(&self) -> CompareQuestion {

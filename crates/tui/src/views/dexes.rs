@@ -76,7 +76,7 @@ impl View for DexesView {
             }
             Action::SellAmount => {
                 self.filter_before = Some(self.dexes.filter_text().to_owned());
-                return Effect::Edit(self.amount.line());
+                return Effect::Edit(sale::SELL.to_owned());
             }
             Action::Back | Action::Left if self.in_pools => self.in_pools = false,
             Action::CopyValue => return self.copy(),
@@ -115,6 +115,9 @@ impl View for DexesView {
 
     /// `sell 50k` is the amount of the sale; else the text filters the DEXes.
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        if text.trim() == sale::SELL.trim() {
+            return Ok(());
+        }
         if let Some(amount) = sale::SoldAmount::read(text) {
             self.amount = amount?;
             if let Some(before) = &self.filter_before {

@@ -54,7 +54,7 @@ impl ReportPane {
         }
     }
 
-    /// The report as HTML, under the job's id; made when it is asked for.
+    /// The report as HTML, under its tokens and the job's id; made when it is asked for.
     pub(super) fn page(&self) -> Option<(String, WritePage)> {
         let State::Read(report) = &self.state else { return None };
         let document = report.document.clone();

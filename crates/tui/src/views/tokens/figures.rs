@@ -8,7 +8,7 @@ use crate::{
     task::{self, BackgroundTask},
     views::prelude::*,
 };
-use analysis::{market::TokenSummary, patterns::Status, security::score::too_little_known};
+use analysis::{market::TokenSummary, patterns::Status, security::score::{NOT_ENOUGH_DATA, too_little_known}};
 use model::error::Result;
 use query::question::fields::{self, FigureValue, Figures};
 
@@ -56,8 +56,11 @@ pub(super) const ADVICE: F =
 pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
     .cell(|row, _| {
         figure(*row, "securityScore", |figures| {
-            let Some(FigureValue::Integer(score)) = figures.get("securityScore") else { return None };
-            let (score, word) = (*score, figures.get("recommendation").and_then(FigureValue::word).unwrap_or_default());
+            let (score, word) = match figures.get("securityScore")? {
+                FigureValue::Integer(score) => (*score, ""),
+                FigureValue::Unsure(score) => (*score, NOT_ENOUGH_DATA),
+                _ => return None,
+            };
             Some(Cell::new(score_text(score, word), role_of_score(score, word)))
         })
     })
@@ -301,8 +304,8 @@ mod tests {
         assert_eq!(cell(PATTERN, failed), Cell::default().then("…, failed", Role::Dim), "how it stands is never cut");
         assert_eq!(cell(SCORE, Figures::default()), Cell::new("…", Role::Dim), "not worked out yet");
         let scored = ("securityScore", Some(FigureValue::Integer(21)));
-        assert_eq!(cell(SCORE, given(std::slice::from_ref(&scored))), Cell::new("21", Role::Down));
-        let unknown = given(&[scored, ("recommendation", Some(FigureValue::Word("NOT ENOUGH DATA")))]);
+        assert_eq!(cell(SCORE, given(&[scored])), Cell::new("21", Role::Down));
+        let unknown = given(&[("securityScore", Some(FigureValue::Unsure(21)))]);
         assert_eq!(cell(SCORE, unknown), Cell::new("21?", Role::Dim));
     }
 }
