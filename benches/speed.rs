@@ -44,12 +44,7 @@ use store::{
     cache::{CacheOptions, RowSelection, sort_rows, top_rows},
     load::{load, load_with},
 };
-use tui::{
-    app::{Setup, wall_clock},
-    keymap::{Keymap, VIEWS},
-    run::picture,
-    view::NoApi,
-};
+use tui::{app::Setup, keymap::VIEWS, run::picture};
 use widgets::theme::{Appearance, Depth, Options, Palette, Theme};
 
 #[path = "../tests/generator/yields.rs"]
@@ -216,18 +211,8 @@ fn frames(c: &mut Criterion) {
     group.sample_size(30).measurement_time(Duration::from_secs(2));
     for view in VIEWS {
         for (columns, rows) in SIZES {
-            let setup = Setup {
-                deck: Arc::clone(&deck),
-                jobs: None,
-                api: Arc::new(NoApi),
-                start_api: false,
-                keymap: Keymap::default(),
-                look: Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true },
-                clock: wall_clock,
-                demo_folder: None,
-                config_folder: None,
-                warnings: Vec::new(),
-            };
+            let look = Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true };
+            let setup = Setup::still(Arc::clone(&deck), look);
             let (mut buffer, mut app): (Buffer, _) = picture(setup, view.id, (columns, rows), |_| {});
             let area = Rect::new(0, 0, columns, rows);
             group.bench_function(BenchmarkId::new(view.word, format!("{columns}x{rows}")), |b| {

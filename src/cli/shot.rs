@@ -1,9 +1,6 @@
 //! `tokendeck shot`: renders a view to a picture file. Only the arguments are handled here; `tui` draws.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use clap::{
     Args,
@@ -19,10 +16,9 @@ use super::{
 use crate::config::{ThemeChoice, plain_reason};
 use query::question::known_token;
 use tui::{
-    app::{Setup, wall_clock},
+    app::Setup,
     keymap::{Keymap, VIEWS, ViewId},
     run::picture,
-    view::NoApi,
 };
 use widgets::{picture as render, theme::Appearance};
 
@@ -126,18 +122,7 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, 
     }
     let theme = look.theme.clone();
     let (keymap, _) = Keymap::with(&program.config.keys);
-    let setup = Setup {
-        deck: program.deck.clone(),
-        jobs: None,
-        api: Arc::new(NoApi),
-        start_api: false,
-        keymap,
-        look,
-        clock: wall_clock,
-        demo_folder: None,
-        config_folder: None,
-        warnings: Vec::new(),
-    };
+    let setup = Setup { keymap, ..Setup::still(program.deck.clone(), look) };
     let (buffer, _) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
         if let Some(token) = token {
             app.select(token);

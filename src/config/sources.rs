@@ -31,10 +31,10 @@ pub struct SourceRow {
 /// Stores a value in the source; none where it is invalid.
 type Put = fn(&mut Source, &DeValue<'_>) -> Option<()>;
 
-/// Row of the field of `Source` with that name: parser of its value, example, accepted values, meaning.
-macro_rules! row {
-    ($key:ident, |$value:ident| $read:expr, $example:literal, $expected:literal, $meaning:literal) => {
-        SourceRow {
+/// For each field of `Source`: parser of its value, example, accepted values, meaning.
+macro_rules! rows {
+    ($($key:ident: |$value:ident| $read:expr, $example:literal, $expected:literal, $meaning:literal;)*) => {
+        &[$(SourceRow {
             key: stringify!($key),
             example: $example,
             expected: $expected,
@@ -43,7 +43,7 @@ macro_rules! row {
                 source.$key = $read;
                 Some(())
             },
-        }
+        }),*]
     };
 }
 
@@ -71,115 +71,31 @@ fn whole<T: TryFrom<i64>>(value: &DeValue<'_>, least: i64, most: i64) -> Option<
 }
 
 /// All settings of a source.
-pub const SOURCE_SETTINGS: &[SourceRow] = &[
-    row!(
-        kind,
-        |value| kind(value)?,
-        "\"s3\"",
-        "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\", \"node\" or \"provider\"",
-        "What it speaks."
-    ),
-    row!(
-        buckets,
-        |value| names(value)?,
-        "[\"my-bucket\"]",
-        "a list of names",
-        "Of s3, gcs and azure: the buckets or containers its keys may be sent to."
-    ),
-    row!(region, |value| text(value)?, "\"eu-west-1\"", "text", "Of s3, where the environment does not say it."),
-    row!(
-        endpoint,
-        |value| text(value)?,
-        "\"http://127.0.0.1:9000\"",
-        "a URL",
-        "A store that is not the cloud's own, as MinIO or Ceph; http:// on this machine only."
-    ),
-    row!(profile, |value| text(value)?, "\"work\"", "text", "Of s3: whose keys of `~/.aws` are used, before those of the environment."),
-    row!(account, |value| text(value)?, "\"myaccount\"", "text", "Of azure: the storage account."),
-    row!(
-        url,
-        |value| text(value)?,
-        "\"https://files.example.org/data\"",
-        "a URL",
-        "Of https: the prefix of its URLs; of clickhouse: its HTTP interface; of node: its JSON-RPC; of provider: where it is asked, in place of its home."
-    ),
-    row!(
-        url_env,
-        |value| text(value)?,
-        "\"NODE_URL\"",
-        "the name of an environment variable",
-        "Of node: the variable with its URL, where a key stands in the path."
-    ),
-    row!(
-        chain,
-        |value| chain(value)?,
-        "\"eth\"",
-        "the name or id of a chain",
-        "Of node: the chain it is of; of several nodes of a chain the next is asked when one fails, in the order of this file."
-    ),
-    row!(
-        token_env,
-        |value| text(value)?,
-        "\"FILES_TOKEN\"",
-        "the name of an environment variable",
-        "Of https, node and provider: the variable with the token or key that is sent."
-    ),
-    row!(anonymous, |value| value.as_bool()?, "true", "true or false", "Whether it is asked without keys."),
-    row!(insecure, |value| value.as_bool()?, "true", "true or false", "Whether http:// is used to other machines too."),
-    row!(
-        verify,
-        |value| value.as_bool()?,
-        "true",
-        "true or false",
-        "Of node: whether it must prove accounts, code and slots (eth_getProof) against the state root of the block."
-    ),
-    row!(database, |value| text(value)?, "\"ethereum\"", "text", "Of clickhouse: the database of tables that name none."),
-    row!(user, |value| text(value)?, "\"analyst\"", "text", "Of clickhouse: who asks; without it the server's `default`."),
-    row!(
-        password_env,
-        |value| text(value)?,
-        "\"CLICKHOUSE_PASSWORD\"",
-        "the name of an environment variable",
-        "Of clickhouse: the variable with the user's password."
-    ),
-    row!(
-        password_file,
-        |value| text(value)?,
-        "\"/run/secrets/clickhouse\"",
-        "the path of a file",
-        "Of clickhouse: the file with the user's password, in place of the variable."
-    ),
-    row!(
-        timeout_seconds,
-        |value| whole(value, 1, 86_400)?,
-        "60",
-        "a whole number from 1 to 86400",
-        "Of clickhouse and node: how long an answer may take to come, and may be worked on there; else 60, of a node 20."
-    ),
-    row!(
-        scan_rows_max,
-        |value| whole(value, 1, i64::MAX)?,
-        "5000000000",
-        "a whole number above 0",
-        "Of clickhouse: rows that one query may read there."
-    ),
-    row!(queries_max, |value| whole(value, 1, 64)?, "2", "a whole number from 1 to 64", "Of clickhouse: queries at once."),
-    row!(
-        lag_minutes,
-        |value| Some(whole(value, 0, 10_080)?),
-        "15",
-        "a whole number from 0 to 10080",
-        "Of clickhouse and node: minutes a block has to be old to be taken, as the newest may be taken back; without it a node's are as old as its chain wants."
-    ),
-    row!(
-        per_minute,
-        |value| whole(value, 1, 100_000)?,
-        "500",
-        "a whole number from 1 to 100000",
-        "Of provider: requests a minute, where a key allows another number than its description says."
-    ),
-    row!(per_day, |value| whole(value, 1, 100_000_000)?, "200000", "a whole number above 0", "Of provider: requests a day."),
-];
+pub const SOURCE_SETTINGS: &[SourceRow] = rows! {
+    kind: |value| kind(value)?, "\"s3\"", "\"s3\", \"gcs\", \"azure\", \"https\", \"clickhouse\", \"node\" or \"provider\"", "What it speaks.";
+    buckets: |value| names(value)?, "[\"my-bucket\"]", "a list of names", "Of s3, gcs and azure: the buckets or containers its keys may be sent to.";
+    region: |value| text(value)?, "\"eu-west-1\"", "text", "Of s3, where the environment does not say it.";
+    endpoint: |value| text(value)?, "\"http://127.0.0.1:9000\"", "a URL", "A store that is not the cloud's own, as MinIO or Ceph; http:// on this machine only.";
+    profile: |value| text(value)?, "\"work\"", "text", "Of s3: whose keys of `~/.aws` are used, before those of the environment.";
+    account: |value| text(value)?, "\"myaccount\"", "text", "Of azure: the storage account.";
+    url: |value| text(value)?, "\"https://files.example.org/data\"", "a URL", "Of https: the prefix of its URLs; of clickhouse: its HTTP interface; of node: its JSON-RPC; of provider: where it is asked, in place of its home.";
+    url_env: |value| text(value)?, "\"NODE_URL\"", "the name of an environment variable", "Of node: the variable with its URL, where a key stands in the path.";
+    chain: |value| chain(value)?, "\"eth\"", "the name or id of a chain", "Of node: the chain it is of; of several nodes of a chain the next is asked when one fails, in the order of this file.";
+    token_env: |value| text(value)?, "\"FILES_TOKEN\"", "the name of an environment variable", "Of https, node and provider: the variable with the token or key that is sent.";
+    anonymous: |value| value.as_bool()?, "true", "true or false", "Whether it is asked without keys.";
+    insecure: |value| value.as_bool()?, "true", "true or false", "Whether http:// is used to other machines too.";
+    verify: |value| value.as_bool()?, "true", "true or false", "Of node: whether it must prove accounts, code and slots (eth_getProof) against the state root of the block.";
+    database: |value| text(value)?, "\"ethereum\"", "text", "Of clickhouse: the database of tables that name none.";
+    user: |value| text(value)?, "\"analyst\"", "text", "Of clickhouse: who asks; without it the server's `default`.";
+    password_env: |value| text(value)?, "\"CLICKHOUSE_PASSWORD\"", "the name of an environment variable", "Of clickhouse: the variable with the user's password.";
+    password_file: |value| text(value)?, "\"/run/secrets/clickhouse\"", "the path of a file", "Of clickhouse: the file with the user's password, in place of the variable.";
+    timeout_seconds: |value| whole(value, 1, 86_400)?, "60", "a whole number from 1 to 86400", "Of clickhouse and node: how long an answer may take to come, and may be worked on there; else 60, of a node 20.";
+    scan_rows_max: |value| whole(value, 1, i64::MAX)?, "5000000000", "a whole number above 0", "Of clickhouse: rows that one query may read there.";
+    queries_max: |value| whole(value, 1, 64)?, "2", "a whole number from 1 to 64", "Of clickhouse: queries at once.";
+    lag_minutes: |value| Some(whole(value, 0, 10_080)?), "15", "a whole number from 0 to 10080", "Of clickhouse and node: minutes a block has to be old to be taken, as the newest may be taken back; without it a node's are as old as its chain wants.";
+    per_minute: |value| whole(value, 1, 100_000)?, "500", "a whole number from 1 to 100000", "Of provider: requests a minute, where a key allows another number than its description says.";
+    per_day: |value| whole(value, 1, 100_000_000)?, "200000", "a whole number above 0", "Of provider: requests a day.";
+};
 
 /// Parses one source; returns it with its settings as written. Problems are added to `errors`.
 pub(super) fn read(entry: &TomlEntry<'_>, said: &[TomlEntry<'_>], errors: &mut Vec<TomlError>) -> (Source, Vec<GivenSetting>) {

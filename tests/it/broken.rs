@@ -32,84 +32,33 @@ const READ: &[&[&str]] =
 /// All commands that read a configuration.
 const START: &[&[&str]] = &[&[], &["get", "/tokens"], &["serve"], &["key"], &["shot", "tokens", "--out", "a.txt"]];
 
-const ENVIRONMENTS: &[Environment] = &[
-    Environment { what: "no folder", files: &[], commands: READ, code: 1, says: &["data", "tokendeck demo"] },
-    Environment {
-        what: "a file for a folder",
-        files: &[("data", "not a folder")],
-        commands: READ,
-        code: 1,
-        says: &["data", "tokendeck demo"],
-    },
-    Environment { what: "an empty folder", files: &[("data/.keep", "")], commands: READ, code: 1, says: &["data"] },
-    Environment {
-        what: "a folder of other things",
-        files: &[("data/photo.jpg", "\u{fffd}"), ("data/notes.txt", "hello")],
-        commands: READ,
-        code: 1,
-        says: &["data"],
-    },
-    Environment {
-        what: "tables, but none of tokens",
-        files: &[("data/gas.csv", "chain,usd_per_100k_gas\neth,1.5\n")],
-        commands: READ,
-        code: 1,
-        says: &["tokens"],
-    },
-    Environment {
-        what: "a table of tokens without the columns it needs",
-        files: &[("data/tokens.csv", "colour,size\nred,7\n")],
-        commands: READ,
-        code: 1,
-        says: &["tokens"],
-    },
-    Environment {
-        what: "a manifest that is no TOML",
-        files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens\nfiles = 3")],
-        commands: READ,
-        code: 1,
-        says: &["dataset.toml"],
-    },
-    Environment {
-        what: "a manifest with a member it does not know",
-        files: &[("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens]\nfile_names = 'tokens.csv'\n")],
-        commands: READ,
-        code: 1,
-        says: &["dataset.toml", "file_names"],
-    },
-    Environment {
-        what: "a misspelt setting",
-        files: &[("config.toml", "[api]\nlisen = '127.0.0.1:0'\n")],
-        commands: START,
-        code: 2,
-        says: &["config.toml", "lisen", "did you mean `api.listen`"],
-    },
-    Environment {
-        what: "a configuration that is no TOML",
-        files: &[("config.toml", "[api\n")],
-        commands: START,
-        code: 2,
-        says: &["config.toml"],
-    },
-    Environment {
-        what: "a setting of another kind",
-        files: &[("config.toml", "[api]\nconnections = 'many'\n")],
-        commands: START,
-        code: 2,
-        says: &["config.toml", "connections"],
-    },
-    Environment {
-        what: "a theme that is none",
-        files: &[
-            ("data/tokens.csv", GOOD),
-            ("config.toml", "[terminal]\ntheme = 'own.toml'\n[datasets]\ndir = 'data'\n"),
-            ("own.toml", "[colours\n"),
-        ],
-        commands: &[&["shot", "tokens", "--out", "a.txt"]],
-        code: 2,
-        says: &["own.toml"],
-    },
-];
+/// The one that reads a theme.
+const SHOT: &[&[&str]] = &[&["shot", "tokens", "--out", "a.txt"]];
+
+macro_rules! environments {
+    ($($what:literal: $commands:ident $code:literal $says:tt of $files:tt;)*) => {
+        &[$(Environment { what: $what, files: &$files, commands: $commands, code: $code, says: &$says }),*]
+    };
+}
+
+const ENVIRONMENTS: &[Environment] = environments! {
+    "no folder": READ 1 ["data", "tokendeck demo"] of [];
+    "a file for a folder": READ 1 ["data", "tokendeck demo"] of [("data", "not a folder")];
+    "an empty folder": READ 1 ["data"] of [("data/.keep", "")];
+    "a folder of other things": READ 1 ["data"] of [("data/photo.jpg", "\u{fffd}"), ("data/notes.txt", "hello")];
+    "tables, but none of tokens": READ 1 ["tokens"] of [("data/gas.csv", "chain,usd_per_100k_gas\neth,1.5\n")];
+    "a table of tokens without the columns it needs": READ 1 ["tokens"] of [("data/tokens.csv", "colour,size\nred,7\n")];
+    "a manifest that is no TOML": READ 1 ["dataset.toml"]
+        of [("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens\nfiles = 3")];
+    "a manifest with a member it does not know": READ 1 ["dataset.toml", "file_names"]
+        of [("data/tokens.csv", GOOD), ("data/dataset.toml", "[tables.tokens]\nfile_names = 'tokens.csv'\n")];
+    "a misspelt setting": START 2 ["config.toml", "lisen", "did you mean `api.listen`"]
+        of [("config.toml", "[api]\nlisen = '127.0.0.1:0'\n")];
+    "a configuration that is no TOML": START 2 ["config.toml"] of [("config.toml", "[api\n")];
+    "a setting of another kind": START 2 ["config.toml", "connections"] of [("config.toml", "[api]\nconnections = 'many'\n")];
+    "a theme that is none": SHOT 2 ["own.toml"]
+        of [("data/tokens.csv", GOOD), ("config.toml", "[terminal]\ntheme = 'own.toml'\n[datasets]\ndir = 'data'\n"), ("own.toml", "[colours\n")];
+};
 
 const GOOD: &str = "token_address,symbol,name,chain\n0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,UNI,Uniswap,eth\n";
 

@@ -65,204 +65,151 @@ const NOBODY: &str = "0x00000000000000000000000000000000000000ff";
 /// A view's equivalent of a request; returns its bytes, and the canonical request.
 type Held = fn(&Deck, &[(&str, &str)], &str) -> Result<(Vec<u8>, String)>;
 
+macro_rules! cases {
+    ($($name:literal $held:expr => [$($request:literal),* $(,)?];)*) => { &[$(($name, $held, &[$($request),*])),*] };
+}
+
 /// Cases by endpoint, with placeholders for addresses and jobs: `{weth}`, `{uni}`, `{nobody}`, `{job}`.
-const CASES: &[(&str, Option<Held>, &[&str])] = &[
-    ("token", Some(held::<TokenQuestion>), &["/tokens/{weth}", "/tokens/{UNI}", "/tokens/{nobody}", "/tokens/0x12"]),
-    (
-        "token_posts",
-        Some(held::<TokenPostsQuestion>),
-        &["/tokens/{weth}/posts", "/tokens/{uni}/posts?page=2&limit=3", "/tokens/{nobody}/posts"],
-    ),
-    (
-        "trendline",
-        Some(held::<TrendlineQuestion>),
-        &[
-            "/technical/{weth}/trendline",
-            "/technical/{uni}/trendline?timeframe=4h&period=50",
-            "/technical/{weth}/trendline?explain=true&timeframe=1w",
-            "/technical/{weth}/trendline?timeframe=2d",
-        ],
-    ),
-    ("security", Some(held::<SecurityQuestion>), &["/{weth}/security/inference", "/{uni}/security/inference?explain=true"]),
-    (
-        "patterns",
-        Some(held::<PatternsQuestion>),
-        &[
-            "/technical/{weth}/patterns",
-            "/technical/{uni}/patterns?timeframe=1h&explain=true",
-            "/technical/{uni}/patterns?timeframe=1w&explain=record",
-            "/technical/{nobody}/patterns",
-        ],
-    ),
-    (
-        "indicators",
-        Some(held::<IndicatorsQuestion>),
-        &[
-            "/technical/{weth}/indicators",
-            "/technical/{uni}/indicators?names=macd_12_26_9,bollinger_20_2.5,obv&timeframe=4h&limit=5",
-            "/technical/{nobody}/indicators",
-            "/technical/{weth}/indicators?names=sma",
-        ],
-    ),
-    (
-        "track_record",
-        Some(held::<TrackRecordQuestion>),
-        &[
-            "/technical/{weth}/track-record?timeframe=1w",
-            "/technical/{uni}/track-record?timeframe=1w&scope=all",
-            "/technical/{nobody}/track-record",
-            "/technical/{weth}/track-record?scope=mine",
-        ],
-    ),
-    ("dexes", Some(held::<DexListQuestion>), &["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"]),
-    ("dex", Some(held::<DexDetailQuestion>), &["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"]),
-    (
-        "holders_growth",
-        Some(held::<GrowthQuestion>),
-        &[
-            "/analytics/tokens/holders-growth",
-            "/analytics/tokens/holders-growth?limit=64&window=30",
-            "/analytics/tokens/holders-growth?limit=0",
-        ],
-    ),
-    ("api_holders_growth", Some(held::<GrowthQuestion>), &["/api/analytics/tokens/holders-growth?window=1"]),
-    (
-        "tokens",
-        Some(held_tokens),
-        &[
-            "/tokens",
-            "/tokens?limit=250&sort=symbol",
-            "/tokens?query=uniswap&chain=base",
-            "/tokens?query=usd&sort=-price&limit=5&page=2",
-            "/tokens?fields=trend,best_pattern,recommendedAction",
-            "/tokens?where=cap%3E10m%20chain:ethereum%20age%3C900d&sort=-holders,symbol,%2Bname&only=symbol,holders,created_at",
-            "/tokens?where=pattern:double%20score%3E=20&sort=-score&only=symbol,best_pattern,securityScore&limit=5",
-            "/tokens?where=capp%3E1",
-            "/tokens?addresses={weth},{nobody},{UNI},{weth}",
-            "/tokens?addresses={weth},0x12",
-        ],
-    ),
-    (
-        "candles",
-        Some(held::<CandlesQuestion>),
-        &[
-            "/tokens/{weth}/candles",
-            "/tokens/{uni}/candles?timeframe=1h&limit=5000",
-            "/tokens/{weth}/candles?from=2026-08-01&to=2026-08-14T00:00:00Z",
-        ],
-    ),
-    (
-        "holders",
-        Some(held::<HoldersQuestion>),
-        &[
-            "/tokens/{weth}/holders",
-            "/tokens/{uni}/holders?limit=7&page=2",
-            "/tokens/{uni}/holders?where=balance%3E1k%20labels!=burn&sort=labels,-balance&only=holder_address",
-        ],
-    ),
-    (
-        "holder_counts",
-        Some(held::<HolderCountsQuestion>),
-        &[
-            "/tokens/{weth}/holder-counts",
-            "/tokens/{uni}/holder-counts",
-            "/tokens/{uni}/holder-counts?where=date%3E=2026-08&sort=holders&only=date",
-        ],
-    ),
-    (
-        "posts",
-        Some(held::<PostsQuestion>),
-        &[
-            "/posts",
-            "/posts?query=uni&limit=5",
-            "/posts?sort=published_at&limit=250",
-            "/posts?where=impressions%3E10k%20title:a&sort=-engagement,title&only=title,link&limit=9",
-        ],
-    ),
-    (
-        "all_dexes",
-        Some(held::<AllDexesQuestion>),
-        &["/dexes", "/dexes?limit=3&page=2", "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain"],
-    ),
-    ("held_tokens", Some(held::<HeldTokensQuestion>), &["/addresses/{nobody}/tokens?where=value%3E1&sort=-share&only=symbol&limit=2"]),
-    (
-        "pools",
-        Some(held::<PoolsQuestion>),
-        &["/tokens/{weth}/pools?amount=50000&where=chain:eth&sort=-volume24h&only=pair,loss&limit=3&page=2", "/tokens/{nobody}/pools"],
-    ),
-    (
-        "compare",
-        Some(held::<CompareQuestion>),
-        &[
-            "/compare?addresses={weth},{uni}",
-            "/compare?addresses={weth},{uni}&timeframe=1h&from=2026-08-01",
-            "/compare?addresses={weth},{uni}&period=30d&base={uni}",
-            "/compare?addresses={weth}",
-            "/compare",
-        ],
-    ),
-    (
-        "table_counts",
-        Some(held::<CountsQuestion>),
-        &["/tables/tokens/counts?column=chain", "/tables/candles/counts?column=interval&where=close%3E1", "/tables/tokens/counts"],
-    ),
-    (
-        "table_describe",
-        Some(held::<DescribeQuestion>),
-        &["/tables/candles/describe?column=close", "/tables/tokens/describe?column=name", "/tables/nothing/describe?column=name"],
-    ),
-    ("tables", Some(held::<TablesQuestion>), &["/tables"]),
-    (
-        "table",
-        Some(held::<TableQuestion>),
-        &[
-            "/tables/candles?limit=3",
-            "/tables/candles?where=close%3E100&sort=-close,timestamp&columns=close,timestamp",
-            "/tables/nowhere",
-            "/tables/tokens?where=usd",
-            "/tables/tokens?by=chain&agg=count,sum:market_cap&where=price%3E1&sort=-sum_market_cap&limit=2",
-        ],
-    ),
-    (
-        "candle_batch",
-        Some(held::<CandleBatchQuestion>),
-        &["/candles?addresses={weth},{nobody},{uni}&timeframe=4h&from=2026-08-01", "/candles", "/candles?addresses={weth}&timeframe=2d"],
-    ),
-    (
-        "security_batch",
-        Some(held::<SecurityBatchQuestion>),
-        &["/security?addresses={uni},{nobody}&explain=true", "/security?addresses={uni},{uni}&format=json", "/security?addresses="],
-    ),
-    (
-        "jobs",
-        None,
-        &[
-            "/deep-analysis/jobs",
-            "/deep_analysis/jobs?limit=1",
-            "/deep-analysis/jobs?where=status:completed%20tokens:{weth}&sort=-created&only=job_id,status",
-        ],
-    ),
-    ("job", None, &["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"]),
-    (
-        "job_report",
-        None,
-        &[
-            "/deep-analysis/jobs/{job}/report",
-            "/deep-analysis/jobs/{job}/report?format=html",
-            "/deep-analysis/jobs/{job}/report?format=md",
-            "/deep-analysis/jobs/{job}/report?format=pdf",
-        ],
-    ),
-    ("alerts", None, &["/alerts", "/alerts?limit=1", "/alerts?limit=0"]),
+const CASES: &[(&str, Option<Held>, &[&str])] = cases! {
+    "token" Some(held::<TokenQuestion>) => ["/tokens/{weth}", "/tokens/{UNI}", "/tokens/{nobody}", "/tokens/0x12"];
+    "token_posts" Some(held::<TokenPostsQuestion>) => [
+        "/tokens/{weth}/posts",
+        "/tokens/{uni}/posts?page=2&limit=3",
+        "/tokens/{nobody}/posts",
+    ];
+    "trendline" Some(held::<TrendlineQuestion>) => [
+        "/technical/{weth}/trendline",
+        "/technical/{uni}/trendline?timeframe=4h&period=50",
+        "/technical/{weth}/trendline?explain=true&timeframe=1w",
+        "/technical/{weth}/trendline?timeframe=2d",
+    ];
+    "security" Some(held::<SecurityQuestion>) => ["/{weth}/security/inference", "/{uni}/security/inference?explain=true"];
+    "patterns" Some(held::<PatternsQuestion>) => [
+        "/technical/{weth}/patterns",
+        "/technical/{uni}/patterns?timeframe=1h&explain=true",
+        "/technical/{uni}/patterns?timeframe=1w&explain=record",
+        "/technical/{nobody}/patterns",
+    ];
+    "indicators" Some(held::<IndicatorsQuestion>) => [
+        "/technical/{weth}/indicators",
+        "/technical/{uni}/indicators?names=macd_12_26_9,bollinger_20_2.5,obv&timeframe=4h&limit=5",
+        "/technical/{nobody}/indicators",
+        "/technical/{weth}/indicators?names=sma",
+    ];
+    "track_record" Some(held::<TrackRecordQuestion>) => [
+        "/technical/{weth}/track-record?timeframe=1w",
+        "/technical/{uni}/track-record?timeframe=1w&scope=all",
+        "/technical/{nobody}/track-record",
+        "/technical/{weth}/track-record?scope=mine",
+    ];
+    "dexes" Some(held::<DexListQuestion>) => ["/{weth}/dexes", "/{uni}/dexes", "/{nobody}/dexes"];
+    "dex" Some(held::<DexDetailQuestion>) => ["/{weth}/dexes/uniswap-v3", "/{uni}/dexes/Uniswap-V3", "/{weth}/dexes/nowhere"];
+    "holders_growth" Some(held::<GrowthQuestion>) => [
+        "/analytics/tokens/holders-growth",
+        "/analytics/tokens/holders-growth?limit=64&window=30",
+        "/analytics/tokens/holders-growth?limit=0",
+    ];
+    "api_holders_growth" Some(held::<GrowthQuestion>) => ["/api/analytics/tokens/holders-growth?window=1"];
+    "tokens" Some(held_tokens) => [
+        "/tokens",
+        "/tokens?limit=250&sort=symbol",
+        "/tokens?query=uniswap&chain=base",
+        "/tokens?query=usd&sort=-price&limit=5&page=2",
+        "/tokens?fields=trend,best_pattern,recommendedAction",
+        "/tokens?where=cap%3E10m%20chain:ethereum%20age%3C900d&sort=-holders,symbol,%2Bname&only=symbol,holders,created_at",
+        "/tokens?where=pattern:double%20score%3E=20&sort=-score&only=symbol,best_pattern,securityScore&limit=5",
+        "/tokens?where=capp%3E1",
+        "/tokens?addresses={weth},{nobody},{UNI},{weth}",
+        "/tokens?addresses={weth},0x12",
+    ];
+    "candles" Some(held::<CandlesQuestion>) => [
+        "/tokens/{weth}/candles",
+        "/tokens/{uni}/candles?timeframe=1h&limit=5000",
+        "/tokens/{weth}/candles?from=2026-08-01&to=2026-08-14T00:00:00Z",
+    ];
+    "holders" Some(held::<HoldersQuestion>) => [
+        "/tokens/{weth}/holders",
+        "/tokens/{uni}/holders?limit=7&page=2",
+        "/tokens/{uni}/holders?where=balance%3E1k%20labels!=burn&sort=labels,-balance&only=holder_address",
+    ];
+    "holder_counts" Some(held::<HolderCountsQuestion>) => [
+        "/tokens/{weth}/holder-counts",
+        "/tokens/{uni}/holder-counts",
+        "/tokens/{uni}/holder-counts?where=date%3E=2026-08&sort=holders&only=date",
+    ];
+    "posts" Some(held::<PostsQuestion>) => [
+        "/posts",
+        "/posts?query=uni&limit=5",
+        "/posts?sort=published_at&limit=250",
+        "/posts?where=impressions%3E10k%20title:a&sort=-engagement,title&only=title,link&limit=9",
+    ];
+    "all_dexes" Some(held::<AllDexesQuestion>) => [
+        "/dexes",
+        "/dexes?limit=3&page=2",
+        "/dexes?where=chain:ethereum%20tvl%3E1m&sort=-tvl&only=dex_id,chain",
+    ];
+    "held_tokens" Some(held::<HeldTokensQuestion>) => ["/addresses/{nobody}/tokens?where=value%3E1&sort=-share&only=symbol&limit=2"];
+    "pools" Some(held::<PoolsQuestion>) => [
+        "/tokens/{weth}/pools?amount=50000&where=chain:eth&sort=-volume24h&only=pair,loss&limit=3&page=2",
+        "/tokens/{nobody}/pools",
+    ];
+    "compare" Some(held::<CompareQuestion>) => [
+        "/compare?addresses={weth},{uni}",
+        "/compare?addresses={weth},{uni}&timeframe=1h&from=2026-08-01",
+        "/compare?addresses={weth},{uni}&period=30d&base={uni}",
+        "/compare?addresses={weth}",
+        "/compare",
+    ];
+    "table_counts" Some(held::<CountsQuestion>) => [
+        "/tables/tokens/counts?column=chain",
+        "/tables/candles/counts?column=interval&where=close%3E1",
+        "/tables/tokens/counts",
+    ];
+    "table_describe" Some(held::<DescribeQuestion>) => [
+        "/tables/candles/describe?column=close",
+        "/tables/tokens/describe?column=name",
+        "/tables/nothing/describe?column=name",
+    ];
+    "tables" Some(held::<TablesQuestion>) => ["/tables"];
+    "table" Some(held::<TableQuestion>) => [
+        "/tables/candles?limit=3",
+        "/tables/candles?where=close%3E100&sort=-close,timestamp&columns=close,timestamp",
+        "/tables/nowhere",
+        "/tables/tokens?where=usd",
+        "/tables/tokens?by=chain&agg=count,sum:market_cap&where=price%3E1&sort=-sum_market_cap&limit=2",
+    ];
+    "candle_batch" Some(held::<CandleBatchQuestion>) => [
+        "/candles?addresses={weth},{nobody},{uni}&timeframe=4h&from=2026-08-01",
+        "/candles",
+        "/candles?addresses={weth}&timeframe=2d",
+    ];
+    "security_batch" Some(held::<SecurityBatchQuestion>) => [
+        "/security?addresses={uni},{nobody}&explain=true",
+        "/security?addresses={uni},{uni}&format=json",
+        "/security?addresses=",
+    ];
+    "jobs" None => [
+        "/deep-analysis/jobs",
+        "/deep_analysis/jobs?limit=1",
+        "/deep-analysis/jobs?where=status:completed%20tokens:{weth}&sort=-created&only=job_id,status",
+    ];
+    "job" None => ["/deep-analysis/jobs/{job}", "/deep-analysis/jobs/none"];
+    "job_report" None => [
+        "/deep-analysis/jobs/{job}/report",
+        "/deep-analysis/jobs/{job}/report?format=html",
+        "/deep-analysis/jobs/{job}/report?format=md",
+        "/deep-analysis/jobs/{job}/report?format=pdf",
+    ];
+    "alerts" None => ["/alerts", "/alerts?limit=1", "/alerts?limit=0"];
     // A stream has no end; the API's own tests cover it.
-    ("events", None, &[]),
-    ("datasets", None, &["/datasets"]),
-    ("healthz", None, &["/healthz"]),
-    ("openapi", None, &["/openapi.json"]),
-    ("docs", None, &["/docs"]),
-    ("docs_file", None, &["/docs/page.js", "/docs/swagger-ui.css", "/docs/none"]),
-    ("metrics", None, &["/metrics"]),
-];
+    "events" None => [];
+    "datasets" None => ["/datasets"];
+    "healthz" None => ["/healthz"];
+    "openapi" None => ["/openapi.json"];
+    "docs" None => ["/docs"];
+    "docs_file" None => ["/docs/page.js", "/docs/swagger-ui.css", "/docs/none"];
+    "metrics" None => ["/metrics"];
+};
 
 fn held<Q: Question>(deck: &Deck, path: &[(&str, &str)], query: &str) -> Result<(Vec<u8>, String)> {
     let question = Q::parse(&Arguments::new(Q::PARAMETERS, path, query)?)?;

@@ -81,19 +81,6 @@ fn keys_pressed_before_the_data_are_there_choose_the_token() {
 }
 
 #[test]
-fn the_filter_narrows_the_rows_and_esc_undoes_it() {
-    let home = Home::new();
-    let terminal = home.open();
-    terminal.keys("1");
-    terminal.see("Wrapped Ether");
-    terminal.keys("/chain:base");
-    terminal.see("chain:base");
-    terminal.see_no("Wrapped BNB");
-    terminal.keys(ESC);
-    terminal.see("Wrapped BNB");
-}
-
-#[test]
 fn patterns_are_stepped_through_and_switched_off_by_key() {
     let home = Home::new();
     let terminal = home.open();

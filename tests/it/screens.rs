@@ -8,9 +8,8 @@ use query::deck::{Deck, DeckOptions};
 use ratatui::{buffer::Buffer, style::Color};
 use tui::{
     app::Setup,
-    keymap::{Keymap, VIEWS, ViewId, ViewRow},
+    keymap::{VIEWS, ViewId, ViewRow},
     run,
-    view::NoApi,
 };
 use widgets::{
     picture,
@@ -39,18 +38,8 @@ fn noon() -> Time {
 }
 
 fn screen(deck: &Arc<Deck>, view: ViewId, size: (u16, u16), palette: &Palette, options: Options, ascii: bool) -> Buffer {
-    let setup = Setup {
-        deck: Arc::clone(deck),
-        jobs: None,
-        api: Arc::new(NoApi),
-        start_api: false,
-        keymap: Keymap::default(),
-        look: Appearance { theme: Theme::new(palette, options), ascii, bell: false, options, fixed: true },
-        clock: noon,
-        demo_folder: None,
-        config_folder: None,
-        warnings: Vec::new(),
-    };
+    let look = Appearance { theme: Theme::new(palette, options), ascii, bell: false, options, fixed: true };
+    let setup = Setup { clock: noon, ..Setup::still(Arc::clone(deck), look) };
     // Growth stays at its first row.
     let selects = view != ViewId::Growth;
     run::picture(setup, view, size, |app| {

@@ -1,28 +1,14 @@
 //! Figures of groups of rows: count, sum, mean, smallest and largest value. Pure functions over the numbers of one column.
 
-/// A figure of the rows of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aggregate {
-    Count,
-    Sum,
-    Mean,
-    Min,
-    Max,
+model::words! {
+    /// A figure of the rows of a group.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Aggregate {
+        Count = "count", Sum = "sum", Mean = "mean", Min = "min", Max = "max",
+    }
 }
 
 impl Aggregate {
-    pub const ALL: [Self; 5] = [Self::Count, Self::Sum, Self::Mean, Self::Min, Self::Max];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-            Self::Min => "min",
-            Self::Max => "max",
-        }
-    }
-
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.word() == word)
     }
@@ -125,14 +111,6 @@ mod tests {
 
     fn figures(tally: &Tally, whole: bool) -> [Option<AggregateValue>; 5] {
         Aggregate::ALL.map(|aggregate| tally.figure(aggregate, whole))
-    }
-
-    #[test]
-    fn words_are_those_of_the_figures() {
-        for aggregate in Aggregate::ALL {
-            assert_eq!(Aggregate::parse(aggregate.word()), Some(aggregate));
-        }
-        assert_eq!(Aggregate::parse("median"), None);
     }
 
     #[test]

@@ -201,20 +201,22 @@ pub enum Direction {
     Down,
 }
 
-/// Combined recommendation of the patterns, by the sum of their signed weights.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TradeAction {
-    /// A sum of 0.6 or more.
-    StrongBuy,
-    /// A sum of 0.2 or more.
-    Buy,
-    /// A sum in between.
-    Hold,
-    /// A sum of −0.2 or less.
-    Sell,
-    /// A sum of −0.6 or less.
-    StrongSell,
+model::words! {
+    /// Combined recommendation of the patterns, by the sum of their signed weights.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TradeAction {
+        /// A sum of 0.6 or more.
+        StrongBuy = "strong_buy",
+        /// A sum of 0.2 or more.
+        Buy = "buy",
+        /// A sum in between.
+        Hold = "hold",
+        /// A sum of −0.2 or less.
+        Sell = "sell",
+        /// A sum of −0.6 or less.
+        StrongSell = "strong_sell",
+    }
 }
 
 impl TradeAction {
@@ -226,16 +228,6 @@ impl TradeAction {
             ..=-0.6 => Self::StrongSell,
             ..=-0.2 => Self::Sell,
             _ => Self::Hold,
-        }
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::StrongBuy => "strong_buy",
-            Self::Buy => "buy",
-            Self::Hold => "hold",
-            Self::Sell => "sell",
-            Self::StrongSell => "strong_sell",
         }
     }
 }

@@ -106,25 +106,17 @@ pub enum Strength {
     Strong,
 }
 
-/// Direction of the closes, as a chartist would call it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Trend {
-    /// They rose.
-    Uptrend,
-    /// They fell.
-    Downtrend,
-    /// Neither.
-    Sideways,
-}
-
-impl Trend {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Uptrend => "uptrend",
-            Self::Downtrend => "downtrend",
-            Self::Sideways => "sideways",
-        }
+model::words! {
+    /// Direction of the closes, as a chartist would call it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Trend {
+        /// They rose.
+        Uptrend = "uptrend",
+        /// They fell.
+        Downtrend = "downtrend",
+        /// Neither.
+        Sideways = "sideways",
     }
 }
 

@@ -3,7 +3,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::endpoint::Handler;
+use super::endpoint::Handler::{self, Body, Plain};
 pub use super::endpoint::{Content, Endpoint, Verb};
 use super::{
     batch,
@@ -67,7 +67,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         verb: Verb::Post,
         tagged: false,
         body: Some(SchemaGenerator::subschema_for::<YieldBody>),
-        handler: Handler::Body(handlers::ask_with_body::<YieldQuestion>),
+        handler: Body(handlers::ask_with_body::<YieldQuestion>),
         ..question::<YieldQuestion>("yield", &[])
     },
     Endpoint {
@@ -77,7 +77,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
             TokenBatchQuestion::PARAMETERS,
         ),
         content: Content::Json(list_or_batch),
-        handler: Handler::Plain(batch::tokens),
+        handler: Plain(batch::tokens),
         ..list::<SearchQuestion>("tokens", &[Code::InvalidAddress])
     },
     list::<CandlesQuestion>("tokens", &[Code::NoCandles]),
@@ -92,7 +92,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
     question::<CandleBatchQuestion>("tokens", &[]),
     Endpoint {
         parameters: &joined::<{ SecurityBatchQuestion::PARAMETERS.len() + 1 }>(SecurityBatchQuestion::PARAMETERS, &[batch::FORMAT]),
-        handler: Handler::Plain(batch::security),
+        handler: Plain(batch::security),
         ..question::<SecurityBatchQuestion>("security", &[])
     },
     question::<CompareQuestion>("tokens", &[Code::NoCandles, Code::TokenNotFound]),
@@ -110,7 +110,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
             "/deep-analysis/jobs",
             "create_job",
             "Starts a deep analysis of one token or several: six tasks each.",
-            Handler::Body(handlers::create_job),
+            Body(handlers::create_job),
         )
     },
     Endpoint {
@@ -123,20 +123,14 @@ pub const ENDPOINTS: &[Endpoint] = &[
             PAGE,
             parameter("limit", ParameterKind::Integer { min: 1, max: 250, default: 50 }, "Jobs a page."),
         ],
-        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", Handler::Plain(handlers::list_jobs))
+        ..job::<JobList>(Verb::Get, "/deep-analysis/jobs", "jobs", "Jobs, newest first.", Plain(handlers::list_jobs))
     },
-    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", Handler::Plain(handlers::job)),
+    job::<Job>(Verb::Get, "/deep-analysis/jobs/{job_id}", "job", "Job details.", Plain(handlers::job)),
     Endpoint {
         codes: &[Code::JobNotFound, Code::JobEnded],
         parameters: &[JOB, parameter("purge", ParameterKind::Flag, "Removes the job with all it found, ended or not.")],
         no_content: Some("With `purge`: the job is removed."),
-        ..job::<Job>(
-            Verb::Delete,
-            "/deep-analysis/jobs/{job_id}",
-            "terminate_job",
-            "Terminates a job.",
-            Handler::Plain(handlers::terminate_job),
-        )
+        ..job::<Job>(Verb::Delete, "/deep-analysis/jobs/{job_id}", "terminate_job", "Terminates a job.", Plain(handlers::terminate_job))
     },
     Endpoint {
         tool: true,
@@ -147,7 +141,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
             "/deep-analysis/jobs/{job_id}/report",
             "job_report",
             "What a job found; partial while it runs.",
-            Handler::Plain(handlers::report),
+            Plain(handlers::report),
         )
     },
     Endpoint {
@@ -156,26 +150,20 @@ pub const ENDPOINTS: &[Endpoint] = &[
             parameter("limit", ParameterKind::Integer { min: 1, max: 1_000, default: 100 }, "How many of the latest firings."),
             parameter("before", FIRED_ID, "A `fired_id`: only the firings before it, for the next page."),
         ],
-        ..alert(
-            Verb::Get,
-            "/alerts",
-            "alerts",
-            "The alerts of the dataset and their firings, newest first.",
-            Handler::Plain(handlers::alerts),
-        )
+        ..alert(Verb::Get, "/alerts", "alerts", "The alerts of the dataset and their firings, newest first.", Plain(handlers::alerts))
     },
     Endpoint {
         codes: &[Code::Loading, Code::SourceUnavailable],
         status: 201,
         body: Some(SchemaGenerator::subschema_for::<AlertBody>),
         content: shape::<Alert>(),
-        ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, Handler::Body(handlers::add_alert))
+        ..alert(Verb::Post, "/alerts", "add_alert", ADD_ALERT, Body(handlers::add_alert))
     },
     Endpoint {
         verb: Verb::Post,
         tagged: false,
         body: Some(SchemaGenerator::subschema_for::<AlertBody>),
-        handler: Handler::Body(handlers::ask_with_body::<RehearsalQuestion>),
+        handler: Body(handlers::ask_with_body::<RehearsalQuestion>),
         ..question::<RehearsalQuestion>("alerts", &[Code::TokenNotFound])
     },
     Endpoint {
@@ -183,26 +171,20 @@ pub const ENDPOINTS: &[Endpoint] = &[
         codes: &[Code::AlertNotFound],
         status: 204,
         content: Content::Nothing,
-        ..alert(
-            Verb::Delete,
-            "/alerts/{alert_id}",
-            "remove_alert",
-            "Removes an alert; its firings stay.",
-            Handler::Plain(handlers::remove_alert),
-        )
+        ..alert(Verb::Delete, "/alerts/{alert_id}", "remove_alert", "Removes an alert; its firings stay.", Plain(handlers::remove_alert))
     },
     Endpoint {
         verb: Verb::Post,
         codes: &[Code::ForeignOrigin, Code::Loading, Code::SourceUnavailable, Code::Cancelled],
         body: Some(mcp::message_schema),
-        ..plain("/mcp", "mcp", MCP, Content::Document, Handler::Body(mcp::answer))
+        ..plain("/mcp", "mcp", MCP, Content::Document, Body(mcp::answer))
     },
     plain(
         "/events",
         "events",
         "Server-sent events, numbered; `Last-Event-ID` names the last one received, and those after it come first.",
         Content::Events,
-        Handler::Plain(stream::open),
+        Plain(stream::open),
     ),
     Endpoint {
         tool: true,
@@ -213,30 +195,26 @@ pub const ENDPOINTS: &[Endpoint] = &[
             "datasets",
             "The tables that are loaded, their sources and findings.",
             shape::<Datasets>(),
-            Handler::Plain(handlers::datasets),
+            Plain(handlers::datasets),
         )
     },
     Endpoint {
         open: true,
-        ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), Handler::Plain(handlers::healthz))
+        ..plain("/healthz", "healthz", "Whether the server lives and has data.", shape::<Health>(), Plain(handlers::healthz))
     },
+    Endpoint { open: true, tagged: true, ..plain("/openapi.json", "openapi", "This document.", Content::Document, Plain(openapi::answer)) },
     Endpoint {
         open: true,
         tagged: true,
-        ..plain("/openapi.json", "openapi", "This document.", Content::Document, Handler::Plain(openapi::answer))
-    },
-    Endpoint {
-        open: true,
-        tagged: true,
-        ..plain("/docs", "docs", "This document as a page to read and to try.", Content::Text(docs::HTML), Handler::Plain(docs::page))
+        ..plain("/docs", "docs", "This document as a page to read and to try.", Content::Text(docs::HTML), Plain(docs::page))
     },
     Endpoint {
         open: true,
         tagged: true,
         parameters: &[docs::FILE],
-        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Text("*/*"), Handler::Plain(docs::file))
+        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Text("*/*"), Plain(docs::file))
     },
-    plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), Handler::Plain(handlers::metrics)),
+    plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), Plain(handlers::metrics)),
 ];
 
 /// Concatenates two parameter lists at compile time.
@@ -273,13 +251,13 @@ const fn question<Q: Question>(tag: &'static str, codes: &'static [Code]) -> End
         open: false,
         tagged: true,
         body: None,
-        handler: Handler::Plain(handlers::ask::<Q>),
+        handler: Plain(handlers::ask::<Q>),
     }
 }
 
 /// A list question, available in every row format.
 const fn list<Q: Tabular>(tag: &'static str, codes: &'static [Code]) -> Endpoint {
-    Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Handler::Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
+    Endpoint { parameters: WithFormat::<Q>::PARAMETERS, handler: Plain(handlers::list::<Q>), ..question::<Q>(tag, codes) }
 }
 
 /// Defaults to an id greater than any firing's, so that the latest come first.

@@ -26,4 +26,5 @@ pub mod time;
 pub mod token;
 pub mod toml_reader;
 pub mod untrusted;
+mod words;
 pub mod yield_rows;

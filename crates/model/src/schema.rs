@@ -24,33 +24,35 @@ pub struct Column {
     pub aliases: &'static [&'static str],
 }
 
-/// Semantic type of a column's cells, which decides what is read without loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Any text, trimmed.
-    Text,
-    /// 20 bytes, as `0x` and 40 hex digits.
-    Address,
-    /// A chain's short name, alias or number.
-    Chain,
-    /// One or several chains.
-    Chains,
-    /// Several addresses.
-    Addresses,
-    /// A whole number (fits an i64).
-    Integer,
-    /// A finite number.
-    Float,
-    /// A whole number up to 2^256 − 1, kept as decimal text.
-    Uint256,
-    /// A UTC time, to the millisecond.
-    Time,
-    /// A UTC day.
-    Date,
-    /// Bytes as hex, with or without `0x`.
-    Hex,
-    /// true or false.
-    Boolean,
+crate::words! {
+    /// Semantic type of a column's cells, which decides what is read without loss.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Kind {
+        /// Any text, trimmed.
+        Text = "text",
+        /// 20 bytes, as `0x` and 40 hex digits.
+        Address = "address",
+        /// A chain's short name, alias or number.
+        Chain = "chain",
+        /// One or several chains.
+        Chains = "chains",
+        /// Several addresses.
+        Addresses = "addresses",
+        /// A whole number (fits an i64).
+        Integer = "integer",
+        /// A finite number.
+        Float = "float",
+        /// A whole number up to 2^256 − 1, kept as decimal text.
+        Uint256 = "uint256",
+        /// A UTC time, to the millisecond.
+        Time = "time",
+        /// A UTC day.
+        Date = "date",
+        /// Bytes as hex, with or without `0x`.
+        Hex = "hex",
+        /// true or false.
+        Boolean = "boolean",
+    }
 }
 
 impl Kind {
@@ -69,24 +71,6 @@ impl Kind {
             Self::Date => "a date: ISO 8601, YYYYMMDD or epoch",
             Self::Hex => "bytes in hex",
             Self::Boolean => "true or false",
-        }
-    }
-
-    /// The type name that `schema` prints.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Address => "address",
-            Self::Chain => "chain",
-            Self::Chains => "chains",
-            Self::Addresses => "addresses",
-            Self::Integer => "integer",
-            Self::Float => "float",
-            Self::Uint256 => "uint256",
-            Self::Time => "time",
-            Self::Date => "date",
-            Self::Hex => "hex",
-            Self::Boolean => "boolean",
         }
     }
 }
@@ -124,324 +108,218 @@ pub fn table(name: &str) -> Option<&'static TableSchema> {
     TABLES.iter().find(|table| table.name == name)
 }
 
-macro_rules! columns {
-    ($($name:literal $kind:ident $need:ident $meaning:literal $([$($alias:literal),*])?;)*) => {
-        &[$(Column { name: $name, kind: Kind::$kind, need: Need::$need, meaning: $meaning, aliases: &[$($($alias),*)?] }),*]
+/// Tables with their key and order; below each its columns.
+macro_rules! tables {
+    ($($table:literal $about:literal key [$($key:literal),*] order [$($order:literal),*] {
+        $($name:literal $kind:ident $need:ident $meaning:literal $([$($alias:literal),*])?;)*
+    })*) => {
+        &[$(TableSchema {
+            name: $table,
+            meaning: $about,
+            columns: &[
+                $(Column { name: $name, kind: Kind::$kind, need: Need::$need, meaning: $meaning, aliases: &[$($($alias),*)?] }),*
+            ],
+            key: &[$($key),*],
+            order: &[$($order),*],
+        }),*]
     };
 }
 
-pub const TABLES: &[TableSchema] = &[
-    TableSchema {
-        name: "tokens",
-        meaning: "the tokens, one row a token and chain",
-        key: &["chain", "token_address"],
-        order: &["token_address", "chain"],
-        columns: columns! {
-            "token_address" Address Cell "the token's contract";
-            "symbol" Text Column "ticker";
-            "name" Text Column "full name";
-            "chain" Chains Cell "the chain or chains it lives on" ["chains"];
-            "decimals" Integer Optional "digits after the point of one whole token";
-            "price" Float Optional "USD a token" ["price_usd"];
-            "market_cap" Float Optional "USD" ["market_cap_usd"];
-            "total_supply" Float Optional "whole tokens";
-            "holders" Integer Optional "number of holders";
-            "price_as_of" Time Optional "when the price was so";
-            "stats_as_of" Time Optional "when market cap, total supply and number of holders were so";
-            "followers" Integer Optional "followers of its accounts";
-            "smart_followers" Integer Optional "followers known as good investors";
-            "impressions" Integer Optional "times its posts were seen";
-            "smart_reach" Integer Optional "people reached through smart followers";
-            "post_engagement" Integer Optional "reactions to its posts";
-            "smart_engagement" Integer Optional "reactions of smart followers";
-            "listed" Boolean Optional "on a curated token list";
-        },
-    },
-    TableSchema {
-        name: "kols",
-        meaning: "key opinion leaders who speak of a token",
-        key: &["token_address", "kol_address"],
-        order: &["token_address", "kol_address"],
-        columns: columns! {
-            "token_address" Address Cell "the token spoken of";
-            "kol_address" Address Cell "the leader's wallet";
-            "handle" Text Column "social handle";
-            "followers" Integer Optional "followers of the handle";
-            "engagement_rate" Float Optional "reactions a follower, fraction 0-1";
-        },
-    },
-    TableSchema {
-        name: "posts",
-        meaning: "social posts that concern a token",
-        key: &["token_address", "post_id"],
-        order: &["token_address", "-published_at", "post_id"],
-        columns: columns! {
-            "post_id" Text Cell "the post's id at its source";
-            "token_address" Address Cell "the token it concerns";
-            "title" Text Optional "title or first line";
-            "link" Text Optional "URL";
-            "published_at" Time Cell "when it was published";
-            "author" Text Optional "who published it";
-            "platform" Text Optional "where: reddit, x, youtube, …";
-            "impressions" Integer Optional "times it was seen";
-            "engagement" Integer Optional "reactions";
-            "smart_engagement" Integer Optional "reactions of smart followers";
-        },
-    },
-    TableSchema {
-        name: "candles",
-        meaning: "prices: open, high, low, close and volume of each interval",
-        key: &["token_address", "interval", "timestamp"],
-        order: &["token_address", "interval", "timestamp"],
-        columns: columns! {
-            "token_address" Address Cell "the token";
-            "timestamp" Time Cell "start of the interval";
-            "open" Float Cell "first price, USD";
-            "high" Float Cell "highest price, USD";
-            "low" Float Cell "lowest price, USD";
-            "close" Float Cell "last price, USD";
-            "volume" Float Optional "whole tokens traded";
-            "interval" Text Optional "length: 1m, 5m, 1h, 4h, 1d, 1w; else the most frequent step of the token's rows";
-            "volume_usd" Float Optional "USD traded";
-            "source" Text Optional "who they are from, and the market there: binance-spot:UNIUSDT, bybit-perp:UNIUSDT";
-        },
-    },
-    TableSchema {
-        name: "holders",
-        meaning: "balances of each token's holders",
-        key: &["token_address", "holder_address"],
-        order: &["token_address", "-balance", "holder_address"],
-        columns: columns! {
-            "token_address" Address Cell "the token";
-            "holder_address" Address Cell "the holder's wallet";
-            "balance" Float Column "whole tokens";
-        },
-    },
-    TableSchema {
-        name: "holder_counts",
-        meaning: "number of holders day by day",
-        key: &["token_address", "date"],
-        order: &["token_address", "date"],
-        columns: columns! {
-            "token_address" Address Cell "the token";
-            "date" Date Cell "the day";
-            "holders" Integer Column "number of holders";
-            "whale_balance" Float Optional "whole tokens held by whales";
-        },
-    },
-    TableSchema {
-        name: "transfers",
-        meaning: "transfers of each token",
-        key: &["transaction_hash", "log_index"],
-        order: &["token_address", "timestamp", "block_number", "log_index"],
-        columns: columns! {
-            "token_address" Address Cell "the token" ["contract_address", "erc20"];
-            "timestamp" Time Optional "when its block was made" ["block_timestamp", "block_time", "evt_block_time"];
-            "block_number" Integer Optional "the block" ["evt_block_number"];
-            "transaction_hash" Hex Cell "the transaction" ["tx_hash", "evt_tx_hash"];
-            "from_address" Address Column "who sent";
-            "to_address" Address Column "who received";
-            "value" Uint256 Column "smallest units" ["value_string"];
-            "log_index" Integer Optional "position in the block's log" ["evt_index"];
-            "status" Integer Optional "1 succeeded, 0 failed";
-        },
-    },
-    TableSchema {
-        name: "blocks",
-        meaning: "the times of blocks, which transfers without a time get theirs from",
-        key: &["block_number"],
-        order: &["block_number"],
-        columns: columns! {
-            "block_number" Integer Cell "the block" ["number"];
-            "timestamp" Time Cell "when it was made";
-        },
-    },
-    TableSchema {
-        name: "contracts",
-        meaning: "the tokens' contract code",
-        key: &["token_address"],
-        order: &["token_address"],
-        columns: columns! {
-            "token_address" Address Cell "the contract" ["address", "contract_address"];
-            "bytecode" Hex Column "runtime code";
-            "creation_bytecode" Hex Optional "code that deploys it";
-            "source" Text Optional "source text";
-            "creator" Address Optional "who deployed it" ["deployer"];
-            "created_at" Time Optional "when it was deployed" ["block_timestamp"];
-            "is_proxy" Boolean Optional "forwards its calls";
-            "is_verified" Boolean Optional "its source is published";
-            "storage" Text Optional "storage slots, JSON object";
-            "constructor_types" Text Optional "types of the constructor's arguments";
-            "owner" Address Optional "who may administer it";
-        },
-    },
-    TableSchema {
-        name: "scams",
-        meaning: "known scam contracts",
-        key: &["address"],
-        order: &["address"],
-        columns: columns! {
-            "address" Address Cell "the contract";
-            "name" Text Column "what it called itself";
-            "scam_type" Text Column "rug pull, honeypot, …";
-            "bytecode" Hex Optional "runtime code";
-            "reported_at" Time Optional "when it was reported";
-            "source" Text Optional "who reported it";
-        },
-    },
-    TableSchema {
-        name: "labels",
-        meaning: "what is known of an address",
-        key: &["chain", "address", "label"],
-        order: &["address", "label", "chain"],
-        columns: columns! {
-            "address" Address Cell "the address";
-            "label" Text Cell "burn, exchange, bridge, locker, liquidity_pool, deployer, …";
-            "name" Text Optional "its name";
-            "chain" Chain Optional "where the label holds";
-            "source" Text Optional "who says so";
-        },
-    },
-    TableSchema {
-        name: "dexes",
-        meaning: "decentralised exchanges, one row a chain",
-        key: &["chain", "dex_id"],
-        order: &["dex_id", "chain"],
-        columns: columns! {
-            "dex_id" Text Cell "slug, as in uniswap-v3";
-            "name" Text Column "name";
-            "chain" Chain Cell "where it is deployed";
-            "version" Text Optional "version";
-            "router" Address Optional "router contract";
-            "factory" Address Optional "factory contract";
-            "total_value_locked" Float Optional "USD";
-        },
-    },
-    TableSchema {
-        name: "fee_tiers",
-        meaning: "the fees of each DEX",
-        key: &["chain", "dex_id", "tier"],
-        order: &["dex_id", "chain", "fee", "tier"],
-        columns: columns! {
-            "dex_id" Text Cell "the DEX";
-            "chain" Chain Optional "where it holds; all chains when empty";
-            "tier" Text Column "name of the tier";
-            "fee" Float Column "fraction of the amount traded";
-        },
-    },
-    TableSchema {
-        name: "pools",
-        meaning: "liquidity pools",
-        key: &["chain", "address"],
-        order: &["chain", "address"],
-        columns: columns! {
-            "address" Address Cell "the pool's contract";
-            "dex_id" Text Cell "the DEX it belongs to";
-            "chain" Chain Cell "where it is";
-            "token0" Address Cell "first token";
-            "token1" Address Cell "second token";
-            "tokens" Addresses Optional "every token it holds; else token0 and token1";
-            "pair" Text Optional "its tokens' names, as in A/B or A/B/C";
-            "liquidity" Float Optional "USD";
-            "volume24h" Float Optional "USD traded in 24 hours";
-            "fee" Float Optional "trading fee, fraction of the amount";
-            "created_at" Time Optional "when the pool was made" ["pair_created_at"];
-        },
-    },
-    TableSchema {
-        name: "pool_events",
-        meaning: "what happened in each pool",
-        key: &[],
-        order: &["pool", "timestamp", "block_number"],
-        columns: columns! {
-            "pool" Address Cell "the pool";
-            "timestamp" Time Cell "when";
-            "block_number" Integer Column "the block";
-            "kind" Text Column "mint, burn, sync or swap";
-            "reserve0" Uint256 Optional "first reserve after it, smallest units";
-            "reserve1" Uint256 Optional "second reserve after it, smallest units";
-            "amount" Uint256 Optional "liquidity tokens, smallest units";
-            "from_address" Address Optional "who sent";
-            "to_address" Address Optional "who received";
-        },
-    },
-    TableSchema {
-        name: "locks",
-        meaning: "locked balances",
-        key: &[],
-        order: &["token_address", "holder_address", "unlocks_at"],
-        columns: columns! {
-            "token_address" Address Cell "the token";
-            "holder_address" Address Cell "the locker";
-            "amount" Float Column "whole tokens";
-            "unlocks_at" Time Column "when they are free";
-        },
-    },
-    TableSchema {
-        name: "disputes",
-        meaning: "security findings that a person objects to",
-        key: &["token_address", "code"],
-        order: &["token_address", "code"],
-        columns: columns! {
-            "token_address" Address Cell "the token";
-            "code" Text Cell "the finding's code, as OWNER_MINT";
-            "why" Text Column "the reason";
-            "until" Time Optional "when the objection ends";
-        },
-    },
-    TableSchema {
-        name: "funding",
-        meaning: "who paid for whose first transaction",
-        key: &[],
-        order: &["to_address", "timestamp"],
-        columns: columns! {
-            "from_address" Address Cell "who paid";
-            "to_address" Address Cell "who was paid";
-            "timestamp" Time Column "when";
-        },
-    },
-    TableSchema {
-        name: "yields",
-        meaning: "pools that pay a yield",
-        key: &["pool"],
-        order: &["pool"],
-        columns: columns! {
-            "pool" Text Optional "the pool's id; else protocol:chain:symbol:pool_meta";
-            "protocol" Text Column "who runs it" ["project"];
-            "chain" Chain Column "where it is";
-            "symbol" Text Column "what goes in";
-            "tokens" Addresses Column "underlying tokens" ["underlyingTokens", "underlying_tokens"];
-            "tvl" Float Column "USD locked" ["tvlUsd", "tvl_usd"];
-            "apy_base" Float Column "percent a year, from fees or interest" ["apyBase"];
-            "apy_reward" Float Column "percent a year, from rewards" ["apyReward"];
-            "apy" Float Optional "percent a year, both together";
-            "category" Text Optional "lending, vault, dex, staking, rwa";
-            "total_supply_usd" Float Optional "USD supplied to a lending pool" ["totalSupplyUsd"];
-            "total_borrow_usd" Float Optional "USD borrowed from it" ["totalBorrowUsd"];
-            "sigma" Float Optional "spread of its yield";
-            "mu" Float Optional "mean of its yield, percent";
-            "count" Integer Optional "days observed";
-            "outlier" Boolean Optional "its figures look wrong";
-            "stablecoin" Boolean Optional "only stablecoins go in";
-            "il_risk" Text Optional "whether the ratio of tokens can shift" ["ilRisk"];
-            "exposure" Text Optional "single or multi";
-            "apy_mean_30d" Float Optional "percent a year, mean of 30 days" ["apyMean30d"];
-            "pool_meta" Text Optional "tells apart pools of one name" ["poolMeta"];
-        },
-    },
-    TableSchema {
-        name: "gas",
-        meaning: "what a transaction costs on each chain",
-        key: &["chain"],
-        order: &["chain"],
-        columns: columns! {
-            "chain" Chain Cell "the chain";
-            "usd_per_100k_gas" Float Column "USD for 100,000 gas";
-            "gas_price_gwei" Float Optional "gas price, gwei";
-            "native_price_usd" Float Optional "price of the chain's own coin, USD";
-        },
-    },
-];
+pub const TABLES: &[TableSchema] = tables! {
+    "tokens" "the tokens, one row a token and chain" key ["chain", "token_address"] order ["token_address", "chain"] {
+        "token_address" Address Cell "the token's contract";
+        "symbol" Text Column "ticker";
+        "name" Text Column "full name";
+        "chain" Chains Cell "the chain or chains it lives on" ["chains"];
+        "decimals" Integer Optional "digits after the point of one whole token";
+        "price" Float Optional "USD a token" ["price_usd"];
+        "market_cap" Float Optional "USD" ["market_cap_usd"];
+        "total_supply" Float Optional "whole tokens";
+        "holders" Integer Optional "number of holders";
+        "price_as_of" Time Optional "when the price was so";
+        "stats_as_of" Time Optional "when market cap, total supply and number of holders were so";
+        "followers" Integer Optional "followers of its accounts";
+        "smart_followers" Integer Optional "followers known as good investors";
+        "impressions" Integer Optional "times its posts were seen";
+        "smart_reach" Integer Optional "people reached through smart followers";
+        "post_engagement" Integer Optional "reactions to its posts";
+        "smart_engagement" Integer Optional "reactions of smart followers";
+        "listed" Boolean Optional "on a curated token list";
+    }
+    "kols" "key opinion leaders who speak of a token" key ["token_address", "kol_address"] order ["token_address", "kol_address"] {
+        "token_address" Address Cell "the token spoken of";
+        "kol_address" Address Cell "the leader's wallet";
+        "handle" Text Column "social handle";
+        "followers" Integer Optional "followers of the handle";
+        "engagement_rate" Float Optional "reactions a follower, fraction 0-1";
+    }
+    "posts" "social posts that concern a token" key ["token_address", "post_id"] order ["token_address", "-published_at", "post_id"] {
+        "post_id" Text Cell "the post's id at its source";
+        "token_address" Address Cell "the token it concerns";
+        "title" Text Optional "title or first line";
+        "link" Text Optional "URL";
+        "published_at" Time Cell "when it was published";
+        "author" Text Optional "who published it";
+        "platform" Text Optional "where: reddit, x, youtube, …";
+        "impressions" Integer Optional "times it was seen";
+        "engagement" Integer Optional "reactions";
+        "smart_engagement" Integer Optional "reactions of smart followers";
+    }
+    "candles" "prices: open, high, low, close and volume of each interval"
+    key ["token_address", "interval", "timestamp"] order ["token_address", "interval", "timestamp"] {
+        "token_address" Address Cell "the token";
+        "timestamp" Time Cell "start of the interval";
+        "open" Float Cell "first price, USD";
+        "high" Float Cell "highest price, USD";
+        "low" Float Cell "lowest price, USD";
+        "close" Float Cell "last price, USD";
+        "volume" Float Optional "whole tokens traded";
+        "interval" Text Optional "length: 1m, 5m, 1h, 4h, 1d, 1w; else the most frequent step of the token's rows";
+        "volume_usd" Float Optional "USD traded";
+        "source" Text Optional "who they are from, and the market there: binance-spot:UNIUSDT, bybit-perp:UNIUSDT";
+    }
+    "holders" "balances of each token's holders"
+    key ["token_address", "holder_address"] order ["token_address", "-balance", "holder_address"] {
+        "token_address" Address Cell "the token";
+        "holder_address" Address Cell "the holder's wallet";
+        "balance" Float Column "whole tokens";
+    }
+    "holder_counts" "number of holders day by day" key ["token_address", "date"] order ["token_address", "date"] {
+        "token_address" Address Cell "the token";
+        "date" Date Cell "the day";
+        "holders" Integer Column "number of holders";
+        "whale_balance" Float Optional "whole tokens held by whales";
+    }
+    "transfers" "transfers of each token"
+    key ["transaction_hash", "log_index"] order ["token_address", "timestamp", "block_number", "log_index"] {
+        "token_address" Address Cell "the token" ["contract_address", "erc20"];
+        "timestamp" Time Optional "when its block was made" ["block_timestamp", "block_time", "evt_block_time"];
+        "block_number" Integer Optional "the block" ["evt_block_number"];
+        "transaction_hash" Hex Cell "the transaction" ["tx_hash", "evt_tx_hash"];
+        "from_address" Address Column "who sent";
+        "to_address" Address Column "who received";
+        "value" Uint256 Column "smallest units" ["value_string"];
+        "log_index" Integer Optional "position in the block's log" ["evt_index"];
+        "status" Integer Optional "1 succeeded, 0 failed";
+    }
+    "blocks" "the times of blocks, which transfers without a time get theirs from" key ["block_number"] order ["block_number"] {
+        "block_number" Integer Cell "the block" ["number"];
+        "timestamp" Time Cell "when it was made";
+    }
+    "contracts" "the tokens' contract code" key ["token_address"] order ["token_address"] {
+        "token_address" Address Cell "the contract" ["address", "contract_address"];
+        "bytecode" Hex Column "runtime code";
+        "creation_bytecode" Hex Optional "code that deploys it";
+        "source" Text Optional "source text";
+        "creator" Address Optional "who deployed it" ["deployer"];
+        "created_at" Time Optional "when it was deployed" ["block_timestamp"];
+        "is_proxy" Boolean Optional "forwards its calls";
+        "is_verified" Boolean Optional "its source is published";
+        "storage" Text Optional "storage slots, JSON object";
+        "constructor_types" Text Optional "types of the constructor's arguments";
+        "owner" Address Optional "who may administer it";
+    }
+    "scams" "known scam contracts" key ["address"] order ["address"] {
+        "address" Address Cell "the contract";
+        "name" Text Column "what it called itself";
+        "scam_type" Text Column "rug pull, honeypot, …";
+        "bytecode" Hex Optional "runtime code";
+        "reported_at" Time Optional "when it was reported";
+        "source" Text Optional "who reported it";
+    }
+    "labels" "what is known of an address" key ["chain", "address", "label"] order ["address", "label", "chain"] {
+        "address" Address Cell "the address";
+        "label" Text Cell "burn, exchange, bridge, locker, liquidity_pool, deployer, …";
+        "name" Text Optional "its name";
+        "chain" Chain Optional "where the label holds";
+        "source" Text Optional "who says so";
+    }
+    "dexes" "decentralised exchanges, one row a chain" key ["chain", "dex_id"] order ["dex_id", "chain"] {
+        "dex_id" Text Cell "slug, as in uniswap-v3";
+        "name" Text Column "name";
+        "chain" Chain Cell "where it is deployed";
+        "version" Text Optional "version";
+        "router" Address Optional "router contract";
+        "factory" Address Optional "factory contract";
+        "total_value_locked" Float Optional "USD";
+    }
+    "fee_tiers" "the fees of each DEX" key ["chain", "dex_id", "tier"] order ["dex_id", "chain", "fee", "tier"] {
+        "dex_id" Text Cell "the DEX";
+        "chain" Chain Optional "where it holds; all chains when empty";
+        "tier" Text Column "name of the tier";
+        "fee" Float Column "fraction of the amount traded";
+    }
+    "pools" "liquidity pools" key ["chain", "address"] order ["chain", "address"] {
+        "address" Address Cell "the pool's contract";
+        "dex_id" Text Cell "the DEX it belongs to";
+        "chain" Chain Cell "where it is";
+        "token0" Address Cell "first token";
+        "token1" Address Cell "second token";
+        "tokens" Addresses Optional "every token it holds; else token0 and token1";
+        "pair" Text Optional "its tokens' names, as in A/B or A/B/C";
+        "liquidity" Float Optional "USD";
+        "volume24h" Float Optional "USD traded in 24 hours";
+        "fee" Float Optional "trading fee, fraction of the amount";
+        "created_at" Time Optional "when the pool was made" ["pair_created_at"];
+    }
+    "pool_events" "what happened in each pool" key [] order ["pool", "timestamp", "block_number"] {
+        "pool" Address Cell "the pool";
+        "timestamp" Time Cell "when";
+        "block_number" Integer Column "the block";
+        "kind" Text Column "mint, burn, sync or swap";
+        "reserve0" Uint256 Optional "first reserve after it, smallest units";
+        "reserve1" Uint256 Optional "second reserve after it, smallest units";
+        "amount" Uint256 Optional "liquidity tokens, smallest units";
+        "from_address" Address Optional "who sent";
+        "to_address" Address Optional "who received";
+    }
+    "locks" "locked balances" key [] order ["token_address", "holder_address", "unlocks_at"] {
+        "token_address" Address Cell "the token";
+        "holder_address" Address Cell "the locker";
+        "amount" Float Column "whole tokens";
+        "unlocks_at" Time Column "when they are free";
+    }
+    "disputes" "security findings that a person objects to" key ["token_address", "code"] order ["token_address", "code"] {
+        "token_address" Address Cell "the token";
+        "code" Text Cell "the finding's code, as OWNER_MINT";
+        "why" Text Column "the reason";
+        "until" Time Optional "when the objection ends";
+    }
+    "funding" "who paid for whose first transaction" key [] order ["to_address", "timestamp"] {
+        "from_address" Address Cell "who paid";
+        "to_address" Address Cell "who was paid";
+        "timestamp" Time Column "when";
+    }
+    "yields" "pools that pay a yield" key ["pool"] order ["pool"] {
+        "pool" Text Optional "the pool's id; else protocol:chain:symbol:pool_meta";
+        "protocol" Text Column "who runs it" ["project"];
+        "chain" Chain Column "where it is";
+        "symbol" Text Column "what goes in";
+        "tokens" Addresses Column "underlying tokens" ["underlyingTokens", "underlying_tokens"];
+        "tvl" Float Column "USD locked" ["tvlUsd", "tvl_usd"];
+        "apy_base" Float Column "percent a year, from fees or interest" ["apyBase"];
+        "apy_reward" Float Column "percent a year, from rewards" ["apyReward"];
+        "apy" Float Optional "percent a year, both together";
+        "category" Text Optional "lending, vault, dex, staking, rwa";
+        "total_supply_usd" Float Optional "USD supplied to a lending pool" ["totalSupplyUsd"];
+        "total_borrow_usd" Float Optional "USD borrowed from it" ["totalBorrowUsd"];
+        "sigma" Float Optional "spread of its yield";
+        "mu" Float Optional "mean of its yield, percent";
+        "count" Integer Optional "days observed";
+        "outlier" Boolean Optional "its figures look wrong";
+        "stablecoin" Boolean Optional "only stablecoins go in";
+        "il_risk" Text Optional "whether the ratio of tokens can shift" ["ilRisk"];
+        "exposure" Text Optional "single or multi";
+        "apy_mean_30d" Float Optional "percent a year, mean of 30 days" ["apyMean30d"];
+        "pool_meta" Text Optional "tells apart pools of one name" ["poolMeta"];
+    }
+    "gas" "what a transaction costs on each chain" key ["chain"] order ["chain"] {
+        "chain" Chain Cell "the chain";
+        "usd_per_100k_gas" Float Column "USD for 100,000 gas";
+        "gas_price_gwei" Float Optional "gas price, gwei";
+        "native_price_usd" Float Optional "price of the chain's own coin, USD";
+    }
+};
 
 #[cfg(test)]
 mod tests {

@@ -88,22 +88,12 @@ pub enum Tone {
     Warning,
 }
 
-/// File format of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentForm {
-    Html,
-    Markdown,
-}
-
-impl DocumentForm {
-    pub const ALL: &'static [Self] = &[Self::Html, Self::Markdown];
-
-    /// File extension, and value of `format=`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Markdown => "md",
-        }
+model::words! {
+    /// File format of a document.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum DocumentForm {
+        Html = "html",
+        Markdown = "md",
     }
 }
 

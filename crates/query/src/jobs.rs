@@ -73,35 +73,26 @@ impl JobOptions {
     }
 }
 
-/// Defines an enum whose variants are words in JSON, in the store and on the screen.
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($variant:ident $word:literal,)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-        pub enum $name { $(#[serde(rename = $word)] $variant),* }
-
-        impl $name {
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
-
-            pub fn word(self) -> &'static str {
-                match self { $(Self::$variant => $word),* }
-            }
-        }
-    };
-}
-
-words! {
+model::words! {
     /// queued → running → completed or terminated; queued → terminated.
-    JobStatus { Queued "queued", Running "running", Completed "completed", Terminated "terminated", }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum JobStatus { Queued = "queued", Running = "running", Completed = "completed", Terminated = "terminated", }
 }
 
-words! {
-    TaskStatus { Queued "queued", Running "running", Completed "completed", Failed "failed", Skipped "skipped", }
+model::words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TaskStatus { Queued = "queued", Running = "running", Completed = "completed", Failed = "failed", Skipped = "skipped", }
 }
 
-words! {
+model::words! {
     /// An analysis that a job runs for each of its tokens, in this order.
-    Analysis { Market "market", Trendline "trendline", Patterns "patterns", Security "security", Dex "dex", Holders "holders", }
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Analysis {
+        Market = "market", Trendline = "trendline", Patterns = "patterns", Security = "security", Dex = "dex", Holders = "holders",
+    }
 }
 
 impl JobStatus {

@@ -59,6 +59,8 @@ pub trait Question: Request {
     const SUMMARY: &'static str;
     /// The possibly large tables that the answer reads.
     const NEEDS: &'static [&'static str] = &["candles", "posts", "holders", "transfers"];
+    /// Whether it is slow enough that it must not delay quick questions.
+    const HEAVY: bool = false;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer>;
 
@@ -67,9 +69,9 @@ pub trait Question: Request {
         None
     }
 
-    /// Whether it is slow enough that it must not delay quick questions.
+    /// The same as `HEAVY`, where it depends on the request.
     fn heavy(&self) -> bool {
-        false
+        Self::HEAVY
     }
 
     /// The JSON body of a POST question.

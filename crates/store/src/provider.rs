@@ -209,11 +209,6 @@ impl Provider {
         self.chains.iter().find(|(ours, _)| ours == chain).map(|(_, theirs)| theirs.as_str())
     }
 
-    /// Our name of its chain.
-    pub fn our_chain(&self, theirs: &str) -> Option<&Chain> {
-        self.chains.iter().find(|(_, name)| name.eq_ignore_ascii_case(theirs)).map(|(ours, _)| ours)
-    }
-
     /// Its requests that fill the table.
     pub fn filling<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a ProviderRequest> {
         self.requests.iter().filter(move |request| request.tables.iter().any(|filled| filled.table == table))

@@ -35,7 +35,7 @@ use crate::{
     keymap::{Action, Keymap, VIEWS, ViewId},
     overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
     task::Wake,
-    view::{ApiDesk, ApiState, Context, Effect, LiveSettings, View},
+    view::{ApiDesk, ApiState, Context, Effect, LiveSettings, NoApi, View},
     views::tokens::MARKED_FOR,
 };
 use model::{
@@ -70,6 +70,24 @@ pub struct Setup {
     pub config_folder: Option<std::path::PathBuf>,
     /// Start-up warnings, shown in the header.
     pub warnings: Vec<String>,
+}
+
+impl Setup {
+    /// Without jobs, an API and folders: for pictures and tests.
+    pub fn still(deck: Arc<Deck>, look: Appearance) -> Self {
+        Self {
+            deck,
+            jobs: None,
+            api: Arc::new(NoApi),
+            start_api: false,
+            keymap: Keymap::default(),
+            look,
+            clock: wall_clock,
+            demo_folder: None,
+            config_folder: None,
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// A toast in the footer.

@@ -12,30 +12,18 @@ use super::{
     transactions::percent,
 };
 
-/// Result of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckState {
-    Found,
-    /// A power that nobody holds any more.
-    Unheld,
-    /// It could not run, or the data were inconclusive.
-    NotChecked,
-    /// It ran and found nothing.
-    Passed,
-}
-
-impl CheckState {
-    pub const ALL: [Self; 4] = [Self::Found, Self::Unheld, Self::NotChecked, Self::Passed];
-
-    /// Spelling in responses.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::Unheld => "unheld",
-            Self::NotChecked => "not_checked",
-            Self::Passed => "passed",
-        }
+model::words! {
+    /// Result of a check.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CheckState {
+        Found = "found",
+        /// A power that nobody holds any more.
+        Unheld = "unheld",
+        /// It could not run, or the data were inconclusive.
+        NotChecked = "not_checked",
+        /// It ran and found nothing.
+        Passed = "passed",
     }
 }
 

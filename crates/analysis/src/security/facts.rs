@@ -13,33 +13,19 @@ use model::{
     token::Token,
 };
 
-/// Role of an address among holders and traders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AddressRole {
-    Trader,
-    Burned,
-    Pool,
-    Router,
-    Exchange,
-    Bridge,
-    Locker,
-    /// The token contract itself.
-    Token,
-}
-
-impl AddressRole {
-    /// Spelling in responses.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Trader => "holder",
-            Self::Burned => "burned",
-            Self::Pool => "pool",
-            Self::Router => "router",
-            Self::Exchange => "exchange",
-            Self::Bridge => "bridge",
-            Self::Locker => "locker",
-            Self::Token => "token",
-        }
+model::words! {
+    /// Role of an address among holders and traders.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum AddressRole {
+        Trader = "holder",
+        Burned = "burned",
+        Pool = "pool",
+        Router = "router",
+        Exchange = "exchange",
+        Bridge = "bridge",
+        Locker = "locker",
+        /// The token contract itself.
+        Token = "token",
     }
 }
 

@@ -4,18 +4,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RiskLevel {
-    Low,
-    Medium,
-    High,
+model::words! {
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum RiskLevel { Low = "low", Medium = "medium", High = "high", }
 }
 
 /// Limits of a risk level; fractions are of the pool's tvl or of the whole wallet.
 #[derive(Debug, Clone, Copy)]
 pub struct RiskLimits {
-    pub level: RiskLevel,
     /// USD.
     pub least_tvl: f64,
     pub of_tvl: f64,
@@ -28,55 +25,39 @@ pub struct RiskLimits {
     pub outliers: bool,
 }
 
-/// In the order of `RiskLevel`.
-pub const LIMITS: &[RiskLimits] = &[
-    RiskLimits {
-        level: RiskLevel::Low,
-        least_tvl: 1e7,
-        of_tvl: 0.02,
-        pool: 0.25,
-        protocol: 0.35,
-        chain: 0.8,
-        score_mean: Some(20.0),
-        score_max: 40.0,
-        outliers: false,
-    },
-    RiskLimits {
-        level: RiskLevel::Medium,
-        least_tvl: 1e6,
-        of_tvl: 0.1,
-        pool: 0.5,
-        protocol: 0.6,
-        chain: 1.0,
-        score_mean: Some(35.0),
-        score_max: 65.0,
-        outliers: false,
-    },
-    RiskLimits {
-        level: RiskLevel::High,
-        least_tvl: 1e5,
-        of_tvl: 0.5,
-        pool: 1.0,
-        protocol: 1.0,
-        chain: 1.0,
-        score_mean: None,
-        score_max: 100.0,
-        outliers: true,
-    },
-];
-
 impl RiskLevel {
-    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
-
     pub fn limits(self) -> &'static RiskLimits {
-        &LIMITS[self as usize]
-    }
-
-    pub fn word(self) -> &'static str {
         match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
+            Self::Low => &RiskLimits {
+                least_tvl: 1e7,
+                of_tvl: 0.02,
+                pool: 0.25,
+                protocol: 0.35,
+                chain: 0.8,
+                score_mean: Some(20.0),
+                score_max: 40.0,
+                outliers: false,
+            },
+            Self::Medium => &RiskLimits {
+                least_tvl: 1e6,
+                of_tvl: 0.1,
+                pool: 0.5,
+                protocol: 0.6,
+                chain: 1.0,
+                score_mean: Some(35.0),
+                score_max: 65.0,
+                outliers: false,
+            },
+            Self::High => &RiskLimits {
+                least_tvl: 1e5,
+                of_tvl: 0.5,
+                pool: 1.0,
+                protocol: 1.0,
+                chain: 1.0,
+                score_mean: None,
+                score_max: 100.0,
+                outliers: true,
+            },
         }
     }
 }
@@ -184,13 +165,6 @@ impl RiskTraits {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits_are_in_the_order_of_the_levels() {
-        for level in RiskLevel::ALL {
-            assert_eq!(level.limits().level, level);
-        }
-    }
 
     #[test]
     fn the_score_runs_from_the_safest_to_the_riskiest() {

@@ -39,93 +39,71 @@ const ACCOUNT: &str = "address addr wallet holder owner account contract 地址"
 const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
 const PRICE: &str = "price close priceusd marketprice last";
 
-const NEAR: &[NearTable] = &[
-    NearTable {
-        table: "candles",
-        telling: (2, &["open", "high", "low", "close"]),
-        columns: &[
-            ("timestamp", TIME, Kind::Time),
-            ("open", "open o", Kind::Number),
-            ("high", "high h", Kind::Number),
-            ("low", "low l", Kind::Number),
-            ("close", PRICE, Kind::Number),
-        ],
-    },
-    NearTable {
-        table: "tokens",
-        telling: (2, &["token_address", "symbol", "name"]),
-        columns: &[
-            ("token_address", "address contract tokenaddress contractaddress token", Kind::Address),
-            ("symbol", SYMBOL, Kind::Text),
-            ("name", NAME, Kind::Text),
-            ("chain", CHAINS, Kind::Chain),
-        ],
-    },
+/// Tables, how many of which columns tell them, and their columns: the cells' type, and the names to look for.
+macro_rules! near {
+    ($($table:literal $count:literal of [$($telling:literal),*] { $($name:literal $kind:ident $names:expr;)* })*) => {
+        &[$(NearTable {
+            table: $table,
+            telling: ($count, &[$($telling),*]),
+            columns: &[$(($name, $names, Kind::$kind)),*],
+        }),*]
+    };
+}
+
+const NEAR: &[NearTable] = near! {
+    "candles" 2 of ["open", "high", "low", "close"] {
+        "timestamp" Time TIME;
+        "open" Number "open o";
+        "high" Number "high h";
+        "low" Number "low l";
+        "close" Number PRICE;
+    }
+    "tokens" 2 of ["token_address", "symbol", "name"] {
+        "token_address" Address "address contract tokenaddress contractaddress token";
+        "symbol" Text SYMBOL;
+        "name" Text NAME;
+        "chain" Chain CHAINS;
+    }
     // An amount not named a balance was usually paid or distributed.
-    NearTable {
-        table: "holders",
-        telling: (1, &["holder_address"]),
-        columns: &[
-            ("token_address", TOKEN, Kind::Address),
-            ("holder_address", ACCOUNT, Kind::Address),
-            ("balance", "balance balances tokenbalance 余额 持有数量", Kind::Number),
-        ],
-    },
-    NearTable {
-        table: "transfers",
-        telling: (2, &["transaction_hash", "from_address", "to_address"]),
-        columns: &[
-            ("transaction_hash", "transactionhash txhash hash 交易哈希", Kind::Hash),
-            ("from_address", "from fromaddress sender 发送方", Kind::Address),
-            ("to_address", "to toaddress receiver 接收方", Kind::Address),
-            ("value", "value amount quantity 数量", Kind::Number),
-        ],
-    },
-    NearTable {
-        table: "posts",
-        telling: (2, &["title", "published_at"]),
-        columns: &[
-            ("token_address", TOKEN, Kind::Address),
-            ("title", "title text content tweet fulltext", Kind::Text),
-            ("published_at", "date createdat time timestamp publishedat", Kind::Time),
-        ],
-    },
-    NearTable {
-        table: "yields",
-        telling: (1, &["apy"]),
-        columns: &[
-            ("protocol", "protocolname project protocol", Kind::Text),
-            ("chain", CHAINS, Kind::Chain),
-            ("symbol", "symbol poolname assetstickers pool", Kind::Text),
-            ("tvl", "tvl tvlusd totaltvlinusd", Kind::Number),
-            ("apy", "apy dailyapy apr yield30dapy", Kind::Number),
-        ],
-    },
-    NearTable {
-        table: "pools",
-        telling: (1, &["token0"]),
-        columns: &[
-            ("address", "pool pair pooladdress pairaddress", Kind::Address),
-            ("token0", "token0 token1", Kind::Address),
-            ("dex_id", "dex exchange protocol", Kind::Text),
-            ("chain", CHAINS, Kind::Chain),
-        ],
-    },
-    NearTable {
-        table: "labels",
-        telling: (2, &["address", "label"]),
-        columns: &[("address", ACCOUNT, Kind::Address), ("label", "label category type tag", Kind::Text)],
-    },
-    NearTable {
-        table: "holder_counts",
-        telling: (1, &["holders"]),
-        columns: &[
-            ("token_address", TOKEN, Kind::Address),
-            ("date", TIME, Kind::Time),
-            ("holders", "holders holdercount addresscount", Kind::Number),
-        ],
-    },
-];
+    "holders" 1 of ["holder_address"] {
+        "token_address" Address TOKEN;
+        "holder_address" Address ACCOUNT;
+        "balance" Number "balance balances tokenbalance 余额 持有数量";
+    }
+    "transfers" 2 of ["transaction_hash", "from_address", "to_address"] {
+        "transaction_hash" Hash "transactionhash txhash hash 交易哈希";
+        "from_address" Address "from fromaddress sender 发送方";
+        "to_address" Address "to toaddress receiver 接收方";
+        "value" Number "value amount quantity 数量";
+    }
+    "posts" 2 of ["title", "published_at"] {
+        "token_address" Address TOKEN;
+        "title" Text "title text content tweet fulltext";
+        "published_at" Time "date createdat time timestamp publishedat";
+    }
+    "yields" 1 of ["apy"] {
+        "protocol" Text "protocolname project protocol";
+        "chain" Chain CHAINS;
+        "symbol" Text "symbol poolname assetstickers pool";
+        "tvl" Number "tvl tvlusd totaltvlinusd";
+        "apy" Number "apy dailyapy apr yield30dapy";
+    }
+    "pools" 1 of ["token0"] {
+        "address" Address "pool pair pooladdress pairaddress";
+        "token0" Address "token0 token1";
+        "dex_id" Text "dex exchange protocol";
+        "chain" Chain CHAINS;
+    }
+    "labels" 2 of ["address", "label"] {
+        "address" Address ACCOUNT;
+        "label" Text "label category type tag";
+    }
+    "holder_counts" 1 of ["holders"] {
+        "token_address" Address TOKEN;
+        "date" Time TIME;
+        "holders" Number "holders holdercount addresscount";
+    }
+};
 
 /// Builds the refusal.
 pub(crate) fn unknown(sniffed: &Sniffed) -> Refusal {

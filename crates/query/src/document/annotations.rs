@@ -39,12 +39,12 @@ mod tests {
         for form in DocumentForm::ALL {
             let (bare, mut with) = (document(), document());
             with.annotate(&own);
-            let text = with.write(*form);
+            let text = with.write(form);
             assert!(text.contains("unlock") && text.contains("7.5000") && !text.contains("<the>"), "{text}");
-            assert_eq!(figures_of(&text), figures_of(&bare.write(*form)));
+            assert_eq!(figures_of(&text), figures_of(&bare.write(form)));
             with = document();
             with.annotate(&TokenAnnotations::default());
-            assert_eq!(with.write(*form), bare.write(*form));
+            assert_eq!(with.write(form), bare.write(form));
         }
     }
 }

@@ -312,7 +312,7 @@ impl Shared {
             }
             self.store.save_sources(&job.id, &Sources::of(&self.deck, &snapshot.dataset), position == 0)?;
             tokens_used += u64::from(snapshot.dataset.token(address).is_some());
-            for &analysis in Analysis::ALL {
+            for analysis in Analysis::ALL {
                 let key = TaskKey { job: &job.id, position, analysis };
                 if !self.run_task(&snapshot, key, address, tokens_used)? {
                     return Ok(());

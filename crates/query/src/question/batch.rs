@@ -144,11 +144,8 @@ impl Question for CandleBatchQuestion {
     const NAME: &'static str = "candle_batch";
     const SUMMARY: &'static str = "Candles of many tokens, 100,000 in all.";
     const NEEDS: &'static [&'static str] = CandlesQuestion::NEEDS;
-
     /// Slow when it covers the candles of a whole market.
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         let Self { addresses, timeframe, from, to } = self;
@@ -181,10 +178,7 @@ impl Question for SecurityBatchQuestion {
     const NAME: &'static str = "security_batch";
     const SUMMARY: &'static str = "Security inference for many tokens; as NDJSON a line for each, as they are done.";
     const NEEDS: &'static [&'static str] = SecurityQuestion::NEEDS;
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Self::Answer> {
         // Those that wait for nothing are answered once, while the state of the others is read.

@@ -118,10 +118,7 @@ impl Question for CompareQuestion {
     const NAME: &'static str = "compare";
     const SUMMARY: &'static str = "Some tokens in percent from a common start: return, drawdown, volatility, and how alike their days are.";
     const NEEDS: &'static [&'static str] = &["candles"];
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Comparison> {
         let mut addresses: Vec<Address> = Vec::new();

@@ -1,7 +1,5 @@
 //! The questions behind GET /{contractAddress}/dexes, its detail, and GET /dexes.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,12 +9,12 @@ use super::{
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
-    paging::{Paging, page_of},
+    paging::{page_of, paged},
     parameter::{CONTRACT, EXPLAIN, PAGE, ParameterKind, clip, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    tabular::{Tabled, Tabular, members},
+    tabular::tabular,
 };
 use analysis::dex::{DexDetail, DexList, detail, list};
 use model::{
@@ -123,9 +121,7 @@ impl Question for AllDexesQuestion {
     const SUMMARY: &'static str = "Every DEX in the data, one entry for each chain.";
     const NEEDS: &'static [&'static str] = &[];
 
-    fn paging(&self, answer: &AllDexes) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
+    paged!(AllDexes);
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<AllDexes> {
         let mut rows: Vec<DexEntry> = snapshot.dataset.dexes().iter().map(DexEntry::of).collect();
@@ -136,13 +132,7 @@ impl Question for AllDexesQuestion {
     }
 }
 
-impl Tabular for AllDexesQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
-        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
-        Tabled::of(&answer.dexes, &members(DexEntry::MEMBERS, &self.only))
-    }
-}
+tabular!(AllDexesQuestion, dexes of DexEntry);
 
 impl DexEntry {
     fn of(row: &DexRow) -> Self {

@@ -1,6 +1,6 @@
 //! The question behind GET /addresses/{address}/tokens: what an address holds of the tokens in the data.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,13 +10,13 @@ use super::{
     filter::{self, FieldValue, Filter},
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
-    paging::{Paging, page_of},
+    paging::{page_of, paged},
     parameter::{Arguments, PAGE, Parameter, ParameterKind, parameter},
     progress::Progress,
     request::{ParameterValue, request},
     snapshot::Snapshot,
     tables::{columns, known_table, order::RowQuery},
-    tabular::{Tabled, Tabular, members},
+    tabular::tabular,
 };
 use analysis::token::unburned_supply;
 use model::{
@@ -84,14 +84,9 @@ impl Question for HeldTokensQuestion {
     const NAME: &'static str = "held_tokens";
     const SUMMARY: &'static str = "The tokens in the data that an address holds.";
     const NEEDS: &'static [&'static str] = &["holders"];
+    const HEAVY: bool = true;
 
-    fn paging(&self, answer: &HeldTokens) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    paged!(HeldTokens);
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HeldTokens> {
         let dataset = &snapshot.dataset;
@@ -127,13 +122,7 @@ impl Question for HeldTokensQuestion {
     }
 }
 
-impl Tabular for HeldTokensQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
-        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
-        Tabled::of(&answer.tokens, &members(HeldToken::MEMBERS, &self.only))
-    }
-}
+tabular!(HeldTokensQuestion, tokens of HeldToken);
 
 listed!(HeldToken {
     "token_address": Text ["token"] = |row| Some(FieldValue::text(row.token_address.to_string()));

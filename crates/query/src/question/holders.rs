@@ -15,12 +15,12 @@ use super::{
     known_token,
     list::{Listed as _, Rows, SORT, SortKey, conditions, filter_and_sort, listed, only, sort, sort_rows},
     order::Order,
-    paging::{Paging, page_of, page_range},
+    paging::{page_of, page_range, paged},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    tabular::{Tabled, Tabular, frame, members},
+    tabular::{Tabled, Tabular, frame, members, tabular},
 };
 use model::{
     address::Address,
@@ -104,9 +104,7 @@ impl Question for HoldersQuestion {
     const SUMMARY: &'static str = "A token's holders, largest balance first.";
     const NEEDS: &'static [&'static str] = &["holders"];
 
-    fn paging(&self, answer: &Holders) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
+    paged!(Holders);
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
@@ -289,9 +287,7 @@ impl Question for HolderCountsQuestion {
     const SUMMARY: &'static str = "A token's number of holders day by day, newest first.";
     const NEEDS: &'static [&'static str] = &[];
 
-    fn paging(&self, answer: &HolderCounts) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
+    paged!(HolderCounts);
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<HolderCounts> {
         known_token(snapshot, &self.token_address)?;
@@ -308,13 +304,7 @@ impl Question for HolderCountsQuestion {
     }
 }
 
-impl Tabular for HolderCountsQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
-        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
-        Tabled::of(&answer.holder_counts, &members(HolderCount::MEMBERS, &self.only))
-    }
-}
+tabular!(HolderCountsQuestion, holder_counts of HolderCount);
 
 impl HolderCount {
     fn of(row: DayCount) -> Self {

@@ -20,6 +20,16 @@ pub enum Paging {
     From(String),
 }
 
+/// The pagination of a question with `page` and `limit` whose answer has a `total`.
+macro_rules! paged {
+    ($answer:ty) => {
+        fn paging(&self, answer: &$answer) -> Option<$crate::question::paging::Paging> {
+            Some($crate::question::paging::Paging::Page { page: self.page, limit: self.limit, total: answer.total })
+        }
+    };
+}
+pub(super) use paged;
+
 impl Paging {
     /// The `Link` header of the answer to the canonical request `target`; `None` on the only page.
     pub fn links(self, target: &str) -> Option<String> {

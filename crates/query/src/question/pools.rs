@@ -1,7 +1,5 @@
 //! The question behind GET /tokens/{token_address}/pools: the pools of a token, and what selling an amount in each costs.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,12 +9,12 @@ use super::{
     known_token,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
-    paging::{Paging, page_of},
+    paging::{page_of, paged},
     parameter::{PAGE, Parameter, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
     snapshot::Snapshot,
-    tabular::{Tabled, Tabular, members},
+    tabular::tabular,
 };
 use analysis::dex::sale::{TokenPool, pools};
 use model::{address::Address, error::Result};
@@ -71,9 +69,7 @@ impl Question for PoolsQuestion {
     const SUMMARY: &'static str = "A token's pools, and what selling an amount in each loses to fee and price impact.";
     const NEEDS: &'static [&'static str] = &[];
 
-    fn paging(&self, answer: &TokenPools) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
+    paged!(TokenPools);
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPools> {
         known_token(snapshot, &self.token_address)?;
@@ -98,13 +94,7 @@ impl Question for PoolsQuestion {
     }
 }
 
-impl Tabular for PoolsQuestion {
-    fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
-        let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
-        let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
-        Tabled::of(&answer.pools, &members(TokenPool::MEMBERS, &self.only))
-    }
-}
+tabular!(PoolsQuestion, pools of TokenPool);
 
 listed!(TokenPool {
     "address": Text ["pool"] = |pool| Some(FieldValue::text(pool.address.to_string()));

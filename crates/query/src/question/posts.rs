@@ -11,7 +11,7 @@ use super::{
     known_token,
     list::{Listed, Rows, SORT, SortKey, conditions, listed, only, sort, sort_rows},
     order::Order,
-    paging::{Paging, TOP_ROWS_MAX, page_range},
+    paging::{TOP_ROWS_MAX, page_range, paged},
     parameter::{EXPLAIN, PAGE, ParameterKind, TOKEN, parameter},
     progress::Progress,
     request::request,
@@ -56,9 +56,7 @@ impl Question for TokenPostsQuestion {
     const SUMMARY: &'static str = "Paged posts for a token, newest first.";
     const NEEDS: &'static [&'static str] = &["posts"];
 
-    fn paging(&self, answer: &TokenPosts) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
+    paged!(TokenPosts);
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenPosts> {
         known_token(snapshot, &self.token_address)?;
@@ -149,9 +147,7 @@ impl Question for PostsQuestion {
     const SUMMARY: &'static str = "Posts of all tokens: search and sort.";
     const NEEDS: &'static [&'static str] = &["posts"];
 
-    fn paging(&self, answer: &Posts) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
+    paged!(Posts);
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Posts> {
         let posts = snapshot.dataset.posts();

@@ -131,10 +131,7 @@ impl Question for RehearsalQuestion {
     const NAME: &'static str = "rehearse_alert";
     const SUMMARY: &'static str = "When an alert would have fired in the past, how often, and how the price moved after it.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn body(&self) -> Option<String> {
         serde_json::to_string(&self.alert).ok()

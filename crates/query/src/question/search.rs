@@ -21,7 +21,7 @@ use super::{
     list::{Listed, Rows, SortKey, only, sort, sort_rows},
     missing::MissingRows,
     order::Order,
-    paging::{Paging, page_of},
+    paging::{page_of, paged},
     parallel,
     parameter::{self, PAGE, ParameterKind, clip, parameter},
     progress::Progress,
@@ -77,9 +77,7 @@ impl Question for SearchQuestion {
     const SUMMARY: &'static str = "Search and browse tokens.";
     const NEEDS: &'static [&'static str] = &["candles", "holders"];
 
-    fn paging(&self, answer: &Tokens) -> Option<Paging> {
-        Some(Paging::Page { page: self.page, limit: self.limit, total: answer.total })
-    }
+    paged!(Tokens);
 
     fn heavy(&self) -> bool {
         let computed = TokenEntry::COLUMNS.iter().filter(|column| is_computed(column.name));

@@ -29,10 +29,7 @@ impl Question for SecurityQuestion {
     type Answer = SecurityInference;
     const NAME: &'static str = "security";
     const SUMMARY: &'static str = "Security inference for a token contract.";
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
         let token = known_token(snapshot, &self.contract_address)?;

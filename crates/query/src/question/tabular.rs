@@ -21,6 +21,26 @@ pub trait Tabular: Question {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled>;
 }
 
+/// The rows of a question whose answer is a page of a list.
+macro_rules! tabular {
+    ($question:ident, $list:ident of $row:ty) => {
+        impl $crate::question::tabular::Tabular for $question {
+            fn tabled(
+                &self,
+                snapshot: &std::sync::Arc<Snapshot>,
+                whole: bool,
+                progress: &Progress,
+            ) -> Result<$crate::question::tabular::Tabled> {
+                let (page, limit) = if whole { (1, u64::MAX) } else { (self.page, self.limit) };
+                let answer = Self { page, limit, ..self.clone() }.answer(snapshot, progress)?;
+                let members = $crate::question::tabular::members(<$row>::MEMBERS, &self.only);
+                $crate::question::tabular::Tabled::of(&answer.$list, &members)
+            }
+        }
+    };
+}
+pub(super) use tabular;
+
 /// A list as a table. Its rows may be read from the generation batch by batch.
 pub struct Tabled {
     pub columns: Vec<String>,

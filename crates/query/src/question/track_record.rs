@@ -72,10 +72,7 @@ impl Question for TrackRecordQuestion {
     const SUMMARY: &'static str =
         "Outcomes of the chart patterns confirmed in the past, and price moves after trend words and ranks of growth.";
     const NEEDS: &'static [&'static str] = &["candles"];
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;

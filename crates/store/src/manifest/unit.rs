@@ -2,30 +2,23 @@
 
 use std::fmt;
 
-/// The unit of a file's figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// The token's smallest units.
-    Raw,
-    /// Whole tokens.
-    Whole,
-    Usd,
-    /// Whole tokens, of a volume.
-    Token,
+model::words! {
+    /// The unit of a file's figures.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Unit {
+        /// The token's smallest units.
+        Raw = "raw",
+        /// Whole tokens.
+        Whole = "whole",
+        Usd = "usd",
+        /// Whole tokens, of a volume.
+        Token = "token",
+    }
 }
 
 impl Unit {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Raw => "raw",
-            Self::Whole => "whole",
-            Self::Usd => "usd",
-            Self::Token => "token",
-        }
-    }
-
     pub(super) fn read(word: &str) -> Option<Self> {
-        [Self::Raw, Self::Whole, Self::Usd, Self::Token].into_iter().find(|unit| unit.word() == word)
+        Self::ALL.into_iter().find(|unit| unit.word() == word)
     }
 }
 

@@ -12,12 +12,8 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 
-use super::{App, Setup, wall_clock};
-use crate::{
-    event::Event,
-    keymap::Keymap,
-    view::{NoApi, View},
-};
+use super::{App, Setup};
+use crate::{event::Event, view::View};
 use query::deck::{Deck, DeckEvent, DeckOptions};
 use store::Dataset;
 use widgets::{
@@ -37,18 +33,8 @@ impl Bench {
         let folder = tempfile::tempdir().expect("a folder");
         let deck = Deck::new(folder.path(), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
         let news = deck.listen();
-        let setup = Setup {
-            deck,
-            jobs: None,
-            api: Arc::new(NoApi),
-            start_api: false,
-            keymap: Keymap::default(),
-            look: Appearance { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true },
-            clock: wall_clock,
-            demo_folder: None,
-            config_folder: None,
-            warnings: Vec::new(),
-        };
+        let look = Appearance { theme: Theme::default(), ascii: false, bell: true, options: Options::default(), fixed: true };
+        let setup = Setup::still(deck, look);
         Self { app: App::new(setup, views, Arc::new(|| ())), folder, news }
     }
 

@@ -166,7 +166,12 @@ impl Stage {
         picture::text(&self.draw(view, width, height))
     }
 
-    /// The three sizes of every snapshot, each under a rule with its size.
+    /// One size of a screen whose other sizes `tests/it/screens.rs` holds, over the demo market.
+    pub(super) fn screen(&self, view: &mut dyn View) -> String {
+        self.text(view, 140, 38)
+    }
+
+    /// Three sizes of a screen that is reached by keys, each under a rule with its size.
     pub(super) fn screens(&self, view: &mut dyn View) -> String {
         in_each_size(|width, height| self.text(view, width, height))
     }

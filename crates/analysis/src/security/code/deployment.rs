@@ -12,31 +12,24 @@ use super::{
     world::{OWNER, PAIR, RUNTIME_ADDRESS, small},
 };
 
-/// Source of the contract's initial state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeployedBy {
-    Constructor,
-    /// Runtime code only: every slot is zero except those that hold our owner.
-    Code,
-    /// Runtime code with the storage snapshot of the dataset.
-    Snapshot,
-    /// The state of the chain at one block.
-    Chain,
+model::words! {
+    /// Source of the contract's initial state.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum DeployedBy {
+        Constructor = "constructor",
+        /// Runtime code only: every slot is zero except those that hold our owner.
+        Code = "runtime code",
+        /// Runtime code with the storage snapshot of the dataset.
+        Snapshot = "snapshot",
+        /// The state of the chain at one block.
+        Chain = "chain",
+    }
 }
 
 impl DeployedBy {
     /// Whether it is the state on a chain, as far as it is known.
     pub(super) fn is_real(self) -> bool {
         matches!(self, Self::Snapshot | Self::Chain)
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Constructor => "constructor",
-            Self::Code => "runtime code",
-            Self::Snapshot => "snapshot",
-            Self::Chain => "chain",
-        }
     }
 }
 

@@ -252,31 +252,20 @@ pub(super) fn ratio(part: U256, whole: U256) -> f64 {
     if whole.is_zero() { 0.0 } else { f64::from(part) / f64::from(whole) }
 }
 
-/// Step that was necessary for trading to succeed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Opening {
-    Open,
-    /// Some blocks and at least a day had to pass.
-    Wait,
-    /// A call by the owner.
-    Owner,
-    /// A different answer of another contract.
-    Outside,
-    /// Writing slots that no owner call wrote.
-    StorageWrite,
-    Blocked,
-}
-
-impl Opening {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Wait => "wait",
-            Self::Owner => "owner",
-            Self::Outside => "outside",
-            Self::StorageWrite => "flip",
-            Self::Blocked => "blocked",
-        }
+model::words! {
+    /// Step that was necessary for trading to succeed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Opening {
+        Open = "open",
+        /// Some blocks and at least a day had to pass.
+        Wait = "wait",
+        /// A call by the owner.
+        Owner = "owner",
+        /// A different answer of another contract.
+        Outside = "outside",
+        /// Writing slots that no owner call wrote.
+        StorageWrite = "flip",
+        Blocked = "blocked",
     }
 }
 

@@ -51,7 +51,7 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
     assert!(!text.contains("OWNER"));
     for odd in [json!({"tokens": [{}]}), json!({"tokens": [7, null, {"security": 3, "holders": {"holders": {}}}]})] {
         for form in DocumentForm::ALL {
-            assert!(!document(&odd, &Extras { card: Some(9), ..Extras::default() }).write(*form).is_empty(), "{odd}");
+            assert!(!document(&odd, &Extras { card: Some(9), ..Extras::default() }).write(form).is_empty(), "{odd}");
         }
     }
 }

@@ -29,7 +29,7 @@ impl JobStore {
         for (position, token) in tokens.iter().enumerate() {
             token_row.execute(params![id, position as i64, token.address.to_string(), token.label])?;
             for analysis in Analysis::ALL {
-                task_row.execute(params![id, position as i64, *analysis as i64])?;
+                task_row.execute(params![id, position as i64, analysis as i64])?;
             }
         }
         touch(tx, id)?;

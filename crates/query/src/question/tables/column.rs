@@ -185,10 +185,7 @@ impl Question for CountsQuestion {
     const NAME: &'static str = "table_counts";
     const SUMMARY: &'static str = "How often each value of a column of a table occurs.";
     const NEEDS: &'static [&'static str] = &[];
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Counts> {
         Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), self.limit, progress)?.counts)
@@ -200,10 +197,7 @@ impl Question for DescribeQuestion {
     const NAME: &'static str = "table_describe";
     const SUMMARY: &'static str = "What the values of a column of a table are like: count, missing, distinct, quartiles, mean, histogram.";
     const NEEDS: &'static [&'static str] = &[];
-
-    fn heavy(&self) -> bool {
-        true
-    }
+    const HEAVY: bool = true;
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Description> {
         Ok(answer_both(snapshot, &self.table, self.column.as_deref(), self.conditions.as_deref(), 1, progress)?.description)

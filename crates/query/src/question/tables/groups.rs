@@ -199,13 +199,16 @@ fn fitting(aggregate: Aggregate, known: &[schema::Column]) -> String {
 
 /// The value that the rows of a group share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum GroupKey {
+enum GroupKey<T = Box<str>> {
     Missing,
     Whole(i64),
     /// The bits of a float.
     Float(u64),
-    Text(Box<str>),
+    Text(T),
 }
+
+/// A key that borrows its text from the column.
+type RowKey<'a> = GroupKey<Cow<'a, str>>;
 
 /// The rows of a group as far as they were read.
 struct Group {
@@ -394,15 +397,6 @@ fn split(column: &Column, name: &str) -> PolarsResult<(Vec<usize>, Vec<KeyAndRow
         texts.for_each(|text| keys.add(text.map_or(RowKey::Missing, |text| RowKey::Text(text.into()))));
     }
     Ok((keys.of_rows, keys.keys.into_iter().map(|(key, first)| (key.owned(), first)).collect()))
-}
-
-/// A key that borrows its text from the column.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum RowKey<'a> {
-    Missing,
-    Whole(i64),
-    Float(u64),
-    Text(Cow<'a, str>),
 }
 
 impl RowKey<'_> {

@@ -64,7 +64,7 @@ fn shapes() -> Stage {
 #[test]
 fn screens_look_as_they_did() {
     let (mut stage, mut view) = (shapes(), ChartView::default());
-    insta::assert_snapshot!("chart_patterns", stage.screens(&mut view));
+    insta::assert_snapshot!("chart_patterns", stage.screen(&mut view));
     stage.act(&mut view, Action::NextPattern);
     insta::assert_snapshot!("chart_pattern_chosen", stage.screens(&mut view));
     stage.act(&mut view, Action::Open);

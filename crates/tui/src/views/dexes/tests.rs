@@ -7,7 +7,7 @@ use store::Dataset;
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = shown::<DexesView>();
-    insta::assert_snapshot!("dexes", stage.screens(&mut view));
+    insta::assert_snapshot!("dexes", stage.screen(&mut view));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use store::{Dataset, sample};
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = shown::<GrowthView>();
-    insta::assert_snapshot!("growth", stage.screens(&mut view));
+    insta::assert_snapshot!("growth", stage.screen(&mut view));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use store::Dataset;
 #[test]
 fn screens_look_as_they_did() {
     let (mut stage, mut view) = shown::<PostsView>();
-    insta::assert_snapshot!("posts", stage.screens(&mut view));
+    insta::assert_snapshot!("posts", stage.screen(&mut view));
     stage.act(&mut view, Action::AllPosts);
     stage.act(&mut view, Action::Down);
     stage.act(&mut view, Action::Open);

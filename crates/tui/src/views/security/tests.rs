@@ -243,7 +243,7 @@ fn shown(answer: SecurityInference) -> (Stage, SecurityView) {
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = shown(trap());
-    insta::assert_snapshot!("security", stage.screens_now(&mut view));
+    insta::assert_snapshot!("security", stage.text_now(&mut view, 140, 38));
     stage.press(&mut view, &[Action::ExpandAll]);
     insta::assert_snapshot!("security-evidence", stage.screens_now(&mut view));
     let (stage, mut view) = shown(unknown());

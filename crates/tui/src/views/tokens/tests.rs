@@ -24,7 +24,7 @@ fn click(column: u16, row: u16) -> MouseEvent {
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = stage();
-    insta::assert_snapshot!("tokens", stage.screens(&mut view));
+    insta::assert_snapshot!("tokens", stage.screen(&mut view));
     view.detail_open = true;
     insta::assert_snapshot!("tokens_detail_narrow", stage.text(&mut view, 80, 20));
     insta::assert_snapshot!("tokens_detail_below", stage.text(&mut view, 90, 50));

@@ -38,7 +38,7 @@ fn plan(view: &YieldView) -> &YieldPlan {
 fn screens_look_as_they_did() {
     let (stage, mut view) = stage();
     view.set_filter("12.5 WETH, 250k USDC, 20 DEAR", &stage.context()).expect("a filter that reads");
-    insta::assert_snapshot!("yield", stage.screens(&mut view));
+    insta::assert_snapshot!("yield", stage.screen(&mut view));
     stage.draw_in_odd_sizes(&mut view);
 }
 
