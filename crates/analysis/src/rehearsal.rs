@@ -71,13 +71,13 @@ pub struct RehearsedOutcome {
 }
 
 /// Sums up the moves of all tokens.
-pub fn outcome<'a>(days: usize, tokens: impl Iterator<Item = &'a TokenMoves> + Clone) -> RehearsedOutcome {
-    let mut changes: Vec<f64> = tokens.clone().flat_map(|token| token.after_firings.iter().copied()).collect();
+pub fn outcome(days: usize, tokens: &[&TokenMoves]) -> RehearsedOutcome {
+    let mut changes: Vec<f64> = tokens.iter().flat_map(|token| token.after_firings.iter().copied()).collect();
     let count = changes.len();
     let mean = |sum: f64| (count > 0).then(|| sum / count as f64);
     let any = |of: fn(&TokenMoves) -> f64| {
         let weighed = |token: &TokenMoves| token.after_firings.len() as f64 * of(token) / token.days as f64;
-        mean(tokens.clone().filter(|token| token.days > 0).map(weighed).sum())
+        mean(tokens.iter().filter(|token| token.days > 0).map(|token| weighed(token)).sum())
     };
     let (rose, any_rose) = (mean(changes.iter().filter(|change| **change > 0.0).count() as f64), any(|token| token.rose as f64));
     RehearsedOutcome {
@@ -128,18 +128,18 @@ mod tests {
     fn what_came_after_stands_beside_any_day_of_the_same_tokens() {
         let closes = |text: &str| text.split(' ').map(|close| close.parse().ok()).collect::<Vec<Option<f64>>>();
         let rises = closes("10 11 - 10 20 10");
-        assert_eq!(change_after(&rises, 0, 1).map(|change| change.round()), Some(10.0));
+        assert_eq!(change_after(&rises, 0, 1).map(f64::round), Some(10.0));
         assert_eq!((change_after(&rises, 1, 1), change_after(&rises, 2, 1), change_after(&rises, 5, 1)), (None, None, None));
         // Of its three moves two rose: +10, +100, -50.
         let token = TokenMoves::new(&rises, &[3, 5], 1);
         let still = TokenMoves::new(&closes("5 5 5"), &[], 1);
-        let found = outcome(1, [token, still].iter());
+        let found = outcome(1, &[&token, &still]);
         assert_eq!((found.count, found.mean_change, found.median_change, found.rose), (1, Some(100.0), Some(100.0), Some(1.0)));
         let near = |value: Option<f64>, expected: f64| value.is_some_and(|value| (value - expected).abs() < 1e-9);
         assert!(near(found.any_mean_change, 20.0) && near(found.any_rose, 2.0 / 3.0), "{found:?}");
         // (1 - 2/3) / √(2/9)
         assert!(near(found.standard_errors, 0.5_f64.sqrt()), "{found:?}");
-        let none = outcome(7, [].iter());
+        let none = outcome(7, &[]);
         assert_eq!((none.count, none.mean_change, none.rose, none.any_rose, none.standard_errors), (0, None, None, None, None));
     }
 
@@ -147,7 +147,7 @@ mod tests {
         #[test]
         fn an_alert_that_fires_every_day_is_as_good_as_any_day(closes in proptest::collection::vec(proptest::option::of(0.01_f64..100.0), 0..60)) {
             let every: Vec<usize> = (0..closes.len()).collect();
-            let found = outcome(7, [TokenMoves::new(&closes, &every, 7)].iter());
+            let found = outcome(7, &[&TokenMoves::new(&closes, &every, 7)]);
             let near = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a == b, |(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()));
             prop_assert!(near(found.rose, found.any_rose) && near(found.mean_change, found.any_mean_change), "{:?}", found);
         }

@@ -45,6 +45,7 @@ impl Verb {
 
 /// An endpoint.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "a row of a table: each says yes or no to one question")]
 pub struct Endpoint {
     pub verb: Verb,
     /// Its placeholders are the path parameters.

@@ -212,7 +212,9 @@ fn all_that_lacks_is_said_at_once_and_so_is_what_goes_nowhere() {
         format!("time,pool,fee,token0,token1,token0_symbol,token1_symbol\n2024-01-01,{pool},3000,{UNI},{PEPE},UNI,PEPE\n"),
     );
     let report = desk.imports(&["pools.csv", "--set", "chain=eth", "--set", "dex_id=uniswap-v3"]);
-    assert_eq!(reasons(&report, 0), [("no table of ours takes `time`".to_owned(), 1)], "{report:#}");
+    // Of 3000 millionths it is not said that they are millionths.
+    let [(fee, 1), (time, 1)] = &reasons(&report, 0)[..] else { panic!("{report:#}") };
+    assert!(fee.contains("`scale = 1e-6` millionths; the cell is left empty") && time == "no table of ours takes `time`", "{report:#}");
 }
 
 #[test]

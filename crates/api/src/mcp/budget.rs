@@ -75,8 +75,10 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<CutAnswer> {
 
 /// Whether the rows' times rise: of such a list the newest rows are wanted.
 fn is_oldest_first(rows: &[Value]) -> bool {
-    let time = |row: Option<&Value>| TIMES.iter().find_map(|name| row?.get(*name)?.as_str().map(str::to_owned));
-    time(rows.first()).zip(time(rows.last())).is_some_and(|(first, last)| first < last)
+    let time = |row: &Value| TIMES.iter().find_map(|name| row.get(*name)?.as_str().map(str::to_owned));
+    let times: Vec<Option<String>> = rows.iter().map(time).collect();
+    // Those of a table of many tokens rise for each of them alone.
+    times.iter().all(Option::is_some) && times.is_sorted() && times.first() < times.last()
 }
 
 fn length(value: &Value) -> usize {

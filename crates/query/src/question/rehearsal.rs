@@ -280,6 +280,7 @@ impl RehearsalQuestion {
                 change_after_30d: after[2],
             }
         };
+        let moves = |nth: usize| tokens.iter().map(|token| &token.moves[nth]).collect::<Vec<&TokenMoves>>();
         let outcomes = AFTER_DAYS.iter().enumerate();
         Rehearsal {
             token_address: self.alert.token_address,
@@ -294,7 +295,7 @@ impl RehearsalQuestion {
             fired,
             fired_tokens: tokens.iter().filter(|token| !token.fired.is_empty()).count() as u64,
             fired_a_week: (known_days > 0).then(|| fired as f64 * 7.0 / known_days as f64),
-            outcomes: outcomes.map(|(nth, after)| outcome(*after, tokens.iter().map(|token| &token.moves[nth]))).collect(),
+            outcomes: outcomes.map(|(nth, after)| outcome(*after, &moves(nth))).collect(),
             firings: latest.into_iter().map(firing).collect(),
             as_of_unknown,
         }

@@ -8,7 +8,11 @@ use crate::{
     task::{self, BackgroundTask},
     views::prelude::*,
 };
-use analysis::{market::TokenSummary, patterns::Status, security::score::{NOT_ENOUGH_DATA, too_little_known}};
+use analysis::{
+    market::TokenSummary,
+    patterns::Status,
+    security::score::{NOT_ENOUGH_DATA, too_little_known},
+};
 use model::error::Result;
 use query::question::fields::{self, FigureValue, Figures};
 
