@@ -50,7 +50,10 @@ pub(super) struct TimedRequest {
 
 /// Answers the request as of the time.
 pub(super) async fn answer(api: Arc<Api>, request: TimedRequest, time: Time) -> Result<Reply> {
-    let deck = api.deck.work(move |deck, _| deck.as_of(time)).await?;
+    let deck = match api.deck.kept_as_of(time) {
+        Some(deck) => deck,
+        None => api.deck.work(move |deck, _| deck.as_of(time)).await?,
+    };
     let as_of = deck.snapshot()?.dataset.as_of.clone().unwrap_or_default();
     let api = api.over(deck);
     let route = api.router.find(&request.method, request.uri.path()).map_err(|refusal| refusal.problem)?;

@@ -55,6 +55,15 @@ impl Deck {
         Ok(deck)
     }
 
+    /// The deck of that time if it was made of these data, at once.
+    pub fn kept_as_of(&self, time: Time) -> Option<Arc<Self>> {
+        let snapshot = self.complete_snapshot().ok()?;
+        // While another is made there is no telling.
+        let decks = self.as_of.try_lock().ok()?;
+        let kept = decks.kept.iter().find(|(of, _)| *of == time && decks.generation == snapshot.generation)?;
+        Some(Arc::clone(&kept.1))
+    }
+
     fn made_as_of(&self, time: Time, snapshot: &Snapshot, made: &mut u64) -> Result<Arc<Self>> {
         let cut = snapshot.dataset.known_at(time).map_err(|reason| Problem::new(Code::InvalidParameter, reason))?;
         let options = DeckOptions {
