@@ -7,7 +7,7 @@ use std::{collections::HashMap, fmt};
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
 
-use self::split::{Group, GroupKey, as_written, grouped};
+use self::split::{GroupKey, GroupRows, as_written, grouped};
 use super::{chunks::chunks, columns, known_table, order::RowQuery};
 use crate::question::{
     Find,
@@ -219,7 +219,7 @@ impl Find for GroupQuery {
         let first = self.figures.first().map(|figure| Order::falling(figure.name));
         let orders = if self.sort.is_empty() { first.into_iter().collect() } else { self.sort.clone() };
         let by_key = Order::rising(self.by.name);
-        let ties = |a: &Group, b: &Group| by_key.compare(self.key_of(a).as_ref(), self.key_of(b).as_ref());
+        let ties = |a: &GroupRows, b: &GroupRows| by_key.compare(self.key_of(a).as_ref(), self.key_of(b).as_ref());
         sort_rows(&mut groups, &orders, |group, column| self.sort_key(group, column), ties);
         groups.truncate(self.limit);
         Ok(Groups { frame: self.frame(&groups, &grid, &places)?, total })
@@ -238,11 +238,11 @@ impl GroupQuery {
         read
     }
 
-    fn groups(&self, grid: &Grid, places: &RowSelection, progress: &Progress) -> Result<Vec<Group>> {
+    fn groups(&self, grid: &Grid, places: &RowSelection, progress: &Progress) -> Result<Vec<GroupRows>> {
         let read = self.read_columns();
         let names: Vec<&str> = std::iter::once(self.by.name).chain(read.iter().map(|column| column.name)).collect();
         let mut known: HashMap<GroupKey, usize> = HashMap::new();
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<GroupRows> = Vec::new();
         let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, &read);
         let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
         chunks(grid, places, &names, progress, batch, each, |part| {
@@ -266,13 +266,13 @@ impl GroupQuery {
         Ok(groups)
     }
 
-    fn figure(&self, group: &Group, figure: &GroupFigure) -> Option<AggregateValue> {
+    fn figure(&self, group: &GroupRows, figure: &GroupFigure) -> Option<AggregateValue> {
         let Some(column) = figure.of else { return Some(AggregateValue::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
         let nth = self.read_columns().iter().position(|read| *read == column)?;
         group.tallies.get(nth)?.figure(figure.aggregate, is_whole(column.kind))
     }
 
-    fn key_of(&self, group: &Group) -> Option<SortKey> {
+    fn key_of(&self, group: &GroupRows) -> Option<SortKey> {
         match &group.key {
             GroupKey::Missing => None,
             GroupKey::Whole(value) => Some(SortKey::Number(*value as f64)),
@@ -282,7 +282,7 @@ impl GroupQuery {
         }
     }
 
-    fn sort_key(&self, group: &Group, column: &str) -> Option<SortKey> {
+    fn sort_key(&self, group: &GroupRows, column: &str) -> Option<SortKey> {
         let Some(figure) = self.figures.iter().find(|figure| figure.name == column) else { return self.key_of(group) };
         Some(SortKey::Number(match self.figure(group, figure)? {
             AggregateValue::Whole(value) => value as f64,
@@ -290,12 +290,12 @@ impl GroupQuery {
         }))
     }
 
-    fn frame(&self, groups: &[Group], grid: &Grid, places: &RowSelection) -> Result<DataFrame> {
+    fn frame(&self, groups: &[GroupRows], grid: &Grid, places: &RowSelection) -> Result<DataFrame> {
         let firsts: Vec<u32> = groups.iter().filter_map(|group| places.get(group.first)).map(|row| row as u32).collect();
         let first = grid.at(&RowSelection::from(firsts), 0..groups.len(), Some(&[self.by.name]));
         let is_list = first.column(self.by.name).is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
         let mut columns = if is_list {
-            let written = |(row, group): (usize, &Group)| as_written(&in_frame(&first, self.by.name, row), &group.key);
+            let written = |(row, group): (usize, &GroupRows)| as_written(&in_frame(&first, self.by.name, row), &group.key);
             let elements: Vec<Option<String>> = groups.iter().enumerate().map(written).collect();
             vec![Series::new(self.by.name.into(), elements).into_column()]
         } else {

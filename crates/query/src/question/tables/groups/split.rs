@@ -26,7 +26,7 @@ pub(super) enum GroupKey {
 }
 
 /// The rows of a group as far as they were read.
-pub(super) struct Group {
+pub(super) struct GroupRows {
     pub(super) key: GroupKey,
     /// The first of the selected rows that belongs to it.
     pub(super) first: usize,
@@ -35,13 +35,13 @@ pub(super) struct Group {
 }
 
 /// The groups of a chunk that begins at row `start`.
-pub(super) fn grouped(frame: &DataFrame, start: usize, by: schema::Column, read: &[schema::Column]) -> PolarsResult<Vec<Group>> {
+pub(super) fn grouped(frame: &DataFrame, start: usize, by: schema::Column, read: &[schema::Column]) -> PolarsResult<Vec<GroupRows>> {
     let of_lists = by_element(frame, by.name)?;
     let frame = of_lists.as_ref().map_or(frame, |(frame, _)| frame);
     let (of_rows, keys) = split(frame.column(by.name)?, by.name)?;
     let row = |row: usize| start + of_lists.as_ref().map_or(row, |(_, rows)| rows[row]);
-    let group = |(key, first)| Group { key, first: row(first), rows: 0, tallies: vec![Tally::default(); read.len()] };
-    let mut groups: Vec<Group> = keys.into_iter().map(group).collect();
+    let group = |(key, first)| GroupRows { key, first: row(first), rows: 0, tallies: vec![Tally::default(); read.len()] };
+    let mut groups: Vec<GroupRows> = keys.into_iter().map(group).collect();
     for row in &of_rows {
         groups[*row].rows += 1;
     }
