@@ -49,7 +49,9 @@ pub fn flows(
     let last = last?;
     let mut flows: HashMap<Address, Flow> = addresses.iter().map(|address| (*address, Flow::default())).collect();
     for chunk in transfers.chunks(token) {
-        chunk.iter().for_each(|transfer| add(&mut flows, transfer, unit, last));
+        for transfer in &chunk {
+            add(&mut flows, transfer, unit, last);
+        }
         done += chunk.len();
         go_on(done, total).then_some(())?;
     }
