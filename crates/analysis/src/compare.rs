@@ -55,6 +55,12 @@ pub struct Alike {
     pub beta: Option<f64>,
 }
 
+/// The first and the last day, by their starts, whose closes are those of a span of candles of this length that start from `start` to `end`: the
+/// daily returns of the days that end within the span, the first of them against the close of the day before.
+pub fn days_of(start: i64, end: i64, length: i64) -> (i64, i64) {
+    ((start + length - DAY_MS).div_euclid(DAY_MS) * DAY_MS, end + length - DAY_MS)
+}
+
 /// The largest fall from a close to a later one within the span, in percent: 0 where none fell; `None` with fewer than two closes.
 pub fn maximum_drawdown(points: &Points, start: i64, end: i64) -> Option<f64> {
     let closes = points.iter().filter(|(time, _)| (start..=end).contains(time)).map(|(_, close)| *close);
@@ -161,6 +167,21 @@ mod tests {
         assert_eq!(correlation(&a, &squared, DAY_MS, 3 * DAY_MS), Alike { n: 2, correlation: None, beta: None });
         let (b, c) = (days(&[(0, 1.0), (1, 2.0), (2, 2.0), (3, 2.0)]), days(&[(0, 1.0), (1, 1.0), (2, 2.0), (3, 2.0)]));
         assert!((correlation(&b, &c, 0, i64::MAX).correlation.unwrap_or_default() + 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_days_of_a_span_end_with_its_candles() {
+        let hour = DAY_MS / 24;
+        for (start, end, length, days) in [
+            (3 * DAY_MS, 5 * DAY_MS, DAY_MS, (3 * DAY_MS, 5 * DAY_MS)),
+            // Weeks close on their last day.
+            (0, 7 * DAY_MS, 7 * DAY_MS, (6 * DAY_MS, 13 * DAY_MS)),
+            // Hours: the last of a day closes with it, one within a day leaves that day out.
+            (23 * hour, 2 * DAY_MS - hour, hour, (0, DAY_MS)),
+            (DAY_MS + 10 * hour, 3 * DAY_MS + 10 * hour, hour, (0, 2 * DAY_MS + 11 * hour)),
+        ] {
+            assert_eq!(days_of(start, end, length), days, "{start} {end} {length}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What addresses received and sent of a token in the last days of its transfers, and since when they are known. Pure; in one pass.
+//! What addresses received and sent of a token in the last days of its transfers, and since when they are known. Pure.
 
 use std::collections::HashMap;
 
@@ -12,43 +12,69 @@ use model::{
 /// The spans, in days before the token's last transfer.
 pub const SPANS: [i64; 2] = [7, 30];
 
-/// An address's part in the transfers of a token. Amounts are whole tokens, over each of `SPANS`.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// An address's part in the transfers of a token. Amounts are whole tokens, over each of `SPANS`; `None` where one of them is unknown.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
-    /// Its first transfer.
+    /// Its first transfer of more than nothing.
     pub first_seen: Option<Time>,
-    pub received: [f64; 2],
-    pub sent: [f64; 2],
+    pub received: [Option<f64>; 2],
+    pub sent: [Option<f64>; 2],
 }
 
-/// The flows of these addresses, and the time of the token's last transfer; `None` without any that has a time, or without decimals.
-pub fn flows(dataset: &dyn Data, token: &Address, addresses: &[Address]) -> Option<(Time, HashMap<Address, Flow>)> {
+impl Default for Flow {
+    fn default() -> Self {
+        Self { first_seen: None, received: [Some(0.0); 2], sent: [Some(0.0); 2] }
+    }
+}
+
+/// The flows of these addresses, and the time of the token's last transfer; `None` without any that has a time, or without decimals. `go_on`
+/// is called with (done, total), in transfers, and cancels by false: then `None` too.
+pub fn flows(
+    dataset: &dyn Data,
+    token: &Address,
+    addresses: &[Address],
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Option<(Time, HashMap<Address, Flow>)> {
     let decimals = dataset.token(token)?.row.decimals?;
     let unit = 10_f64.powi(i32::try_from(decimals).ok()?);
-    let transfers = || dataset.transfers().chunks(token).flatten();
-    let last = transfers().filter_map(|transfer| transfer.timestamp).max()?;
+    let transfers = dataset.transfers();
+    // Read twice: the spans end with the last.
+    let (total, mut done) = (transfers.count(token) * 2, 0);
+    let mut last: Option<Time> = None;
+    for chunk in transfers.chunks(token) {
+        last = last.max(chunk.iter().filter_map(|transfer| transfer.timestamp).max());
+        done += chunk.len();
+        go_on(done, total).then_some(())?;
+    }
+    let last = last?;
     let mut flows: HashMap<Address, Flow> = addresses.iter().map(|address| (*address, Flow::default())).collect();
-    for transfer in transfers() {
-        // A failed one moved nothing.
-        let Some(time) = transfer.timestamp.filter(|_| transfer.status != Some(0)) else { continue };
-        let TransferRow { from_address, to_address, value, .. } = transfer;
-        if from_address == to_address {
-            continue;
+    for chunk in transfers.chunks(token) {
+        for transfer in &chunk {
+            add(&mut flows, transfer, unit, last);
         }
-        let whole = value.map_or(0.0, |value| value.0 / unit);
-        let mut take = |address: Option<Address>, of: fn(&mut Flow) -> &mut [f64; 2]| {
-            let Some(flow) = address.and_then(|address| flows.get_mut(&address)) else { return };
-            flow.first_seen = Some(flow.first_seen.map_or(time, |first| first.min(time)));
-            for (sum, days) in of(flow).iter_mut().zip(SPANS) {
-                if time.0 > last.0 - days * DAY_MS {
-                    *sum += whole;
-                }
-            }
-        };
-        take(to_address, |flow| &mut flow.received);
-        take(from_address, |flow| &mut flow.sent);
+        done += chunk.len();
+        go_on(done, total).then_some(())?;
     }
     Some((last, flows))
+}
+
+fn add(flows: &mut HashMap<Address, Flow>, transfer: &TransferRow, unit: f64, last: Time) {
+    let TransferRow { from_address, to_address, value, .. } = transfer;
+    // A failed one moved nothing; one of nothing can be sent in anybody's name.
+    let is_void = transfer.status == Some(0) || from_address == to_address || value.is_some_and(|value| value.0 == 0.0);
+    let Some(time) = transfer.timestamp.filter(|_| !is_void) else { return };
+    let whole = value.map(|value| value.0 / unit);
+    let mut take = |address: &Option<Address>, of: fn(&mut Flow) -> &mut [Option<f64>; 2]| {
+        let Some(flow) = address.as_ref().and_then(|address| flows.get_mut(address)) else { return };
+        flow.first_seen = Some(flow.first_seen.map_or(time, |first| first.min(time)));
+        for (sum, days) in of(flow).iter_mut().zip(SPANS) {
+            if time.0 > last.0 - days * DAY_MS {
+                *sum = sum.zip(whole).map(|(sum, whole)| sum + whole);
+            }
+        }
+    };
+    take(to_address, |flow| &mut flow.received);
+    take(from_address, |flow| &mut flow.sent);
 }
 
 #[cfg(test)]
@@ -69,6 +95,9 @@ mod tests {
                  0x1,2026-02-22T00:00:01Z,4,0x04,0xb,0xc,30,1,1
                  0x1,2026-02-23T00:00:00Z,5,0x05,0xa,0xb,40,1,0
                  0x1,2026-02-24T00:00:00Z,6,0x06,0xb,0xb,50,1,1
+                 0x1,2026-01-02T00:00:00Z,8,0x08,0xa,0xc,0,1,1
+                 0x1,2026-02-03T00:00:00Z,9,0x09,0xd,0xe,,1,1
+                 0x1,2026-02-27T00:00:00Z,9,0x0a,0xd,0xe,10,1,1
                  0x1,2026-03-01T00:00:00Z,7,0x07,0xa,0xb,60,1,1",
             ),
         ]);
@@ -78,13 +107,21 @@ mod tests {
             bytes[19] = digit;
             Address(bytes)
         };
-        let (last, flows) = flows(&dataset, &one, &[of(10), of(11), of(12), of(13)]).expect("flows");
+        let (last, flows) = flows(&dataset, &one, &[of(10), of(11), of(12), of(13), of(14)], &mut |_, _| true).expect("flows");
         assert_eq!(last.to_string().get(..10), Some("2026-03-01"));
         let day = |digit: u8| flows[&of(digit)].first_seen.map(|time| time.to_string()[..10].to_owned());
+        let sums = |digit: u8| (flows[&of(digit)].received, flows[&of(digit)].sent);
+        let known = |sums: [f64; 2]| sums.map(Some);
         // Exactly seven days before the last transfer is no longer within: what happened a second later is.
-        assert_eq!((flows[&of(11)].received, flows[&of(11)].sent), ([6.0, 7.0], [3.0, 5.0]));
-        assert_eq!((flows[&of(10)].received, flows[&of(10)].sent), ([0.0, 2.0], [6.0, 7.0]));
-        assert_eq!((day(10).as_deref(), day(12).as_deref(), day(13)), (Some("2026-01-01"), Some("2026-02-22"), None));
-        assert_eq!(super::flows(&dataset, &two, &[of(10)]), None);
+        assert_eq!(sums(11), (known([6.0, 7.0]), known([3.0, 5.0])));
+        assert_eq!(sums(10), (known([0.0, 2.0]), known([6.0, 7.0])));
+        // What an unknown value adds to is unknown; a transfer of nothing is no sign of the address.
+        assert_eq!(sums(14), ([Some(1.0), None], known([0.0, 0.0])));
+        assert_eq!(
+            (day(10).as_deref(), day(12).as_deref(), day(13).as_deref()),
+            (Some("2026-01-01"), Some("2026-02-22"), Some("2026-02-03"))
+        );
+        assert_eq!(super::flows(&dataset, &one, &[of(10)], &mut |done, total| done < total), None);
+        assert_eq!(super::flows(&dataset, &two, &[of(10)], &mut |_, _| true), None);
     }
 }

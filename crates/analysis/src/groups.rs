@@ -56,6 +56,11 @@ impl Tally {
         self.max_whole = self.max_whole.max(value);
     }
 
+    /// Counts a value that is no quantity.
+    pub fn add_present(&mut self) {
+        self.count += 1;
+    }
+
     /// Takes finite values alone.
     pub fn add_float(&mut self, value: f64) {
         if !value.is_finite() {

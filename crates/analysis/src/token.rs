@@ -190,14 +190,22 @@ pub fn unburned_supply(dataset: &dyn Data, token: &Token) -> Option<f64> {
     unburned(dataset, token).0
 }
 
+/// A holder's fraction of `supply`, which is not burned; `None` for a burn address, whose tokens are no part of it.
+pub fn share(dataset: &dyn Data, holder: &Address, balance: Option<f64>, supply: Option<f64>) -> Option<f64> {
+    balance.zip(supply).filter(|_| !burns(dataset, holder)).map(|(balance, supply)| balance / supply)
+}
+
+fn burns(dataset: &dyn Data, holder: &Address) -> bool {
+    holder.is_burn_address() || dataset.is_labelled(holder, "burn")
+}
+
 /// The supply that is not burned, and the balances above zero that make it up, largest first.
 fn unburned(dataset: &dyn Data, token: &Token) -> (Option<f64>, Vec<f64>) {
     let holders = dataset.holding_of(&token.row.token_address, &token.row.token_address);
     // The table stores a token's holders in descending order.
     let (mut kept, mut burned): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
     for (holder, balance) in holders.rows() {
-        let burns = holder.is_burn_address() || dataset.is_labelled(&holder, "burn");
-        if burns { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
+        if burns(dataset, &holder) { &mut burned } else { &mut kept }.extend(balance.filter(|balance| *balance > 0.0));
     }
     let burned: f64 = burned.iter().sum();
     let supply = token.row.total_supply.map(|supply| supply - burned).filter(|supply| *supply > 0.0);

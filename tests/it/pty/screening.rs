@@ -51,7 +51,7 @@ fn two_tokens_are_compared_with_three_keys() {
     // The crosshair moves over all lines, and the legend with it.
     let last = terminal.text();
     terminal.keys("g");
-    terminal.until("the first day", |screen| screen.contents() != last && screen.contents().contains("return to 2025-10-11"));
+    terminal.until("the first day", |screen| screen.contents() != last && screen.contents().contains("percent to 2025-10-11"));
     terminal.keys("\x1b");
     terminal.see("SYMBOL");
 }

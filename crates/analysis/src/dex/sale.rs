@@ -13,7 +13,7 @@ use model::{
     address::Address,
     chain::Chain,
     data::Data,
-    rows::{PoolEventRow, PoolRow},
+    rows::{DexRow, PoolEventRow, PoolRow},
     time::{DAY_MS, Time},
 };
 
@@ -45,7 +45,7 @@ pub struct TokenPool {
     pub basis: Option<&'static str>,
     /// When the pool was made; else its first mint, where that is the first of its events.
     pub created_at: Option<Time>,
-    /// Swaps a day over the last 30 days of the pool's events; null where no swap is among them.
+    /// Swaps a day over the last 30 days of the pool's events; null where they hold no swap at all, or span less than a day.
     pub trades_per_day: Option<f64>,
 }
 
@@ -83,8 +83,7 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
     for venue in &venues {
         let tiers = fees(dataset, venue);
         let only_tier = if let [only] = tiers.as_slice() { only.fee } else { None };
-        let is_product =
-            dex_row(dataset, venue).and_then(|row| row.version.as_deref()).is_some_and(|version| version.trim_start_matches('v') == "2");
+        let is_product = dex_row(dataset, venue).is_some_and(is_product);
         for pool in &venue.pools {
             let events = Events::of(dataset, pool);
             let reserve = events.reserve_of(pool, token).zip(decimals).zip(price);
@@ -117,12 +116,26 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
     pools
 }
 
+/// DEXes whose version 2 is Uniswap V2 with other fees, so that every one of its pools is of constant product. Others of version 2 have weighted
+/// pools, or stable ones of another curve.
+const PRODUCT_FAMILIES: &[&str] =
+    &["uniswap", "sushi", "sushiswap", "pancakeswap", "quickswap", "apeswap", "biswap", "baseswap", "shibaswap", "spookyswap"];
+
+fn is_product(dex: &DexRow) -> bool {
+    let version = dex.version.as_deref().unwrap_or_default().trim().to_lowercase();
+    let name: String = dex.name.as_deref().unwrap_or(&dex.dex_id).chars().filter(char::is_ascii_alphanumeric).collect();
+    let name = name.to_lowercase();
+    version.trim_start_matches('v').parse() == Ok(2.0) && PRODUCT_FAMILIES.contains(&name.strip_suffix("v2").unwrap_or(&name))
+}
+
 /// What a pool's events tell.
 #[derive(Default)]
 struct Events {
     first: Option<Time>,
-    last: Option<PoolEventRow>,
+    last: Option<Time>,
     first_is_mint: bool,
+    /// The last event that tells the reserves.
+    reserves: Option<PoolEventRow>,
     swaps: Vec<Time>,
 }
 
@@ -136,21 +149,22 @@ impl Events {
             if event.kind.as_deref() == Some("swap") {
                 events.swaps.push(event.timestamp);
             }
+            events.last = Some(event.timestamp);
             if event.reserve0.is_some() {
-                events.last = Some(event);
+                events.reserves = Some(event);
             }
         }
         events
     }
 
     fn reserve_of(&self, pool: &PoolRow, token: &Address) -> Option<f64> {
-        let last = self.last.as_ref()?;
+        let last = self.reserves.as_ref()?;
         let reserve = if pool.token0 == *token { last.reserve0 } else { last.reserve1.filter(|_| pool.token1 == *token) };
         reserve.map(|reserve| reserve.0)
     }
 
     fn trades_per_day(&self) -> Option<f64> {
-        let (first, last) = (self.first?, *self.swaps.last()?);
+        let (first, last) = (self.first?, self.last.filter(|_| !self.swaps.is_empty())?);
         let days = ((last.0 - first.0) / DAY_MS).min(TRADES_DAYS);
         let from = last.0 - days * DAY_MS;
         (days > 0).then(|| self.swaps.iter().filter(|time| time.0 > from).count() as f64 / days as f64)
@@ -198,8 +212,8 @@ mod tests {
     fn a_pool_is_sold_to_by_its_reserves_else_by_its_liquidity() {
         let dataset = sample::dataset(&[
             ("tokens", "token_address,symbol,name,chain,decimals\n0x1,ONE,One,eth,2\n0x2,TWO,Two,eth,0\n0x3,THREE,Three,eth,0"),
-            ("dexes", "dex_id,name,chain,version\nold,Old,eth,v2\nnew,New,eth,v3"),
-            ("fee_tiers", "dex_id,chain,tier,fee\nold,eth,0.3%,0.003\nnew,eth,0.05%,0.0005\nnew,eth,1%,0.01"),
+            ("dexes", "dex_id,name,chain,version\nold,Uniswap,eth,V2.0\nnew,New,eth,v3\nodd,Balancer,eth,v2"),
+            ("fee_tiers", "dex_id,chain,tier,fee\nold,eth,0.3%,0.003\nodd,eth,0.3%,0.003\nnew,eth,0.05%,0.0005\nnew,eth,1%,0.01"),
             (
                 "pools",
                 "address,dex_id,chain,token0,token1,tokens,liquidity,volume24h,fee,created_at
@@ -207,7 +221,8 @@ mod tests {
                  0xb2,new,eth,0x2,0x1,,1800,,,
                  0xb3,new,eth,0x2,0x1,,1800,,0.01,
                  0xb4,old,eth,0x1,0x2,0x0000000000000000000000000000000000000001;0x0000000000000000000000000000000000000002;0x0000000000000000000000000000000000000003,1800,,,
-                 0xb5,old,eth,0x2,0x1,,,,,",
+                 0xb5,old,eth,0x2,0x1,,,,,
+                 0xb6,odd,eth,0x1,0x2,,1800,,,",
             ),
             (
                 "pool_events",
@@ -218,7 +233,10 @@ mod tests {
                  0xb1,2026-01-03T00:00:00Z,3,swap,,
                  0xb1,2026-01-03T00:00:00Z,3,swap,,
                  0xb3,2026-01-03T00:00:00Z,3,mint,,
-                 0xb4,2026-01-03T00:00:00Z,3,burn,,",
+                 0xb4,2026-01-03T00:00:00Z,3,burn,,
+                 0xb6,2026-01-01T00:00:00Z,1,swap,,
+                 0xb6,2026-01-01T00:00:00Z,1,sync,30000,7
+                 0xb6,2026-03-01T00:00:00Z,3,burn,,",
             ),
         ]);
         let token = dataset.tokens()[0].row.token_address;
@@ -233,6 +251,8 @@ mod tests {
         );
         let made = |number: u8| of(number).created_at.map(|time| time.to_string()[..10].to_owned());
         assert_eq!((made(0xb3).as_deref(), made(0xb4), of(0xb3).trades_per_day), (Some("2026-01-03"), None, None));
+        // Weighted or stable pools of a version 2 are not of constant product: an estimate. Its swaps are older than the last 30 days.
+        assert_eq!((of(0xb6).basis, of(0xb6).trades_per_day), (Some("liquidity"), Some(0.0)));
         // One of two tiers: no fee, so no proceeds; the impact is that of the whole amount on half of the liquidity.
         assert_eq!((of(0xb2).fee, of(0xb2).proceeds, of(0xb2).loss, of(0xb2).basis), (None, None, None, Some("liquidity")));
         assert!(near(of(0xb2).price_impact, 0.1));

@@ -14,7 +14,7 @@ use super::{
     timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
 use analysis::{
-    compare::{Points, against, correlation, maximum_drawdown, points, side_by_side, volatility},
+    compare::{Points, against, correlation, days_of, maximum_drawdown, points, side_by_side, volatility},
     frames,
 };
 use model::{
@@ -86,7 +86,8 @@ pub struct Compared {
     pub percent_against_base: Option<f64>,
     /// The largest fall from a close to a later one in the span, in percent, 0 or below.
     pub maximum_drawdown: Option<f64>,
-    /// Annualised, in percent: the standard deviation of the daily log returns in the span, times √365; null with fewer than three.
+    /// Annualised, in percent: the standard deviation of the daily log returns of the days that end in the span, times √365; null with fewer
+    /// than three.
     pub volatility: Option<f64>,
     /// Pearson correlation of its daily log returns with the base token's, −1 to 1; null as in `correlations`, and of the base itself.
     pub correlation: Option<f64>,
@@ -161,16 +162,17 @@ impl Question for CompareQuestion {
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
+        let (first_day, last_day) = days_of(start, end, interval(self.timeframe).0);
         let returned = |nth: usize| side.percent.get(nth).and_then(|percent| percent.iter().rev().find_map(|value| *value));
         let compared = |nth: usize| {
-            let alike = (nth != base).then(|| correlation(&daily[nth], &daily[base], start, end));
+            let alike = (nth != base).then(|| correlation(&daily[nth], &daily[base], first_day, last_day));
             Compared {
                 token_address: addresses[nth],
                 symbol: snapshot.dataset.token(&addresses[nth]).and_then(|token| token.row.symbol.clone()),
                 percent: returned(nth),
                 percent_against_base: returned(nth).zip(returned(base)).and_then(|(own, base)| against(own, base)),
                 maximum_drawdown: maximum_drawdown(&series[nth], start, end),
-                volatility: volatility(&daily[nth], start, end),
+                volatility: volatility(&daily[nth], first_day, last_day),
                 correlation: alike.and_then(|alike| alike.correlation),
                 beta: alike.and_then(|alike| alike.beta),
             }
@@ -181,7 +183,7 @@ impl Question for CompareQuestion {
         };
         let pairs = (0..addresses.len()).flat_map(|a| (a + 1..addresses.len()).map(move |b| (a, b)));
         let correlations = pairs.map(|(a, b)| {
-            let alike = correlation(&daily[a], &daily[b], start, end);
+            let alike = correlation(&daily[a], &daily[b], first_day, last_day);
             Correlation { token_address: addresses[a], other_address: addresses[b], n: alike.n as u64, correlation: alike.correlation }
         });
         Ok(Comparison {
@@ -261,6 +263,55 @@ mod tests {
         // The candles of the second begin on the 5th, whatever the period.
         let long = ask(&format!("addresses={0}&period=90d", addresses("12"))).expect("an answer");
         assert_eq!(long.from.to_string().get(..10), Some("2026-01-05"));
+    }
+
+    #[test]
+    fn days_are_those_that_end_in_the_span_of_the_candles() {
+        // Two tokens that swing daily up to the first of February, and are flat from then on; the second in hours, up to ten on the ninth.
+        let close = |day: u32| if day < 7 && day % 2 == 1 { 20 } else { 10 };
+        let first = |day: u32| format!("0x1,{},{1},{1},{1},{1},1d\n", 1_769_385_600 + day * 86_400, close(day));
+        let second = |hour: u32| format!("0x2,{},{1},{1},{1},{1},1h\n", 1_769_385_600 + hour * 3_600, close(hour / 24));
+        let rows = (0..14).map(first).chain((0..14 * 24 + 10).map(second)).collect::<String>();
+        let snapshot = snapshot(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth"),
+            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}")),
+        ]);
+        let ask = |query: &str| {
+            let query = format!("addresses={}&{query}", addresses("12"));
+            answered::<CompareQuestion>(&snapshot, &[], &query).expect("an answer")
+        };
+        // From the first week's close, on the first, to that of the next: flat.
+        let weeks = ask("period=7d&timeframe=1w");
+        assert_eq!((weeks.tokens[0].percent, weeks.tokens[0].volatility, weeks.correlations[0].n), (Some(0.0), Some(0.0), 7));
+        // The swings from the first week's Monday on are within no week's close.
+        assert!(ask("to=2026-02-02").tokens[0].volatility.is_some_and(|volatility| volatility > 1_000.0));
+    }
+
+    #[test]
+    fn no_day_ends_after_the_span() {
+        let hour = |token: u8, hour: u32| {
+            let close = 10 + hour / 24 * (2 + u32::from(token));
+            format!("0x{token},{},{close},{close},{close},{close},1h\n", 1_769_385_600 + hour * 3_600)
+        };
+        let rows = [1, 2].map(|token| (0..240).map(|at| hour(token, at)).collect::<String>()).concat();
+        let snapshot = snapshot(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth"),
+            ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}")),
+        ]);
+        for (query, n) in [
+            ("period=7d&timeframe=1h", 7),
+            // The 30th ends at its last hour, not before.
+            ("timeframe=1h&to=2026-01-30T23:00:00Z", 4),
+            ("timeframe=1h&to=2026-01-30T22:00:00Z", 3),
+            ("timeframe=4h&to=2026-01-30T20:00:00Z", 4),
+            ("period=7d&timeframe=1d", 7),
+            ("timeframe=1d&to=2026-01-30", 4),
+            // From ten on the 27th: that day ends within, and is held against the 26th.
+            ("timeframe=1h&from=2026-01-27T10:00:00Z&to=2026-01-30T23:00:00Z", 4),
+        ] {
+            let query = format!("addresses={}&{query}", addresses("12"));
+            assert_eq!(answered::<CompareQuestion>(&snapshot, &[], &query).expect("an answer").correlations[0].n, n, "{query}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{
     Question,
     filter::{self, FieldValue, Filter},
+    holders::labels,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
     order::Order,
     paging::{page_of, paged},
@@ -18,7 +19,7 @@ use super::{
     tables::{columns, known_table, order::RowQuery},
     tabular::tabular,
 };
-use analysis::token::unburned_supply;
+use analysis::token::{share, unburned_supply};
 use model::{
     address::Address,
     cell_value::CellValue,
@@ -73,7 +74,7 @@ pub struct HeldToken {
     pub symbol: Option<String>,
     /// In whole tokens.
     pub balance: Option<f64>,
-    /// Fraction of the supply that is not burned; of what all holders have where that is unknown.
+    /// Fraction of the supply that is not burned; of what all holders have where that is unknown. Null for a burn address.
     pub share: Option<f64>,
     /// Balance at the token's price, USD.
     pub value: Option<f64>,
@@ -103,9 +104,13 @@ impl Question for HeldTokensQuestion {
                 CellValue::Float(balance) => Some(balance),
                 _ => None,
             };
+            if balance == Some(0.0) {
+                return None;
+            }
             let token = dataset.token(&token_address);
             let price = snapshot.market.of(dataset, &token_address).and_then(|token| token.price);
-            let share = token.and_then(|token| unburned_supply(dataset, token)).zip(balance).map(|(supply, balance)| balance / supply);
+            let supply = token.and_then(|token| unburned_supply(dataset, token));
+            let share = share(dataset, &self.address.0, balance, supply);
             let symbol = token.and_then(|token| token.row.symbol.clone());
             Some(HeldToken { token_address, symbol, balance, share, value: price.zip(balance).map(|(price, balance)| price * balance) })
         };
@@ -113,7 +118,7 @@ impl Question for HeldTokensQuestion {
         filter_and_sort(&mut tokens, &self.filter, &self.sort);
         Ok(HeldTokens {
             address: self.address.0,
-            labels: dataset.labels_of(&self.address.0).iter().map(|label| label.label.clone()).collect(),
+            labels: labels(dataset, &self.address.0),
             page: self.page,
             limit: self.limit,
             total: tokens.len() as u64,
@@ -137,7 +142,7 @@ mod tests {
     use super::*;
     use crate::question::{
         holders::HoldersQuestion,
-        tests::{answered, snapshot},
+        tests::{answered, parsed, snapshot},
     };
 
     fn market() -> Snapshot {
@@ -146,8 +151,11 @@ mod tests {
                 "tokens",
                 "token_address,symbol,name,chain,decimals,price,total_supply\n0x1,A,A,eth,0,2,200\n0x2,B,B,eth,0,,\n0x3,C,C,eth,,1,",
             ),
-            ("holders", "token_address,holder_address,balance\n0x1,0xa,60\n0x1,0xb,40\n0x1,0xdead,100\n0x2,0xa,5\n0x2,0xc,15\n0x3,0xb,1"),
-            ("labels", "address,label\n0xdead,burn"),
+            (
+                "holders",
+                "token_address,holder_address,balance\n0x1,0xa,60\n0x1,0xb,40\n0x1,0xdead,100\n0x2,0xa,5\n0x2,0xc,15\n0x2,0xb,0\n0x3,0xb,1",
+            ),
+            ("labels", "address,label,chain\n0xdead,burn,eth\n0xdead,burn,base\n0xdead,dead,eth"),
             (
                 "transfers",
                 "token_address,timestamp,block_number,transaction_hash,from_address,to_address,value,log_index
@@ -171,6 +179,16 @@ mod tests {
     }
 
     #[test]
+    fn a_burn_address_has_no_share_and_what_is_empty_is_not_listed() {
+        let held = |path: &str| answered::<HeldTokensQuestion>(&market(), &[("address", path)], "").expect("an answer");
+        let burned = held("0x000000000000000000000000000000000000dead");
+        assert_eq!(burned.labels.len(), 2, "each label once: {:?}", burned.labels);
+        assert_eq!((burned.tokens[0].balance, burned.tokens[0].share, burned.tokens[0].value), (Some(100.0), None, Some(200.0)));
+        let symbols: Vec<_> = held("0x000000000000000000000000000000000000000b").tokens.iter().map(|token| token.symbol.clone()).collect();
+        assert_eq!(symbols, [Some("A".to_owned()), Some("C".to_owned())]);
+    }
+
+    #[test]
     fn holders_have_shares_and_flows_where_they_are_asked_for() {
         let plain = answered::<HoldersQuestion>(&market(), &A, "").expect("an answer");
         assert!(plain.holders.iter().all(|holder| holder.share.is_none() && holder.in_7d.is_none()) && plain.flows_to.is_none());
@@ -187,6 +205,13 @@ mod tests {
             [("where=out_7d>0", 1), ("where=share>0.3&sort=-in_30d", 2), ("sort=-share", 3), ("where=first_seen<2026-02", 1)]
         {
             assert_eq!(answered::<HoldersQuestion>(&market(), &A, query).expect("an answer").total, left, "{query}");
+        }
+        // Shares alone read no transfer.
+        for (query, reads) in [("where=share>0.3", false), ("only=share", false), ("sort=-in_7d", true), ("flows=true", true), ("", false)]
+        {
+            let question = parsed::<HoldersQuestion>(&A, query).expect("a question");
+            let answer = question.answer(&market(), &Progress::default()).expect("an answer");
+            assert_eq!((question.heavy(), answer.flows_to.is_some()), (reads, reads), "{query}");
         }
         // Without decimals amounts have no unit.
         let path = [("token_address", "0x0000000000000000000000000000000000000003")];

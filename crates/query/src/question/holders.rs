@@ -81,10 +81,10 @@ pub struct Holder {
     /// With `flows`: fraction of the supply that is not burned; of what all holders have where that is unknown. Left out for a burn address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// With `flows`: its first transfer of the token in the data.
+    /// With `flows`: its first transfer of the token in the data, of more than nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seen: Option<Time>,
-    /// With `flows`: whole tokens received in the 7 days before the token's last transfer.
+    /// With `flows`: whole tokens received in the 7 days before the token's last transfer; unknown where the value of one of them is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_7d: Option<f64>,
     /// With `flows`: sent in them.
@@ -106,10 +106,14 @@ impl Question for HoldersQuestion {
 
     paged!(Holders);
 
+    fn heavy(&self) -> bool {
+        self.needs_transfers()
+    }
+
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Holders> {
         known_token(snapshot, &self.token_address)?;
         let dataset = &snapshot.dataset;
-        let mut known = self.flows(snapshot)?;
+        let mut known = self.flows(snapshot, progress)?;
         let (total, holders) = match self.matching_rows(dataset, known.as_ref(), progress)? {
             None => {
                 let page = dataset.holders_page(&self.token_address, page_range(self.page, self.limit))?;
@@ -145,7 +149,7 @@ impl HoldersQuestion {
             }
             let mut holder = Holder::of(&row, dataset);
             if let Some(flows) = flows {
-                flows.add_to(&mut holder);
+                flows.add_to(&mut holder, dataset);
             }
             if self.filter.matches(|column| holder.field(column)) {
                 matching.push(holder);
@@ -161,9 +165,20 @@ impl HoldersQuestion {
     }
 }
 
+/// The labels of an address, each once, in the order of the table.
+pub(super) fn labels(dataset: &Dataset, address: &Address) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for row in dataset.labels_of(address) {
+        if !labels.contains(&row.label) {
+            labels.push(row.label.clone());
+        }
+    }
+    labels
+}
+
 impl Holder {
     fn of(row: &HolderRow, dataset: &Dataset) -> Self {
-        let labels = dataset.labels_of(&row.holder_address).iter().map(|label| label.label.clone()).collect();
+        let labels = labels(dataset, &row.holder_address);
         let (share, first_seen) = (None, None);
         let (in_7d, out_7d, in_30d, out_30d) = (None, None, None, None);
         Self { holder_address: row.holder_address, balance: row.balance, labels, share, first_seen, in_7d, out_7d, in_30d, out_30d }
@@ -177,7 +192,7 @@ impl Holder {
 impl Tabular for HoldersQuestion {
     fn tabled(&self, snapshot: &Arc<Snapshot>, whole: bool, progress: &Progress) -> Result<Tabled> {
         let dataset = &snapshot.dataset;
-        let known = self.flows(snapshot)?;
+        let known = self.flows(snapshot, progress)?;
         let mut matching = self.matching_rows(dataset, known.as_ref(), progress)?;
         let page = page_range(self.page, self.limit);
         let is_page = matching.is_none() && !whole;
@@ -189,9 +204,15 @@ impl Tabular for HoldersQuestion {
         let count = matching.as_ref().map_or_else(|| dataset.holders_of(&self.token_address).len(), Vec::len);
         let page = if whole || is_page { 0..count } else { page };
         let rows = page.start.min(count)..page.end.min(count);
-        // Without flows their columns would be empty.
-        let all = if known.is_some() { Holder::MEMBERS } else { &Holder::MEMBERS[..PLAIN_MEMBERS] };
-        let members = members(all, &self.only);
+        // Those of what was not asked for would be empty.
+        let asked = if known.is_none() {
+            PLAIN_MEMBERS
+        } else if self.needs_transfers() {
+            Holder::MEMBERS.len()
+        } else {
+            SHARED_MEMBERS
+        };
+        let members = members(&Holder::MEMBERS[..asked], &self.only);
         let holders = HolderFrames { snapshot: Arc::clone(snapshot), token: self.token_address, matching, rows, members: members.clone() };
         Ok(Tabled::frames(Box::new(holders), &members))
     }
@@ -244,6 +265,8 @@ listed!(Holder {
 
 /// The first members, which need no transfers.
 const PLAIN_MEMBERS: usize = 3;
+/// With the share, which needs none either.
+const SHARED_MEMBERS: usize = PLAIN_MEMBERS + 1;
 
 request! {
     /// A page of a token's holder counts, newest first.

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::{Holder, HoldersQuestion, PLAIN_MEMBERS};
-use crate::question::{list::Listed as _, snapshot::Snapshot, tables::remote_refusal};
+use super::{Holder, HoldersQuestion, PLAIN_MEMBERS, SHARED_MEMBERS};
+use crate::question::{list::Listed as _, progress::Progress, snapshot::Snapshot, tables::remote_refusal};
 use analysis::{
     flows::{Flow, flows},
-    token::unburned_supply,
+    token::{share, unburned_supply},
 };
 use model::{address::Address, error::Result, time::Time};
+use store::Dataset;
 
 /// What is known beside the balances.
 pub(super) struct KnownFlows {
@@ -21,22 +22,41 @@ pub(super) struct KnownFlows {
 }
 
 impl HoldersQuestion {
-    /// Flows and supply; `None` where the request names none of their members.
-    pub(super) fn flows(&self, snapshot: &Snapshot) -> Result<Option<KnownFlows>> {
+    /// Whether the request names one of these members.
+    fn names(&self, members: &[&'static str]) -> bool {
         let named =
             |name: &&'static str| self.only.contains(name) || self.filter.names(name) || self.sort.iter().any(|by| by.column == *name);
-        if !self.flows && !Holder::MEMBERS[PLAIN_MEMBERS..].iter().any(named) {
+        members.iter().any(named)
+    }
+
+    /// Whether every transfer of the token must be read.
+    pub(super) fn needs_transfers(&self) -> bool {
+        self.flows || self.names(&Holder::MEMBERS[SHARED_MEMBERS..])
+    }
+
+    /// Flows and supply; `None` where the request names none of their members.
+    pub(super) fn flows(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Option<KnownFlows>> {
+        if !self.needs_transfers() && !self.names(&Holder::MEMBERS[PLAIN_MEMBERS..]) {
             return Ok(None);
         }
-        snapshot.require(&["transfers"])?;
         let dataset = &snapshot.dataset;
         let token = dataset.token(&self.token_address);
+        let supply = token.and_then(|token| unburned_supply(dataset, token));
+        if !self.needs_transfers() {
+            return Ok(Some(KnownFlows { of: HashMap::new(), supply, last: None, missing: None }));
+        }
+        snapshot.require(&["transfers"])?;
         let all = dataset.holders_of_source(&self.token_address)?;
         let addresses: Vec<Address> = match &all {
             Some(rows) => rows.iter().map(|row| row.holder_address).collect(),
             None => dataset.holders_of(&self.token_address).iter().map(|row| row.holder_address).collect(),
         };
-        let known = flows(dataset, &self.token_address, &addresses);
+        let mut step = Ok(());
+        let known = flows(dataset, &self.token_address, &addresses, &mut |done, total| {
+            step = progress.step(done as u64, total as u64);
+            step.is_ok()
+        });
+        step?;
         let missing = known.is_none().then(|| {
             let lacks = || match token.and_then(|token| token.row.decimals) {
                 None => "the token's decimals are not in `tokens`: amounts in `transfers` are in its smallest units".to_owned(),
@@ -45,19 +65,17 @@ impl HoldersQuestion {
             let in_place = || dataset.table("transfers").and_then(remote_refusal);
             dataset.absence_reason("transfers").or_else(in_place).unwrap_or_else(lacks)
         });
-        let supply = token.and_then(|token| unburned_supply(dataset, token));
         let (last, of) = known.unzip();
         Ok(Some(KnownFlows { of: of.unwrap_or_default(), supply, last, missing }))
     }
 }
 
 impl KnownFlows {
-    pub(super) fn add_to(&self, holder: &mut Holder) {
-        let burns = holder.holder_address.is_burn_address() || holder.labels.iter().any(|label| label.eq_ignore_ascii_case("burn"));
-        holder.share = self.supply.zip(holder.balance).filter(|_| !burns).map(|(supply, balance)| balance / supply);
+    pub(super) fn add_to(&self, holder: &mut Holder, dataset: &Dataset) {
+        holder.share = share(dataset, &holder.holder_address, holder.balance, self.supply);
         let Some(flow) = self.of.get(&holder.holder_address) else { return };
         holder.first_seen = flow.first_seen;
-        (holder.in_7d, holder.in_30d) = (Some(flow.received[0]), Some(flow.received[1]));
-        (holder.out_7d, holder.out_30d) = (Some(flow.sent[0]), Some(flow.sent[1]));
+        (holder.in_7d, holder.in_30d) = (flow.received[0], flow.received[1]);
+        (holder.out_7d, holder.out_30d) = (flow.sent[0], flow.sent[1]);
     }
 }

@@ -11,16 +11,17 @@ use store::{cache::RowSelection, grid::Grid};
 
 /// Rows of a chunk, between two cancellation checks.
 pub(super) const CHUNK_ROWS: usize = 8_192;
-/// Chunks of one parallel batch, merged at its end.
-const BATCH_CHUNKS: usize = 256;
+/// Chunks of one parallel batch where what is made of each is small.
+pub(super) const BATCH_CHUNKS: usize = 256;
 
 /// Maps every chunk of these columns by `each`, which is also told its first row, several in parallel; passes the results to `take` in
-/// order.
+/// order, after each `batch` of chunks.
 pub(super) fn chunks<T: Send>(
     grid: &Grid,
     places: &RowSelection,
     columns: &[&str],
     progress: &Progress,
+    batch: usize,
     each: impl Fn(&DataFrame, usize) -> T + Sync,
     mut take: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
@@ -33,7 +34,7 @@ pub(super) fn chunks<T: Send>(
         done.fetch_add((end - start) as u64, Relaxed);
         Ok(each(&frame, start))
     };
-    for starts in starts.chunks(BATCH_CHUNKS) {
+    for starts in starts.chunks(batch) {
         let made: Result<Vec<T>> = starts.par_iter().map(make).collect();
         made?.into_iter().try_for_each(&mut take)?;
     }

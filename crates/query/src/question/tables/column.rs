@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     WHERE,
-    chunks::{CHUNK_ROWS, chunks},
+    chunks::{BATCH_CHUNKS, CHUNK_ROWS, chunks},
     columns, known_table,
     order::RowQuery,
 };
@@ -217,7 +217,7 @@ impl ColumnReader<'_> {
     fn chunks<T: Send>(&self, each: impl Fn(&Column, usize) -> T + Sync, mut take: impl FnMut(T) -> Result<()>) -> Result<()> {
         let unread = |_| Problem::new(Code::Defect, "The column cannot be read.");
         let of_frame = |frame: &DataFrame, start: usize| Ok(each(frame.column(self.column).map_err(unread)?, start));
-        chunks(self.grid, self.places, &[self.column], self.progress, of_frame, |made: Result<T>| take(made?))
+        chunks(self.grid, self.places, &[self.column], self.progress, BATCH_CHUNKS, of_frame, |made: Result<T>| take(made?))
     }
 
     /// The numbers, sorted.

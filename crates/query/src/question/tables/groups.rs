@@ -1,11 +1,14 @@
 //! Rows of a table in groups: `by` a column, with counts, sums, means, smallest and largest values of others. Over every row that meets the
 //! conditions, chunk by chunk; cancellable. The figures are the analysis's.
 
-use std::{borrow::Cow, collections::HashMap, fmt};
+mod split;
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlHashMap, PolarsResult, Series, TimeUnit, TimeZone};
+use std::{collections::HashMap, fmt};
 
-use super::{chunks::chunks, column::display_text, columns, known_table, order::RowQuery};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
+
+use self::split::{GroupKey, GroupRows, as_written, grouped};
+use super::{chunks::chunks, columns, known_table, order::RowQuery};
 use crate::question::{
     Find,
     filter::of_kind,
@@ -15,7 +18,7 @@ use crate::question::{
     progress::Progress,
     snapshot::Snapshot,
 };
-use analysis::groups::{Aggregate, AggregateValue, Tally};
+use analysis::groups::{Aggregate, AggregateValue};
 use model::{
     error::{Code, Problem, Result},
     format, names,
@@ -27,6 +30,8 @@ use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
 const FIGURES_MAX: usize = 8;
 /// Maximum number of groups; more would use too much memory.
 const GROUPS_MAX: usize = 1_000_000;
+/// Chunks that are grouped at once, divided by the columns that are read: their groups are in memory together.
+const BATCH_CHUNKS: usize = 64;
 /// Maximum number of groups that are shown.
 pub const SHOWN_MAX: usize = 10_000;
 
@@ -114,7 +119,12 @@ impl GroupQuery {
     pub fn kind(&self, name: &str) -> Kind {
         let figure = self.figures.iter().find(|figure| figure.name == name);
         match figure {
-            None => self.by.kind,
+            // A list is grouped by its elements.
+            None => match self.by.kind {
+                Kind::Chains => Kind::Chain,
+                Kind::Addresses => Kind::Address,
+                kind => kind,
+            },
             Some(figure) if figure.aggregate == Aggregate::Count => Kind::Integer,
             Some(figure) => {
                 figure.of.filter(|column| figure.keeps_kind() || column.kind == Kind::Integer).map_or(Kind::Float, |of| of.kind)
@@ -175,8 +185,8 @@ fn figure(part: &str, known: &[schema::Column]) -> Result<GroupFigure> {
             fitting(aggregate, known)
         )));
     }
-    let name = of.map_or(Some(aggregate.word()), |column| names::intern(&format!("{}_{}", aggregate.word(), column.name)));
-    let name = name.ok_or_else(|| refused(format!("`agg` has `{}`: the column's name is too long.", clip(part))))?;
+    let named = of.map_or_else(|| aggregate.word().to_owned(), |column| format!("{}_{}", aggregate.word(), column.name));
+    let name = names::intern(&named).ok_or_else(|| refused(format!("`agg` has `{}`: {}.", clip(part), names::refusal(&named))))?;
     Ok(GroupFigure { aggregate, of, name })
 }
 
@@ -197,28 +207,6 @@ fn fitting(aggregate: Aggregate, known: &[schema::Column]) -> String {
     if names.is_empty() { "none: this table has no such column".to_owned() } else { names.join(", ") }
 }
 
-/// The value that the rows of a group share.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum GroupKey<T = Box<str>> {
-    Missing,
-    Whole(i64),
-    /// The bits of a float.
-    Float(u64),
-    Text(T),
-}
-
-/// A key that borrows its text from the column.
-type RowKey<'a> = GroupKey<Cow<'a, str>>;
-
-/// The rows of a group as far as they were read.
-struct Group {
-    key: GroupKey,
-    /// The first of the selected rows that belongs to it.
-    first: usize,
-    rows: u64,
-    tallies: Vec<Tally>,
-}
-
 impl Find for GroupQuery {
     type Found = Groups;
 
@@ -231,7 +219,7 @@ impl Find for GroupQuery {
         let first = self.figures.first().map(|figure| Order::falling(figure.name));
         let orders = if self.sort.is_empty() { first.into_iter().collect() } else { self.sort.clone() };
         let by_key = Order::rising(self.by.name);
-        let ties = |a: &Group, b: &Group| by_key.compare(self.key_of(a).as_ref(), self.key_of(b).as_ref());
+        let ties = |a: &GroupRows, b: &GroupRows| by_key.compare(self.key_of(a).as_ref(), self.key_of(b).as_ref());
         sort_rows(&mut groups, &orders, |group, column| self.sort_key(group, column), ties);
         groups.truncate(self.limit);
         Ok(Groups { frame: self.frame(&groups, &grid, &places)?, total })
@@ -250,15 +238,22 @@ impl GroupQuery {
         read
     }
 
-    fn groups(&self, grid: &Grid, places: &RowSelection, progress: &Progress) -> Result<Vec<Group>> {
+    fn groups(&self, grid: &Grid, places: &RowSelection, progress: &Progress) -> Result<Vec<GroupRows>> {
         let read = self.read_columns();
         let names: Vec<&str> = std::iter::once(self.by.name).chain(read.iter().map(|column| column.name)).collect();
         let mut known: HashMap<GroupKey, usize> = HashMap::new();
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<GroupRows> = Vec::new();
         let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, &read);
-        chunks(grid, places, &names, progress, each, |part| {
+        let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
+        chunks(grid, places, &names, progress, batch, each, |part| {
             for group in part.map_err(|_| Problem::new(Code::Defect, "The columns cannot be read."))? {
                 let Some(&at) = known.get(&group.key) else {
+                    if groups.len() == GROUPS_MAX {
+                        let most = format::count(GROUPS_MAX as u64);
+                        let detail =
+                            format!("`by` makes more than {most} groups of `{}`: fewer rows, by `where`, can be grouped.", self.by.name);
+                        return Err(refused(detail));
+                    }
                     known.insert(group.key.clone(), groups.len());
                     groups.push(group);
                     continue;
@@ -266,35 +261,28 @@ impl GroupQuery {
                 groups[at].rows += group.rows;
                 groups[at].tallies.iter_mut().zip(&group.tallies).for_each(|(tally, other)| tally.merge(other));
             }
-            if groups.len() > GROUPS_MAX {
-                let most = format::count(GROUPS_MAX as u64);
-                return Err(refused(format!(
-                    "`by` makes more than {most} groups of `{}`: fewer rows, by `where`, can be grouped.",
-                    self.by.name
-                )));
-            }
             Ok(())
         })?;
         Ok(groups)
     }
 
-    fn figure(&self, group: &Group, figure: &GroupFigure) -> Option<AggregateValue> {
+    fn figure(&self, group: &GroupRows, figure: &GroupFigure) -> Option<AggregateValue> {
         let Some(column) = figure.of else { return Some(AggregateValue::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
         let nth = self.read_columns().iter().position(|read| *read == column)?;
         group.tallies.get(nth)?.figure(figure.aggregate, is_whole(column.kind))
     }
 
-    fn key_of(&self, group: &Group) -> Option<SortKey> {
+    fn key_of(&self, group: &GroupRows) -> Option<SortKey> {
         match &group.key {
             GroupKey::Missing => None,
             GroupKey::Whole(value) => Some(SortKey::Number(*value as f64)),
             GroupKey::Float(bits) => Some(SortKey::Number(f64::from_bits(*bits))),
             GroupKey::Text(digits) if self.by.kind == Kind::Uint256 => digits.parse().ok().map(SortKey::Number),
-            GroupKey::Text(text) => Some(SortKey::Text(text.to_lowercase())),
+            GroupKey::Text(text) => Some(SortKey::Text(text.to_string())),
         }
     }
 
-    fn sort_key(&self, group: &Group, column: &str) -> Option<SortKey> {
+    fn sort_key(&self, group: &GroupRows, column: &str) -> Option<SortKey> {
         let Some(figure) = self.figures.iter().find(|figure| figure.name == column) else { return self.key_of(group) };
         Some(SortKey::Number(match self.figure(group, figure)? {
             AggregateValue::Whole(value) => value as f64,
@@ -302,9 +290,17 @@ impl GroupQuery {
         }))
     }
 
-    fn frame(&self, groups: &[Group], grid: &Grid, places: &RowSelection) -> Result<DataFrame> {
+    fn frame(&self, groups: &[GroupRows], grid: &Grid, places: &RowSelection) -> Result<DataFrame> {
         let firsts: Vec<u32> = groups.iter().filter_map(|group| places.get(group.first)).map(|row| row as u32).collect();
-        let mut columns = grid.at(&RowSelection::from(firsts), 0..groups.len(), Some(&[self.by.name])).into_columns();
+        let first = grid.at(&RowSelection::from(firsts), 0..groups.len(), Some(&[self.by.name]));
+        let is_list = first.column(self.by.name).is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
+        let mut columns = if is_list {
+            let written = |(row, group): (usize, &GroupRows)| as_written(&in_frame(&first, self.by.name, row), &group.key);
+            let elements: Vec<Option<String>> = groups.iter().enumerate().map(written).collect();
+            vec![Series::new(self.by.name.into(), elements).into_column()]
+        } else {
+            first.into_columns()
+        };
         for figure in &self.figures {
             let values: Vec<Option<AggregateValue>> = groups.iter().map(|group| self.figure(group, figure)).collect();
             columns.push(column_of(figure.name, self.kind(figure.name), &values));
@@ -340,92 +336,60 @@ fn is_whole(kind: Kind) -> bool {
     matches!(kind, Kind::Integer | Kind::Time | Kind::Date)
 }
 
-/// The groups of a chunk that begins at row `start`.
-fn grouped(frame: &DataFrame, start: usize, by: schema::Column, read: &[schema::Column]) -> PolarsResult<Vec<Group>> {
-    let (of_rows, keys) = split(frame.column(by.name)?, by.name)?;
-    let group = |(key, first)| Group { key, first: start + first, rows: 0, tallies: vec![Tally::default(); read.len()] };
-    let mut groups: Vec<Group> = keys.into_iter().map(group).collect();
-    for row in &of_rows {
-        groups[*row].rows += 1;
-    }
-    for (nth, column) in read.iter().enumerate() {
-        let values = frame.column(column.name)?;
-        if is_whole(column.kind) {
-            let values = if column.kind == Kind::Time { values.cast(&time_type())? } else { values.clone() };
-            let values = values.to_physical_repr().cast(&DataType::Int64)?;
-            let present = of_rows.iter().zip(values.i64()?.iter()).filter_map(|(group, value)| Some((*group, value?)));
-            present.for_each(|(group, value)| groups[group].tallies[nth].add_whole(value));
-        } else if let Ok(texts) = values.str() {
-            let present = of_rows.iter().zip(texts.iter()).filter_map(|(group, text)| Some((*group, text?)));
-            // Digits beyond a float's precision are rounded; a text is no quantity, and is counted alone.
-            present.for_each(|(group, text)| groups[group].tallies[nth].add_float(text.parse().unwrap_or(0.0)));
-        } else if column.kind == Kind::Float {
-            let values = values.cast(&DataType::Float64)?;
-            let present = of_rows.iter().zip(values.f64()?.iter()).filter_map(|(group, value)| Some((*group, value?)));
-            present.for_each(|(group, value)| groups[group].tallies[nth].add_float(value));
-        } else {
-            let there = values.is_not_null();
-            let present = of_rows.iter().zip(there.iter()).filter(|(_, there)| *there == Some(true));
-            present.for_each(|(group, _)| groups[*group].tallies[nth].add_float(0.0));
-        }
-    }
-    Ok(groups)
-}
-
 fn time_type() -> DataType {
     DataType::Datetime(TimeUnit::Milliseconds, Some(TimeZone::UTC))
 }
 
-/// A group's key, and the first row that has it.
-type KeyAndRow = (GroupKey, usize);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::{
+        tables::TableQuestion,
+        tests::{answered, snapshot},
+    };
+    use model::schema::Need;
 
-/// The group of every row of a column; the groups' keys, each with its first row.
-fn split(column: &Column, name: &str) -> PolarsResult<(Vec<usize>, Vec<KeyAndRow>)> {
-    let mut keys = KeyTable::default();
-    if let Ok(texts) = column.str() {
-        texts.iter().for_each(|text| keys.add(text.map_or(RowKey::Missing, |text| RowKey::Text(text.into()))));
-    } else if column.dtype() == &DataType::Float64 {
-        // −0 is 0.
-        let key = |number: f64| RowKey::Float((number + 0.0).to_bits());
-        column.f64()?.iter().for_each(|number| keys.add(number.map_or(RowKey::Missing, key)));
-    } else if column.dtype().is_integer() || column.dtype().is_temporal() {
-        let numbers = column.to_physical_repr().cast(&DataType::Int64)?;
-        numbers.i64()?.iter().for_each(|number| keys.add(number.map_or(RowKey::Missing, RowKey::Whole)));
-    } else {
-        let frame = column.clone().into_frame();
-        let texts = (0..column.len()).map(|row| display_text(&in_frame(&frame, name, row)));
-        texts.for_each(|text| keys.add(text.map_or(RowKey::Missing, |text| RowKey::Text(text.into()))));
+    /// Rows of the answer as JSON, and its total.
+    fn rows(snapshot: &Snapshot, query: &str) -> (Vec<serde_json::Value>, u64) {
+        let answer = answered::<TableQuestion>(snapshot, &[("table", "tokens")], query).expect("an answer");
+        let rows = serde_json::to_value(&answer.rows).expect("JSON");
+        (rows.as_array().expect("rows").clone(), answer.total.expect("a total"))
     }
-    Ok((keys.of_rows, keys.keys.into_iter().map(|(key, first)| (key.owned(), first)).collect()))
-}
 
-impl RowKey<'_> {
-    fn owned(self) -> GroupKey {
-        match self {
-            Self::Missing => GroupKey::Missing,
-            Self::Whole(number) => GroupKey::Whole(number),
-            Self::Float(bits) => GroupKey::Float(bits),
-            Self::Text(text) => GroupKey::Text(text.into()),
+    #[test]
+    fn a_group_holds_the_rows_that_its_value_meets_as_a_condition() {
+        let snapshot = snapshot(&[(
+            "tokens",
+            "token_address,symbol,name,chain\n0x1,USD,INF,eth;base\n0x2,usd,Infinity,base\n0x3,Gem,1e999,base;arb1\n0x4,uSd,,eth",
+        )]);
+        for (by, expected) in [("chain", &[("base", 3), ("eth", 2), ("arb1", 1)][..]), ("symbol", &[("USD", 3), ("Gem", 1)])] {
+            let (groups, total) = rows(&snapshot, &format!("by={by}&agg=count"));
+            let found: Vec<_> = groups.iter().filter_map(|group| Some((group[by].as_str()?, group["count"].as_u64()?))).collect();
+            assert_eq!((found.as_slice(), total), (expected, expected.len() as u64), "{by}");
+            for (value, count) in expected {
+                assert_eq!(rows(&snapshot, &format!("where={by}={value}")).1, *count, "{by} {value}");
+            }
         }
+        // Texts are counted, whatever they read as.
+        let named: Vec<_> = rows(&snapshot, "by=chain&agg=count,count:name").0.iter().map(|group| group["count_name"].as_u64()).collect();
+        assert_eq!(named, [Some(3), Some(1), Some(1)]);
     }
-}
 
-#[derive(Default)]
-struct KeyTable<'a> {
-    known: PlHashMap<RowKey<'a>, usize>,
-    keys: Vec<(RowKey<'a>, usize)>,
-    of_rows: Vec<usize>,
-}
-
-impl<'a> KeyTable<'a> {
-    fn add(&mut self, key: RowKey<'a>) {
-        // Equal keys often come in runs: one lookup for each run.
-        let again = self.of_rows.last().copied().filter(|last| self.keys[*last].0 == key);
-        let at = again.or_else(|| self.known.get(&key).copied()).unwrap_or_else(|| {
-            self.known.insert(key.clone(), self.keys.len());
-            self.keys.push((key, self.of_rows.len()));
-            self.keys.len() - 1
-        });
-        self.of_rows.push(at);
+    #[test]
+    fn too_many_groups_are_refused_before_all_rows_are_read() {
+        let rows = GROUPS_MAX as i64 * 5 / 2;
+        let grid = Grid::Memory(
+            DataFrame::new(rows as usize, vec![Series::new("n".into(), (0..rows).collect::<Vec<i64>>()).into_column()]).expect("a frame"),
+        );
+        let by = schema::Column { name: "n", kind: Kind::Integer, need: Need::Optional, meaning: "", aliases: &[] };
+        let table = schema::TABLES.first().expect("a table");
+        let figure = |aggregate: Aggregate| GroupFigure { aggregate, of: None, name: aggregate.word() };
+        let query =
+            GroupQuery { rows: RowQuery::all(table), by, figures: vec![figure(Aggregate::Count)], sort: Vec::new(), limit: SHOWN_MAX };
+        let progress = Progress::default();
+        let refused = query.groups(&grid, &RowSelection::Run(0..rows as usize), &progress).err().expect("a refusal");
+        assert!(refused.detail.contains("more than 1,000,000 groups of `n`"), "{refused}");
+        let (read, _) = progress.state();
+        assert!(read < GROUPS_MAX as u64 * 7 / 4, "{read} of {rows}");
     }
 }

@@ -55,8 +55,8 @@ impl Fields for LegendFields {
             .cell(|row, _| Cell::new(row.token.token_address.short(), Role::Dim))
             .unsorted()
             .plain(),
-        L::figure("percent", "return", 9, 250, |row| row.percent.into()).change(),
-        L::figure("percent_against_base", "to base", 10, 60, |row| row.token.percent_against_base.into())
+        L::figure("percent", "percent", 9, 250, |row| row.percent.into()).change(),
+        L::figure("percent_against_base", "against base", 12, 60, |row| row.token.percent_against_base.into())
             .change()
             .cell(|row, _| if row.is_base { base() } else { Cell::change(row.token.percent_against_base) }),
         L::figure("maximum_drawdown", "drawdown", 8, 240, |row| row.token.maximum_drawdown.into())

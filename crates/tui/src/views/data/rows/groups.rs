@@ -102,8 +102,9 @@ impl GroupsPane {
     pub(super) fn condition(&self) -> Option<String> {
         let by = self.query.by.name;
         let value = super::cells::plain(&cell::value(&self.grid, by, self.list.selected()?));
-        let writable = !value.is_empty() && !value.contains('"') && !value.contains(", ");
-        writable.then(|| if value.contains(char::is_whitespace) { format!("{by}=\"{value}\"") } else { format!("{by}={value}") })
+        let is_plain = value.chars().all(|c| c.is_alphanumeric() || "+-.:_".contains(c));
+        let writable = !value.is_empty() && !value.contains('"');
+        writable.then(|| if is_plain { format!("{by}={value}") } else { format!("{by}=\"{value}\"") })
     }
 
     pub(super) fn copy(&self) -> Effect {
