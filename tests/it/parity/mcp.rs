@@ -217,8 +217,8 @@ fn every_tool_says_what_its_endpoint_says() {
             for target in *targets {
                 let target = front_ends.filled(target);
                 let Some(given) = arguments_of(endpoint, &target) else { continue };
-                // A program that is started keeps jobs and alerts of its own.
-                if client.program.is_some() && ["jobs", "job_report", "alerts"].contains(&endpoint.name) {
+                // A program that is started loads by itself, and keeps jobs and alerts of its own.
+                if client.program.is_some() && ["datasets", "jobs", "job_report", "alerts"].contains(&endpoint.name) {
                     client.call(endpoint.name, given).unwrap();
                     answered.insert(endpoint.name);
                     continue;

@@ -46,24 +46,25 @@ pub(super) fn cut(body: &[u8], bytes: usize) -> Option<CutAnswer> {
         left_out.push(format!("`{member}` of each of `{rows}`"));
         size = length(&answer);
     }
-    let mut rows_of_list: BTreeMap<String, usize> = BTreeMap::new();
+    // Of each list how many rows it has, and whether they are oldest first, before it is cut.
+    let mut lists_cut: BTreeMap<String, (usize, bool)> = BTreeMap::new();
     while size > bytes {
         let Some((list, rows)) = longest_list(&answer) else { break };
-        rows_of_list.entry(list.clone()).or_insert(rows.len());
+        let (_, is_oldest_first) = *lists_cut.entry(list.clone()).or_insert_with(|| (rows.len(), is_oldest_first(rows)));
         // By what is too much, in few steps.
         let (own, over) = (rows.iter().map(length).sum::<usize>(), size - bytes);
         let kept = rows.len() * own.saturating_sub(over) / own.max(1);
         let kept = kept.clamp(rows.len() / 4, rows.len() - 1);
-        let gone = if is_oldest_first(rows) { 0..rows.len() - kept } else { kept..rows.len() };
+        let gone = if is_oldest_first { 0..rows.len() - kept } else { kept..rows.len() };
         if let Some(rows) = answer.get_mut(&list).and_then(Value::as_array_mut) {
             rows.drain(gone);
         }
         size = length(&answer);
     }
-    for (list, all) in rows_of_list {
-        let rows = answer.get(&list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let which = if is_oldest_first(rows) { "the oldest" } else { "the last" };
-        left_out.push(format!("{} of {all} in `{list}`, {which} ones", all - rows.len()));
+    for (list, (all, is_oldest_first)) in lists_cut {
+        let kept = answer.get(&list).and_then(Value::as_array).map_or(0, Vec::len);
+        let which = if is_oldest_first { "the oldest" } else { "the last" };
+        left_out.push(format!("{} of {all} in `{list}`, {which} ones", all - kept));
     }
     if left_out.is_empty() {
         return None;

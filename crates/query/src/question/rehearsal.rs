@@ -147,7 +147,7 @@ impl Question for RehearsalQuestion {
         let go_on = &mut |done: usize, total: usize| progress.step(done as u64, total as u64).is_ok();
         let days = usize::try_from(self.days).unwrap_or(usize::MAX);
         let Some(past) = PastMarket::new(&candles, days, go_on) else {
-            return Err(Problem::new(Code::Cancelled, "The rehearsal was cancelled."));
+            return Err(cancelled());
         };
         let places = match &self.alert.token_address {
             Some(token) => snapshot.dataset.token_position(token).into_iter().collect(),
@@ -156,11 +156,15 @@ impl Question for RehearsalQuestion {
         let mut tokens: Vec<RehearsedToken> = places.into_iter().map(RehearsedToken::new).collect();
         let (quick, slow) = conditions.split(|column| !is_computed(column));
         let known = past.days().iter().map(|_| AtomicBool::new(false)).collect();
-        let judge = PastJudge { past: &past, quick, slow, pattern_days: AtomicUsize::new(0), known };
+        let judge = PastJudge { past: &past, progress, quick, slow, pattern_days: AtomicUsize::new(0), known };
         parallel::each(&mut tokens, progress, |token| judge.rehearse(token))?;
         let known_days = judge.known.iter().filter(|known| known.load(Ordering::Relaxed)).count();
         Ok(self.summed_up(snapshot, &past, &tokens, known_days, of_today(&conditions, snapshot)))
     }
+}
+
+fn cancelled() -> Problem {
+    Problem::new(Code::Cancelled, "The rehearsal was cancelled.")
 }
 
 /// Errors: a column whose value on a day of the past is not computed here, or candles that stay at their source.
@@ -201,6 +205,7 @@ impl RehearsedToken {
 /// Judges the days of the past.
 struct PastJudge<'a> {
     past: &'a PastMarket<'a>,
+    progress: &'a Progress,
     quick: Filter,
     slow: Filter,
     /// Days of tokens on which patterns were looked for.
@@ -228,6 +233,9 @@ impl PastJudge<'_> {
 
     /// Whether the condition held at the end of that day; `None` where a value was not known that it depends on.
     fn holds(&self, place: usize, day: usize) -> Result<Option<bool>> {
+        if self.progress.cancelled() {
+            return Err(cancelled());
+        }
         let series = self.past.series(place, day);
         let Some(summary) = self.past.summary(place, day, &series) else { return Ok(None) };
         let mut row = TokenRow::plain(&summary);

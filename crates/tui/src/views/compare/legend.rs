@@ -2,7 +2,7 @@
 
 use super::draw::{letter, role};
 use crate::views::prelude::*;
-use analysis::market::TokenSummary;
+use analysis::{compare::against, market::TokenSummary};
 use query::question::{
     caches::security::SecuritySummary,
     compare::{Compared, ComparedRow, Comparison},
@@ -15,8 +15,9 @@ pub(super) struct LegendRow<'a> {
     nth: usize,
     token: &'a Compared,
     is_base: bool,
-    /// Percent at the crosshair.
+    /// Percent at the crosshair, and against the base there.
     percent: Option<f64>,
+    percent_against_base: Option<f64>,
     summary: Option<&'a TokenSummary>,
     /// Only if it was already computed.
     pub(super) score: Option<SecuritySummary>,
@@ -24,11 +25,14 @@ pub(super) struct LegendRow<'a> {
 
 /// The rows of the answer, with the returns at the crosshair's `row`.
 pub(super) fn rows<'a>(answer: &'a Comparison, row: &ComparedRow, context: &'a Context<'_>) -> Vec<LegendRow<'a>> {
+    let percent = |nth: usize| row.percent.get(nth).copied().flatten();
+    let base = answer.tokens.iter().position(|token| token.token_address == answer.base_address).and_then(percent);
     let of = |(nth, token): (usize, &'a Compared)| LegendRow {
         nth,
         token,
         is_base: token.token_address == answer.base_address,
-        percent: row.percent.get(nth).copied().flatten(),
+        percent: percent(nth),
+        percent_against_base: percent(nth).zip(base).and_then(|(own, base)| against(own, base)),
         summary: summary(context, &token.token_address),
         score: context.snapshot.and_then(|snapshot| snapshot.security.summary(&token.token_address)),
     };
@@ -56,9 +60,9 @@ impl Fields for LegendFields {
             .unsorted()
             .plain(),
         L::figure("percent", "percent", 9, 250, |row| row.percent.into()).change(),
-        L::figure("percent_against_base", "against base", 12, 60, |row| row.token.percent_against_base.into())
+        L::figure("percent_against_base", "against base", 12, 60, |row| row.percent_against_base.into())
             .change()
-            .cell(|row, _| if row.is_base { base() } else { Cell::change(row.token.percent_against_base) }),
+            .cell(|row, _| if row.is_base { base() } else { Cell::change(row.percent_against_base) }),
         L::figure("maximum_drawdown", "drawdown", 8, 240, |row| row.token.maximum_drawdown.into())
             .fixed(1, Role::Text)
             .unit("%")

@@ -295,7 +295,7 @@ fn compared_tokens_have_an_even_axis_and_a_crosshair_for_the_mouse() {
     let even = |step: &(usize, f64)| step.0.abs_diff(steps[0].0) <= 1 && (step.1 - steps[0].1).abs() < 1e-9 && step.1 > 0.0;
     assert!(steps.iter().all(even), "{labels:?}\n{shown}");
     // A press inside the plot sets the crosshair, a drag moves it.
-    let legend = |shown: &str| shown.lines().find(|line| line.contains("return to ")).map(str::to_owned);
+    let legend = |shown: &str| shown.lines().find(|line| line.contains("percent to ")).map(str::to_owned);
     let context = stage.context();
     assert_eq!(view.mouse(click(50, 10), &context), Effect::Redraw);
     let middle = legend(&stage.text(&mut view, 140, 38));
@@ -325,7 +325,7 @@ fn a_comparison_has_a_period_and_a_base() {
         stage.act(&mut view, action);
     }
     let week = stage.text(&mut view, 140, 38);
-    assert!(week.contains(" · 7d · 1d candles") && week.contains("n 7 days") && week.contains(", 7 days · return to"), "{week}");
+    assert!(week.contains(" · 7d · 1d candles") && week.contains("n 7 days") && week.contains(", 7 days · percent to"), "{week}");
     assert_eq!(based(&week).last().map(String::as_str), Some(" B  "), "{week}");
     let asked = view.request(&stage.context()).expect("a request").target;
     assert!(asked.contains("period=7d") && asked.contains("base=0x"), "{asked}");
