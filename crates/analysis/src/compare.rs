@@ -1,7 +1,7 @@
 //! Several price series compared: percent change from their first common close, drawdown, volatility, and the correlation of their daily
 //! returns. Pure functions over (time, close) pairs.
 
-use super::growth::percent;
+use super::{growth::percent, numeric::mean_and_deviation};
 use model::{candles::Candles, time::DAY_MS};
 
 /// Closes of one token, oldest first: (milliseconds, USD above 0).
@@ -84,14 +84,9 @@ const YEAR_DAYS: f64 = 365.0;
 /// Annualised historical volatility in percent: the sample standard deviation of the daily log returns, times √365 (Hull, "Options, Futures,
 /// and Other Derivatives", "Estimating volatility from historical data", with days that all trade). `None` with fewer than three returns.
 pub fn volatility(points: &Points, start: i64, end: i64) -> Option<f64> {
-    let returns = returns(points, start, end);
-    if returns.len() < RETURNS_MIN {
-        return None;
-    }
-    let n = returns.len() as f64;
-    let mean = returns.iter().map(|(_, change)| change).sum::<f64>() / n;
-    let squares: f64 = returns.iter().map(|(_, change)| (change - mean).powi(2)).sum();
-    Some((squares / (n - 1.0) * YEAR_DAYS).sqrt() * 100.0).filter(|volatility| volatility.is_finite())
+    let returns: Vec<f64> = returns(points, start, end).into_iter().map(|(_, change)| change).collect();
+    let volatility = mean_and_deviation(&returns).1 * YEAR_DAYS.sqrt() * 100.0;
+    (returns.len() >= RETURNS_MIN && volatility.is_finite()).then_some(volatility)
 }
 
 /// The fewest daily returns that a deviation or a correlation is made of.

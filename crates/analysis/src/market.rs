@@ -131,16 +131,18 @@ impl Market {
             dataset.tokens().iter().enumerate().map(|(place, token)| summary(dataset, place, token)).collect();
         let source = |token: &TokenSummary| dataset.candle_source(&token.token_address, token.last_candle?.interval);
         let sources: Vec<Option<String>> = tokens.iter().map(source).collect();
-        let ends = |tokens: &[TokenSummary]| -> Vec<_> { tokens.iter().map(|token| token.last_candle).collect() };
-        let ends = ends(&tokens);
-        let ends: Vec<Option<SeriesEnd<'_>>> =
-            ends.iter().zip(&sources).map(|(last, source)| last.map(|last| (last.start, last.interval, source.as_deref()))).collect();
+        let end = |(token, source)| series_end(token, source);
+        let ends: Vec<Option<SeriesEnd<'_>>> = tokens.iter().zip(sources.iter().map(Option::as_deref)).map(end).collect();
         let clocks = Clocks::new(ends.iter().flatten().copied());
         for (token, end) in tokens.iter_mut().zip(ends) {
             mark_stale(token, end.and_then(|end| clocks.lag(end)));
         }
         mark_old_counts(&mut tokens);
-        mark_age(&mut tokens);
+        let times = |token: &TokenSummary| [token.last_candle.map(|last| last.start), token.created_at];
+        let newest = tokens.iter().flat_map(times).flatten().max();
+        for token in &mut tokens {
+            mark_age(token, newest);
+        }
         Self { tokens, clocks }
     }
 
@@ -176,12 +178,13 @@ fn mark_old_counts(tokens: &mut [TokenSummary]) {
 }
 
 /// There is no clock here: ages are relative to the newest candle or contract in the data.
-fn mark_age(tokens: &mut [TokenSummary]) {
-    let times = |token: &TokenSummary| [token.last_candle.map(|last| last.start), token.created_at];
-    let newest = tokens.iter().flat_map(times).flatten().max();
-    for token in tokens {
-        token.age = newest.zip(token.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
-    }
+fn mark_age(token: &mut TokenSummary, newest: Option<Time>) {
+    token.age = newest.zip(token.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
+}
+
+/// The end of the series that the price is from, whose candles are from `source`.
+fn series_end<'a>(token: &TokenSummary, source: Option<&'a str>) -> Option<SeriesEnd<'a>> {
+    token.last_candle.map(|last| (last.start, last.interval, source))
 }
 
 fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {

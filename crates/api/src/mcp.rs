@@ -1,5 +1,5 @@
-//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint, cut where they are too many. rmcp implements the protocol, over
-//! stateless HTTP and over stdio. `tools` defines the tools and their arguments.
+//! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint, cut where they are too many. rmcp
+//! implements the protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
 mod budget;
 mod lines;

@@ -84,6 +84,7 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
         let tiers = fees(dataset, venue);
         let only_tier = if let [only] = tiers.as_slice() { only.fee } else { None };
         let is_product = dex_row(dataset, venue).is_some_and(is_product);
+        let (id, dex) = (dex_id(&venues, venue), venue_name(dataset, venue));
         for pool in &venue.pools {
             let events = Events::of(dataset, pool);
             let reserve = events.reserve_of(pool, token).zip(decimals).zip(price);
@@ -97,8 +98,8 @@ pub fn pools(dataset: &dyn Data, token: &Address, price: Option<f64>, amount: f6
             let whole = sale.filter(|_| fee.is_some());
             pools.push(TokenPool {
                 address: pool.address,
-                dex_id: dex_id(&venues, venue),
-                dex: venue_name(dataset, venue),
+                dex_id: id.clone(),
+                dex: dex.clone(),
                 chain: pool.chain.clone(),
                 pair: pair(dataset, pool),
                 fee,

@@ -4,8 +4,9 @@
 use super::{
     TokenSummary,
     clock::{Clocks, SeriesEnd, reached},
-    latest_series, mark_stale,
+    latest_series, mark_age, mark_stale,
     rows::{GivenFigures, TokenRows},
+    series_end,
 };
 use model::{
     candles::{Candles, ChartCandles, Interval, latest_close},
@@ -96,9 +97,10 @@ impl<'a> PastMarket<'a> {
             ..past.rows
         };
         let mut summary = TokenSummary { own: self.dataset.own_cells(place), ..rows.summary(token) };
-        let lag = past.series_end(end).and_then(|end| self.clocks[i].lag(end));
+        let source = summary.last_candle.and_then(|last| past.source(last.interval));
+        let lag = series_end(&summary, source).and_then(|end| self.clocks[i].lag(end));
         mark_stale(&mut summary, lag);
-        summary.age = self.newest[i].zip(summary.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
+        mark_age(&mut summary, self.newest[i]);
         Some(summary)
     }
 
@@ -139,8 +141,12 @@ impl<'a> PastToken<'a> {
     fn series_end(&self, end: Time) -> Option<SeriesEnd<'_>> {
         let known: Vec<_> = self.known(end).collect();
         let (interval, candles) = latest_series(&known)?;
+        Some((Time(*candles.timestamp.last()?), interval, self.source(interval)))
+    }
+
+    fn source(&self, interval: Interval) -> Option<&str> {
         let place = self.series.iter().position(|(of, _)| *of == interval)?;
-        Some((Time(*candles.timestamp.last()?), interval, self.sources.get(place)?.as_deref()))
+        self.sources.get(place)?.as_deref()
     }
 }
 

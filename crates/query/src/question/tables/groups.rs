@@ -214,15 +214,16 @@ impl Find for GroupQuery {
         let table = known_table(snapshot, self.rows.table.name)?;
         let grid = Grid::of(table);
         let (places, _) = RowQuery { sort: Vec::new(), ..self.rows.clone() }.matching_rows(table, &grid, progress)?;
-        let mut groups = self.groups(&grid, &places, progress)?;
+        let read = self.read_columns();
+        let mut groups = self.groups(&grid, &places, &read, progress)?;
         let total = groups.len();
         let first = self.figures.first().map(|figure| Order::falling(figure.name));
         let orders = if self.sort.is_empty() { first.into_iter().collect() } else { self.sort.clone() };
         let by_key = Order::rising(self.by.name);
         let ties = |a: &GroupRows, b: &GroupRows| by_key.compare(self.key_of(a).as_ref(), self.key_of(b).as_ref());
-        sort_rows(&mut groups, &orders, |group, column| self.sort_key(group, column), ties);
+        sort_rows(&mut groups, &orders, |group, column| self.sort_key(group, column, &read), ties);
         groups.truncate(self.limit);
-        Ok(Groups { frame: self.frame(&groups, &grid, &places)?, total })
+        Ok(Groups { frame: self.frame(&groups, &grid, &places, &read)?, total })
     }
 }
 
@@ -238,12 +239,11 @@ impl GroupQuery {
         read
     }
 
-    fn groups(&self, grid: &Grid, places: &RowSelection, progress: &Progress) -> Result<Vec<GroupRows>> {
-        let read = self.read_columns();
+    fn groups(&self, grid: &Grid, places: &RowSelection, read: &[schema::Column], progress: &Progress) -> Result<Vec<GroupRows>> {
         let names: Vec<&str> = std::iter::once(self.by.name).chain(read.iter().map(|column| column.name)).collect();
         let mut known: HashMap<GroupKey, usize> = HashMap::new();
         let mut groups: Vec<GroupRows> = Vec::new();
-        let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, &read);
+        let each = |frame: &DataFrame, start: usize| grouped(frame, start, self.by, read);
         let batch = (BATCH_CHUNKS / (1 + read.len())).max(8);
         chunks(grid, places, &names, progress, batch, each, |part| {
             for group in part.map_err(|_| Problem::new(Code::Defect, "The columns cannot be read."))? {
@@ -266,9 +266,10 @@ impl GroupQuery {
         Ok(groups)
     }
 
-    fn figure(&self, group: &GroupRows, figure: &GroupFigure) -> Option<AggregateValue> {
+    /// A group's figure, from the tallies of the columns that were `read`.
+    fn figure(group: &GroupRows, figure: &GroupFigure, read: &[schema::Column]) -> Option<AggregateValue> {
         let Some(column) = figure.of else { return Some(AggregateValue::Whole(i64::try_from(group.rows).unwrap_or(i64::MAX))) };
-        let nth = self.read_columns().iter().position(|read| *read == column)?;
+        let nth = read.iter().position(|read| *read == column)?;
         group.tallies.get(nth)?.figure(figure.aggregate, is_whole(column.kind))
     }
 
@@ -282,15 +283,15 @@ impl GroupQuery {
         }
     }
 
-    fn sort_key(&self, group: &GroupRows, column: &str) -> Option<SortKey> {
+    fn sort_key(&self, group: &GroupRows, column: &str, read: &[schema::Column]) -> Option<SortKey> {
         let Some(figure) = self.figures.iter().find(|figure| figure.name == column) else { return self.key_of(group) };
-        Some(SortKey::Number(match self.figure(group, figure)? {
+        Some(SortKey::Number(match Self::figure(group, figure, read)? {
             AggregateValue::Whole(value) => value as f64,
             AggregateValue::Float(value) => value,
         }))
     }
 
-    fn frame(&self, groups: &[GroupRows], grid: &Grid, places: &RowSelection) -> Result<DataFrame> {
+    fn frame(&self, groups: &[GroupRows], grid: &Grid, places: &RowSelection, read: &[schema::Column]) -> Result<DataFrame> {
         let firsts: Vec<u32> = groups.iter().filter_map(|group| places.get(group.first)).map(|row| row as u32).collect();
         let first = grid.at(&RowSelection::from(firsts), 0..groups.len(), Some(&[self.by.name]));
         let is_list = first.column(self.by.name).is_ok_and(|column| matches!(column.dtype(), DataType::List(_)));
@@ -302,7 +303,7 @@ impl GroupQuery {
             first.into_columns()
         };
         for figure in &self.figures {
-            let values: Vec<Option<AggregateValue>> = groups.iter().map(|group| self.figure(group, figure)).collect();
+            let values: Vec<Option<AggregateValue>> = groups.iter().map(|group| Self::figure(group, figure, read)).collect();
             columns.push(column_of(figure.name, self.kind(figure.name), &values));
         }
         DataFrame::new(groups.len(), columns)
@@ -387,7 +388,7 @@ mod tests {
         let query =
             GroupQuery { rows: RowQuery::all(table), by, figures: vec![figure(Aggregate::Count)], sort: Vec::new(), limit: SHOWN_MAX };
         let progress = Progress::default();
-        let refused = query.groups(&grid, &RowSelection::Run(0..rows as usize), &progress).err().expect("a refusal");
+        let refused = query.groups(&grid, &RowSelection::Run(0..rows as usize), &[], &progress).err().expect("a refusal");
         assert!(refused.detail.contains("more than 1,000,000 groups of `n`"), "{refused}");
         let (read, _) = progress.state();
         assert!(read < GROUPS_MAX as u64 * 7 / 4, "{read} of {rows}");
