@@ -209,13 +209,14 @@ impl Tools {
     }
 }
 
-/// Answers up to this size are also given as structured content. Longer ones are text only, so that no server thread spends its time
-/// parsing and writing them again.
-const STRUCTURED_BYTES_MAX: usize = 256 << 10;
-
+/// A problem of the call itself, as the endpoint would answer it.
 fn tool_refusal(problem: &Problem, tool: &Tool) -> CallToolResult {
     tool_result(reply::problem(problem, tool.path()), usize::MAX, "")
 }
+
+/// Answers up to this size are also given as structured content. Longer ones are text only, so that no server thread spends its time
+/// parsing and writing them again.
+const STRUCTURED_BYTES_MAX: usize = 256 << 10;
 
 /// Converts a reply: its bytes, cut to the budget, as text and as structured content; a refusal as a tool error. Further texts say what was
 /// left out and what asks for less, and name the other pages.

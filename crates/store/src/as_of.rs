@@ -128,8 +128,7 @@ impl Dataset {
             // How often a post was seen is known as of today alone.
             unknown.push(name);
         }
-        let cut =
-            |frame: &DataFrame| frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, rule.known(frame, time).into_iter()));
+        let cut = |frame: &DataFrame| rule.cut(frame, time);
         let frame = match &table.storage {
             Storage::Memory(frame) => {
                 if rule.is_undated(frame) {
@@ -170,9 +169,7 @@ impl Dataset {
         for file in &files {
             let frame =
                 parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is gone or too large".to_owned()))?;
-            let known = RowTime::At(OBSERVED_AT).known(&frame, time);
-            let known = frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, known.into_iter()));
-            seen.push(known.and_then(with_gone).map_err(|error| error.to_string())?);
+            seen.push(RowTime::At(OBSERVED_AT).cut(&frame, time).and_then(with_gone).map_err(|error| error.to_string())?);
         }
         let state = || {
             let Some(whole) = order::whole(seen)? else { return Ok(table.frame().head(Some(0))) };
@@ -202,6 +199,11 @@ impl RowTime {
     fn is_undated(self, frame: &DataFrame) -> bool {
         let undated = |column: &Column| column.null_count() == frame.height();
         matches!(self, Self::At(_)) && frame.height() > 0 && frame.column(self.column()).map_or(true, undated)
+    }
+
+    /// The rows that were known then.
+    fn cut(self, frame: &DataFrame, time: Time) -> PolarsResult<DataFrame> {
+        frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, self.known(frame, time).into_iter()))
     }
 
     /// Which rows were known then.

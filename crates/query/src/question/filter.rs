@@ -23,7 +23,7 @@ pub use self::{
     complete::complete,
     left_out::RowsLeftOut,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
-    value::ConditionValue,
+    value::{ConditionValue, number},
 };
 
 /// A value of a row, in the kind that its column declares.

@@ -176,6 +176,15 @@ pub(super) fn stale(token: &TokenSummary) -> Option<i64> {
     token.last_candle.and_then(|last| last.behind).map(|lag| lag.by)
 }
 
+/// Cells of an address in full.
+pub(super) const ADDRESS_CELLS: u16 = 42;
+
+/// An address, in full where it has room.
+pub(super) fn whole_or_short(address: &Address, cells: usize, role: Role) -> Cell {
+    let whole = cells >= usize::from(ADDRESS_CELLS);
+    Cell::new(if whole { address.to_string() } else { address.short() }, role)
+}
+
 /// A figure in a list; with its day and dim if it is older than the others of its line.
 pub(super) fn dated(value: Option<f64>, outdated: Option<Day>) -> Cell {
     let text = format::human(value);

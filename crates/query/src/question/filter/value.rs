@@ -92,7 +92,7 @@ fn flag(text: &str) -> Option<bool> {
 }
 
 /// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
-fn number(text: &str) -> Option<f64> {
+pub fn number(text: &str) -> Option<f64> {
     let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
     let text = text.strip_suffix('%').unwrap_or(&text);
     let power = match text.chars().last()?.to_ascii_lowercase() {

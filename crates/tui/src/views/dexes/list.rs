@@ -48,7 +48,6 @@ impl Fields for DexFields {
 
 /// From this width a pool's address is shown in full.
 const WHOLE_ADDRESS_WIDTH: u16 = 160;
-const ADDRESS_CELLS: u16 = 42;
 
 impl Fields for PoolFields {
     type Row<'a> = &'a TokenPool;
@@ -69,10 +68,7 @@ impl Fields for PoolFields {
             .cell(|pool, look| pool.created_at.map_or_else(Cell::missing, |made| Cell::text(format::age(look.now.0 - made.0))))
             .of(ColumnKind::Time),
         P::text("address", "address", [11, 11], 100, |pool| pool.address.to_string().into())
-            .cell(|pool, look| {
-                let whole = look.cells >= usize::from(ADDRESS_CELLS);
-                Cell::new(if whole { pool.address.to_string() } else { pool.address.short() }, Role::Dim)
-            })
+            .cell(|pool, look| whole_or_short(&pool.address, look.cells, Role::Dim))
             .unsorted()
             .plain(),
     ];

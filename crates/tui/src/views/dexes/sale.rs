@@ -26,14 +26,8 @@ impl Default for SoldAmount {
 impl SoldAmount {
     /// Reads `sell 50k`; `None` for another text.
     pub(super) fn read(text: &str) -> Option<Result<Self, String>> {
-        let typed = text.strip_prefix(SELL)?.trim().trim_start_matches('$').replace([',', '_'], "").to_lowercase();
-        let (digits, zeros) = match typed.strip_suffix(['k', 'm', 'b']) {
-            Some(digits) if typed.ends_with('k') => (digits, 1e3),
-            Some(digits) if typed.ends_with('m') => (digits, 1e6),
-            Some(digits) => (digits, 1e9),
-            None => (typed.as_str(), 1.0),
-        };
-        let amount = digits.trim().parse::<f64>().ok().map(|amount| (amount * zeros).round());
+        let typed = text.strip_prefix(SELL)?.trim();
+        let amount = filter::number(typed).filter(|_| !typed.ends_with('%')).map(f64::round);
         let amount = amount.filter(|amount| (1.0..=AMOUNT_MAX as f64).contains(amount));
         Some(amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is no amount: write USD, as in `sell 50k`")))
     }
@@ -91,6 +85,7 @@ mod tests {
             ("sell 1B", Some(1_000_000_000)),
             ("sell 0", None),
             ("sell much", None),
+            ("sell 50%", None),
             ("sell 2000b", None),
         ] {
             let read = SoldAmount::read(text).expect("an amount or its error");

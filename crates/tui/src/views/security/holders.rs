@@ -12,7 +12,6 @@ use query::question::{
 const ROWS_MAX: u64 = 250;
 /// From this width an address is shown in full.
 const WHOLE_ADDRESS_WIDTH: u16 = 150;
-const ADDRESS_CELLS: u16 = 42;
 
 pub(super) struct HolderFields;
 pub(super) struct HeldFields;
@@ -38,7 +37,7 @@ impl Fields for HolderFields {
 
     const FIELDS: &'static [H] = &[
         H::text("holder_address", "address", [11, 11], 255, |row| row.holder_address.to_string().into())
-            .cell(|row, look| whole_or_short(&row.holder_address, look))
+            .cell(|row, look| whole_or_short(&row.holder_address, look.cells, Role::Text))
             .plain(),
         H::text("labels", "label", [8, 20], 230, |row| FieldValue::list(row.labels.iter().map(String::as_str)).into())
             .of(ColumnKind::List)
@@ -85,11 +84,6 @@ impl Fields for HeldFields {
     fn json(row: Self::Row<'_>) -> Json {
         serde_json::to_value(row).unwrap_or_default()
     }
-}
-
-fn whole_or_short(address: &Address, look: &CellContext) -> Cell {
-    let whole = look.cells >= usize::from(ADDRESS_CELLS);
-    Cell::text(if whole { address.to_string() } else { address.short() })
 }
 
 /// What moved; nothing is dim.

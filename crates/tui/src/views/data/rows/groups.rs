@@ -9,7 +9,7 @@ use query::{
     deck::pending::PendingResult,
     question::tables::{
         columns,
-        groups::{GroupQuery, Groups},
+        groups::{GroupQuery, Groups, SHOWN_MAX},
         order::RowQuery,
     },
 };
@@ -115,7 +115,7 @@ impl GroupsPane {
     /// The parameters of the request for the same groups.
     pub(super) fn parameters(&self) -> Vec<(&'static str, String)> {
         let sort = self.query.sort.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        let all = [("by", self.query.by.name.to_owned()), ("agg", self.query.agg()), ("sort", sort), ("limit", "10000".to_owned())];
+        let all = [("by", self.query.by.name.to_owned()), ("agg", self.query.agg()), ("sort", sort), ("limit", SHOWN_MAX.to_string())];
         all.into_iter().filter(|(_, value)| !value.is_empty()).collect()
     }
 
