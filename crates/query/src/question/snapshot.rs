@@ -8,8 +8,16 @@ use super::{
     caches::{RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
     exchanges,
 };
-use analysis::{market::Market, security::code::live::Exchanges, yields::pools::Pools};
-use model::error::{Code, Problem, Result};
+use analysis::{
+    market::{Market, TokenSummary},
+    numeric::descending,
+    security::{code::live::Exchanges, own_pools::is_stablecoin},
+    yields::pools::Pools,
+};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+};
 use store::{Dataset, Table};
 
 /// One generation, immutable; replaced as a whole on reload.
@@ -128,5 +136,16 @@ impl Snapshot {
     /// As `etag`, of an answer with advice, which changes with the records that it is weighed by.
     pub fn etag_of_advice(&self, canonical: &str) -> String {
         self.etag(&format!("{canonical}\n{} weighed", self.track_records.version()))
+    }
+
+    /// The token to show first: the most traded one that has candles and is no stablecoin, else the one with the largest market cap.
+    pub fn first_token(&self) -> Option<Address> {
+        let mut tokens: Vec<&TokenSummary> = self.market.tokens.iter().collect();
+        tokens.sort_by(|a, b| descending(a.market_cap, b.market_cap));
+        let largest = tokens.first().map(|token| token.token_address);
+        tokens.retain(|token| token.last_candle.is_some() && token.volume_24h.is_some());
+        tokens.sort_by(|a, b| descending(a.volume_24h, b.volume_24h));
+        let moves = tokens.iter().find(|token| !is_stablecoin(&self.dataset, &token.token_address));
+        moves.map(|token| token.token_address).or(largest)
     }
 }

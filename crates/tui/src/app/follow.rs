@@ -12,9 +12,7 @@ use crate::{
     task::Wake,
     view::{LiveSettings, NewSettings},
 };
-use analysis::{market::TokenSummary, security::own_pools::is_stablecoin};
 use model::address::Address;
-use query::question::snapshot::Snapshot;
 
 /// Maximum number of tokens that a step passes over.
 const STEPS_MAX: usize = 1_000;
@@ -37,7 +35,7 @@ impl App {
             self.token = self.lost_token;
         }
         if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
-            self.token = self.snapshot.as_ref().and_then(|snapshot| first_token(snapshot)).or(self.token);
+            self.token = self.snapshot.as_ref().and_then(|snapshot| snapshot.first_token()).or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
         self.adopt_selected_token();
@@ -170,23 +168,6 @@ impl App {
         }
         self.request_full_redraw();
     }
-}
-
-/// The initial token: the most traded one that has candles and is no stablecoin, else the one with the largest market cap.
-fn first_token(snapshot: &Snapshot) -> Option<Address> {
-    let mut tokens: Vec<&TokenSummary> = snapshot.market.tokens.iter().collect();
-    let falling = |of: fn(&TokenSummary) -> Option<f64>| {
-        move |a: &&TokenSummary, b: &&TokenSummary| {
-            let figure = |token: &TokenSummary| of(token).unwrap_or(f64::NEG_INFINITY);
-            figure(b).total_cmp(&figure(a))
-        }
-    };
-    tokens.sort_by(falling(|token| token.market_cap));
-    let largest = tokens.first().map(|token| token.token_address);
-    tokens.retain(|token| token.last_candle.is_some() && token.volume_24h.is_some());
-    tokens.sort_by(falling(|token| token.volume_24h));
-    let moves = tokens.iter().find(|token| !is_stablecoin(&snapshot.dataset, &token.token_address));
-    moves.map(|token| token.token_address).or(largest)
 }
 
 #[cfg(test)]
