@@ -29,7 +29,7 @@ use crate::{shared::skipped, wait::wait_until};
 
 /// Environment variable that passes dataset and cache to the child process to be killed.
 const CHILD: &str = "TOKENDECK_TEST_CACHE_CHILD";
-const TABLES: [&str; 5] = ["candles", "posts", "holders", "transfers", "pool_events"];
+const TABLES: [&str; 6] = ["candles", "posts", "holders", "holder_counts", "transfers", "pool_events"];
 
 /// Limits so small that every table counts as large and every mechanism is exercised.
 fn options(cache: &Path) -> CacheOptions {
@@ -98,6 +98,14 @@ fn write(folder: &Path, rows: u64) {
         format!("{},0x{:040x},{balance}\n", pick(n), n % (rows * 2))
     };
     csv(folder.join("holders.csv"), "token_address,holder_address,balance", rows, holder);
+    let count = |i: u64| {
+        let n = noise(i + 77_777);
+        let day = model::time::Day((n % (rows * 2)) as i32);
+        let holders = if n.is_multiple_of(6) { String::new() } else { (n % 5_000).to_string() };
+        let whales = if n.is_multiple_of(5) { String::new() } else { format!("{}.25", n % 900) };
+        format!("{},{day},{holders},{whales}\n", pick(n))
+    };
+    csv(folder.join("holder_counts.csv"), "token_address,date,holders,whale_balance", rows, count);
     let transfer = |i: u64| {
         let n = noise(i + 777_777);
         let time = if n.is_multiple_of(11) { String::new() } else { (1_700_000_000 + n % 900).to_string() };
@@ -395,7 +403,7 @@ fn the_table_used_longest_ago_makes_room() {
     let sizes: u64 = list(bench.cache.path()).iter().map(|entry| entry.bytes).sum();
     let other = tempfile::tempdir().unwrap();
     write(other.path(), 20);
-    for table in ["posts.csv", "holders.csv", "transfers.csv", "pool_events.csv"] {
+    for table in ["posts.csv", "holders.csv", "holder_counts.csv", "transfers.csv", "pool_events.csv"] {
         fs::remove_file(other.path().join(table)).unwrap();
     }
     let options = CacheOptions { size_max: sizes, ..options(bench.cache.path()) };

@@ -1,11 +1,18 @@
-//! Windows of real candles with the annotations of two chartists, from `../shared/data/charts`, and their assignment to folds by token.
+//! Windows of real candles with the annotations of two chartists, from `../shared/data/charts` and `tests/charts`, and their assignment to
+//! folds by token.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use analysis::frames::CandleVec;
 use serde_json::Value;
 
 /// 150 candles of a token, and each chartist's annotations.
+#[derive(Clone)]
 pub(crate) struct Window {
     /// Group of a window, equal for windows of one token.
     pub(crate) group: String,
@@ -23,9 +30,29 @@ pub(crate) struct Mark {
     pub(crate) clear: bool,
 }
 
-/// Reads the windows, sorted by name; `None`, with a message, if they are missing.
-pub(crate) fn read() -> Option<Vec<Window>> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/charts");
+/// Folders of labelled windows: those beside the project, and the project's own.
+const FOLDERS: [&str; 2] = ["../shared/data/charts", "tests/charts"];
+
+/// All labelled windows, and where each folder's lie among them.
+#[derive(Default)]
+pub(crate) struct Labelled {
+    pub(crate) windows: Vec<Window>,
+    pub(crate) sets: Vec<(&'static str, Range<usize>)>,
+}
+
+/// Reads the windows of all folders, each folder's sorted by name; a missing one is said and left out.
+pub(crate) fn read() -> Labelled {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let mut all = Labelled::default();
+    for folder in FOLDERS {
+        let from = all.windows.len();
+        all.windows.extend(read_folder(&root.join(folder)).unwrap_or_default());
+        all.sets.push((folder, from..all.windows.len()));
+    }
+    all
+}
+
+fn read_folder(folder: &Path) -> Option<Vec<Window>> {
     let text = |name: &str| fs::read_to_string(folder.join(name));
     let (Ok(rows), Ok(marks)) = (text("windows.csv"), text("marks.jsonl")) else {
         println!("skipped: there are no labelled charts in `{}`", folder.display());

@@ -78,7 +78,7 @@ pub(crate) mod tests {
 
     /// Counts of days, each with holders and whales' balance.
     #[derive(Default)]
-    pub(crate) struct CountVec(Vec<i32>, Vec<i64>, Vec<f64>);
+    pub(crate) struct CountVec(Vec<i64>, Vec<i64>, Vec<f64>);
 
     impl CountVec {
         pub(crate) fn as_counts(&self) -> DayCounts<'_> {
@@ -89,7 +89,7 @@ pub(crate) mod tests {
     pub(crate) fn counts(points: &[(i32, Option<i64>, Option<f64>)]) -> CountVec {
         let mut counts = CountVec::default();
         for (day, holders, whale_balance) in points {
-            counts.0.push(*day);
+            counts.0.push(i64::from(*day));
             counts.1.push(holders.unwrap_or(UNCOUNTED));
             counts.2.push(whale_balance.unwrap_or(f64::NAN));
         }

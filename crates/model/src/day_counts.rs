@@ -10,7 +10,7 @@ pub const UNCOUNTED: i64 = i64::MIN;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DayCounts<'a> {
     /// Days since 1970.
-    pub date: &'a [i32],
+    pub date: &'a [i64],
     /// Number of holders, `UNCOUNTED` where unknown.
     pub holders: &'a [i64],
     /// What whales hold, in tokens; NaN where unknown.
@@ -37,7 +37,7 @@ impl<'a> DayCounts<'a> {
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = DayCount> + ExactSizeIterator + use<'a> {
         let counts = *self;
         (0..counts.len()).map(move |i| DayCount {
-            date: Day(counts.date[i]),
+            date: Day(counts.date[i] as i32),
             holders: Some(counts.holders[i]).filter(|holders| *holders != UNCOUNTED),
             whale_balance: Some(counts.whale_balance[i]).filter(|balance| !balance.is_nan()),
         })
@@ -50,7 +50,7 @@ impl<'a> DayCounts<'a> {
     /// Those of up to this day.
     #[must_use]
     pub fn until(&self, day: Day) -> Self {
-        let count = self.date.partition_point(|date| *date <= day.0);
+        let count = self.date.partition_point(|date| *date <= i64::from(day.0));
         Self { date: &self.date[..count], holders: &self.holders[..count], whale_balance: &self.whale_balance[..count] }
     }
 }

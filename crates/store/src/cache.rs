@@ -88,7 +88,10 @@ impl Default for CacheOptions {
 }
 
 /// The tables that may be large.
-const LARGE: &[&str] = &["candles", "posts", "holders", "transfers", "pool_events"];
+const LARGE: &[&str] = &["candles", "posts", "holders", "holder_counts", "transfers", "pool_events"];
+
+/// A whole number that is null, as it is stored.
+const UNKNOWN: i64 = i64::MIN;
 
 /// Storage type of a column in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +100,8 @@ pub enum StorageType {
     Integer,
     /// Milliseconds.
     Time,
+    /// Days since 1970.
+    Day,
     /// 20 bytes.
     Address,
     /// Bytes, displayed as hex.
@@ -110,17 +115,23 @@ impl StorageType {
             Kind::Float => Some(Self::Float),
             Kind::Integer => Some(Self::Integer),
             Kind::Time => Some(Self::Time),
+            Kind::Date => Some(Self::Day),
             Kind::Address => Some(Self::Address),
             Kind::Hex => Some(Self::Hex),
             Kind::Text | Kind::Chain | Kind::Uint256 => Some(Self::Text),
-            Kind::Chains | Kind::Addresses | Kind::Date | Kind::Boolean => None,
+            Kind::Chains | Kind::Addresses | Kind::Boolean => None,
         }
+    }
+
+    /// Whether its values are whole numbers of 64 bits, `UNKNOWN` for a null.
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Integer | Self::Time | Self::Day)
     }
 
     /// Bytes per value; none for variable width.
     fn width(self) -> Option<usize> {
         match self {
-            Self::Float | Self::Integer | Self::Time => Some(8),
+            Self::Float | Self::Integer | Self::Time | Self::Day => Some(8),
             Self::Address => Some(20),
             Self::Hex | Self::Text => None,
         }

@@ -1,10 +1,12 @@
-//! The holder counts of all tokens: a token's counts are a slice of the sorted table, whose memory they share.
+//! The holder counts of all tokens: a token's counts are a slice of the sorted table, in memory or in the cache.
 
-use std::{collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use polars::prelude::{DataFrame, Float64Chunked, Int32Chunked, Int64Chunked};
+use polars::prelude::{DataFrame, Float64Chunked, Int64Chunked};
 
 use crate::{
+    Table,
+    cache::LargeTable,
     held_columns::{floats, integers, part},
     text_runs::runs_of,
 };
@@ -14,19 +16,56 @@ use model::{
 };
 
 /// The counts of all tokens, by token and day.
+#[derive(Debug)]
+pub(super) enum CountTable {
+    Held(HeldCounts),
+    Large(Arc<LargeTable>),
+}
+
+/// Counts in memory.
 #[derive(Debug, Default)]
-pub(super) struct CountTable {
-    date: Int32Chunked,
+pub(super) struct HeldCounts {
+    date: Int64Chunked,
     holders: Int64Chunked,
     whale_balance: Float64Chunked,
     index: HashMap<Address, Range<usize>>,
 }
 
+impl Default for CountTable {
+    fn default() -> Self {
+        Self::Held(HeldCounts::default())
+    }
+}
+
 impl CountTable {
+    pub(super) fn new(table: &Table) -> Self {
+        table.large().map_or_else(|| Self::Held(HeldCounts::new(table.frame())), |large| Self::Large(Arc::clone(large)))
+    }
+
+    /// The token's counts, oldest first.
+    pub(super) fn of(&self, token: &Address) -> DayCounts<'_> {
+        let counts = match self {
+            Self::Held(held) => held.of(token),
+            // A damaged part yields no counts; the table reports the damage.
+            Self::Large(table) => large_slice(table, &table.rows_of(token)).unwrap_or_default(),
+        };
+        // The three are of one table, so that they are equally long.
+        if counts.holders.len() == counts.len() && counts.whale_balance.len() == counts.len() { counts } else { DayCounts::default() }
+    }
+}
+
+/// A null is stored as the number that stands for no count.
+fn large_slice<'a>(table: &'a LargeTable, rows: &Range<usize>) -> Option<DayCounts<'a>> {
+    Some(DayCounts {
+        date: table.whole_numbers("date", rows.clone())?,
+        holders: table.whole_numbers("holders", rows.clone())?,
+        whale_balance: table.floats("whale_balance", rows.clone())?,
+    })
+}
+
+impl HeldCounts {
     /// From a canonical frame, whose days are not null.
-    pub(super) fn new(frame: &DataFrame) -> Self {
-        let date = frame.column("date").ok().map(polars::prelude::Column::to_physical_repr);
-        let date = date.and_then(|date| date.i32().ok().map(|date| date.rechunk().into_owned())).unwrap_or_default();
+    fn new(frame: &DataFrame) -> Self {
         let tokens = frame.column("token_address").ok().and_then(|tokens| tokens.str().ok());
         let mut index: HashMap<Address, Range<usize>> = HashMap::new();
         for (rows, token) in tokens.into_iter().flat_map(runs_of) {
@@ -34,15 +73,12 @@ impl CountTable {
             // A token's rows may lie in two chunks.
             index.entry(token).and_modify(|known| known.end = rows.end).or_insert(rows);
         }
-        Self { date, holders: integers(frame, "holders", UNCOUNTED), whale_balance: floats(frame, "whale_balance"), index }
+        let whole = |name: &str| integers(frame, name, UNCOUNTED);
+        Self { date: whole("date"), holders: whole("holders"), whale_balance: floats(frame, "whale_balance"), index }
     }
 
-    /// The token's counts, oldest first.
-    pub(super) fn of(&self, token: &Address) -> DayCounts<'_> {
+    fn of(&self, token: &Address) -> DayCounts<'_> {
         let Some(rows) = self.index.get(token) else { return DayCounts::default() };
-        let counts =
-            DayCounts { date: part(&self.date, rows), holders: part(&self.holders, rows), whale_balance: part(&self.whale_balance, rows) };
-        // The three are of one frame, so that they are equally long.
-        if counts.holders.len() == counts.len() && counts.whale_balance.len() == counts.len() { counts } else { DayCounts::default() }
+        DayCounts { date: part(&self.date, rows), holders: part(&self.holders, rows), whale_balance: part(&self.whale_balance, rows) }
     }
 }

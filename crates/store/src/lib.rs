@@ -146,7 +146,7 @@ impl Dataset {
         dataset.kols = dataset.by_token("kols", |row: &KolRow| row.token_address);
         dataset.posts = dataset.by_token("posts", |post: &Post| post.token_address);
         dataset.holders = dataset.by_token("holders", |row: &HolderRow| row.token_address);
-        dataset.holder_counts = dataset.table("holder_counts").map(|table| CountTable::new(table.frame())).unwrap_or_default();
+        dataset.holder_counts = dataset.table("holder_counts").map(CountTable::new).unwrap_or_default();
         dataset.labels = dataset.by_token("labels", |row: &LabelRow| row.address);
         dataset.locks = dataset.by_token("locks", |row: &LockRow| row.token_address);
         dataset.disputes = dataset.by_token("disputes", |row: &DisputeRow| row.token_address);

@@ -98,7 +98,8 @@ fn schema(columns: &[StoredColumn]) -> Schema {
 fn type_of(storage: StorageType) -> Type {
     match storage {
         StorageType::Float => Type::FloatingPoint(Box::new(FloatingPoint { precision: Precision::Double })),
-        StorageType::Integer => Type::Int(Box::new(Int { bit_width: 64, is_signed: true })),
+        // Days are whole numbers of the same width as all others.
+        StorageType::Integer | StorageType::Day => Type::Int(Box::new(Int { bit_width: 64, is_signed: true })),
         StorageType::Time => Type::Timestamp(Box::new(Timestamp { unit: TimeUnit::Millisecond, timezone: Some("UTC".to_owned()) })),
         StorageType::Address => Type::FixedSizeBinary(Box::new(FixedSizeBinary { byte_width: 20 })),
         StorageType::Hex => Type::LargeBinary(Box::new(LargeBinary {})),

@@ -4,7 +4,7 @@
 use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
 
 use super::{
-    StorageType, StoredColumn,
+    StorageType, StoredColumn, UNKNOWN,
     columns::Region,
     index::{PAGE, PageStats},
 };
@@ -29,13 +29,13 @@ pub enum Extent {
     /// All cells are null.
     Empty,
     Float(f64, f64),
-    /// Integers, or times in milliseconds.
+    /// Integers, times in milliseconds or days.
     Whole(i64, i64),
 }
 
 /// Whether the zone map covers columns of this storage type.
 pub(super) fn has_bounds(storage: StorageType) -> bool {
-    matches!(storage, StorageType::Float | StorageType::Integer | StorageType::Time)
+    storage == StorageType::Float || storage.is_whole()
 }
 
 impl Extent {
@@ -67,7 +67,7 @@ impl Extent {
         }
     }
 
-    /// Range of cells as stored in the file. A null float is stored as NaN, which is ignored.
+    /// Range of cells as stored in the file, without those that stand for a null.
     fn of_cells(storage: StorageType, cells: &[[u8; 8]]) -> Self {
         let none = Self::none(storage);
         match none {
@@ -77,7 +77,7 @@ impl Extent {
                 Self::Float(low, high)
             }
             Self::Whole(low, high) => {
-                let numbers = cells.iter().map(|cell| i64::from_le_bytes(*cell));
+                let numbers = cells.iter().map(|cell| i64::from_le_bytes(*cell)).filter(|number| *number != UNKNOWN);
                 let (low, high) = numbers.fold((low, high), |(low, high), value| (low.min(value), high.max(value)));
                 Self::Whole(low, high)
             }

@@ -13,7 +13,7 @@ use polars::prelude::{BinaryChunked, Column, DataFrame, DataType, IntoColumn, Ne
 use serde::{Deserialize, Serialize};
 
 use super::{
-    StorageType, StoredColumn,
+    StorageType, StoredColumn, UNKNOWN,
     arrow::{self, BODY_AT, Node},
     table::{LargeTable, Values},
 };
@@ -185,7 +185,7 @@ pub(super) fn as_bytes(storage: StorageType, cells: &Column) -> PolarsResult<Col
     let bytes: Vec<Option<Vec<u8>>> = match storage {
         StorageType::Address => texts.map(|cell| cell.map(|text| Address::parse(text).unwrap_or_default().0.to_vec())).collect(),
         StorageType::Hex => texts.map(|cell| cell.map(|text| const_hex::decode(text).unwrap_or_default())).collect(),
-        StorageType::Float | StorageType::Integer | StorageType::Time | StorageType::Text => return Ok(cells.clone()),
+        StorageType::Float | StorageType::Integer | StorageType::Time | StorageType::Day | StorageType::Text => return Ok(cells.clone()),
     };
     Ok(BinaryChunked::from_iter_options(cells.name().clone(), bytes.into_iter()).into_column())
 }
@@ -204,7 +204,7 @@ fn append(file: &File, buffer: &mut (u64, u64), bytes: &[u8]) -> io::Result<()> 
 }
 
 impl Sink {
-    /// Appends cells, starting at row `first`. A null float is stored as NaN, so that values can be read without the bitmap.
+    /// Appends cells, starting at row `first`. A null number is stored as one that no value is, so that values can be read without the bitmap.
     fn push(&mut self, cells: &Column, first: u64) -> PolarsResult<()> {
         match self.storage {
             StorageType::Address if cells.dtype() == &DataType::Binary => {
@@ -214,11 +214,11 @@ impl Sink {
                 Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
                 Err(_) => cells.f64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(f64::NAN).to_le_bytes())),
             },
-            StorageType::Integer | StorageType::Time => {
-                let cells = cells.to_physical_repr();
+            StorageType::Integer | StorageType::Time | StorageType::Day => {
+                let cells = cells.to_physical_repr().cast(&DataType::Int64)?;
                 match cells.i64()?.cont_slice() {
                     Ok(numbers) => self.values.extend_from_slice(bytemuck::cast_slice(numbers)),
-                    Err(_) => cells.i64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or_default().to_le_bytes())),
+                    Err(_) => cells.i64()?.iter().for_each(|cell| self.values.extend(cell.unwrap_or(UNKNOWN).to_le_bytes())),
                 }
             }
             StorageType::Address => {
@@ -252,6 +252,7 @@ impl Sink {
         // The number of rows so far: each value has a width, or an end behind the first.
         let written = self.region.values.1 + self.values.len() as u64;
         let (first, cell) = match self.storage.width() {
+            Some(width) if self.storage.is_whole() => (written / width as u64, UNKNOWN.to_le_bytes().to_vec()),
             Some(width) => (written / width as u64, [f64::NAN.to_le_bytes().as_slice(), &[0; 12]].concat()[..width].to_vec()),
             None => (written / 8 - 1, (self.region.data.1 + self.data.len() as u64).to_le_bytes().to_vec()),
         };

@@ -24,7 +24,7 @@ use crate::{
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
 
 /// Format version: incremented whenever a table is stored or read differently.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// Poll interval while waiting for another program's lock; each poll checks for cancellation.

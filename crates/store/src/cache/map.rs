@@ -5,7 +5,7 @@ mod truncated;
 
 use std::{fs::File, io, path::Path};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, UncheckedAdvice};
 
 use self::truncated::Watch;
 
@@ -34,6 +34,15 @@ impl MappedFile {
 
     pub(super) fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// Gives the pages that were read back to the system, which keeps them as long as it has room for files; what is read again comes from there.
+    pub(super) fn release(&self) {
+        // SAFETY: the map is shared and only read, so no page of it differs from the file; a page read meanwhile is mapped again. Zeros in place
+        // of missing pages stay zeros.
+        if let Err(error) = unsafe { self.map.unchecked_advise(UncheckedAdvice::DontNeed) } {
+            tracing::debug!("the pages of a map stay: {error}");
+        }
     }
 
     /// Whether bytes were read that are missing because another program truncated the file: they were read as zeros.

@@ -12,7 +12,7 @@ use std::{
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::{
-    StorageType,
+    StorageType, UNKNOWN,
     bounds::Extent,
     row_selection::{RowSelection, RowSelectionWriter},
     table::{CellsOf, LargeTable},
@@ -92,7 +92,7 @@ impl<'a> Sorted<'a> {
     /// Whether equal keys mean equal cells.
     fn is_whole(&self) -> bool {
         match &self.keys {
-            Keys::Cells(cells) => matches!(cells.storage, StorageType::Float | StorageType::Integer | StorageType::Time),
+            Keys::Cells(cells) => cells.storage == StorageType::Float || cells.storage.is_whole(),
             Keys::Digits(_) => false,
             Keys::Intervals(_) | Keys::Owners(_) => true,
         }
@@ -121,7 +121,7 @@ impl<'a> Sorted<'a> {
         let number = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         Some(match storage {
             StorageType::Float => order_key_f64(f64::from_bits(number)),
-            StorageType::Integer | StorageType::Time => order_key_i64(number as i64),
+            StorageType::Integer | StorageType::Time | StorageType::Day => order_key_i64(number as i64),
             StorageType::Address | StorageType::Hex | StorageType::Text => order_key_bytes(bytes),
         })
     }
@@ -165,14 +165,14 @@ impl<'a> Sorter<'a> {
         let rows = if let RowSelection::Run(run) = self.among { Some(rows(run)) } else { None };
         let floats = rows.clone().and_then(|rows| self.table.floats(self.column, rows));
         let whole = rows.and_then(|rows| self.table.whole_numbers(self.column, rows));
-        // A null is stored as NaN or 0: only such cells are checked for it.
+        // Only cells that may stand for a null are checked for it.
         match (floats, whole) {
             (Some(cells), _) => {
                 let key = |(&cell, nth): (&f64, usize)| if cell.is_nan() { self.key(nth) } else { self.by.directed(order_key_f64(cell)) };
                 cells.iter().zip(chunk).map(key).collect()
             }
             (None, Some(cells)) => {
-                let key = |(&cell, nth): (&i64, usize)| if cell == 0 { self.key(nth) } else { self.by.directed(order_key_i64(cell)) };
+                let key = |(&cell, nth): (&i64, usize)| if cell == UNKNOWN { self.key(nth) } else { self.by.directed(order_key_i64(cell)) };
                 cells.iter().zip(chunk).map(key).collect()
             }
             (None, None) => chunk.map(|nth| self.key(nth)).collect(),

@@ -4,10 +4,10 @@
 use std::{
     ops::Range,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, PlSmallStr, Series, StringChunkedBuilder};
 
 use super::{
     SortLimits, StorageType, StoredColumn,
@@ -24,6 +24,10 @@ use model::{
     schema::{Kind, TableSchema},
 };
 
+/// Number of pages after whose first reading the map's pages are given back. The system maps up to 16 with each, so a pass over a whole table
+/// keeps 16 MiB of it.
+const RELEASE_EVERY: usize = 256;
+
 /// The two files of a table.
 pub(super) const ROWS: &str = "rows.arrow";
 pub(super) const INDEX: &str = "index";
@@ -36,6 +40,8 @@ pub struct LargeTable {
     map: MappedFile,
     /// Bitmap of the pages whose checksum was verified.
     verified: Vec<AtomicU64>,
+    /// Their number.
+    pages_read: AtomicUsize,
     damaged: AtomicBool,
     folder: PathBuf,
     sorting: SortLimits,
@@ -60,7 +66,8 @@ impl LargeTable {
         let grown_from = report.grown_from.clone();
         let verified = (0..checksums.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let (damaged, folder) = (AtomicBool::new(false), folder.to_owned());
-        let table = Self { schema, columns, index, map, verified, damaged, folder, sorting, grown_from };
+        let pages_read = AtomicUsize::new(0);
+        let table = Self { schema, columns, index, map, verified, pages_read, damaged, folder, sorting, grown_from };
         // Header and footer of the Arrow file.
         let length = table.map.bytes().len();
         let is_intact = table.verify(0..super::arrow::BODY_AT as usize) && table.verify(length.saturating_sub(PAGE)..length);
@@ -123,9 +130,9 @@ impl LargeTable {
         self.fixed(column, &[StorageType::Address], rows)
     }
 
-    /// Integers or times of a column as stored, 0 for a null.
+    /// Integers, times or days of a column as stored, the least number for a null.
     pub fn whole_numbers(&self, column: &str, rows: Range<usize>) -> Option<&[i64]> {
-        self.fixed(column, &[StorageType::Integer, StorageType::Time], rows)
+        self.fixed(column, &[StorageType::Integer, StorageType::Time, StorageType::Day], rows)
     }
 
     /// Value range of a numeric column over the rows, as far as the zone map tells; none for a column without one.
@@ -219,6 +226,9 @@ impl LargeTable {
                 return false;
             }
             word.fetch_or(bit, Ordering::Relaxed);
+            if (self.pages_read.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(RELEASE_EVERY) {
+                self.map.release();
+            }
         }
         true
     }
@@ -391,10 +401,14 @@ fn decoded<'a>(name: &'static str, storage: StorageType, height: usize, cells: i
             let numbers = cells.map(|cell| cell.and_then(number).map(f64::from_le_bytes));
             Series::new(label, numbers.collect::<Vec<_>>()).into_column()
         }
-        StorageType::Integer | StorageType::Time => {
+        StorageType::Integer | StorageType::Time | StorageType::Day => {
             let numbers = cells.map(|cell| cell.and_then(number).map(i64::from_le_bytes));
             let column = Series::new(label, numbers.collect::<Vec<_>>()).into_column();
-            if storage == StorageType::Time { column.cast(&coerce::canonical(Kind::Time)).ok()? } else { column }
+            match storage {
+                StorageType::Time => column.cast(&coerce::canonical(Kind::Time)).ok()?,
+                StorageType::Day => column.cast(&DataType::Int32).ok()?.cast(&coerce::canonical(Kind::Date)).ok()?,
+                _ => column,
+            }
         }
         StorageType::Address => texts(label, height, cells.map(|cell| cell?.first_chunk().map(|bytes| Address(*bytes).to_string()))),
         StorageType::Hex => texts(label, height, cells.map(|cell| cell.map(const_hex::encode_prefixed))),
