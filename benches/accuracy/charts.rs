@@ -1,6 +1,8 @@
 //! Chart patterns against the annotations of chartists on real candles. The model is cross-validated by token, so the table contains
 //! out-of-fold predictions only. `charts-fit` writes the coefficients built into the program.
 
+#[path = "charts/boost.rs"]
+mod boost;
 #[path = "charts/data.rs"]
 mod data;
 #[path = "charts/fit.rs"]
@@ -37,7 +39,7 @@ pub(super) fn report() {
         println!("Those of `{name}`, by a model fitted to the other sets:\n\n{}", score(&windows[set.clone()], &said).figures());
     }
     let built_in = Model::built_in();
-    let seen: Vec<Vec<Said>> = windows.iter().map(|window| answers(window, &built_in)).collect();
+    let seen: Vec<Vec<Said>> = windows.iter().map(|window| answers(window, built_in)).collect();
     println!("The built-in model, which was fitted on these very windows.\n\n{}", score(&windows, &seen).figures());
 }
 

@@ -31,7 +31,7 @@ pub(super) fn report() {
         // Up to there both windows cover the same candles.
         for at in (all.len().saturating_sub(REPLAYED).max(SEEN)..all.len()).step_by(EVERY) {
             let names = |from: usize| -> Vec<_> {
-                let mut found: Vec<_> = breakouts(&all.part(from..at + 1), &model).into_iter().map(|it| it.name.word()).collect();
+                let mut found: Vec<_> = breakouts(&all.part(from..at + 1), model).into_iter().map(|it| it.name.word()).collect();
                 found.sort_unstable();
                 found
             };

@@ -1,12 +1,13 @@
-//! Training on the annotations, in stages: the sieve on all proposals, the models over all measures on its survivors, those over
-//! the context measures on out-of-sample outputs of those.
+//! Training on the annotations, in stages: the sieve on all proposals, the models over all measures on its survivors, the trees over
+//! these and the candidates around them on out-of-sample outputs of those.
 
 use analysis::patterns::market::{
-    AdditiveModel, CONTEXT_MEASURES, CandidateKind, Model, Proposal, SelectionParams, is_quick, likely, overlap, proposals, sieve,
+    AdditiveModel, CandidateKind, Model, Proposal, SelectionParams, Trees, is_quick, likely, overlap, proposals, sieve,
 };
 use rayon::prelude::*;
 
 use super::{
+    boost::{self, Example},
     data::Window,
     fit::{Examples, Stiffness, fit_selected},
     score::{Likeness, likeness},
@@ -14,7 +15,6 @@ use super::{
 
 const OWN: Stiffness = Stiffness { smooth: 12.0, ridge: 1.0, least: 0.06 };
 const SIEVE: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.12 };
-const CONTEXT: Stiffness = Stiffness { smooth: 6.0, ridge: 0.3, least: 0.05 };
 /// Subsampling of negatives: one in this many is used, with that weight.
 const SIEVE_EVERY: u64 = 6;
 const OWN_EVERY: u64 = 2;
@@ -57,19 +57,18 @@ pub(super) fn per_fold(windows: &[Window], folds: &[usize], count: usize) -> Vec
     let first = without_two(&sheets, folds, count);
     let model = |out: usize| {
         let others = (0..count).filter(|fold| *fold != out);
-        let examples: Vec<ContextExample> =
-            others.flat_map(|fold| context_examples(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)])).collect();
-        Model { context: context_models(&examples), ..first[out][out].clone() }
+        let examples: Vec<Example> = others.flat_map(|fold| examples(&sheets, folds, fold, &first[out.min(fold)][out.max(fold)])).collect();
+        Model { trees: boost::fit(&examples), ..first[out][out].clone() }
     };
-    (0..count).map(model).collect()
+    (0..count).into_par_iter().map(model).collect()
 }
 
 /// Trains the model on all windows.
 pub(super) fn whole(windows: &[Window], folds: &[usize], count: usize) -> Model {
     let sheets: Vec<Sheet> = windows.par_iter().map(sheet).collect();
     let without: Vec<Model> = (0..count).into_par_iter().map(|out| first_stages(&sheets, |w| folds[w] != out)).collect();
-    let examples: Vec<ContextExample> = (0..count).flat_map(|fold| context_examples(&sheets, folds, fold, &without[fold])).collect();
-    Model { context: context_models(&examples), ..first_stages(&sheets, |_| true) }
+    let examples: Vec<Example> = (0..count).flat_map(|fold| examples(&sheets, folds, fold, &without[fold])).collect();
+    Model { trees: boost::fit(&examples), ..first_stages(&sheets, |_| true) }
 }
 
 /// First-stage models on the windows outside folds a and b; indexed by a, then by b ≥ a.
@@ -80,7 +79,7 @@ fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model
 
 /// An empty model.
 fn none() -> Model {
-    Model { sieve: Vec::new(), own: Vec::new(), context: Vec::new(), selection: SelectionParams::default() }
+    Model { sieve: Vec::new(), own: Vec::new(), trees: Trees::default(), selection: SelectionParams::default() }
 }
 
 /// Trains the sieve and the models over all measures.
@@ -127,29 +126,13 @@ fn fitted(examples: &Examples<'_>, stiffness: Stiffness, usable: impl Fn(usize) 
     fit_selected(examples, &used, stiffness)
 }
 
-/// Kind, context measures and target of a likely proposal.
-type ContextExample = (CandidateKind, [f64; CONTEXT_MEASURES], f64);
-
 /// Examples of the likely proposals of a fold, by a model that was not trained on it.
-fn context_examples(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<ContextExample> {
+fn examples(sheets: &[Sheet], folds: &[usize], fold: usize, model: &Model) -> Vec<Example> {
     let windows: Vec<usize> = (0..sheets.len()).filter(|w| folds[*w] == fold).collect();
     let of = |w: &usize| {
         let sheet = &sheets[*w];
         let told = likely(model, &sheet.proposals, &sieve(model, &sheet.proposals));
-        told.into_iter().map(|one| (one.claim.kind, one.context, sheet.targets[one.place])).collect::<Vec<_>>()
+        told.into_iter().map(|one| (one.measures, sheet.targets[one.place])).collect::<Vec<_>>()
     };
     windows.par_iter().flat_map_iter(of).collect()
-}
-
-fn context_models(all: &[ContextExample]) -> Vec<AdditiveModel> {
-    let of = |kind: &CandidateKind| {
-        let mine: Vec<_> = all.iter().filter(|one| one.0 == *kind).collect();
-        let examples = Examples {
-            measures: mine.iter().map(|one| &one.1[..]).collect(),
-            targets: mine.iter().map(|one| one.2).collect(),
-            weights: vec![1.0; mine.len()],
-        };
-        fitted(&examples, CONTEXT, |_| true)
-    };
-    CandidateKind::ALL.par_iter().map(of).collect()
 }

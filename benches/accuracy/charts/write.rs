@@ -1,13 +1,14 @@
-//! Writes the fitted coefficients as the program's file of them.
+//! Writes the fitted coefficients and trees as the program's files of them.
 
 use std::{fs, path::PathBuf};
 
-use analysis::patterns::market::{CandidateKind, KNOTS, Model};
+use analysis::patterns::market::{CandidateKind, KNOTS, Model, Trees};
+
+const FOLDER: &str = "crates/analysis/src/patterns/market";
 
 pub(super) fn model(model: &Model) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/analysis/src/patterns/market/coefficients.csv");
     let mut text = "stage,kind,measure,knot1,knot2,knot3,knot4,knot5,add1,add2,add3,add4,add5\n".to_owned();
-    for (stage, models) in [("sieve", &model.sieve), ("own", &model.own), ("context", &model.context)] {
+    for (stage, models) in [("sieve", &model.sieve), ("own", &model.own)] {
         for (kind, model) in CandidateKind::ALL.iter().zip(models) {
             let list = |numbers: &[f64; KNOTS]| numbers.map(short).join(",");
             text += &format!("{stage},{},intercept,{}\n", kind.word(), short(model.intercept()));
@@ -18,6 +19,24 @@ pub(super) fn model(model: &Model) {
             }
         }
     }
+    write("coefficients.csv", &text);
+    write("trees.csv", &trees(&model.trees));
+}
+
+fn trees(trees: &Trees) -> String {
+    let mut text = format!("tree,measure,threshold,right,adds\n,,,,{}\n", short(trees.base));
+    for (tree, nodes) in trees.trees.iter().enumerate() {
+        for node in nodes {
+            let split =
+                node.split.map_or_else(|| ",,".to_owned(), |split| format!("{},{},{}", split.measure, short(split.threshold), split.right));
+            text += &format!("{tree},{split},{}\n", short(node.adds));
+        }
+    }
+    text
+}
+
+fn write(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(FOLDER).join(name);
     match fs::write(&path, text) {
         Ok(()) => println!("wrote {}", path.display()),
         Err(error) => println!("could not write {}: {error}", path.display()),

@@ -261,7 +261,7 @@ const CANDLES_LEAST: usize = 20;
 
 /// Detects the patterns in the candles, with their details if `explain` is set.
 pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
-    patterns_by(candles, &Model::built_in(), explain)
+    patterns_by(candles, Model::built_in(), explain)
 }
 
 /// As `patterns`, with another model than the built-in one.
@@ -277,7 +277,7 @@ pub fn patterns_and_status(candles: &Candles<'_>, explain: bool) -> (PatternsAns
     let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
         return (PatternsAnswer::empty(), None);
     };
-    let finds = finds(&series, &Model::built_in(), explain);
+    let finds = finds(&series, Model::built_in(), explain);
     let answer = answer(candles, &series, &finds, explain);
     let status = advice::leading(&answer.patterns, |_| true).map(|best| advice::status(&series, &finds[best]));
     (answer, status)

@@ -15,13 +15,15 @@ mod pivots;
 mod reversal;
 mod search;
 mod side;
+mod trees;
 
 use self::candidate::PatternCandidate;
 pub use self::{
     candidate::CandidateKind,
-    context::{CONTEXT_MEASURES, overlap},
+    context::overlap,
     measures::{ALL as MEASURES, is_quick},
     model::{AdditiveModel, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
+    trees::{JUDGED, Node, Split, Trees},
 };
 pub use super::overlap::SelectionParams;
 use super::{
@@ -81,32 +83,39 @@ fn likeliest(mut kept: Vec<(Claim, f64, usize)>) -> Vec<usize> {
     kept.into_iter().map(|one| one.2).collect()
 }
 
-/// A proposal above the threshold by its own measures, with its context measures.
+/// A proposal above the threshold by its own measures, with all that it is judged by.
 #[derive(Debug, Clone)]
 pub struct Likely {
     /// Index among the proposals.
     pub place: usize,
     pub claim: Claim,
-    pub context: [f64; CONTEXT_MEASURES],
+    /// The measures of those around it, then its own.
+    pub measures: [f64; JUDGED],
 }
 
-/// The proposals above the threshold by all their own measures, with their context measures. In order of the claims.
+/// The proposals above the threshold by all their own measures, with those of the others around them. In order of the claims.
 pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
     let logit = |place: usize| model.own[proposals[place].claim.kind as usize].at_least(&proposals[place].measures, model::OWN_MIN_LOGIT);
-    with_context(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?))))
+    with_context(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?, proposals[place].measures))))
 }
 
-fn with_context(likely: impl Iterator<Item = (usize, Claim, f64)>) -> Vec<Likely> {
-    let (places, scored): (Vec<usize>, Vec<context::Scored>) =
-        likely.map(|(place, claim, logit)| (place, context::Scored { claim, logit, probability: sigmoid(logit) })).unzip();
-    let (places, scored) = without_near_duplicates(&places, &scored);
+fn with_context(likely: impl Iterator<Item = (usize, Claim, f64, [f64; MEASURES])>) -> Vec<Likely> {
+    let (own, scored): (Vec<(usize, [f64; MEASURES])>, Vec<context::Scored>) = likely
+        .map(|(place, claim, logit, measures)| ((place, measures), context::Scored { claim, logit, probability: sigmoid(logit) }))
+        .unzip();
+    let (own, scored) = without_near_duplicates(&own, &scored);
     let contexts = context::contexts(&scored);
-    let one = |((place, one), context): ((usize, &context::Scored), _)| Likely { place, claim: one.claim, context };
-    places.into_iter().zip(&scored).zip(contexts).map(one).collect()
+    let likely = own.into_iter().zip(&scored).zip(contexts).map(|(((place, own), one), context)| {
+        let mut measures = [0.0; JUDGED];
+        measures[..context.len()].copy_from_slice(&context);
+        measures[context.len()..].copy_from_slice(&own);
+        Likely { place, claim: one.claim, measures }
+    });
+    likely.collect()
 }
 
 /// Drops those with a likelier proposal of the same kind whose start and end differ by at most one candle.
-fn without_near_duplicates(places: &[usize], scored: &[context::Scored]) -> (Vec<usize>, Vec<context::Scored>) {
+fn without_near_duplicates<T: Copy>(of: &[T], scored: &[context::Scored]) -> (Vec<T>, Vec<context::Scored>) {
     let mut kept = vec![true; scored.len()];
     for (k, one) in scored.iter().enumerate() {
         for (j, other) in scored.iter().enumerate().skip(k + 1) {
@@ -120,7 +129,7 @@ fn without_near_duplicates(places: &[usize], scored: &[context::Scored]) -> (Vec
         }
     }
     let left = (0..scored.len()).filter(|k| kept[*k]);
-    left.map(|k| (places[k], scored[k])).unzip()
+    left.map(|k| (of[k], scored[k])).unzip()
 }
 
 /// Detected patterns in the ranges not `taken` by textbook patterns.
@@ -133,21 +142,20 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
         measures::all_but_thorough(prices, candidate, &mut measured);
         let first = own.without_thorough(&measured, model::OWN_MIN_LOGIT)?;
         measures::thorough(prices, candidate, &mut measured);
-        own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)
+        Some((place, candidate.claim(), own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)?, measured))
     };
-    let likely = with_context(found.in_order().into_iter().filter_map(|place| Some((place, found.kept[place].claim(), logit(place)?))));
+    let likely = with_context(found.in_order().into_iter().filter_map(&mut logit));
     let contender = |one: &Likely| overlap::Contender {
         start: one.claim.start,
         end: one.claim.end,
-        probability: sigmoid(model.context[one.claim.kind as usize].logit(&one.context)),
+        probability: sigmoid(model.trees.logit(&one.measures)),
     };
     let contenders: Vec<overlap::Contender> = likely.iter().map(contender).collect();
     let pattern = |k: usize| {
         let one = &likely[k];
         let mut find = pattern_of(series, &found.kept[one.place], contenders[k].probability);
         if explain {
-            let candidate = &found.kept[one.place];
-            find.why = why(model, one, &measures::all(series.oriented(candidate.flipped), candidate));
+            find.why = why(model, one);
         }
         find
     };
@@ -198,13 +206,19 @@ fn completion(series: &CandleSeries, upright: &PatternCandidate) -> f64 {
 /// Maximum number of contributions listed individually.
 const REASONS_MAX: usize = 12;
 
-/// Contributions to the log odds, the largest first, and the remainder.
-fn why(model: &Model, one: &Likely, measured: &[f64; MEASURES]) -> Vec<Reason> {
-    let (own, context) = (&model.own[one.claim.kind as usize], &model.context[one.claim.kind as usize]);
-    let first = own.parts(measured).map(|(measure, value, adds)| (measure_table::label(one.claim.kind, measure), value, adds));
-    // The own measures are listed individually: their sum, too, would count them twice.
-    let others = context.parts(&one.context).filter(|(measure, ..)| *measure != context::OWN_LOGIT);
-    let second = others.map(|(measure, value, adds)| (context::LABELS[measure], value, adds));
-    let parts = first.chain(second).map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });
-    Reason::adding_up(parts.collect(), REASONS_MAX, context.logit(&one.context))
+/// Contributions to the log odds, the largest first, and the remainder. The own measures' log odds are told measure by measure.
+fn why(model: &Model, one: &Likely) -> Vec<Reason> {
+    let (around, own) = one.measures.split_at(context::LABELS.len());
+    let adds = model.trees.parts(&one.measures);
+    let mut of_own = [0.0; MEASURES];
+    of_own.copy_from_slice(&adds[around.len()..]);
+    for (measure, _, adds) in model.own[one.claim.kind as usize].parts(own) {
+        of_own[measure] += adds;
+    }
+    let first = (0..MEASURES).map(|measure| (measure_table::label(one.claim.kind, measure), own[measure], of_own[measure]));
+    let others = (0..around.len()).filter(|measure| *measure != context::OWN_LOGIT);
+    let second = others.map(|measure| (context::LABELS[measure], around[measure], adds[measure]));
+    let told = first.chain(second).filter(|(.., adds)| *adds != 0.0);
+    let parts = told.map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });
+    Reason::adding_up(parts.collect(), REASONS_MAX, model.trees.logit(&one.measures))
 }

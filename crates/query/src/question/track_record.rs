@@ -128,7 +128,7 @@ impl TrackRecordQuestion {
             return Ok(replay);
         }
         let candles = self.candles(snapshot, &self.contract_address);
-        let replay = replay_token(&candles, &Model::built_in(), &mut |done, total| progress.step(done as u64, total as u64))?;
+        let replay = replay_token(&candles, Model::built_in(), &mut |done, total| progress.step(done as u64, total as u64))?;
         snapshot.track_records.insert(self.contract_address, self.timeframe, &replay);
         Ok(replay)
     }
@@ -154,7 +154,7 @@ impl TrackRecordQuestion {
         }
         parallel::each(&mut batch, progress, |(token, candles)| {
             let progress = progress.quiet();
-            let replay = replay_token(candles, &model, &mut |done, total| progress.step(done as u64, total as u64))?;
+            let replay = replay_token(candles, model, &mut |done, total| progress.step(done as u64, total as u64))?;
             snapshot.track_records.insert(*token, self.timeframe, &replay);
             Ok(())
         })?;

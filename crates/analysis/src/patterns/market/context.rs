@@ -4,7 +4,7 @@
 use super::{Claim, candidate::CandidateKind, series::larger};
 
 /// Number of context measures.
-pub const CONTEXT_MEASURES: usize = OF_ALL + GROUPS;
+pub(super) const CONTEXT_MEASURES: usize = OF_ALL + GROUPS;
 /// Number of those that do not depend on the rival's group.
 const OF_ALL: usize = 11;
 /// Number of candidate groups, see `group_of`.

@@ -1,9 +1,9 @@
 //! Logistic additive model: the log odds of a candidate as a sum of piecewise linear curves over its measures. The addend of each curve is
 //! the explanation.
 
-use std::ops::Range;
+use std::{ops::Range, sync::LazyLock};
 
-use super::{coefficients, measures, overlap::SelectionParams};
+use super::{coefficients, measures, overlap::SelectionParams, trees::Trees};
 
 /// Number of knots per curve.
 pub const KNOTS: usize = 5;
@@ -128,7 +128,7 @@ impl AdditiveModel {
     }
 }
 
-/// Fitted parameters: one additive model per kind for each of the three stages, and the selection.
+/// Fitted parameters: one additive model per kind for each of the first two stages, the trees of the third, and the selection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     /// First stage, by the cheap measures of each of [`CandidateKind::ALL`](super::CandidateKind::ALL): drops unlikely candidates before
@@ -136,16 +136,19 @@ pub struct Model {
     pub sieve: Vec<AdditiveModel>,
     /// Second stage, by all measures.
     pub own: Vec<AdditiveModel>,
-    /// Third stage, by the context measures.
-    pub context: Vec<AdditiveModel>,
+    /// Third stage, by all measures and those of the candidates around it.
+    pub trees: Trees,
     pub selection: SelectionParams,
 }
 
 impl Model {
     /// The model fitted to all chartists' marks.
-    pub fn built_in() -> Self {
-        let [sieve, own, context] = coefficients::MODELS.clone();
-        Self { sieve, own, context, selection: SelectionParams::default() }
+    pub fn built_in() -> &'static Self {
+        static BUILT_IN: LazyLock<Model> = LazyLock::new(|| {
+            let [sieve, own] = coefficients::models();
+            Model { sieve, own, trees: Trees::built_in(), selection: SelectionParams::default() }
+        });
+        &BUILT_IN
     }
 }
 

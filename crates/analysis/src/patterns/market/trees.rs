@@ -1,0 +1,137 @@
+//! Gradient-boosted trees (Friedman 2001, "Greedy function approximation: a gradient boosting machine"): the last stage, by a candidate's own
+//! measures and those of the candidates around it together. Where a curve per measure can only add, a tree asks one after another. What a
+//! measure adds is told along the way to the leaf: each split's measure adds what the node below is worth more than the node above.
+
+use super::{context::CONTEXT_MEASURES, measures::ALL};
+
+/// Number of measures that the trees ask for: those of the candidates around it, then its own.
+pub const JUDGED: usize = CONTEXT_MEASURES + ALL;
+
+/// The trees' file. `cargo bench --bench accuracy -- charts-fit` rewrites it; none of the numbers is written by hand.
+const FILE: &str = include_str!("trees.csv");
+
+/// A node of a tree; the node below for smaller values follows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Node {
+    /// What is asked, and which node is next; none at a leaf.
+    pub split: Option<Split>,
+    /// Log odds added by a leaf; of a split, the mean of what is below it.
+    pub adds: f64,
+}
+
+/// Values of a measure below the threshold go on to the next node, others to `right`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Split {
+    pub measure: usize,
+    pub threshold: f64,
+    /// Index of the node for the larger values, in its tree.
+    pub right: usize,
+}
+
+/// Log odds as a base and what each tree adds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Trees {
+    pub base: f64,
+    pub trees: Vec<Vec<Node>>,
+}
+
+impl Trees {
+    /// The trees of the built-in model.
+    pub(super) fn built_in() -> Self {
+        Self::read(FILE)
+    }
+
+    pub fn logit(&self, measures: &[f64; JUDGED]) -> f64 {
+        self.base + self.trees.iter().map(|tree| walk(tree, measures, |_, _| ())).sum::<f64>()
+    }
+
+    /// What each measure adds to the log odds; they and a constant sum up to it.
+    pub fn parts(&self, measures: &[f64; JUDGED]) -> [f64; JUDGED] {
+        let mut parts = [0.0; JUDGED];
+        for tree in &self.trees {
+            walk(tree, measures, |measure, adds| parts[measure] += adds);
+        }
+        parts
+    }
+
+    /// The rows `tree,measure,threshold,right,adds`, after one with the base; a leaf has neither measure nor threshold.
+    fn read(text: &str) -> Self {
+        let mut read = Self::default();
+        for line in text.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            let [tree, measure, threshold, right, adds] = cells[..] else { continue };
+            let Ok(adds) = adds.parse() else { continue };
+            let Ok(tree) = tree.parse::<usize>() else {
+                read.base = adds;
+                continue;
+            };
+            let split = || {
+                let measure = measure.parse().ok().filter(|measure| *measure < JUDGED)?;
+                Some(Split { measure, threshold: threshold.parse().ok()?, right: right.parse().ok()? })
+            };
+            if read.trees.len() <= tree {
+                read.trees.push(Vec::new());
+            }
+            read.trees[tree].push(Node { split: split(), adds });
+        }
+        read
+    }
+}
+
+/// What the leaf adds; `met` is told of each split on the way, and what its answer adds.
+fn walk(tree: &[Node], measures: &[f64; JUDGED], mut met: impl FnMut(usize, f64)) -> f64 {
+    let mut at = 0;
+    let mut node = tree[0];
+    while let Some(Split { measure, threshold, right }) = node.split {
+        at = if measures[measure] < threshold { at + 1 } else { right };
+        let Some(next) = tree.get(at) else { break };
+        met(measure, next.adds - node.adds);
+        node = *next;
+    }
+    node.adds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_a_forest_whose_ways_all_end_in_a_leaf() {
+        let forest = Trees::built_in();
+        let nodes: usize = forest.trees.iter().map(Vec::len).sum();
+        assert_eq!(nodes + 2, FILE.lines().count(), "every row is a node");
+        for tree in &forest.trees {
+            let mut met = vec![0; tree.len()];
+            met[0] = 1;
+            for (at, node) in tree.iter().enumerate() {
+                if let Some(split) = node.split {
+                    assert!(at + 1 < split.right && split.right < tree.len());
+                    met[at + 1] += 1;
+                    met[split.right] += 1;
+                }
+            }
+            assert!(met.iter().all(|count| *count == 1), "each node is below one other");
+        }
+    }
+
+    #[test]
+    fn what_the_measures_add_sums_up() {
+        let leaf = |adds| Node { split: None, adds };
+        let split = |measure, threshold, right, adds| Node { split: Some(Split { measure, threshold, right }), adds };
+        let trees = Trees {
+            base: -1.0,
+            trees: vec![vec![split(0, 2.0, 4, 0.1), split(3, 0.0, 3, 0.2), leaf(0.5), leaf(-0.1), leaf(-0.3)], vec![leaf(0.05)]],
+        };
+        for (first, fourth, parts, logit) in
+            [(1.0, -1.0, [0.1, 0.3], -0.45), (1.0, 0.0, [0.1, -0.3], -1.05), (2.0, 0.0, [-0.4, 0.0], -1.25)]
+        {
+            let mut measures = [0.0; JUDGED];
+            (measures[0], measures[3]) = (first, fourth);
+            let told = trees.parts(&measures);
+            assert!((trees.logit(&measures) - logit).abs() < 1e-12, "{first} {fourth}");
+            assert!((told[0] - parts[0]).abs() < 1e-12 && (told[3] - parts[1]).abs() < 1e-12, "{told:?}");
+            // The constant: the base and the roots.
+            assert!((told.iter().sum::<f64>() - 1.0 + 0.1 + 0.05 - logit).abs() < 1e-12);
+        }
+    }
+}
