@@ -26,6 +26,7 @@ pub mod indicators;
 pub mod market;
 pub mod numeric;
 pub mod patterns;
+pub mod peg;
 pub mod rehearsal;
 pub mod security;
 pub mod token;

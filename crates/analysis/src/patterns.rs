@@ -27,7 +27,10 @@ use self::{
     market::Model,
     series::CandleSeries,
 };
-use super::numeric::{Line, finite};
+use super::{
+    numeric::{Line, finite},
+    peg::{Peg, peg},
+};
 use model::{candles::Candles, time::Time};
 
 /// Patterns found in a token's candles, and the recommendation derived from them.
@@ -42,6 +45,10 @@ pub struct PatternsAnswer {
     /// `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
+    /// The peg that the token holds: then the recommendation is hold, and its patterns, which are of a fraction of a percent, come with `explain`
+    /// alone. Only with `explain`, of a pegged token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peg: Option<Peg>,
     /// Start of the last candle used. Only with `explain`, and if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
@@ -235,24 +242,29 @@ impl TradeAction {
 impl PatternsAnswer {
     /// The response if there are no patterns: too few candles, or a timeframe finer than the data.
     pub fn empty() -> Self {
-        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, advice: None, as_of: None, track_record: None }
+        Self { patterns: Vec::new(), recommended_action: TradeAction::Hold, advice: None, peg: None, as_of: None, track_record: None }
+    }
+
+    /// Its patterns, unless it is pegged.
+    pub fn worth_following(&self) -> &[Pattern] {
+        if self.peg.is_some() { &[] } else { &self.patterns }
     }
 
     /// The leading pattern, see `advice::leading`.
     pub fn best(&self) -> Option<&Pattern> {
-        advice::leading(&self.patterns, |_| true).map(|place| &self.patterns[place])
+        advice::leading(self.worth_following(), |_| true).map(|place| &self.patterns[place])
     }
 
     /// Index of the leading pattern among those still tradable; `None` without `explain` details.
     pub fn best_open(&self) -> Option<usize> {
         let open =
             |pattern: &Pattern| pattern.detail.as_ref().is_some_and(|detail| matches!(detail.status, Status::Forming | Status::Confirmed));
-        advice::leading(&self.patterns, open)
+        advice::leading(self.worth_following(), open)
     }
 
     /// The patterns that decide the recommended action, by descending contribution; none without `explain` details.
     pub fn deciding(&self) -> impl Iterator<Item = &Pattern> {
-        advice::deciding(&self.patterns, self.recommended_action).into_iter().map(|place| &self.patterns[place])
+        advice::deciding(self.worth_following(), self.recommended_action).into_iter().map(|place| &self.patterns[place])
     }
 }
 
@@ -279,16 +291,19 @@ pub fn patterns_and_status(candles: &Candles<'_>, explain: bool) -> (PatternsAns
     };
     let finds = finds(&series, Model::built_in(), explain);
     let answer = answer(candles, &series, &finds, explain);
-    let status = advice::leading(&answer.patterns, |_| true).map(|best| advice::status(&series, &finds[best]));
+    let status = advice::leading(answer.worth_following(), |_| true).map(|best| advice::status(&series, &finds[best]));
     (answer, status)
 }
 
 fn answer(candles: &Candles<'_>, series: &CandleSeries, finds: &[FoundPattern], explain: bool) -> PatternsAnswer {
     let builder = AnswerBuilder { series, candles, explain };
+    let peg = peg(candles);
+    let finds = if peg.is_some() && !explain { &[] } else { finds };
     PatternsAnswer {
         patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
-        recommended_action: advice::action(series, finds),
+        recommended_action: if peg.is_some() { TradeAction::Hold } else { advice::action(series, finds) },
         advice: None,
+        peg: peg.filter(|_| explain),
         as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
         track_record: None,
     }

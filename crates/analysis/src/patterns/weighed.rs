@@ -75,4 +75,6 @@ pub enum AdviceReason {
     Faint,
     /// No pattern is open.
     NoPattern,
+    /// The token holds a peg, so that its patterns are of a fraction of a percent.
+    Pegged,
 }

@@ -1,7 +1,10 @@
 //! The word of advice, weighed by the record of the patterns behind it: what no record backs is worth watching at most.
 
 use super::edge;
-use crate::patterns::{Advice, AdviceReason, AdviceWord, Pattern, PatternRecord, PatternsAnswer, Status, TradeAction};
+use crate::{
+    patterns::{Advice, AdviceReason, AdviceWord, Pattern, PatternRecord, PatternsAnswer, Status, TradeAction},
+    peg::Peg,
+};
 
 /// Standard errors by which a record must beat its baseline: the 95 % interval of the difference lies above zero.
 const ERRORS_LEAST: f64 = 1.96;
@@ -9,6 +12,10 @@ const ERRORS_LEAST: f64 = 1.96;
 /// Weighs the recommended action of explained patterns by the records of all tokens, `None` if those are not known. Only patterns that were
 /// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it.
 pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Advice {
+    if let Some(Peg { price, within_percent }) = answer.peg {
+        let text = format!("moves within {within_percent:.2} % of {price} USD");
+        return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text };
+    }
     let action = answer.recommended_action;
     let side = match action {
         TradeAction::StrongBuy | TradeAction::Buy => 1.0,

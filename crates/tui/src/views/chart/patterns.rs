@@ -147,7 +147,7 @@ impl ChartPatterns {
 
     /// Lists the patterns of the visible families, open ones first, and keeps the chosen one.
     fn arrange(&mut self) {
-        let patterns = self.asked.answer().map_or(&[][..], |answer| &answer.patterns);
+        let patterns = self.asked.answer().map_or(&[][..], PatternsAnswer::worth_following);
         let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
         let (open, over): (Vec<usize>, Vec<usize>) = (0..patterns.len()).filter(kept).partition(|place| !is_over(&patterns[*place]));
         self.list.arrange(open.into_iter().chain(over), |place| patterns.get(place));
@@ -160,7 +160,7 @@ impl ChartPatterns {
 
     /// The patterns to draw, in list order.
     pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
-        let patterns = self.asked.answer().filter(|_| !self.off).map_or(&[][..], |answer| &answer.patterns);
+        let patterns = self.asked.answer().filter(|_| !self.off).map_or(&[][..], PatternsAnswer::worth_following);
         self.list.places().filter_map(|place| patterns.get(place))
     }
 
@@ -298,9 +298,11 @@ impl ChartPatterns {
         let most = if spare >= 2 * KNOWN_ROWS { spare - KNOWN_ROWS } else { spare.max(LIST_ROWS) };
         let list = if more { (self.list.len() as u16).saturating_add(2).min(most) } else { body.height };
         let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
-        let patterns = self.asked.answer().map(|answer| &answer.patterns[..]);
+        let answer = self.asked.answer();
+        let patterns = answer.map(PatternsAnswer::worth_following);
         let empty = match patterns {
             None => "",
+            Some([]) if answer.is_some_and(|answer| answer.peg.is_some()) => "it holds its peg: no pattern is worth following",
             Some([]) => "no pattern in these candles",
             Some(_) => "every pattern found is of a hidden family",
         };
@@ -315,7 +317,9 @@ impl ChartPatterns {
 
     /// Names the deciding patterns and the reason over the list; returns the remaining area.
     fn draw_reasons(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
-        let Some(answer) = self.asked.answer().filter(|answer| !answer.patterns.is_empty() && body.height >= ADVICE_FROM) else {
+        let Some(answer) =
+            self.asked.answer().filter(|answer| (!answer.patterns.is_empty() || answer.peg.is_some()) && body.height >= ADVICE_FROM)
+        else {
             return body;
         };
         let width = usize::from(body.width.saturating_sub(2));
