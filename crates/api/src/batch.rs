@@ -34,6 +34,7 @@ use query::{
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
+        snapshot::Snapshot,
     },
 };
 use store::export::ExportError;
@@ -84,12 +85,12 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
     }
     let question = SecurityBatchQuestion::parse(&arguments)?;
     let api = call.api;
-    api.deck.ready::<SecurityBatchQuestion>()?;
+    let snapshot = call.ready::<SecurityBatchQuestion>()?;
     let body = if call.head {
         Body::Whole(Bytes::new())
     } else {
         let deck = Arc::clone(&api.deck);
-        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| ask_each(&deck, &question, sender))?)
+        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| ask_each(&deck, &snapshot, &question, sender))?)
     };
     let mut reply = Response::new(body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
@@ -99,7 +100,12 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 
 /// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
 /// request names it.
-fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSender) -> std::result::Result<(), ExportError> {
+fn ask_each(
+    deck: &Arc<Deck>,
+    snapshot: &Arc<Snapshot>,
+    question: &SecurityBatchQuestion,
+    sender: &RowSender,
+) -> std::result::Result<(), ExportError> {
     let mut times: HashMap<Address, usize> = HashMap::new();
     let mut left: Vec<Address> = Vec::new();
     for address in &question.addresses {
@@ -118,7 +124,7 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSend
         {
             let answered = answered.clone();
             let wake = move || answered.send(contract_address).unwrap_or_default();
-            asked.insert(contract_address, deck.ask(SecurityQuestion { contract_address, explain: question.explain }, wake));
+            asked.insert(contract_address, deck.ask_of(Arc::clone(snapshot), SecurityQuestion { contract_address, explain: question.explain }, wake));
         }
         if asked.is_empty() {
             return Ok(());

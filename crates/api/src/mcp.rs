@@ -39,8 +39,8 @@ use self::{
 };
 use super::{
     Api,
-    as_of::X_AS_OF_UNKNOWN,
     call::{Answered, Call, HandlerStep},
+    chosen::X_AS_OF_UNKNOWN,
     guard::{self, BODY_BYTES_MAX},
     reply::{self, Body, Reply},
     service::answer_inside,

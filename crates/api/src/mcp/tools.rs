@@ -14,7 +14,7 @@ use model::{
 };
 use query::question::{
     filter::{ColumnKind, FilterColumn},
-    parameter::{AS_OF, AS_OF_PARAMETER, Arguments, Parameter, ParameterKind, clip, encode},
+    parameter::{AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind, clip, encode},
 };
 
 /// Parameters that make an answer shorter.
@@ -123,7 +123,7 @@ impl Tool {
     fn unknown(&self, name: &str) -> Problem {
         let known = || parameters(self.endpoint).map(|parameter| parameter.name).chain(self.body.keys().map(String::as_str));
         // What every tool takes is seldom meant.
-        let near = nearest(name, known().filter(|known| ![AS_OF, BUDGET.name].contains(known)))
+        let near = nearest(name, known().filter(|known| ![AS_OF, GENERATION, BUDGET.name].contains(known)))
             .map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
         let all: Vec<&str> = known().collect();
         let detail = format!("`{}` is no argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
@@ -131,10 +131,10 @@ impl Tool {
     }
 }
 
-/// The endpoint's parameters with `as_of` and the budget, without `format`, since a tool answers JSON.
+/// The endpoint's parameters with `as_of`, `generation` and the budget, without `format`, since a tool answers JSON.
 fn parameters(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static Parameter> {
-    let as_of = endpoint.as_of.then_some(&AS_OF_PARAMETER);
-    endpoint.parameters.iter().filter(|parameter| parameter.name != "format").chain(as_of).chain([&BUDGET])
+    let of_data: &[Parameter] = if endpoint.as_of { &[AS_OF_PARAMETER, GENERATION_PARAMETER] } else { &[] };
+    endpoint.parameters.iter().filter(|parameter| parameter.name != "format").chain(of_data).chain([&BUDGET])
 }
 
 fn missing(name: &str) -> Problem {

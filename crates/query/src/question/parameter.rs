@@ -58,6 +58,8 @@ pub enum ParameterKind {
     Column,
     /// A chain's name in the query.
     Chain,
+    /// The number of a generation of the data in the query.
+    Generation,
     /// An RFC 3339 time, a date or epoch seconds in the query.
     Time,
 }
@@ -117,8 +119,18 @@ pub const AS_OF_PARAMETER: Parameter = parameter(
      it again, and `x-as-of-unknown` names the tables that are of today.",
 );
 
+/// Accepted by every question: the answer is of that generation of the data.
+pub const GENERATION: &str = "generation";
+pub const GENERATION_PARAMETER: Parameter = parameter(
+    GENERATION,
+    ParameterKind::Generation,
+    "Answers from that generation of the data, whose number each answer tells, as long as it is kept: a minute after the next one has come, \
+     five after it was last asked for. So that several answers agree.",
+);
+
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";
+pub const STRICT_PARAMETER: Parameter = parameter(STRICT, ParameterKind::Flag, "Refuses parameters that are unknown here, instead of ignoring them.");
 
 /// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
@@ -181,7 +193,7 @@ impl<'a> Arguments<'a> {
     /// Errors: a parameter that is not in the table.
     pub fn refuse_unknown(&self) -> Result<()> {
         let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
-        let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && name != AS_OF && known().all(|known| known != name))
+        let Some((name, _)) = self.query.iter().find(|(name, _)| ![STRICT, AS_OF, GENERATION].contains(&name.as_ref()) && known().all(|known| known != name))
         else {
             return Ok(());
         };
@@ -301,6 +313,12 @@ impl<'a> Arguments<'a> {
         Ok(Some(text.to_owned()))
     }
 
+    /// The value of a parameter that is none of the endpoint's; `None` where it is one, or is not given.
+    pub fn foreign(&self, parameter: &Parameter) -> Option<&str> {
+        let is_own = self.parameters.iter().any(|own| own.name == parameter.name);
+        self.query.iter().find(|(name, _)| !is_own && name == parameter.name).map(|(_, value)| value.as_ref())
+    }
+
     /// Whether the request has the parameter.
     pub fn given(&self, name: &str) -> bool {
         self.query.iter().any(|(known, _)| known == name)
@@ -344,6 +362,14 @@ impl<'a> Arguments<'a> {
     /// The time that the answer is as of, see `as_of`.
     pub fn as_of(&self) -> Result<Option<Time>> {
         self.single_value(AS_OF)?.map(|text| as_of(text).map_err(|detail| invalid(format!("`{AS_OF}` {detail}.")))).transpose()
+    }
+
+    /// The generation that the answer is to be of.
+    pub fn generation(&self) -> Result<Option<u64>> {
+        let Some(text) = self.single_value(GENERATION)? else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| *number > 0 && text.bytes().all(|byte| byte.is_ascii_digit()));
+        let expected = "expected the number of a generation, as `x-data-generation` and GET /datasets tell it";
+        number.map(Some).ok_or_else(|| invalid(format!("`{GENERATION}` is `{}`: {expected}.", clip(text))))
     }
 
     fn kind(&self, name: &str) -> ParameterKind {

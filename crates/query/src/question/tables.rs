@@ -14,13 +14,14 @@ use serde_json::value::RawValue;
 
 use polars::prelude::DataFrame;
 
+pub use self::page::generation_of;
 use self::{groups::GroupQuery, order::RowQuery, page::PageRequest};
 use super::{
     Find as _, Question, filter,
     paging::Paging,
     parameter::{self, Parameter, ParameterKind, clip, parameter},
     progress::Progress,
-    request::request,
+    request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
 };
@@ -38,6 +39,8 @@ request! {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Tables {
+    /// The generation of the data that they are of.
+    pub generation: u64,
     /// The loaded tables; GET /datasets has the reasons for missing ones.
     pub tables: Vec<TableEntry>,
 }
@@ -67,6 +70,10 @@ impl Question for TablesQuestion {
     const SUMMARY: &'static str = "The tables of the dataset and their columns.";
     const NEEDS: &'static [&'static str] = &[];
 
+    fn etag(&self, snapshot: &Snapshot) -> String {
+        snapshot.etag(&snapshot.named_in(&self.target()))
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Tables> {
         let entry = |table: &Table| TableEntry {
             name: table.schema.name,
@@ -78,9 +85,12 @@ impl Question for TablesQuestion {
                 .map(|column| ColumnEntry { name: column.name, kind: column.kind.word(), meaning: column.meaning })
                 .collect(),
         };
-        Ok(Tables { tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect() })
+        Ok(Tables { generation: snapshot.reading, tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect() })
     }
 }
+
+pub const CURSOR: Parameter =
+    parameter("cursor", ParameterKind::Line(80), "Where to go on: `next` of the page before, in the same generation of the data.");
 
 const WHERE: Parameter = parameter(
     "where",
@@ -107,7 +117,7 @@ request! {
         sort: Option<String> =
             parameter("sort", ParameterKind::Line(500), "Up to 4 columns, separated by commas, `-` before one that falls; else as the rows stand."),
         limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; without it, the streamed formats give all."),
-        cursor: Option<String> = parameter("cursor", ParameterKind::Line(64), "Where to go on: `next` of the page before."),
+        cursor: Option<String> = CURSOR,
     }
 }
 
