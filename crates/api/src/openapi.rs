@@ -134,8 +134,6 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
         // They are named in the path.
         parameters[0]["schema"]["enum"] = files.iter().map(|file| file.name).collect();
     }
-    let shared = SHARED.iter().filter(|parameter| endpoint.as_of || parameter.name == STRICT_PARAMETER.name);
-    parameters.extend(shared.map(|parameter| json!({ "$ref": format!("#/components/parameters/{}", parameter.name) })));
     if matches!(endpoint.content, Content::Events) {
         parameters.push(json!({
             "name": LAST_EVENT_ID,
@@ -145,6 +143,8 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
             "schema": { "type": "integer", "minimum": 0 },
         }));
     }
+    let shared = SHARED.iter().filter(|parameter| endpoint.as_of || parameter.name == STRICT_PARAMETER.name);
+    parameters.extend(shared.map(|parameter| json!({ "$ref": format!("#/components/parameters/{}", parameter.name) })));
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.summary,
@@ -263,6 +263,7 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {
             ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound, Code::AmbiguousToken][..],
+            ParameterKind::Holder => &[Code::InvalidAddress],
             ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter, Code::AmbiguousToken],
             ParameterKind::Identifier => &[],
             _ => &[Code::InvalidParameter],
@@ -337,6 +338,7 @@ fn described(parameter: &Parameter) -> Value {
 pub(super) fn value_of(kind: ParameterKind) -> Value {
     match kind {
         ParameterKind::Address => json!({ "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX }),
+        ParameterKind::Holder => json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" }),
         ParameterKind::Identifier => json!({ "type": "string" }),
         ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
         ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),

@@ -314,7 +314,7 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             ("token", json!({ "token_address": "0x12" }), "invalid_address", "`0x12` is not an address"),
             ("token", json!({ "token_address": "../metrics" }), "invalid_address", "`../metrics` is not an address"),
             ("token", json!({ "address": WETH }), "invalid_parameter", "Did you mean `token_address`?"),
-            ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes as_of, budget_kb."),
+            ("tables", json!({ "table": "tokens" }), "invalid_parameter", "which takes as_of, generation, budget_kb."),
             ("tokens", json!({ "limit": { "of": 3 } }), "invalid_parameter", "`limit` is `{\"of\":3}`"),
             ("tokens", json!({ "limit": 1.5 }), "invalid_parameter", "expected a whole number"),
             ("tokens", json!({ "format": "csv" }), "invalid_parameter", "`format` is no argument"),

@@ -197,7 +197,7 @@ fn property(parameter: &Parameter) -> Value {
         _ => {}
     }
     if let Value::Object(schema) = &mut schema {
-        if !matches!(parameter.kind, ParameterKind::Address | ParameterKind::Addresses { .. }) {
+        if !matches!(parameter.kind, ParameterKind::Address | ParameterKind::Holder | ParameterKind::Addresses { .. }) {
             schema.remove("pattern");
         }
         schema.insert("description".into(), json!(meaning));

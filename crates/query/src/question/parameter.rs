@@ -31,6 +31,8 @@ pub struct Parameter {
 pub enum ParameterKind {
     /// A token contract in the path.
     Address,
+    /// The address of a holder in the path, who need not be known.
+    Holder,
     /// A free identifier in the path.
     Identifier,
     /// A whole number in the query.
@@ -66,7 +68,7 @@ pub enum ParameterKind {
 
 impl ParameterKind {
     pub fn in_path(self) -> bool {
-        matches!(self, Self::Address | Self::Identifier)
+        matches!(self, Self::Address | Self::Holder | Self::Identifier)
     }
 
     /// Whether a request without it is refused.
@@ -206,6 +208,15 @@ impl<'a> Arguments<'a> {
         let text = self.path_value(name);
         let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
         self.token(text)?.ok_or_else(refused)
+    }
+
+    /// An address that no symbol stands for.
+    pub fn holder(&self, name: &str) -> Result<Address> {
+        let text = self.path_value(name);
+        Address::parse(text).ok_or_else(|| {
+            let expected = "expected 0x followed by 40 hexadecimal digits. GET /tokens/{token_address}/holders has a token's holders";
+            Problem::new(Code::InvalidAddress, format!("`{}` is no address of a holder: {expected}.", clip(text)))
+        })
     }
 
     pub fn identifier(&self, name: &str) -> &str {

@@ -8,8 +8,7 @@ use super::{
     caches::{RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
     exchanges,
     paging::with_parameter,
-    parameter::{AS_OF, GENERATION, TokenNames},
-    search::named::token_of_symbol,
+    parameter::{AS_OF, GENERATION},
 };
 use analysis::{
     market::{Market, TokenSummary},
@@ -62,12 +61,6 @@ pub struct AnswerSettings {
 impl Default for AnswerSettings {
     fn default() -> Self {
         Self { whale_usd: 100_000.0, medium_usd: 10_000.0, whale_change_percent: 1.0, exchanges: exchanges::built_in() }
-    }
-}
-
-impl TokenNames for Snapshot {
-    fn token_named(&self, symbol: &str) -> Result<Option<Address>> {
-        token_of_symbol(self, symbol)
     }
 }
 
