@@ -62,7 +62,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
     if call.query.split('&').any(named) {
         let arguments = Call { parameters: SEARCH_PARAMETERS, ..*call }.arguments()?;
         if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
-            return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
+            return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: expected json, the one with `addresses`.")));
         }
         // Refused instead of ignored: an ignored filter would make the answer look filtered.
         let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);

@@ -84,17 +84,18 @@ pub(super) struct ReadRequest {
     pub(super) body: Bytes,
 }
 
-/// Answers the request from the data it chooses.
-pub(super) async fn answer(api: Arc<Api>, request: ReadRequest, chosen: Chosen) -> Reply {
+/// Answers the request from the data it chooses, and says which they are.
+pub(super) async fn answer(api: Arc<Api>, request: ReadRequest, chosen: Chosen) -> (Reply, Option<Arc<Snapshot>>) {
     let snapshot = match cut(&api, chosen).await {
         Ok(snapshot) => snapshot,
-        Err(refusal) => return reply::problem(&refusal, request.uri.path()),
+        Err(refusal) => return (reply::problem(&refusal, request.uri.path()), None),
     };
     let reply = match step(&api, &request, snapshot.as_ref()) {
         Ok(step) => step.resolve().await,
         Err(refusal) => Err(refusal),
     };
-    told(reply.unwrap_or_else(|refusal| reply::problem(&refusal, request.uri.path())), snapshot.as_deref())
+    let reply = reply.unwrap_or_else(|refusal| reply::problem(&refusal, request.uri.path()));
+    (told(reply, snapshot.as_deref()), snapshot)
 }
 
 /// The chosen data, cut at the time.

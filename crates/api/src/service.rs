@@ -34,7 +34,7 @@ use super::{
     router::NoRoute,
 };
 use model::error::{Code, Problem, Result};
-use query::question::parameter::Arguments;
+use query::question::{parameter::Arguments, snapshot::Snapshot};
 
 /// Status logged for a client that disconnected before its answer.
 const HUNG_UP: u16 = 499;
@@ -147,7 +147,7 @@ async fn answer_read(api: Arc<Api>, parts: Parts, body: Incoming, chosen: Chosen
     let has_body = parts.method == Method::POST;
     let body = if has_body { read(body, api.options.body_time).await? } else { Bytes::new() };
     let request = ReadRequest { method: parts.method, uri: parts.uri, headers: Some(parts.headers), body };
-    Ok(answer(api, request, chosen).await)
+    Ok(answer(api, request, chosen).await.0)
 }
 
 fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
@@ -303,7 +303,7 @@ pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String
 pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> OfflineReply {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let reply = match runtime {
-        Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)),
+        Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)).0,
         Err(error) => reply::problem(&Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")), target),
     };
     let status = reply.status().as_u16();
@@ -314,12 +314,12 @@ pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -
     }
 }
 
-/// Like `answer_offline`, on a runtime. Dropping the future cancels the work.
-pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Reply {
+/// Like `answer_offline`, on a runtime; with the data that the answer is of. Dropping the future cancels the work.
+pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> (Reply, Option<Arc<Snapshot>>) {
     let begun = begin(api, method, target, body);
     match begun {
         Ok((request, chosen)) => answer(Arc::clone(api), request, chosen).await,
-        Err(refusal) => reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()),
+        Err(refusal) => (reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()), None),
     }
 }
 

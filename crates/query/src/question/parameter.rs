@@ -117,8 +117,8 @@ pub const AS_OF: &str = "as_of";
 pub const AS_OF_PARAMETER: Parameter = parameter(
     AS_OF,
     ParameterKind::Text,
-    "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The header `x-as-of` says \
-     it again, and `x-as-of-unknown` names the tables that are of today.",
+    "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The answer says it \
+     again, and which tables are of today all the same.",
 );
 
 /// Accepted by every question: the answer is of that generation of the data.

@@ -102,7 +102,7 @@ const WHERE: Parameter = parameter(
 request! {
     /// Rows of a table.
     TableQuestion at "/tables/{table}" {
-        table: String = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it."),
+        table: String = parameter("table", ParameterKind::Identifier, "The table, by its name in the list of tables."),
         by: Option<String> =
             parameter("by", ParameterKind::Line(200), "A column: answers one row for each of its values, with the figures of `agg`, not the rows."),
         agg: Option<String> = parameter(
@@ -116,7 +116,7 @@ request! {
         conditions: Option<String> = WHERE,
         sort: Option<String> =
             parameter("sort", ParameterKind::Line(500), "Up to 4 columns, separated by commas, `-` before one that falls; else as the rows stand."),
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; without it, the streamed formats give all."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; where it is left out, formats other than json give all."),
         cursor: Option<String> = CURSOR,
     }
 }
