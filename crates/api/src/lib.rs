@@ -39,7 +39,7 @@ use self::{
 };
 pub use self::{
     server::serve,
-    service::{answer_offline, unknown_parameter},
+    service::{answer_offline, unknown_parameter, writes_csv},
 };
 use crate::keys::Keys;
 use query::{deck::Deck, jobs::Jobs};

@@ -34,7 +34,7 @@ use super::{
     router::NoRoute,
 };
 use model::error::{Code, Problem, Result};
-use query::question::{parameter::Arguments, snapshot::Snapshot};
+use query::question::{batch::INSTEAD, parameter::Arguments, snapshot::Snapshot};
 
 /// Status logged for a client that disconnected before its answer.
 const HUNG_UP: u16 = 499;
@@ -296,6 +296,15 @@ pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String
     let route = api.router.find(&method, uri.path()).ok()?;
     let arguments = Arguments::new(route.endpoint.parameters, &[], uri.query()?).ok()?;
     arguments.refuse_unknown().err().map(|problem| problem.detail)
+}
+
+/// Whether the request's rows can be had as CSV, and none of its parameters says how they are written.
+pub fn writes_csv(api: &Api, method: &str, target: &str) -> bool {
+    let (Ok(uri), Ok(method)) = (target.parse::<Uri>(), Method::from_bytes(method.as_bytes())) else { return false };
+    let Ok(route) = api.router.find(&method, uri.path()) else { return false };
+    let given = Arguments::new(route.endpoint.parameters, &[], uri.query().unwrap_or_default());
+    let is_free = given.is_ok_and(|given| !["format", INSTEAD.name].iter().any(|name| given.given(name)));
+    is_free && route.endpoint.formats().is_some_and(|words| words.contains(&"csv"))
 }
 
 /// Answers a request in process: no server, no key, no limits, but the same endpoint table. Blocks, so must not run on an async runtime's
