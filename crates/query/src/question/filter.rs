@@ -6,6 +6,7 @@ mod ages;
 mod columns;
 mod complete;
 mod left_out;
+mod negated;
 mod parse;
 mod pieces;
 mod value;
@@ -70,6 +71,8 @@ impl<'a> FieldValue<'a> {
 pub enum Operator {
     /// `:`: contains, for text; equals, for other kinds.
     Has,
+    /// `!:`: the opposite.
+    Lacks,
     Equal,
     Differs,
     Greater,
@@ -81,7 +84,11 @@ pub enum Operator {
 impl Operator {
     /// The operator that a value must pass to be worth naming: of `!=` that is `=`.
     fn without_not(self) -> Self {
-        if self == Self::Differs { Self::Equal } else { self }
+        match self {
+            Self::Differs => Self::Equal,
+            Self::Lacks => Self::Has,
+            other => other,
+        }
     }
 }
 
@@ -313,7 +320,7 @@ fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T)
         Operator::Has | Operator::Equal => low <= wanted && wanted <= high,
         Operator::Greater | Operator::AtLeast => holds(high, operator, wanted),
         Operator::Less | Operator::AtMost => holds(low, operator, wanted),
-        Operator::Differs => true,
+        Operator::Differs | Operator::Lacks => true,
     }
 }
 
@@ -327,8 +334,8 @@ fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
 }
 
 fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) -> bool {
-    if operator == Operator::Differs {
-        return !compare(value, Operator::Equal, wanted);
+    if operator != operator.without_not() {
+        return !compare(value, operator.without_not(), wanted);
     }
     match (value, wanted) {
         (FieldValue::Number(value), ConditionValue::Number(wanted)) => holds(*value, operator, *wanted),
@@ -358,7 +365,7 @@ fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) 
 fn holds<T: PartialOrd + Copy>(value: T, operator: Operator, wanted: T) -> bool {
     match operator {
         Operator::Has | Operator::Equal => value == wanted,
-        Operator::Differs => value != wanted,
+        Operator::Differs | Operator::Lacks => value != wanted,
         Operator::Greater => value > wanted,
         Operator::Less => value < wanted,
         Operator::AtLeast => value >= wanted,
