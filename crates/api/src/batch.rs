@@ -90,7 +90,9 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
         Body::Whole(Bytes::new())
     } else {
         let deck = Arc::clone(&api.deck);
-        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| ask_each(&deck, &snapshot, &question, sender))?)
+        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| {
+            ask_each(&deck, &snapshot, &question, sender)
+        })?)
     };
     let mut reply = Response::new(body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
@@ -124,7 +126,10 @@ fn ask_each(
         {
             let answered = answered.clone();
             let wake = move || answered.send(contract_address).unwrap_or_default();
-            asked.insert(contract_address, deck.ask_of(Arc::clone(snapshot), SecurityQuestion { contract_address, explain: question.explain }, wake));
+            asked.insert(
+                contract_address,
+                deck.ask_of(Arc::clone(snapshot), SecurityQuestion { contract_address, explain: question.explain }, wake),
+            );
         }
         if asked.is_empty() {
             return Ok(());

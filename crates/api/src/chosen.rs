@@ -53,7 +53,13 @@ pub(super) fn chosen(api: &Api, endpoint: &Endpoint, query: Option<&str>) -> Res
     let Some(query) = query.filter(looked_at) else { return Ok(Chosen { snapshot: newest(), as_of: None }) };
     let arguments = Arguments::new(endpoint.parameters, &[], query)?;
     if let Some(word) = arguments.foreign(&FORMAT).filter(|word| *word != "json") {
-        let detail = format!("`{}` is `{}`: expected json, the one that {} {} answers.", FORMAT.name, clip(word), endpoint.verb.method(), endpoint.path);
+        let detail = format!(
+            "`{}` is `{}`: expected json, the one that {} {} answers.",
+            FORMAT.name,
+            clip(word),
+            endpoint.verb.method(),
+            endpoint.path
+        );
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
     let (as_of, generation) = (arguments.as_of()?, arguments.generation()?);

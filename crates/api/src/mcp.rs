@@ -35,9 +35,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use self::{
-    tools::{Tool, tools},
-};
+use self::tools::{Tool, tools};
 use super::{
     Api,
     call::{Answered, Call, HandlerStep},
@@ -239,7 +237,8 @@ fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowi
     let body = cut.unwrap_or(body);
     let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
     if is_cut {
-        let not_later = if next.is_some() { " What was cut of a list is in no later part: ask again for less before you go on." } else { "" };
+        let not_later =
+            if next.is_some() { " What was cut of a list is in no later part: ask again for less before you go on." } else { "" };
         content.push(ContentBlock::text(format!("The answer was cut: `cut` says what was left out. {narrowing}{not_later}")));
     }
     content.extend(of_today.into_iter().chain(next).chain(snapshot.map(|snapshot| data_age(snapshot, now()))).map(ContentBlock::text));

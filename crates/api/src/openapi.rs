@@ -211,7 +211,11 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
         Content::Files(files) => files
             .iter()
             .map(|file| {
-                let bytes = if file.kind.starts_with("text/") { json!({ "type": "string" }) } else { json!({ "type": "string", "format": "binary" }) };
+                let bytes = if file.kind.starts_with("text/") {
+                    json!({ "type": "string" })
+                } else {
+                    json!({ "type": "string", "format": "binary" })
+                };
                 (file.kind.to_owned(), json!({ "schema": bytes }))
             })
             .collect(),

@@ -11,7 +11,8 @@ use super::server::{Answer, Running, TOKEN};
 fn write_tokens(folder: &Path, price: u64) {
     let row = |i: u64| format!("0x{i:040x},T{i},Token {i},eth,{}\n", price + i);
     let rows: String = (1..=9).map(row).collect();
-    fs::write(folder.join("tokens.csv"), format!("token_address,symbol,name,chain,price\n{TOKEN},UNI,Uniswap,eth,{price}\n{rows}")).unwrap();
+    fs::write(folder.join("tokens.csv"), format!("token_address,symbol,name,chain,price\n{TOKEN},UNI,Uniswap,eth,{price}\n{rows}"))
+        .unwrap();
 }
 
 fn write_candles(folder: &Path, close: u64) {

@@ -262,7 +262,14 @@ fn our_own_lists_are_answered_in_every_format_and_documented_ones_in_json() {
         let answer = server.ask(&get(&format!("{target}?format=json"), "Accept: text/csv\r\n"));
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")), "{target}");
     }
-    for target in ["/tokens/UNI?", "/candles?addresses=UNI&", "/tables/candles/counts?column=close&", "/tables?", "/datasets?", "/tokens?addresses=UNI&"] {
+    for target in [
+        "/tokens/UNI?",
+        "/candles?addresses=UNI&",
+        "/tables/candles/counts?column=close&",
+        "/tables?",
+        "/datasets?",
+        "/tokens?addresses=UNI&",
+    ] {
         let answer = server.get(&format!("{target}format=csv"));
         answer.is_problem(400, "invalid_parameter", target);
         assert!(answer.json()["detail"].as_str().is_some_and(|detail| detail.starts_with("`format` is `csv`: expected json")), "{target}");

@@ -17,7 +17,8 @@ pub(super) fn schema(endpoint: &Endpoint) -> JsonObject {
         let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         let schema = shape(&mut settings.for_serialize().into_generator());
         // Of an endpoint with two answers the members of both.
-        let choices = schema.get("anyOf").and_then(Value::as_array).map_or_else(|| vec![schema.as_value()], |choices| choices.iter().collect());
+        let choices =
+            schema.get("anyOf").and_then(Value::as_array).map_or_else(|| vec![schema.as_value()], |choices| choices.iter().collect());
         for members in choices.into_iter().filter_map(|choice| choice.get("properties")?.as_object()) {
             for (name, member) in members {
                 let lean = lean(member, DEPTH);
@@ -29,7 +30,8 @@ pub(super) fn schema(endpoint: &Endpoint) -> JsonObject {
             }
         }
     }
-    let left_out = json!({ "type": "array", "items": { "type": "string" }, "description": "What was left out, as the answer would be too long." });
+    let left_out =
+        json!({ "type": "array", "items": { "type": "string" }, "description": "What was left out, as the answer would be too long." });
     properties.insert("cut".to_owned(), left_out);
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());

@@ -168,10 +168,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
         "The list of deep analyses that were started, with their state. Choose it for \"is my analysis done?\". What one of them found: \
          `job_report`. It starts none.",
     ),
-    (
-        "job_report",
-        "What ONE deep analysis FOUND about its tokens, by its id; partial while it runs. The ids are in `jobs`.",
-    ),
+    ("job_report", "What ONE deep analysis FOUND about its tokens, by its id; partial while it runs. The ids are in `jobs`."),
     (
         "alerts",
         "The price and other alerts that the person has SET, and when each fired. Choose it for \"which of my alerts fired?\". How often one would \

@@ -135,7 +135,9 @@ mod tests {
         for endpoint in ENDPOINTS {
             for parameter in endpoint.parameters.iter().filter(|parameter| !parameter.kind.in_path()) {
                 let schema = described(parameter)["schema"].clone();
-                for example in schema["examples"].as_array().into_iter().flatten().chain(schema.get("default")).filter_map(|value| value.as_str()) {
+                for example in
+                    schema["examples"].as_array().into_iter().flatten().chain(schema.get("default")).filter_map(|value| value.as_str())
+                {
                     let query = format!("{}={}", parameter.name, encode(example));
                     let given = Arguments::new(endpoint.parameters, &[], &query).expect("a query");
                     let taken = match parameter.kind {

@@ -33,7 +33,10 @@ impl<A: Serialize> CachedAnswer<A> {
     /// `unknown`: the tables of today of an explained answer that is as of a time.
     pub(super) fn new(answer: A, etag: String, links: Option<String>, unknown: Option<&[&str]>) -> Result<Self> {
         let json = unknown
-            .map_or_else(|| serde_json::to_vec(&answer), |as_of_unknown| serde_json::to_vec(&ExplainedAsOf { answer: &answer, as_of_unknown }))
+            .map_or_else(
+                || serde_json::to_vec(&answer),
+                |as_of_unknown| serde_json::to_vec(&ExplainedAsOf { answer: &answer, as_of_unknown }),
+            )
             .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
         Ok(Self { answer, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
     }

@@ -132,7 +132,7 @@ pub const GENERATION_PARAMETER: Parameter = parameter(
 
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";
-pub const STRICT_PARAMETER: Parameter = parameter(STRICT, ParameterKind::Flag, "Refuses parameters that are unknown here, instead of ignoring them.");
+pub const STRICT_PARAMETER: Parameter = parameter(STRICT, ParameterKind::Flag, "Refuses unknown parameters instead of ignoring them.");
 
 /// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
@@ -195,7 +195,8 @@ impl<'a> Arguments<'a> {
     /// Errors: a parameter that is not in the table.
     pub fn refuse_unknown(&self) -> Result<()> {
         let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
-        let Some((name, _)) = self.query.iter().find(|(name, _)| ![STRICT, AS_OF, GENERATION].contains(&name.as_ref()) && known().all(|known| known != name))
+        let Some((name, _)) =
+            self.query.iter().find(|(name, _)| ![STRICT, AS_OF, GENERATION].contains(&name.as_ref()) && known().all(|known| known != name))
         else {
             return Ok(());
         };

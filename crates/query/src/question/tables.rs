@@ -85,7 +85,10 @@ impl Question for TablesQuestion {
                 .map(|column| ColumnEntry { name: column.name, kind: column.kind.word(), meaning: column.meaning })
                 .collect(),
         };
-        Ok(Tables { generation: snapshot.reading, tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect() })
+        Ok(Tables {
+            generation: snapshot.reading,
+            tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect(),
+        })
     }
 }
 

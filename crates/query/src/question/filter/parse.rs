@@ -68,7 +68,7 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
     };
     refuse_longer(text.chars().count())?;
     let plain = pieces(text, None)?;
-    let chooses = plain.windows(2).any(|two| matches!(&two, [(Piece::Word(name), _), (Piece::Word(word), _)] if column(name, columns).is_some() && begins_choice(word)));
+    let chooses = plain.windows(2).any(|two| matches!(&two, [(Piece::Word(name), _), (Piece::Word(word), _)] if column(name.trim_start_matches('('), columns).is_some() && begins_choice(word)));
     let joins = only_conditions || (chooses && text.contains('(')) || plain.iter().any(|(piece, _)| matches!(piece, Piece::Sign(_)));
     let pieces = if joins { pieces(text, Some(columns))? } else { plain };
     let mut reader = Reader { text, columns, only_conditions, joins, pieces, at: 0, groups: false };

@@ -57,7 +57,9 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
         ColumnKind::Duration => duration(text),
         // A part of a written time, such as `10:30`.
-        ColumnKind::Time if operator.without_not() == Operator::Has => is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T"))),
+        ColumnKind::Time if operator.without_not() == Operator::Has => {
+            is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T")))
+        }
         ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
     };
     wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))

@@ -123,7 +123,7 @@ fn what_joins_nothing_is_refused_at_its_place() {
         ("cap>1m not", "`not` needs a condition after it, as in `not cap>1m`", 7..10),
         ("cap>1m or not or age>9d", "`not` needs a condition after it, as in `not cap>1m`", 10..13),
         ("cap>1m (not)", "`not` needs a condition after it, as in `not cap>1m`", 8..11),
-        ("not ()", "`()` holds no condition", 4..6),
+        ("cap>1 not ()", "`()` holds no condition", 10..12),
         ("chain in () cap>1", "`in` needs values in brackets after it, as in `chain in (", 9..10),
         ("chain in (eth", "`in` needs values in brackets after it, as in `chain in (", 9..10),
         ("cap in (1m, x)", "`x` is not a number", 12..13),
