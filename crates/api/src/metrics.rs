@@ -17,7 +17,7 @@ pub const LATENCY_MICROS: [u64; 15] =
     [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 1_000_000, 10_000_000];
 
 /// Statuses counted individually; any other counts as the last.
-const STATUSES: [u16; 22] =
+const STATUSES: [u16; 23] =
     [200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415, 421, 422, 429, 431, 500, 503, 499];
 
 #[derive(Debug)]

@@ -93,7 +93,6 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 /// The address pattern of the API documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
 const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, coin:BTC, or the symbol of a token in the data";
-/// The token of the documented examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token in documented paths: in snake case, and in camel case.
@@ -327,8 +326,8 @@ impl<'a> Arguments<'a> {
 
     /// The value of a parameter that is none of the endpoint's; `None` where it is one, or is not given.
     pub fn foreign(&self, parameter: &Parameter) -> Option<&str> {
-        let is_own = self.parameters.iter().any(|own| own.name == parameter.name);
-        self.query.iter().find(|(name, _)| !is_own && name == parameter.name).map(|(_, value)| value.as_ref())
+        let is_foreign = self.parameters.iter().all(|own| own.name != parameter.name);
+        self.single_value(parameter.name).ok().flatten().filter(|_| is_foreign)
     }
 
     /// Whether the request has the parameter.
