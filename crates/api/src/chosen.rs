@@ -107,12 +107,11 @@ pub(super) async fn answer(api: Arc<Api>, request: ReadRequest, chosen: Chosen) 
 /// The chosen data, cut at the time.
 async fn cut(api: &Arc<Api>, chosen: Chosen) -> Result<Option<Arc<Snapshot>>> {
     let (Some(snapshot), Some(time)) = (&chosen.snapshot, chosen.as_of) else { return Ok(chosen.snapshot) };
-    let deck = match api.deck.kept_as_of(snapshot, time) {
-        Some(deck) => deck,
-        None => {
-            let snapshot = Arc::clone(snapshot);
-            api.deck.work(move |deck, _| deck.as_of_in(&snapshot, time)).await?
-        }
+    let deck = if let Some(deck) = api.deck.kept_as_of(snapshot, time) {
+        deck
+    } else {
+        let snapshot = Arc::clone(snapshot);
+        api.deck.work(move |deck, _| deck.as_of_in(&snapshot, time)).await?
     };
     deck.snapshot().map(Some)
 }

@@ -15,9 +15,9 @@ use model::{
 };
 
 /// How long one is kept after the next has come.
-const KEPT_FOR: Duration = Duration::from_secs(60);
+const KEPT_FOR: Duration = Duration::from_mins(1);
 /// How long one is kept after it was last asked for.
-const ASKED_FOR: Duration = Duration::from_secs(300);
+const ASKED_FOR: Duration = Duration::from_mins(5);
 /// How many are kept. The last one always is.
 const KEPT: usize = 3;
 /// Numbers that are remembered with the digest of their data, which may still be the current ones.
