@@ -2,13 +2,13 @@
 
 use std::{fmt::Write as _, path::PathBuf};
 
-use clap::Args;
+use clap::{Args, value_parser};
 
 use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print},
 };
-use demo::{DemoOptions, Format, write};
+use demo::{DAYS_MAX, DemoOptions, Format, TOKENS_MAX, write};
 use model::candles::Interval;
 
 #[derive(Debug, Args)]
@@ -16,10 +16,10 @@ pub(super) struct DemoArgs {
     /// The folder to write to: a new or empty one, or one with demo data
     dir: PathBuf,
     /// How many tokens there are
-    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().tokens)]
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().tokens, value_parser = value_parser!(u32).range(1..=i64::from(TOKENS_MAX)))]
     tokens: u32,
     /// How many days back the data reach
-    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days)]
+    #[arg(long, value_name = "N", default_value_t = DemoOptions::default().days, value_parser = value_parser!(u32).range(1..=i64::from(DAYS_MAX)))]
     days: u32,
     /// The same seed and options write the same market
     #[arg(long, value_name = "N", default_value_t = DemoOptions::default().seed)]

@@ -61,6 +61,10 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     if let Some(of_today) = program.of_today() {
         warn(&of_today);
     }
+    let unreadable = unreadable_tables(&program);
+    if let Some(unreadable) = &unreadable {
+        warn(unreadable);
+    }
     // No key is checked here, so none is read or generated.
     let keys = Keys::in_memory().map_err(Failure::Bad)?;
     // Opening the job store resumes its queue, so only a request about jobs or alerts does it.
@@ -68,9 +72,14 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
     let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
     let body = body.unwrap_or_default();
-    let target = percent_encoded(&args.path);
+    let mut target = percent_encoded(&args.path);
     if let Some(unknown) = api::unknown_parameter(&api, &method, &target) {
         warn(&unknown);
+    }
+    // The rows are written as the API writes them, where it does.
+    if args.format == Format::Csv && api::writes_csv(&api, &method, &target) {
+        let joint = if target.contains('?') { '&' } else { '?' };
+        target.push_str(&format!("{joint}format=csv"));
     }
     let ask = || api::answer_offline(&api, &method, &target, &body);
     let mut reply = ask();
@@ -82,8 +91,9 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         }
         reply = next;
     }
+    let done = |printed: Outcome| printed.and(if unreadable.is_some() { Err(Failure::Reported) } else { Ok(()) });
     if let Some(rows) = reply.rows {
-        return print_rows(rows, args.format);
+        return done(print_rows(rows, args));
     }
     if reply.status >= 400 {
         return Err(Failure::Bad(problem_line(reply.status, &reply.body)));
@@ -93,7 +103,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         let detail = format!("`{}` answers with a stream that has no end: start `tokendeck serve` and ask that", args.path);
         return Err(Failure::Bad(detail));
     }
-    match args.format {
+    done(match args.format {
         Format::Json => {
             let mut line = reply.body.to_vec();
             line.push(b'\n');
@@ -101,7 +111,15 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         }
         Format::Csv => print(flatten::csv(&parsed(&reply.body)?)),
         Format::Table => print(flatten::table(&parsed(&reply.body)?)),
-    }
+    })
+}
+
+/// The tables that are there and could not be read, and why: the answer lacks what would be from them.
+fn unreadable_tables(program: &Program) -> Option<String> {
+    let snapshot = program.deck.snapshot().ok()?;
+    let tables = snapshot.dataset.tables.iter().filter_map(|table| Some(format!("`{}`: {}", table.schema.name, table.state.reason()?)));
+    let tables: Vec<String> = tables.collect();
+    (!tables.is_empty()).then(|| format!("the answer is without tables that could not be read: {}", tables.join("; ")))
 }
 
 /// Percent-encodes the characters that a request line forbids, so that `where=cap>10m` can be typed as it reads.
@@ -112,8 +130,13 @@ fn percent_encoded(path: &str) -> String {
 }
 
 /// Prints a row stream, in the format that the path asks for.
-fn print_rows(mut rows: OfflineRows, format: Format) -> Outcome {
-    if format != Format::Json {
+fn print_rows(mut rows: OfflineRows, args: &GetArgs) -> Outcome {
+    let is_asked_twice = match args.format {
+        Format::Json => false,
+        Format::Csv => args.path.contains("format="),
+        Format::Table => true,
+    };
+    if is_asked_twice {
         return Err(Failure::Usage("the path asks for a format of its own: leave out --format".to_owned()));
     }
     while let Some(piece) = rows.next_piece().map_err(Failure::Bad)? {

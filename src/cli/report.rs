@@ -20,6 +20,7 @@ use query::{
     document::{self, DocumentForm},
     question::progress::Progress,
 };
+use store::export::write_whole;
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
@@ -57,7 +58,8 @@ pub(super) fn run(args: &ReportArgs) -> Outcome {
     document.annotate(&own.unwrap_or_default());
     let text = document.write(args.out.form);
     let file = args.out.file.display();
-    std::fs::write(&args.out.file, &text).map_err(|error| Failure::Bad(format!("`{file}` cannot be written: {}", plain_reason(&error))))?;
+    write_whole(&args.out.file, text.as_bytes())
+        .map_err(|error| Failure::Bad(format!("`{file}` cannot be written: {}", plain_reason(&error))))?;
     print_line(&format!("{}: {file}, {}", document.title, format::bytes(text.len() as u64)))
 }
 

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::config::{ThemeChoice, plain_reason};
 use query::question::known_token;
+use store::export::write_whole;
 use tui::{
     app::Setup,
     keymap::{Keymap, VIEWS, ViewId},
@@ -110,7 +111,7 @@ pub(super) fn run(args: &ShotArgs) -> Outcome {
     let look = appearance::for_picture(&program.config.terminal)?;
     program.load()?;
     let picture = draw(args, &program, look)?;
-    std::fs::write(&args.out.file, picture)
+    write_whole(&args.out.file, picture.as_ref())
         .map_err(|error| Failure::Bad(format!("`{}` cannot be written: {}", args.out.file.display(), plain_reason(&error))))
 }
 

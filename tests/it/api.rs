@@ -3,6 +3,7 @@
 mod docs;
 mod document;
 mod examples;
+mod generations;
 mod hostile;
 mod lists;
 mod python_readers;

@@ -132,7 +132,7 @@ fn a_damaged_file_costs_its_rows_and_no_more() {
     let home = home(files);
     let (code, out, err) = run(home.path(), &["get", &format!("/tokens/{TOKEN}"), "--data", "data"], &[]);
     no_defect(&err);
-    assert!(code == 0 && out.contains("\"Uniswap\""), "{code} {out} {err}");
+    assert!(code == 1 && out.contains("\"Uniswap\"") && err.contains("could not be read: "), "{code} {out} {err}");
     let (code, out, err) = run(home.path(), &["check", "data"], &[]);
     no_defect(&format!("{out}{err}"));
     assert_eq!(code, 1, "{out}{err}");

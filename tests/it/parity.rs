@@ -3,6 +3,7 @@
 
 mod in_place;
 mod mcp;
+mod mcp_words;
 
 use std::{
     collections::BTreeSet,

@@ -122,6 +122,8 @@ pub struct LastCount {
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
+    /// The start of the newest candle, or the deployment of a contract after it.
+    pub newest: Option<Time>,
     clocks: Clocks,
 }
 
@@ -143,7 +145,7 @@ impl Market {
         for token in &mut tokens {
             mark_age(token, newest);
         }
-        Self { tokens, clocks }
+        Self { tokens, newest, clocks }
     }
 
     /// Lag of a series, from its last candle; `None` unless it is stale: more than three of its candles behind those of its source, or more

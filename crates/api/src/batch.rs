@@ -34,6 +34,7 @@ use query::{
         request::Request,
         search::SearchQuestion,
         security::SecurityQuestion,
+        snapshot::Snapshot,
     },
 };
 use store::export::ExportError;
@@ -61,7 +62,7 @@ pub(super) fn tokens(call: &Call<'_>) -> Answered {
     if call.query.split('&').any(named) {
         let arguments = Call { parameters: SEARCH_PARAMETERS, ..*call }.arguments()?;
         if let Some(word) = arguments.word(FORMAT.name)?.filter(|word| *word != "json") {
-            return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: with `addresses` expected json.")));
+            return Err(Problem::new(Code::InvalidParameter, format!("`format` is `{word}`: expected json, the one with `addresses`.")));
         }
         // Refused instead of ignored: an ignored filter would make the answer look filtered.
         let of_the_list = |name: &str| name != FORMAT.name && TokenBatchQuestion::PARAMETERS.iter().all(|own| own.name != name);
@@ -84,12 +85,14 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
     }
     let question = SecurityBatchQuestion::parse(&arguments)?;
     let api = call.api;
-    api.deck.ready::<SecurityBatchQuestion>()?;
+    let snapshot = call.ready::<SecurityBatchQuestion>()?;
     let body = if call.head {
         Body::Whole(Bytes::new())
     } else {
         let deck = Arc::clone(&api.deck);
-        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| ask_each(&deck, &question, sender))?)
+        Body::Rows(rows::spawn_writer(rows::write_timeout(call), rows::permit(api)?, move |sender| {
+            ask_each(&deck, &snapshot, &question, sender)
+        })?)
     };
     let mut reply = Response::new(body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
@@ -99,7 +102,12 @@ pub(super) fn security(call: &Call<'_>) -> Answered {
 
 /// Asks about each distinct token once, `AT_ONCE` concurrently, and sends its line as soon as it is answered: once for each time the
 /// request names it.
-fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSender) -> std::result::Result<(), ExportError> {
+fn ask_each(
+    deck: &Arc<Deck>,
+    snapshot: &Arc<Snapshot>,
+    question: &SecurityBatchQuestion,
+    sender: &RowSender,
+) -> std::result::Result<(), ExportError> {
     let mut times: HashMap<Address, usize> = HashMap::new();
     let mut left: Vec<Address> = Vec::new();
     for address in &question.addresses {
@@ -118,7 +126,10 @@ fn ask_each(deck: &Arc<Deck>, question: &SecurityBatchQuestion, sender: &RowSend
         {
             let answered = answered.clone();
             let wake = move || answered.send(contract_address).unwrap_or_default();
-            asked.insert(contract_address, deck.ask(SecurityQuestion { contract_address, explain: question.explain }, wake));
+            asked.insert(
+                contract_address,
+                deck.ask_of(Arc::clone(snapshot), SecurityQuestion { contract_address, explain: question.explain }, wake),
+            );
         }
         if asked.is_empty() {
             return Ok(());

@@ -10,7 +10,11 @@ use super::{
     reply::{IfNoneMatch, Reply},
 };
 use model::error::Result;
-use query::question::parameter::{Arguments, Parameter};
+use query::question::{
+    Question,
+    parameter::{Arguments, Parameter, TokenNames},
+    snapshot::Snapshot,
+};
 
 /// A request as a handler sees it.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub(super) struct Call<'a> {
     /// `None` for calls made without a server.
     pub headers: Option<&'a HeaderMap>,
     pub if_none_match: IfNoneMatch<'a>,
+    /// The data that the answer is of; `None` where nothing is loaded, or it is of none.
+    pub snapshot: Option<&'a Arc<Snapshot>>,
     /// Whether only the headers are needed (HEAD).
     pub head: bool,
 }
@@ -33,12 +39,25 @@ impl<'a> Call<'a> {
     /// A call without conditional headers and HEAD: one with a body, or one without a server.
     pub(super) fn unconditional(api: &'a Arc<Api>, path: &'a [(&'a str, &'a str)], uri: &'a Uri, parameters: &'static [Parameter]) -> Self {
         let (query, target) = (uri.query().unwrap_or_default(), uri.path_and_query().map_or("", |target| target.as_str()));
-        Self { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), headers: None, head: false }
+        Self { api, parameters, path, query, target, if_none_match: IfNoneMatch::default(), snapshot: None, headers: None, head: false }
     }
 
     /// Parses path and query, checked against the endpoint's parameters.
     pub(super) fn arguments(&self) -> Result<Arguments<'a>> {
-        Ok(Arguments::new(self.parameters, self.path, self.query)?.with_names(&*self.api.deck))
+        let names: &dyn TokenNames = self.snapshot.map_or(&*self.api.deck, |snapshot| &**snapshot);
+        Ok(Arguments::new(self.parameters, self.path, self.query)?.with_names(names))
+    }
+
+    /// The data that the answer is of. Errors: nothing is loaded.
+    pub(super) fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        self.snapshot.map_or_else(|| self.api.deck.snapshot(), |snapshot| Ok(Arc::clone(snapshot)))
+    }
+
+    /// As `snapshot`. Errors: a table that this kind of question needs is still loading, too.
+    pub(super) fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
+        let snapshot = self.snapshot()?;
+        snapshot.require(Q::NEEDS)?;
+        Ok(snapshot)
     }
 }
 

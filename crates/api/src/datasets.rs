@@ -135,7 +135,7 @@ pub(super) fn describe(snapshot: &Snapshot, stale: Option<LoadFailure>, feeds: V
         title: dataset.title.clone(),
         license: dataset.license.clone(),
         synthetic: dataset.synthetic,
-        generation: snapshot.generation,
+        generation: snapshot.reading,
         as_of: dataset.as_of.as_ref().map(|as_of| as_of.time),
         as_of_unknown: dataset.as_of.as_ref().map_or_else(Vec::new, |as_of| as_of.unknown.clone()),
         stale: stale.map(Stale::of),

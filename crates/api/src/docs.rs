@@ -12,6 +12,7 @@ use zip::ZipArchive;
 
 use super::{
     call::{Answered, Call, HandlerStep},
+    endpoint::PageFile,
     openapi, reply,
 };
 use model::error::{Code, Problem};
@@ -27,13 +28,12 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 
-/// Asset names with their media types, and the text of our own.
-const FILES: &[(&str, &str, Option<&str>)] = &[
-    ("page.js", JAVASCRIPT, Some(include_str!("docs/page.js"))),
-    ("page.css", CSS, Some(include_str!("docs/page.css"))),
-    ("swagger-ui-bundle.js", JAVASCRIPT, None),
-    ("swagger-ui.css", CSS, None),
-    ("favicon-32x32.png", "image/png", None),
+pub(super) const FILES: &[PageFile] = &[
+    PageFile { name: "page.js", kind: JAVASCRIPT, own: Some(include_str!("docs/page.js")) },
+    PageFile { name: "page.css", kind: CSS, own: Some(include_str!("docs/page.css")) },
+    PageFile { name: "swagger-ui-bundle.js", kind: JAVASCRIPT, own: None },
+    PageFile { name: "swagger-ui.css", kind: CSS, own: None },
+    PageFile { name: "favicon-32x32.png", kind: "image/png", own: None },
 ];
 
 /// A file with its entity tag.
@@ -56,7 +56,8 @@ static UNPACKED: LazyLock<Vec<Option<Tagged>>> = LazyLock::new(|| {
         archive.by_name(&path).ok()?.read_to_end(&mut bytes).ok()?;
         Some(tagged(bytes.into()))
     };
-    FILES.iter().map(|(name, _, own)| own.map_or_else(|| unpacked(name), |own| Some(tagged(Bytes::from_static(own.as_bytes()))))).collect()
+    let mut bytes = |file: &PageFile| file.own.map_or_else(|| unpacked(file.name), |own| Some(tagged(Bytes::from_static(own.as_bytes()))));
+    FILES.iter().map(&mut bytes).collect()
 });
 
 fn tagged(bytes: Bytes) -> Tagged {
@@ -70,11 +71,11 @@ pub(super) fn page(call: &Call<'_>) -> Answered {
 
 pub(super) fn file(call: &Call<'_>) -> Answered {
     let wanted = call.path.iter().find(|(name, _)| *name == FILE.name).map_or("", |(_, value)| value);
-    let place = FILES.iter().position(|(name, ..)| *name == wanted);
+    let place = FILES.iter().position(|file| file.name == wanted);
     let place = place.ok_or_else(|| Problem::new(Code::RouteNotFound, "No such file: GET /docs is the page."))?;
     let file = UNPACKED.get(place).and_then(Option::as_ref);
     let file = file.ok_or_else(|| Problem::new(Code::Defect, "The page's files cannot be unpacked: a defect of the program."))?;
-    answer(call, FILES[place].1, file)
+    answer(call, FILES[place].kind, file)
 }
 
 fn answer(call: &Call<'_>, kind: &'static str, (bytes, etag): &Tagged) -> Answered {
@@ -106,13 +107,13 @@ mod tests {
 
     #[test]
     fn the_page_loads_exactly_the_files_there_are() {
-        for ((name, ..), file) in FILES.iter().zip(&*UNPACKED) {
-            assert!(file.as_ref().is_some_and(|(bytes, etag)| !bytes.is_empty() && etag.len() == 18), "{name}");
+        for (listed, file) in FILES.iter().zip(&*UNPACKED) {
+            assert!(file.as_ref().is_some_and(|(bytes, etag)| !bytes.is_empty() && etag.len() == 18), "{}", listed.name);
         }
         let page = String::from_utf8_lossy(&PAGE.0);
         let named: Vec<&str> = page.split(['"', '\'']).filter(|text| text.contains('/') && !text.contains('<')).collect();
         for path in &named {
-            assert!(*path == "/openapi.json" || FILES.iter().any(|(name, ..)| *path == format!("/docs/{name}")), "{path}");
+            assert!(*path == "/openapi.json" || FILES.iter().any(|file| *path == format!("/docs/{}", file.name)), "{path}");
         }
         assert_eq!(named.len(), FILES.len() + 1);
     }

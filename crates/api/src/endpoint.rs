@@ -57,7 +57,7 @@ pub struct Endpoint {
     pub tag: &'static str,
     /// Whether it is an MCP tool too.
     pub tool: bool,
-    /// Whether its answers can be as of a time.
+    /// Whether its answers are of the data of one generation, which can be chosen, and as of a time.
     pub as_of: bool,
     pub parameters: &'static [Parameter],
     /// Error codes beyond those implied by its kind and parameters.
@@ -90,8 +90,20 @@ pub enum Content {
     Events,
     /// Text of this media type.
     Text(&'static str),
+    /// The one of these that the path names.
+    Files(&'static [PageFile]),
     /// No body.
     Nothing,
+}
+
+/// A file that a page is drawn with.
+#[derive(Debug, Clone, Copy)]
+pub struct PageFile {
+    pub name: &'static str,
+    /// Its media type.
+    pub kind: &'static str,
+    /// Its text, if it is our own.
+    pub own: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -142,7 +142,9 @@ pub(super) fn preflight_reply(api: &Api, parts: &Parts) -> Option<Reply> {
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, DELETE"));
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("x-api-key, content-type, if-none-match, x-request-id, mcp-protocol-version, mcp-method, mcp-name"),
+        HeaderValue::from_static(
+            "x-api-key, content-type, if-none-match, last-event-id, x-request-id, mcp-protocol-version, mcp-method, mcp-name",
+        ),
     );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     Some(reply)
@@ -159,7 +161,7 @@ pub(super) fn allow_origin(api: &Api, parts: &Parts, reply: &mut Reply) {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("etag, link, location, retry-after, x-as-of, x-as-of-unknown, x-request-id"),
+            HeaderValue::from_static("etag, link, location, retry-after, x-data-generation, x-as-of, x-as-of-unknown, x-request-id"),
         );
     }
 }

@@ -26,7 +26,7 @@ use query::{
 /// Answers a question from the deck's cache, else on its pool.
 pub(super) fn ask<Q: Question>(call: &Call<'_>) -> Answered {
     // Fast path: a cached target in canonical form need not be parsed.
-    if let Ok(snapshot) = call.api.deck.ready::<Q>()
+    if let Ok(snapshot) = call.ready::<Q>()
         && let Some(cached) = call.api.deck.cached_by_key::<Q>(snapshot.generation, call.target)
     {
         return Ok(HandlerStep::Now(cached_reply(&cached, call.if_none_match)));
@@ -48,7 +48,7 @@ pub(super) fn list<Q: Tabular>(call: &Call<'_>) -> Answered {
 
 fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
     let deck = &call.api.deck;
-    let snapshot = deck.ready::<Q>()?;
+    let snapshot = call.ready::<Q>()?;
     // Refused at once: on the pool that would cost more than a cached answer.
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
@@ -64,7 +64,7 @@ fn answer<Q: Question>(call: &Call<'_>, question: Q) -> Answered {
         }
     }
     let any_tag = call.if_none_match.matches("");
-    let pending = deck.ask(question, || {});
+    let pending = deck.ask_of(snapshot, question, || {});
     Ok(HandlerStep::later(async move {
         let cached = pending.await?;
         let reply = cached_reply(&cached, IfNoneMatch::default());
@@ -84,11 +84,11 @@ fn cached_reply<A>(cached: &CachedAnswer<A>, if_none_match: IfNoneMatch<'_>) -> 
 /// Answers a question that is asked with a body.
 pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> Answered {
     let question = Q::parse_request(&call.arguments()?, body)?;
-    call.api.deck.ready::<Q>()?;
-    if let Some(cached) = call.api.deck.cached(&question) {
+    let snapshot = call.ready::<Q>()?;
+    if let Some(cached) = call.api.deck.cached_by_key::<Q>(snapshot.generation, &question.key()) {
         return Ok(HandlerStep::Now(reply::json(200, cached.json.clone())));
     }
-    let pending = call.api.deck.ask(question, || {});
+    let pending = call.api.deck.ask_of(snapshot, question, || {});
     Ok(HandlerStep::later(async move { Ok(reply::json(200, pending.await.map_err(Q::refused)?.json.clone())) }))
 }
 
@@ -198,9 +198,11 @@ fn with_jobs(call: &Call<'_>, ask: impl FnOnce(&Jobs) -> Result<Reply> + Send + 
 }
 
 pub(super) fn datasets(call: &Call<'_>) -> Answered {
-    let deck = &call.api.deck;
-    let snapshot = deck.snapshot()?;
-    Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, deck.stale(), deck.feed_tables()))?))
+    let (deck, snapshot) = (&call.api.deck, call.snapshot()?);
+    let is_newest = deck.snapshot().is_ok_and(|newest| newest.generation == snapshot.generation);
+    // What is said of the newest data is not said of others.
+    let (stale, feeds) = if is_newest { (deck.stale(), deck.feed_tables()) } else { (None, Vec::new()) };
+    Ok(HandlerStep::Now(reply::rendered(200, &datasets::describe(&snapshot, stale, feeds))?))
 }
 
 /// Whether the server runs and has data.

@@ -1,9 +1,9 @@
 //! The HTTP API: the documented endpoints and this project's additions, answered from the deck. hyper is used here only; no market
 //! arithmetic lives here. `routes` holds the endpoint table, `guard` the checks that every request must pass.
 
-mod as_of;
 mod batch;
 mod call;
+mod chosen;
 mod coding;
 mod connection;
 mod datasets;
@@ -28,10 +28,7 @@ mod service;
 mod stream;
 mod unread;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, watch};
@@ -42,7 +39,7 @@ use self::{
 };
 pub use self::{
     server::serve,
-    service::{answer_offline, unknown_parameter},
+    service::{answer_offline, unknown_parameter, writes_csv},
 };
 use crate::keys::Keys;
 use query::{deck::Deck, jobs::Jobs};
@@ -109,19 +106,13 @@ pub struct Api {
     /// One permit per row stream.
     row_streams: Arc<Semaphore>,
     coded: CodedMemo,
-    /// The service over a deck as of a time.
-    as_of: Mutex<Option<Arc<Api>>>,
     /// Whether the server is shutting down.
     stopping: watch::Sender<bool>,
 }
 
 impl Api {
     pub fn new(deck: Arc<Deck>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Arc<Self> {
-        Arc::new(Self::made(deck, jobs, keys, options))
-    }
-
-    fn made(deck: Arc<Deck>, jobs: Option<Arc<Jobs>>, keys: Arc<Keys>, options: ApiOptions) -> Self {
-        Self {
+        Arc::new(Self {
             deck,
             jobs,
             keys,
@@ -134,10 +125,9 @@ impl Api {
             event_streams: Arc::new(Semaphore::new(options.event_streams)),
             row_streams: Arc::new(Semaphore::new(options.row_streams)),
             coded: CodedMemo::default(),
-            as_of: Mutex::default(),
             stopping: watch::Sender::new(false),
             options,
-        }
+        })
     }
 }
 

@@ -1,7 +1,9 @@
 //! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint, cut where they are too many. rmcp
 //! implements the protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
+mod answers;
 mod budget;
+mod described;
 mod lines;
 mod tools;
 
@@ -33,26 +35,30 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use self::{
-    budget::CutAnswer,
-    tools::{Tool, tools},
-};
+use self::tools::{Tool, tools};
 use super::{
     Api,
-    as_of::X_AS_OF_UNKNOWN,
     call::{Answered, Call, HandlerStep},
+    chosen::X_AS_OF_UNKNOWN,
     guard::{self, BODY_BYTES_MAX},
     reply::{self, Body, Reply},
     service::answer_inside,
 };
 use model::{
     error::{Code, Problem, Result},
+    format,
     spelling::nearest,
+    time::Time,
 };
-use query::question::parameter::clip;
+use query::question::{
+    parameter::{clip, decode},
+    snapshot::Snapshot,
+};
+use store::wall_clock::now;
 
 const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person's own dataset; nothing else is looked up. \
-    `tokens` finds a token's address by its name or symbol, which the other tools take. Money is USD, APY percent, fractions are from 0 \
+    Tools that take a token take its symbol (`UNI`, `UNI@base`) or its address; `tokens` finds it by a name. Each answer says how old the data \
+    are: say so where it matters. Money is USD, APY percent, fractions are from 0 \
     to 1. A missing value is null and never a zero. A refusal says what was expected.";
 
 /// POST /mcp.
@@ -180,8 +186,8 @@ impl ServerHandler for Tools {
             self.wait_for_data().await;
             match tool.request(&call.arguments.unwrap_or_default()) {
                 Ok(request) => {
-                    let reply = answer_inside(&self.api, request.method, &request.target, &request.body).await;
-                    tool_result(reply, request.budget, &tool.narrowing())
+                    let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
+                    tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing())
                 }
                 Err(refusal) => tool_refusal(&refusal, tool),
             }
@@ -211,20 +217,14 @@ impl Tools {
 
 /// A problem of the call itself, as the endpoint would answer it.
 fn tool_refusal(problem: &Problem, tool: &Tool) -> CallToolResult {
-    tool_result(reply::problem(problem, tool.path()), usize::MAX, "")
+    tool_result(reply::problem(problem, tool.path()), None, usize::MAX, "")
 }
 
-/// Answers up to this size are also given as structured content. Longer ones are text only, so that no server thread spends its time
-/// parsing and writing them again.
-const STRUCTURED_BYTES_MAX: usize = 256 << 10;
-
 /// Converts a reply: its bytes, cut to the budget, as text and as structured content; a refusal as a tool error. Further texts say what was
-/// left out and what asks for less, and name the other pages.
-fn tool_result(reply: Reply, budget: usize, narrowing: &str) -> CallToolResult {
+/// left out and what asks for less, name the other pages, and tell how old the data are.
+fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
     let refused = !reply.status().is_success();
-    // A single-page list links to its first and last page too.
-    let part = |links: &&str| ["next", "prev"].iter().any(|relation| links.contains(&format!("rel=\"{relation}\"")));
-    let others = reply.headers().get(LINK).and_then(|links| links.to_str().ok()).filter(part).map(other_pages);
+    let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
     let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Not known as of then, and so of today: the tables {tables}."));
     let body = match reply.into_body() {
@@ -232,22 +232,41 @@ fn tool_result(reply: Reply, budget: usize, narrowing: &str) -> CallToolResult {
         // No tool takes `format`, so none streams.
         Body::Stream(_) | Body::Rows(_) => Bytes::new(),
     };
-    let (body, left_out) = match budget::cut(&body, budget) {
-        Some(CutAnswer { body, left_out }) => (Bytes::from(body), left_out),
-        None => (body, Vec::new()),
-    };
+    let cut = budget::cut(&body, budget).map(Bytes::from);
+    let is_cut = cut.is_some();
+    let body = cut.unwrap_or(body);
     let mut content = vec![ContentBlock::text(String::from_utf8_lossy(&body))];
-    if !left_out.is_empty() {
-        content.push(ContentBlock::text(format!("The answer was cut. Left out: {}. {narrowing}", left_out.join("; "))));
+    if is_cut {
+        let not_later =
+            if next.is_some() { " What was cut of a list is in no later part: ask again for less before you go on." } else { "" };
+        content.push(ContentBlock::text(format!("The answer was cut: `cut` says what was left out. {narrowing}{not_later}")));
     }
-    content.extend(of_today.into_iter().chain(others).map(ContentBlock::text));
+    content.extend(of_today.into_iter().chain(next).chain(snapshot.map(|snapshot| data_age(snapshot, now()))).map(ContentBlock::text));
     let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    let structured = || serde_json::from_slice(&body).ok().filter(Value::is_object);
-    result.structured_content = (body.len() <= STRUCTURED_BYTES_MAX).then(structured).flatten();
+    // A client may demand what the tool's schema of answers describes.
+    result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
     result
 }
 
-/// Describes the other pages of an answer, from its `Link` header.
-fn other_pages(links: &str) -> String {
-    format!("This is a part of the answer. The other parts, as requests whose parameters are the tool's arguments: {links}")
+/// Which data an answer is from, and how old they are.
+fn data_age(snapshot: &Snapshot, now: Time) -> String {
+    let as_of = snapshot.dataset.as_of.as_ref().map_or_else(String::new, |as_of| format!(", as known {}", as_of.time.minute_text()));
+    let newest = snapshot.market.newest.map_or_else(
+        || "No candle says how old they are.".to_owned(),
+        |newest| format!("The newest candle begins {} (UTC), {} ago.", newest.minute_text(), format::age(now.0.saturating_sub(newest.0))),
+    );
+    let reading = snapshot.reading;
+    format!("The data are of generation {reading}{as_of}: `generation` {reading} in further calls keeps to them. {newest}")
+}
+
+/// Arguments that lead from one part of an answer to another.
+const PARTS: &[&str] = &["page", "cursor", "to", "generation"];
+
+/// Says which arguments ask for the next part of an answer, from its `Link` header.
+fn next_part(links: &str) -> Option<String> {
+    let next = links.split(", <").find(|link| link.ends_with("rel=\"next\""))?;
+    let (_, query) = next.split('>').next()?.split_once('?')?;
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| PARTS.contains(name));
+    let told: Vec<String> = pairs.filter_map(|(name, value)| Some(format!("`{name}` {}", decode(value)?))).collect();
+    Some(format!("This is a part of the answer. The next part: the same call with {}.", told.join(", ")))
 }

@@ -22,7 +22,9 @@ use super::{
     stream::LAST_EVENT_ID,
 };
 use model::error::{CODES, Code, ProblemBody};
-use query::question::parameter::{AS_OF_PARAMETER, EXAMPLE_TOKEN, NAME_CHARS_MAX, Parameter, ParameterKind};
+use query::question::parameter::{
+    AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NAME_CHARS_MAX, Parameter, ParameterKind, STRICT_PARAMETER,
+};
 
 /// The document with its entity tag; constant for the process.
 static DOCUMENT: OnceLock<(Bytes, String)> = OnceLock::new();
@@ -64,6 +66,14 @@ fn document(endpoints: &[Endpoint]) -> Value {
     schemas.subschema_for::<ProblemBody>();
     let mut components = schemas.take_definitions(true);
     components.extend(bodies.take_definitions(true));
+    for endpoint in endpoints.iter().filter(|endpoint| endpoint.parameters.iter().any(|parameter| parameter.name == EXPLAIN.name)) {
+        let success = &paths[endpoint.path][endpoint.verb.method().to_lowercase()]["responses"][endpoint.status.to_string()];
+        let reference = success.pointer("/content/application~1json/schema/$ref").and_then(Value::as_str).unwrap_or_default();
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        if let Some(Value::Object(members)) = components.get_mut(name).and_then(|schema| schema.get_mut("properties")) {
+            members.insert("asOfUnknown".into(), as_of_unknown());
+        }
+    }
     if let Some(code) = components.get_mut("ProblemBody").and_then(|schema| schema.pointer_mut("/properties/code")) {
         code["enum"] = CODES.iter().map(|row| row.word).collect();
     }
@@ -85,6 +95,7 @@ fn document(endpoints: &[Endpoint]) -> Value {
         "paths": paths,
         "components": {
             "schemas": components,
+            "parameters": SHARED.iter().map(|parameter| (parameter.name.to_owned(), described(parameter))).collect::<Map<_, _>>(),
             "responses": responses(),
             "securitySchemes": { "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key" } },
         },
@@ -114,10 +125,14 @@ fn words_as_enum(schema: &mut Schema) {
     }
 }
 
+/// Parameters that many endpoints take: `strict` every one.
+const SHARED: &[Parameter] = &[STRICT_PARAMETER, GENERATION_PARAMETER, AS_OF_PARAMETER];
+
 fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = endpoint.parameters.iter().map(described).collect();
-    if endpoint.as_of {
-        parameters.push(described(&AS_OF_PARAMETER));
+    if let Content::Files(files) = endpoint.content {
+        // They are named in the path.
+        parameters[0]["schema"]["enum"] = files.iter().map(|file| file.name).collect();
     }
     if matches!(endpoint.content, Content::Events) {
         parameters.push(json!({
@@ -128,6 +143,8 @@ fn operation(endpoint: &Endpoint, schemas: &mut SchemaGenerator, bodies: &mut Sc
             "schema": { "type": "integer", "minimum": 0 },
         }));
     }
+    let shared = SHARED.iter().filter(|parameter| endpoint.as_of || parameter.name == STRICT_PARAMETER.name);
+    parameters.extend(shared.map(|parameter| json!({ "$ref": format!("#/components/parameters/{}", parameter.name) })));
     let mut operation = json!({
         "operationId": endpoint.name,
         "summary": endpoint.summary,
@@ -152,6 +169,12 @@ fn answers(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Map<String, Va
         headers["etag"] = text_header("Identifies this answer: the same for as long as the data are.");
         let unchanged = json!({ "description": "Not modified: `If-None-Match` names the answer.", "headers": headers.clone() });
         answers.insert("304".into(), unchanged);
+    }
+    if endpoint.as_of {
+        headers["x-data-generation"] = json!({
+            "description": "The generation of the data that the answer is from: `generation` asks for it again.",
+            "schema": { "type": "integer", "minimum": 1 },
+        });
     }
     if endpoint.paged() {
         headers["link"] = text_header("RFC 8288: the pages beside this one, `next` and others; of candles the earlier ones.");
@@ -185,6 +208,17 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
             json!({ "text/event-stream": { "schema": { "type": "string" }, "x-events": kinds.collect::<Map<_, _>>() } })
         }
         Content::Text(kind) => json!({ kind: { "schema": { "type": "string" } } }),
+        Content::Files(files) => files
+            .iter()
+            .map(|file| {
+                let bytes = if file.kind.starts_with("text/") {
+                    json!({ "type": "string" })
+                } else {
+                    json!({ "type": "string", "format": "binary" })
+                };
+                (file.kind.to_owned(), json!({ "schema": bytes }))
+            })
+            .collect(),
         Content::Nothing => return None,
     };
     if let Some(words) = endpoint.formats() {
@@ -194,6 +228,15 @@ fn content_of(endpoint: &Endpoint, schemas: &mut SchemaGenerator) -> Option<Valu
         }
     }
     Some(content)
+}
+
+/// Schema of what an explained answer as of a time has beside its own members.
+fn as_of_unknown() -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "With `explain` and `as_of` alone: the tables whose rows have no time, and so are those of today.",
+    })
 }
 
 fn text_header(meaning: &str) -> Value {
@@ -218,9 +261,13 @@ fn codes_of(endpoint: &Endpoint) -> Vec<Code> {
     if endpoint.needs_data() {
         codes.extend([Code::Loading, Code::SourceUnavailable, Code::Cancelled]);
     }
+    if endpoint.as_of {
+        codes.extend([Code::GenerationGone, Code::InvalidParameter]);
+    }
     for parameter in endpoint.parameters {
         codes.extend(match parameter.kind {
             ParameterKind::Address => &[Code::InvalidAddress, Code::TokenNotFound, Code::AmbiguousToken][..],
+            ParameterKind::Holder => &[Code::InvalidAddress],
             ParameterKind::Addresses { .. } => &[Code::InvalidAddress, Code::InvalidParameter, Code::AmbiguousToken],
             ParameterKind::Identifier => &[],
             _ => &[Code::InvalidParameter],
@@ -259,7 +306,7 @@ fn responses() -> Value {
         let mut response = json!({
             "description": format!("{title}: {}.", words.join(", ")),
             "content": { "application/problem+json": {
-                "schema": { "allOf": [{ "$ref": "#/components/schemas/ProblemBody" }, { "properties": { "code": { "enum": words } } }] },
+                "schema": { "$ref": "#/components/schemas/ProblemBody" },
                 "example": example,
             } },
         });
@@ -295,6 +342,7 @@ fn described(parameter: &Parameter) -> Value {
 pub(super) fn value_of(kind: ParameterKind) -> Value {
     match kind {
         ParameterKind::Address => json!({ "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX }),
+        ParameterKind::Holder => json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" }),
         ParameterKind::Identifier => json!({ "type": "string" }),
         ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),
         ParameterKind::Word { words, default: Some(default) } => json!({ "type": "string", "enum": words, "default": default }),
@@ -307,6 +355,7 @@ pub(super) fn value_of(kind: ParameterKind) -> Value {
         ParameterKind::Flag => json!({ "type": "boolean", "default": false }),
         ParameterKind::Text | ParameterKind::Line(_) => json!({ "type": "string", "maxLength": kind.chars_max() }),
         ParameterKind::Column => json!({ "type": "string", "minLength": 1, "maxLength": kind.chars_max() }),
+        ParameterKind::Generation => json!({ "type": "integer", "minimum": 1 }),
         ParameterKind::Chain => json!({ "type": "string", "examples": ["eth", "base"] }),
         ParameterKind::Time => lists::time(),
     }

@@ -212,7 +212,7 @@ pub const ENDPOINTS: &[Endpoint] = &[
         open: true,
         tagged: true,
         parameters: &[docs::FILE],
-        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Text("*/*"), Plain(docs::file))
+        ..plain("/docs/{file}", "docs_file", "What the page is drawn with.", Content::Files(docs::FILES), Plain(docs::file))
     },
     plain("/metrics", "metrics", "Figures for Prometheus.", Content::Text("text/plain; version=0.0.4"), Plain(handlers::metrics)),
 ];

@@ -151,12 +151,12 @@ impl<Q: Tabular> Find for FindRows<Q> {
 /// Streams a list in a row format: its page, or with `all` every row.
 pub(super) fn stream<Q: Tabular>(call: &Call<'_>, question: Q, all: bool, row: &'static AnswerFormat, form: ExportFormat) -> Answered {
     let (api, head) = (call.api, call.head);
-    let snapshot = api.deck.ready::<Q>()?;
+    let snapshot = call.ready::<Q>()?;
     if let Some(token) = question.token() {
         known_token(&snapshot, &token)?;
     }
     let coding = if row.text { Coding::preferred(call.headers) } else { None };
-    let target = question.target();
+    let target = snapshot.named_in(&question.target());
     let form_of_it = format!("{}\n{}{}", question.etag(&snapshot), row.word, if all { " whole" } else { "" });
     let etag = Coding::tag(coding, &snapshot.etag(&form_of_it));
     if call.if_none_match.lists(&etag) {

@@ -23,8 +23,8 @@ use tokio::time::Instant;
 
 use super::{
     Api, OfflineReply, OfflineRows,
-    as_of::{self, TimedRequest},
-    call::{Answered, Awaited, Call, HandlerStep},
+    call::{Awaited, Call, HandlerStep},
+    chosen::{Chosen, ReadRequest, answer, chosen, told},
     coding,
     connection::{ConnectionState, Phase},
     endpoint::Handler,
@@ -33,11 +33,8 @@ use super::{
     reply::{self, Body, IfNoneMatch, Reply},
     router::NoRoute,
 };
-use model::{
-    error::{Code, Problem, Result},
-    time::Time,
-};
-use query::question::parameter::{Arguments, Parameter};
+use model::error::{Code, Problem, Result};
+use query::question::{batch::INSTEAD, parameter::Arguments, snapshot::Snapshot};
 
 /// Status logged for a client that disconnected before its answer.
 const HUNG_UP: u16 = 499;
@@ -105,57 +102,52 @@ fn start(api: &Arc<Api>, parts: &Parts, body: Incoming, position: &mut Option<us
             path,
         ));
     }
-    let answered = match (as_of::asked(endpoint, parts.uri.query()), endpoint.handler) {
-        (Err(refusal), _) => Err(refusal),
-        (Ok(Some(time)), handler) => answer_as_of(api, parts, body, handler, time),
-        (Ok(None), Handler::Plain(handler)) => {
-            let mut values = [("", ""); 4];
-            let count = route.arguments.len().min(values.len());
-            values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
-            handler(&Call {
-                headers: Some(&parts.headers),
-                if_none_match: IfNoneMatch::of(&parts.headers),
-                head: parts.method == Method::HEAD,
-                ..Call::unconditional(api, &values[..count], &parts.uri, endpoint.parameters)
+    let refused = |refusal: Problem| HandlerStep::Now(reply::problem(&refusal, path));
+    let chosen = match chosen(api, endpoint, parts.uri.query()) {
+        Ok(chosen) => chosen,
+        Err(refusal) => {
+            linger(parts, body);
+            return refused(refusal);
+        }
+    };
+    let (Handler::Plain(handler), None) = (endpoint.handler, chosen.as_of) else {
+        if matches!(endpoint.handler, Handler::Body(_))
+            && let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact())
+        {
+            linger(parts, body);
+            return refused(refusal);
+        }
+        return HandlerStep::later(answer_read(Arc::clone(api), parts.clone(), body, chosen));
+    };
+    let mut values = [("", ""); 4];
+    let count = route.arguments.len().min(values.len());
+    values.iter_mut().zip(route.arguments.iter()).for_each(|(value, pair)| *value = pair);
+    let step = handler(&Call {
+        headers: Some(&parts.headers),
+        if_none_match: IfNoneMatch::of(&parts.headers),
+        head: parts.method == Method::HEAD,
+        snapshot: chosen.snapshot.as_ref(),
+        ..Call::unconditional(api, &values[..count], &parts.uri, endpoint.parameters)
+    });
+    match step {
+        Ok(HandlerStep::Now(reply)) => HandlerStep::Now(told(reply, chosen.snapshot.as_deref())),
+        Err(refusal) => HandlerStep::Now(told(reply::problem(&refusal, path), chosen.snapshot.as_deref())),
+        Ok(HandlerStep::Later(reply)) => {
+            let uri = parts.uri.clone();
+            HandlerStep::later(async move {
+                let reply = reply.await.unwrap_or_else(|refusal| reply::problem(&refusal, uri.path()));
+                Ok(told(reply, chosen.snapshot.as_deref()))
             })
         }
-        (Ok(None), Handler::Body(handler)) => answer_with_body(api, parts, body, endpoint.parameters, handler),
-    };
-    answered.unwrap_or_else(|refusal| HandlerStep::Now(reply::problem(&refusal, path)))
+    }
 }
 
-/// Reads the body, where there is one, and answers as of the time.
-fn answer_as_of(api: &Arc<Api>, parts: &Parts, body: Incoming, handler: Handler, time: Time) -> Answered {
-    let has_body = matches!(handler, Handler::Body(_));
-    if has_body && let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact()) {
-        linger(parts, body);
-        return Err(refusal);
-    }
-    let (api, parts) = (Arc::clone(api), parts.clone());
-    Ok(HandlerStep::later(async move {
-        let body = if has_body { read(body, api.options.body_time).await? } else { Bytes::new() };
-        as_of::answer(api, TimedRequest { method: parts.method, uri: parts.uri, headers: Some(parts.headers), body }, time).await
-    }))
-}
-
-/// Reads the body and calls the handler with it.
-fn answer_with_body(
-    api: &Arc<Api>,
-    parts: &Parts,
-    body: Incoming,
-    parameters: &'static [Parameter],
-    handler: fn(&Call<'_>, &[u8]) -> Answered,
-) -> Answered {
-    if let Err(refusal) = guard::check_body(&parts.headers, body.size_hint().exact()) {
-        linger(parts, body);
-        return Err(refusal);
-    }
-    let (api, uri, headers) = (Arc::clone(api), parts.uri.clone(), parts.headers.clone());
-    Ok(HandlerStep::later(async move {
-        let body = read(body, api.options.body_time).await?;
-        let call = Call { headers: Some(&headers), ..Call::unconditional(&api, &[], &uri, parameters) };
-        handler(&call, &body)?.resolve().await
-    }))
+/// Reads the body, where one is expected, and answers.
+async fn answer_read(api: Arc<Api>, parts: Parts, body: Incoming, chosen: Chosen) -> Result<Reply> {
+    let has_body = parts.method == Method::POST;
+    let body = if has_body { read(body, api.options.body_time).await? } else { Bytes::new() };
+    let request = ReadRequest { method: parts.method, uri: parts.uri, headers: Some(parts.headers), body };
+    Ok(answer(api, request, chosen).await.0)
 }
 
 fn no_route(api: &Api, refusal: &NoRoute, path: &str) -> Reply {
@@ -306,12 +298,21 @@ pub fn unknown_parameter(api: &Api, method: &str, target: &str) -> Option<String
     arguments.refuse_unknown().err().map(|problem| problem.detail)
 }
 
+/// Whether the request's rows can be had as CSV, and none of its parameters says how they are written.
+pub fn writes_csv(api: &Api, method: &str, target: &str) -> bool {
+    let (Ok(uri), Ok(method)) = (target.parse::<Uri>(), Method::from_bytes(method.as_bytes())) else { return false };
+    let Ok(route) = api.router.find(&method, uri.path()) else { return false };
+    let given = Arguments::new(route.endpoint.parameters, &[], uri.query().unwrap_or_default());
+    let is_free = given.is_ok_and(|given| !["format", INSTEAD.name].iter().any(|name| given.given(name)));
+    is_free && route.endpoint.formats().is_some_and(|words| words.contains(&"csv"))
+}
+
 /// Answers a request in process: no server, no key, no limits, but the same endpoint table. Blocks, so must not run on an async runtime's
 /// thread.
 pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> OfflineReply {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let reply = match runtime {
-        Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)),
+        Ok(runtime) => runtime.block_on(answer_inside(api, method, target, body)).0,
         Err(error) => reply::problem(&Problem::new(Code::Busy, format!("Cannot wait for the answer: {error}.")), target),
     };
     let status = reply.status().as_u16();
@@ -322,31 +323,22 @@ pub fn answer_offline(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -
     }
 }
 
-/// Like `answer_offline`, on a runtime. Dropping the future cancels the work.
-pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Reply {
-    let reply = match begin(api, method, target, body) {
-        Ok(step) => step.resolve().await,
-        Err(refusal) => Err(refusal),
-    };
-    reply.unwrap_or_else(|refusal| reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()))
+/// Like `answer_offline`, on a runtime; with the data that the answer is of. Dropping the future cancels the work.
+pub(super) async fn answer_inside(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> (Reply, Option<Arc<Snapshot>>) {
+    let begun = begin(api, method, target, body);
+    match begun {
+        Ok((request, chosen)) => answer(Arc::clone(api), request, chosen).await,
+        Err(refusal) => (reply::problem(&refusal, target.split(['?', '#']).next().unwrap_or_default()), None),
+    }
 }
 
-fn begin(api: &Arc<Api>, method: &str, target: &str, body: &[u8]) -> Result<HandlerStep> {
+fn begin(api: &Api, method: &str, target: &str, body: &[u8]) -> Result<(ReadRequest, Chosen)> {
     let malformed = || Problem::new(Code::InvalidRequest, "The request is not a method and a target such as `/tokens?limit=3`.");
     let uri: Uri = target.parse().map_err(|_| malformed())?;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| malformed())?;
     let route = api.router.find(&method, uri.path()).map_err(|refusal| refusal.problem)?;
-    let endpoint = route.endpoint;
-    if let Some(time) = as_of::asked(endpoint, uri.query())? {
-        let request = TimedRequest { method, uri: uri.clone(), headers: None, body: Bytes::copy_from_slice(body) };
-        return Ok(HandlerStep::later(as_of::answer(Arc::clone(api), request, time)));
-    }
-    let values: Vec<(&str, &str)> = route.arguments.iter().collect();
-    let call = Call::unconditional(api, &values, &uri, endpoint.parameters);
-    match endpoint.handler {
-        Handler::Plain(handler) => handler(&call),
-        Handler::Body(handler) => handler(&call, body),
-    }
+    let chosen = chosen(api, route.endpoint, uri.query())?;
+    Ok((ReadRequest { method, uri: uri.clone(), headers: None, body: Bytes::copy_from_slice(body) }, chosen))
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ pub const TITLE: &str = "Demo market";
 const DESCRIPTION: &str = "dataset.toml";
 const README: &str = "README.md";
 /// Upper limits: nobody would read more, and each token costs memory.
-const TOKENS_MAX: u32 = 100_000;
-const DAYS_MAX: u32 = 20_000;
+pub const TOKENS_MAX: u32 = 100_000;
+pub const DAYS_MAX: u32 = 20_000;
 const ROWS_MAX: u64 = 1_000_000_000;
 
 /// Called with (table, rows done, rows expected); returning false cancels.

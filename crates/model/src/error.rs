@@ -173,6 +173,7 @@ codes! {
     RequestTimeout "request_timeout" 408 "Request Timeout";
     AmbiguousToken "ambiguous_token" 409 "Conflict";
     JobEnded "job_ended" 409 "Conflict";
+    GenerationGone "generation_gone" 410 "Gone";
     BodyTooLarge "body_too_large" 413 "Content Too Large";
     TargetTooLong "target_too_long" 414 "URI Too Long";
     UnsupportedMediaType "unsupported_media_type" 415 "Unsupported Media Type";

@@ -5,6 +5,7 @@ pub mod as_of;
 pub mod cached;
 pub mod feed;
 mod fetch;
+mod generations;
 pub mod load;
 pub mod pending;
 mod single_flight;
@@ -29,6 +30,7 @@ use self::{
     as_of::DecksAsOf,
     cached::{AnswerWeighter, CachedAnswer},
     feed::{FeedDesk, FeedOptions},
+    generations::Generations,
     load::LoadState,
     pending::{PendingAnswer, PendingResult},
     single_flight::SingleFlight,
@@ -37,7 +39,6 @@ use crate::question::{
     Find, Question,
     parameter::TokenNames,
     progress::Progress,
-    search::named::token_of_symbol,
     snapshot::{AnswerSettings, Snapshot},
 };
 use model::{
@@ -132,11 +133,13 @@ pub struct Deck {
     this: Weak<Deck>,
     options: DeckOptions,
     current: RwLock<Option<Arc<Snapshot>>>,
+    /// Those before it that are still answered from.
+    before: Mutex<Generations>,
     memo: Memo,
     single_flight: SingleFlight,
-    quick: Lane,
+    quick: Arc<Lane>,
     /// Lane for slow questions: fewer threads, so that quick questions never queue behind them.
-    heavy: Lane,
+    heavy: Arc<Lane>,
     events: broadcast::Sender<DeckEvent>,
     load: Mutex<LoadState>,
     folder: RwLock<PathBuf>,
@@ -211,7 +214,7 @@ impl std::fmt::Debug for Deck {
 
 impl TokenNames for Deck {
     fn token_named(&self, symbol: &str) -> Result<Option<Address>> {
-        token_of_symbol(&*self.snapshot()?, symbol)
+        self.snapshot()?.token_named(symbol)
     }
 }
 
@@ -220,13 +223,18 @@ impl Deck {
     pub fn new(folder: &Path, options: DeckOptions) -> std::result::Result<Arc<Self>, String> {
         let quick = Lane::new("question", options.workers, options.queue)?;
         let heavy = Lane::new("inference", options.workers.saturating_sub(1), options.queue)?;
-        Ok(Arc::new_cyclic(|this| Self {
+        Ok(Self::with_lanes(folder, options, Arc::new(quick), Arc::new(heavy)))
+    }
+
+    fn with_lanes(folder: &Path, options: DeckOptions, quick: Arc<Lane>, heavy: Arc<Lane>) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
             this: this.clone(),
             memo: Cache::with_weighter(10_000, options.memo_bytes, AnswerWeighter),
             single_flight: SingleFlight::default(),
             quick,
             heavy,
             current: RwLock::new(None),
+            before: Mutex::default(),
             events: broadcast::channel(256).0,
             load: Mutex::new(LoadState::default()),
             folder: RwLock::new(folder.to_owned()),
@@ -235,7 +243,7 @@ impl Deck {
             feed: Arc::default(),
             as_of: Mutex::default(),
             options,
-        }))
+        })
     }
 
     /// Returns the current generation. Errors: nothing is loaded yet.
@@ -253,9 +261,8 @@ impl Deck {
 
     /// Returns the current generation once all its tables are loaded.
     pub fn complete_snapshot(&self) -> Result<Arc<Snapshot>> {
-        let complete = |snapshot: &Arc<Snapshot>| snapshot.dataset.importing.is_empty();
-        let still_loading = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
-        self.snapshot().and_then(|snapshot| if complete(&snapshot) { Ok(snapshot) } else { Err(still_loading()) })
+        let snapshot = self.snapshot()?;
+        snapshot.require_complete().map(|()| snapshot)
     }
 
     /// Returns the cached answer to this question for the current generation.
@@ -305,8 +312,9 @@ impl Deck {
         let answer = if fetches { fetch::complete(snapshot, progress, attempt) } else { attempt() };
         self.check_undamaged(snapshot)?;
         let answer = answer?;
-        let links = question.paging(&answer).and_then(|paging| paging.links(&question.target()));
-        let cached = Arc::new(CachedAnswer::new(answer, etag, links)?);
+        let links = question.paging(&answer).and_then(|paging| paging.links(&snapshot.named_in(&question.target())));
+        let unknown = snapshot.dataset.as_of.as_ref().filter(|_| question.explains()).map(|as_of| as_of.unknown.as_slice());
+        let cached = Arc::new(CachedAnswer::new(answer, etag, links, unknown)?);
         if !progress.is_partial() {
             self.memo.insert(key, cached.clone());
         }
@@ -317,6 +325,17 @@ impl Deck {
     pub fn ask<Q: Question>(self: &Arc<Self>, question: Q, wake: impl FnOnce() + Send + 'static) -> PendingAnswer<Q::Answer> {
         let heavy = question.heavy();
         self.spawn(heavy, move |deck, progress, fetches| deck.answered(&*deck.snapshot()?, &question, progress, fetches), wake)
+    }
+
+    /// Like `ask`, of a given generation.
+    pub fn ask_of<Q: Question>(
+        self: &Arc<Self>,
+        snapshot: Arc<Snapshot>,
+        question: Q,
+        wake: impl FnOnce() + Send + 'static,
+    ) -> PendingAnswer<Q::Answer> {
+        let heavy = question.heavy();
+        self.spawn(heavy, move |deck, progress, fetches| deck.answered(&snapshot, &question, progress, fetches), wake)
     }
 
     /// Runs slow work beyond a single question in the slow lane. Dropping the result cancels.
@@ -388,6 +407,7 @@ impl Deck {
         }
         if let Some(deck) = self.this.upgrade()
             && !self.is_loading()
+            && self.snapshot().is_ok_and(|newest| newest.generation == snapshot.generation)
         {
             deck.load_in_background();
         }

@@ -217,6 +217,13 @@ fn exists(path: &Path) -> ExportError {
     ExportError::Failed(format!("`{}` exists already: choose another name", path.display()))
 }
 
+/// Writes the whole file, or leaves what was there: a full disk leaves no part of it.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut part = temporary_beside(path)?;
+    io::Write::write_all(&mut part, bytes)?;
+    part.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// A temporary file in the same folder, deleted unless it is renamed.
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

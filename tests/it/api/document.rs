@@ -4,8 +4,9 @@ use api::{
     events::EVENTS,
     routes::{Content, ENDPOINTS},
 };
-use model::error::CODES;
-use serde_json::Value;
+use model::{address::Address, error::CODES};
+use query::question::parameter::ADDRESS_PATTERN;
+use serde_json::{Value, json};
 
 use super::server::Running;
 
@@ -22,8 +23,8 @@ fn the_document_has_every_endpoint_and_every_code() {
         assert_eq!(operation["operationId"], endpoint.name);
         let parameters = operation["parameters"].as_array().expect("parameters");
         let in_address = parameters.iter().filter(|parameter| parameter["in"] != "header").count();
-        // A question about the data can be as of a time too.
-        assert_eq!(in_address, endpoint.parameters.len() + usize::from(endpoint.as_of), "{}", endpoint.path);
+        // Every endpoint takes `strict`; a question about the data `generation` and `as_of` too.
+        assert_eq!(in_address, endpoint.parameters.len() + if endpoint.as_of { 3 } else { 1 }, "{}", endpoint.path);
         let placeholders = endpoint.path.matches('{').count();
         let in_path = endpoint.parameters.iter().filter(|parameter| parameter.kind.in_path()).count();
         assert_eq!(placeholders, in_path, "{}", endpoint.path);
@@ -42,9 +43,8 @@ fn the_document_has_every_endpoint_and_every_code() {
     let told = serde_json::to_string(&document["paths"]).expect("text");
     for row in CODES {
         assert!(told.contains(&format!("`{}`", row.word)), "no operation tells of {}", row.word);
-        let codes =
-            &document["components"]["responses"][row.status.to_string()]["content"]["application/problem+json"]["schema"]["allOf"][1];
-        assert!(codes["properties"]["code"]["enum"].as_array().is_some_and(|words| words.contains(&row.word.into())), "{}", row.word);
+        let response = &document["components"]["responses"][row.status.to_string()];
+        assert!(response["description"].as_str().is_some_and(|words| words.contains(row.word)), "{}", row.word);
     }
     let mut references = Vec::new();
     collect_references(&document, &mut references);
@@ -122,4 +122,142 @@ fn every_operation_has_its_tag_its_headers_and_its_304() {
         assert!(headers.get("x-request-id").is_some(), "{}", endpoint.path);
         assert_eq!(headers.get("etag").is_some(), endpoint.tagged, "{}", endpoint.path);
     }
+}
+
+/// The patterns of answers and bodies, and what keeps to them.
+type Keeps = fn(&str) -> bool;
+const PATTERNS: &[(&str, Keeps)] = &[
+    (ADDRESS_PATTERN, |text| Address::asked(text).is_some()),
+    ("^0x[0-9a-f]{40}$", |text| Address::parse(text).is_some_and(|address| address.to_string() == text)),
+    ("^[0-9]+$", |text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())),
+    (r"[^\s_]", |text| text.chars().any(|sign| !sign.is_whitespace() && sign != '_')),
+];
+
+/// Whether the value keeps to the schema, as far as the document's schemas go; what it breaks is noted.
+fn check(document: &Value, schema: &Value, value: &Value, place: &str, faults: &mut Vec<String>) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        check(document, document.pointer(reference.trim_start_matches('#')).expect(reference), value, place, faults);
+    }
+    let keeps_to = |choice: &Value| {
+        let mut found = Vec::new();
+        check(document, choice, value, place, &mut found);
+        found.is_empty()
+    };
+    let mut fault = |what: &str| faults.push(format!("{place}: {value} {what}"));
+    let is_of = |kind: &str| match kind {
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        other => panic!("{place}: the type {other}"),
+    };
+    match &schema["type"] {
+        Value::String(kind) if !is_of(kind) => fault(&format!("is no {kind}")),
+        Value::Array(kinds) if !kinds.iter().filter_map(Value::as_str).any(is_of) => fault(&format!("is none of {kinds:?}")),
+        _ => {}
+    }
+    if schema["enum"].as_array().is_some_and(|words| !words.contains(value)) {
+        fault("is none of the words");
+    }
+    for (name, holds) in [("minimum", 1.0), ("maximum", -1.0)] {
+        if let (Some(bound), Some(number)) = (schema[name].as_f64(), value.as_f64())
+            && (number - bound) * holds < 0.0
+        {
+            fault(&format!("is beyond the {name}"));
+        }
+    }
+    if let (Some(pattern), Some(text)) = (schema["pattern"].as_str(), value.as_str()) {
+        // Those of parameters are held against their readers elsewhere.
+        let known = PATTERNS.iter().find(|(known, _)| *known == pattern).map(|(_, keeps)| keeps);
+        if !known.map_or_else(|| place.contains("/parameters"), |keeps| keeps(text)) {
+            fault(&format!("does not keep to {pattern}"));
+        }
+    }
+    for (name, keep) in [("anyOf", 1), ("oneOf", 1), ("allOf", usize::MAX)] {
+        let Some(choices) = schema[name].as_array() else { continue };
+        if choices.iter().filter(|choice| keeps_to(choice)).count() < keep.min(choices.len()) {
+            fault(&format!("keeps to too few of {name}"));
+        }
+    }
+    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if value.is_object() && value.get(required).is_none() {
+            fault(&format!("lacks {required}"));
+        }
+    }
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let place = format!("{place}/{name}");
+        match (&schema["properties"][name], &schema["additionalProperties"]) {
+            (Value::Null, Value::Bool(false)) => faults.push(format!("{place} is described nowhere")),
+            (Value::Null, Value::Null) if schema["properties"].is_object() => faults.push(format!("{place} is described nowhere")),
+            (Value::Null, others) => check(document, others, member, &place, faults),
+            (own, _) => check(document, own, member, &place, faults),
+        }
+    }
+    for item in value.as_array().into_iter().flatten().filter(|_| schema["items"].is_object()) {
+        check(document, &schema["items"], item, &format!("{place}[]"), faults);
+    }
+}
+
+/// Calls `look` with every schema that has examples beside it or within it, and each of them.
+fn examples<'a>(value: &'a Value, place: &str, look: &mut impl FnMut(&str, &'a Value, &'a Value)) {
+    match value {
+        Value::Object(members) => {
+            if let (Some(schema), Some(example)) = (members.get("schema"), members.get("example")) {
+                look(place, schema, example);
+            }
+            for name in ["examples", "default"] {
+                let own = members.get(name).filter(|_| members.contains_key("type"));
+                let own = own.map(|own| own.as_array().map_or_else(|| vec![own], |own| own.iter().collect()));
+                own.into_iter().flatten().for_each(|example| look(place, value, example));
+            }
+            for (name, member) in members.iter().filter(|(name, _)| *name != "example" && *name != "examples") {
+                examples(member, &format!("{place}/{name}"), look);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| examples(item, place, look)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_example_keeps_to_its_schema() {
+    let document = document();
+    let (mut faults, mut checked) = (Vec::new(), 0);
+    examples(&document, "", &mut |place, schema, example| {
+        checked += 1;
+        check(&document, schema, example, place, &mut faults);
+    });
+    assert!(checked > 150, "{checked} examples");
+    assert!(faults.is_empty(), "{} of {checked}:\n{}", faults.len(), faults.join("\n"));
+    let mut found = Vec::new();
+    let plan = json!({ "$ref": "#/components/schemas/YieldBody" });
+    check(&document, &plan, &json!({ "tokens": { "0x1": 5 }, "settings": { "riskLevel": "wild" } }), "", &mut found);
+    assert!(found.len() >= 2, "what is wrong is found: {found:?}");
+}
+
+#[test]
+fn what_many_operations_share_stands_once() {
+    let document = document();
+    let written = serde_json::to_string(&document["paths"]).expect("text");
+    for name in ["strict", "generation", "as_of"] {
+        assert!(document["components"]["parameters"][name]["schema"]["type"].is_string(), "{name}");
+        assert!(!written.contains(&format!("\"name\":\"{name}\"")), "{name} stands in an operation of its own");
+    }
+    for response in document["components"]["responses"].as_object().expect("responses").values() {
+        let schema = &response["content"]["application/problem+json"]["schema"];
+        assert_eq!(*schema, json!({ "$ref": "#/components/schemas/ProblemBody" }));
+    }
+    let explained = ENDPOINTS.iter().filter(|endpoint| endpoint.parameters.iter().any(|parameter| parameter.name == "explain"));
+    for endpoint in explained {
+        let success = &document["paths"][endpoint.path][endpoint.verb.method().to_lowercase()]["responses"]["200"];
+        let schema = success["content"]["application/json"]["schema"]["$ref"].as_str().expect(endpoint.path);
+        let members = &document.pointer(schema.trim_start_matches('#')).expect(schema)["properties"];
+        assert!(members["asOfUnknown"]["items"].is_object(), "{}", endpoint.path);
+    }
+    let file = &document["paths"]["/docs/{file}"]["get"];
+    assert!(file["parameters"][0]["schema"]["enum"].as_array().is_some_and(|names| names.contains(&"page.js".into())), "{file}");
+    assert!(file["responses"]["200"]["content"].get("image/png").is_some() && file["responses"]["200"]["content"].get("*/*").is_none());
 }

@@ -55,7 +55,7 @@ fn target(endpoint: &Endpoint, job: &str) -> String {
         let named = || IDENTIFIERS.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| *value);
         let value = match parameter.kind {
             // A wallet, which holds several tokens.
-            ParameterKind::Address if parameter.name == "address" => "0x3dc63a91fd50867655d6921ac18c6f3fba045987",
+            ParameterKind::Holder => "0x3dc63a91fd50867655d6921ac18c6f3fba045987",
             ParameterKind::Address => EXAMPLE_TOKEN,
             _ if parameter.name == "job_id" => job,
             _ => named().unwrap_or_else(|| panic!("`{}` of {} has no example", parameter.name, endpoint.path)),

@@ -36,7 +36,7 @@ const ORDERS: &[(&str, &str)] = &[
         "filter order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes candles \
          track_record patterns trendline indicators posts dexes pools security token yields growth compare fields+search alert_body rehearsal tables holders held batch",
     ),
-    ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of watch"),
+    ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of generations watch"),
     ("crates/query/src/jobs", "request alert id store alerts sources report ask list messages owner watch+worker"),
     ("crates/query/src/document", "provenance sources words html chart markdown facts gather annotations"),
     (
@@ -48,7 +48,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("src/config", "sources document field read shown"),
     (
         "crates/api/src",
-        "keys format coding+reply+rows+call endpoint router datasets log metrics rate unread connection guard as_of service \
+        "keys format coding+reply+rows+call endpoint router datasets log metrics rate unread connection guard chosen service \
          events+stream openapi docs mcp handlers batch routes server",
     ),
     ("crates/widgets/src", "ascii text theme picture progress gauge panel sparkline table candles"),

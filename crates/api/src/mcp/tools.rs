@@ -6,7 +6,11 @@ use rmcp::model::{JsonObject, Tool as Described, ToolAnnotations};
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::budget::BUDGET;
+use super::{
+    answers,
+    budget::BUDGET,
+    described::{LEAN, description},
+};
 use crate::{endpoint::Endpoint, openapi};
 use model::{
     error::{Code, Problem, Result},
@@ -14,7 +18,7 @@ use model::{
 };
 use query::question::{
     filter::{ColumnKind, FilterColumn},
-    parameter::{AS_OF, AS_OF_PARAMETER, Arguments, Parameter, ParameterKind, clip, encode},
+    parameter::{AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind, clip, encode},
 };
 
 /// Parameters that make an answer shorter.
@@ -33,6 +37,8 @@ pub(super) struct Tool {
     /// Schemas of the request body's members; empty if the endpoint reads no body.
     body: Map<String, Value>,
     schema: Arc<JsonObject>,
+    /// Schema of its answers.
+    answers: Arc<JsonObject>,
 }
 
 /// An API request.
@@ -50,6 +56,11 @@ impl Tool {
         let mut properties: JsonObject = parameters(endpoint).map(|parameter| (parameter.name.to_owned(), property(parameter))).collect();
         let mut required: Vec<Value> =
             parameters(endpoint).filter(|parameter| parameter.kind.is_required()).map(|parameter| parameter.name.into()).collect();
+        for (_, name, value) in lean(endpoint) {
+            if let Some(property) = properties.get_mut(*name) {
+                property["default"] = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
+            }
+        }
         let mut body = Map::new();
         if let Some(shape) = endpoint.body {
             let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -65,7 +76,7 @@ impl Tool {
         schema.insert("properties".into(), properties.into());
         schema.insert("required".into(), required.into());
         schema.insert("additionalProperties".into(), false.into());
-        Self { endpoint, body, schema: Arc::new(schema) }
+        Self { endpoint, body, schema: Arc::new(schema), answers: Arc::new(answers::schema(endpoint)) }
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -80,7 +91,9 @@ impl Tool {
     pub(super) fn described(&self) -> Described {
         // Tools only read the loaded data.
         let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
-        Described::new(self.endpoint.name, self.endpoint.summary, Arc::clone(&self.schema)).with_annotations(hints)
+        let told = description(self.endpoint.name).unwrap_or(self.endpoint.summary);
+        let described = Described::new(self.endpoint.name, told, Arc::clone(&self.schema)).with_annotations(hints);
+        described.with_raw_output_schema(Arc::clone(&self.answers))
     }
 
     /// Builds the API request of a call. Checks only that names are known and values fit into a request; the endpoint validates the rest.
@@ -103,6 +116,12 @@ impl Tool {
                 query.push(format!("{name}={}", encode(&text)));
             }
         }
+        // What was asked for in other words is not narrowed.
+        let given = |name: &str| arguments.contains_key(name);
+        let is_chosen = |name: &str| given(name) || given("addresses") || (name == "only" && given("fields"));
+        for (_, name, value) in lean(self.endpoint).filter(|(_, name, _)| !is_chosen(name)) {
+            query.push(format!("{name}={value}"));
+        }
         if let Some(left) = path.split('{').nth(1).and_then(|rest| rest.split('}').next()) {
             return Err(missing(left));
         }
@@ -123,7 +142,7 @@ impl Tool {
     fn unknown(&self, name: &str) -> Problem {
         let known = || parameters(self.endpoint).map(|parameter| parameter.name).chain(self.body.keys().map(String::as_str));
         // What every tool takes is seldom meant.
-        let near = nearest(name, known().filter(|known| ![AS_OF, BUDGET.name].contains(known)))
+        let near = nearest(name, known().filter(|known| ![AS_OF, GENERATION, BUDGET.name].contains(known)))
             .map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
         let all: Vec<&str> = known().collect();
         let detail = format!("`{}` is no argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
@@ -131,10 +150,15 @@ impl Tool {
     }
 }
 
-/// The endpoint's parameters with `as_of` and the budget, without `format`, since a tool answers JSON.
+/// What the tool asks for where the client says nothing.
+fn lean(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    LEAN.iter().filter(|(tool, ..)| *tool == endpoint.name)
+}
+
+/// The endpoint's parameters with `as_of`, `generation` and the budget, without `format`, since a tool answers JSON.
 fn parameters(endpoint: &'static Endpoint) -> impl Iterator<Item = &'static Parameter> {
-    let as_of = endpoint.as_of.then_some(&AS_OF_PARAMETER);
-    endpoint.parameters.iter().filter(|parameter| parameter.name != "format").chain(as_of).chain([&BUDGET])
+    let of_data: &[Parameter] = if endpoint.as_of { &[AS_OF_PARAMETER, GENERATION_PARAMETER] } else { &[] };
+    endpoint.parameters.iter().filter(|parameter| parameter.name != "format").chain(of_data).chain([&BUDGET])
 }
 
 fn missing(name: &str) -> Problem {
@@ -197,7 +221,7 @@ fn property(parameter: &Parameter) -> Value {
         _ => {}
     }
     if let Value::Object(schema) = &mut schema {
-        if !matches!(parameter.kind, ParameterKind::Address | ParameterKind::Addresses { .. }) {
+        if !matches!(parameter.kind, ParameterKind::Address | ParameterKind::Holder | ParameterKind::Addresses { .. }) {
             schema.remove("pattern");
         }
         schema.insert("description".into(), json!(meaning));

@@ -11,11 +11,15 @@ use query::question::{
     parameter::{EXAMPLE_TOKEN, NAME_CHARS_MAX},
 };
 
+/// A token beside the one of the examples, where two are asked for.
+const ANOTHER_TOKEN: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
+
 /// Pattern of a list of `min` to `max` addresses.
 pub(super) fn addresses(min: usize, max: usize) -> Value {
     let address = format!("[^,]{{1,{NAME_CHARS_MAX}}}");
     let (fewest, most) = (min.saturating_sub(1), max.saturating_sub(1));
-    json!({ "type": "string", "pattern": format!("^{address}(,{address}){{{fewest},{most}}}$"), "examples": [EXAMPLE_TOKEN] })
+    let example = [EXAMPLE_TOKEN, ANOTHER_TOKEN][..min.clamp(1, 2)].join(",");
+    json!({ "type": "string", "pattern": format!("^{address}(,{address}){{{fewest},{most}}}$"), "examples": [example] })
 }
 
 /// Pattern of an RFC 3339 time, a day or a Unix time in seconds, from year 1 to 9999.
@@ -126,7 +130,39 @@ mod tests {
     use query::question::parameter::{Arguments, ParameterKind, clip, encode};
 
     #[test]
-    fn a_parameter_accepts_whatever_its_pattern_allows() {
+    fn a_parameter_accepts_its_own_examples() {
+        let mut checked = 0;
+        for endpoint in ENDPOINTS {
+            for parameter in endpoint.parameters.iter().filter(|parameter| !parameter.kind.in_path()) {
+                let schema = described(parameter)["schema"].clone();
+                for example in
+                    schema["examples"].as_array().into_iter().flatten().chain(schema.get("default")).filter_map(|value| value.as_str())
+                {
+                    let query = format!("{}={}", parameter.name, encode(example));
+                    let given = Arguments::new(endpoint.parameters, &[], &query).expect("a query");
+                    let taken = match parameter.kind {
+                        ParameterKind::Time => given.time(parameter.name).map(drop),
+                        ParameterKind::Words(_) => given.words(parameter.name).map(drop),
+                        ParameterKind::Addresses { min, .. } => {
+                            given.addresses(parameter.name).map(|addresses| assert!(addresses.len() >= min, "{query}"))
+                        }
+                        ParameterKind::Where(_) => given.conditions(parameter.name).map(drop),
+                        ParameterKind::Sort { .. } => given.orders(parameter.name).map(drop),
+                        ParameterKind::Indicators { .. } => given.indicators(parameter.name).map(drop),
+                        ParameterKind::Word { .. } => given.word(parameter.name).map(drop),
+                        ParameterKind::Chain => given.chain(parameter.name).map(|chain| assert!(chain.is_some(), "{query}")),
+                        other => panic!("{other:?} has an example that nothing reads"),
+                    };
+                    assert_eq!(taken.map_err(|problem| problem.detail), Ok(()), "{} {query}", endpoint.path);
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 20, "{checked} examples");
+    }
+
+    #[test]
+    fn a_parameter_accepts_whatever_whatever_its_pattern_allows() {
         let mut checked = 0;
         for endpoint in ENDPOINTS {
             for parameter in endpoint.parameters {

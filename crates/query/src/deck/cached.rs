@@ -21,9 +21,22 @@ pub struct CachedAnswer<A> {
     pub links: Option<Box<str>>,
 }
 
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ExplainedAsOf<'a, A> {
+    #[serde(flatten)]
+    answer: &'a A,
+    as_of_unknown: &'a [&'a str],
+}
+
 impl<A: Serialize> CachedAnswer<A> {
-    pub(super) fn new(answer: A, etag: String, links: Option<String>) -> Result<Self> {
-        let json = serde_json::to_vec(&answer)
+    /// `unknown`: the tables of today of an explained answer that is as of a time.
+    pub(super) fn new(answer: A, etag: String, links: Option<String>, unknown: Option<&[&str]>) -> Result<Self> {
+        let json = unknown
+            .map_or_else(
+                || serde_json::to_vec(&answer),
+                |as_of_unknown| serde_json::to_vec(&ExplainedAsOf { answer: &answer, as_of_unknown }),
+            )
             .map_err(|_| Problem::new(Code::Defect, "The answer cannot be written as JSON: a defect of the program."))?;
         Ok(Self { answer, json: json.into(), etag: etag.into_boxed_str(), links: links.map(String::into_boxed_str) })
     }

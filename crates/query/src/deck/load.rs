@@ -245,11 +245,6 @@ impl Deck {
         snapshot
     }
 
-    /// Has its generations counted from this number on.
-    pub(super) fn count_from(&self, generation: u64) {
-        self.load_lock().generation = generation;
-    }
-
     fn next_generation(&self) -> u64 {
         let mut state = self.load_lock();
         state.generation += 1;
@@ -258,12 +253,16 @@ impl Deck {
 
     /// Derives the shared data and replaces the current generation.
     fn swap(&self, generation: u64, dataset: Dataset) -> Arc<Snapshot> {
-        let snapshot = Arc::new(Snapshot::new(generation, dataset, self.answer_settings()));
+        self.replace(Snapshot::new(generation, dataset, self.answer_settings()))
+    }
+
+    pub(super) fn replace(&self, snapshot: Snapshot) -> Arc<Snapshot> {
+        let snapshot = Arc::new(snapshot);
         if let Ok(before) = self.snapshot() {
             snapshot.inherit(&before);
         }
-        *self.current.writing() = Some(Arc::clone(&snapshot));
-        self.memo.clear();
+        let before = self.current.writing().replace(Arc::clone(&snapshot));
+        self.keep(before);
         snapshot
     }
 

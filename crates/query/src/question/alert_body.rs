@@ -21,7 +21,7 @@ pub struct AlertBody {
     /// The token it applies to; without it, every token.
     #[schemars(default)]
     pub token_address: Option<Address>,
-    /// In the syntax of `where` of GET /tokens: `price>20`, `score<40`, `pattern:bull_flag`.
+    /// In the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`.
     #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]
     pub condition: String,
 }

@@ -1,13 +1,15 @@
 //! The filter language: `chain:base cap>1m usd`, `price>10 or (chain:eth score>=60)`. Plain words are a fuzzy match on the row's text,
-//! `column op value` is exact; a blank is AND, which binds more closely than `or`. It defines no columns: the caller passes their names,
+//! `column op value` is exact; a blank is AND, which binds more closely than `or`; `not` denies what follows. It defines no columns: the caller passes their names,
 //! aliases, kinds and values. Used by the terminal's filter, by `where=` of the API and by alerts.
 
 mod ages;
 mod columns;
 mod complete;
 mod left_out;
+mod negated;
 mod parse;
 mod pieces;
+mod range;
 mod value;
 pub mod words;
 
@@ -23,6 +25,7 @@ pub use self::{
     complete::complete,
     left_out::RowsLeftOut,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},
+    range::Range,
     value::{ConditionValue, number},
 };
 
@@ -70,6 +73,8 @@ impl<'a> FieldValue<'a> {
 pub enum Operator {
     /// `:`: contains, for text; equals, for other kinds.
     Has,
+    /// `!:`: the opposite.
+    Lacks,
     Equal,
     Differs,
     Greater,
@@ -81,7 +86,11 @@ pub enum Operator {
 impl Operator {
     /// The operator that a value must pass to be worth naming: of `!=` that is `=`.
     fn without_not(self) -> Self {
-        if self == Self::Differs { Self::Equal } else { self }
+        match self {
+            Self::Differs => Self::Equal,
+            Self::Lacks => Self::Has,
+            other => other,
+        }
     }
 }
 
@@ -272,51 +281,6 @@ impl<'a, F: Fn(&str) -> Option<FieldValue<'a>>, A: Fn(&str) -> bool> Row<'_, F, 
     }
 }
 
-/// The minimum and maximum of a column within a block of rows (its zone map).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Range {
-    /// All values are missing.
-    Empty,
-    Number(f64, f64),
-    Time(Time, Time),
-}
-
-impl Filter {
-    /// Whether a block of rows can contain a match, judged by its zone map; true where the range is unknown.
-    pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
-        may_match(&self.terms, &range)
-    }
-}
-
-fn may_match(terms: &[Term], range: &impl Fn(&str) -> Option<Range>) -> bool {
-    terms.iter().all(|term| match term {
-        Term::Word { .. } => true,
-        Term::Compare { column, operator, wanted, .. } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
-        Term::Either(alternatives) => alternatives.iter().any(|terms| may_match(terms, range)),
-    })
-}
-
-fn may_hold(range: Range, operator: Operator, wanted: &ConditionValue) -> bool {
-    match (range, wanted) {
-        (Range::Empty, _) => false,
-        (Range::Number(low, high), ConditionValue::Number(wanted)) => between(low, high, operator, *wanted),
-        (Range::Time(low, high), ConditionValue::Period { start, end }) => match operator {
-            Operator::Equal => low < *end && high >= *start,
-            operator => between(low, high, operator, *start),
-        },
-        _ => true,
-    }
-}
-
-fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T) -> bool {
-    match operator {
-        Operator::Has | Operator::Equal => low <= wanted && wanted <= high,
-        Operator::Greater | Operator::AtLeast => holds(high, operator, wanted),
-        Operator::Less | Operator::AtMost => holds(low, operator, wanted),
-        Operator::Differs => true,
-    }
-}
-
 fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
     let inside = |text: &str| if exact { text.to_lowercase().contains(word) } else { words::contains(word, text) };
     match value {
@@ -327,8 +291,8 @@ fn found(value: &FieldValue<'_>, word: &str, exact: bool) -> bool {
 }
 
 fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) -> bool {
-    if operator == Operator::Differs {
-        return !compare(value, Operator::Equal, wanted);
+    if operator != operator.without_not() {
+        return !compare(value, operator.without_not(), wanted);
     }
     match (value, wanted) {
         (FieldValue::Number(value), ConditionValue::Number(wanted)) => holds(*value, operator, *wanted),
@@ -358,7 +322,7 @@ fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) 
 fn holds<T: PartialOrd + Copy>(value: T, operator: Operator, wanted: T) -> bool {
     match operator {
         Operator::Has | Operator::Equal => value == wanted,
-        Operator::Differs => value != wanted,
+        Operator::Differs | Operator::Lacks => value != wanted,
         Operator::Greater => value > wanted,
         Operator::Less => value < wanted,
         Operator::AtLeast => value >= wanted,

@@ -27,7 +27,7 @@ use model::{
 };
 use store::{cell::in_frame, grid::Grid};
 
-const ADDRESS: Parameter = parameter("address", ParameterKind::Address, "The address of a holder.");
+const ADDRESS: Parameter = parameter("address", ParameterKind::Holder, "The address of a holder.");
 
 request! {
     /// A page of the tokens that an address holds, the most worth first.
@@ -48,7 +48,7 @@ pub struct AccountAddress(pub Address);
 
 impl ParameterValue for AccountAddress {
     fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
-        arguments.address(parameter.name).map(Self)
+        arguments.holder(parameter.name).map(Self)
     }
 
     fn written(&self) -> Option<Cow<'_, str>> {

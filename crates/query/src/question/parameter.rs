@@ -31,6 +31,8 @@ pub struct Parameter {
 pub enum ParameterKind {
     /// A token contract in the path.
     Address,
+    /// The address of a holder in the path, who need not be known.
+    Holder,
     /// A free identifier in the path.
     Identifier,
     /// A whole number in the query.
@@ -58,13 +60,15 @@ pub enum ParameterKind {
     Column,
     /// A chain's name in the query.
     Chain,
+    /// The number of a generation of the data in the query.
+    Generation,
     /// An RFC 3339 time, a date or epoch seconds in the query.
     Time,
 }
 
 impl ParameterKind {
     pub fn in_path(self) -> bool {
-        matches!(self, Self::Address | Self::Identifier)
+        matches!(self, Self::Address | Self::Holder | Self::Identifier)
     }
 
     /// Whether a request without it is refused.
@@ -89,7 +93,6 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 /// The address pattern of the API documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
 const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, coin:BTC, or the symbol of a token in the data";
-/// The token of the documented examples.
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token in documented paths: in snake case, and in camel case.
@@ -113,12 +116,22 @@ pub const AS_OF: &str = "as_of";
 pub const AS_OF_PARAMETER: Parameter = parameter(
     AS_OF,
     ParameterKind::Text,
-    "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The header `x-as-of` says \
-     it again, and `x-as-of-unknown` names the tables that are of today.",
+    "Answers as it could have been known at that day's end, or at that time: `2026-08-14`, `2026-08-14T09:30:00Z`. The answer says it \
+     again, and which tables are of today all the same.",
+);
+
+/// Accepted by every question: the answer is of that generation of the data.
+pub const GENERATION: &str = "generation";
+pub const GENERATION_PARAMETER: Parameter = parameter(
+    GENERATION,
+    ParameterKind::Generation,
+    "Answers from that generation of the data, whose number each answer tells, as long as it is kept: a minute after the next one has come, \
+     five after it was last asked for. So that several answers agree.",
 );
 
 /// Accepted by every endpoint: unknown parameters are refused instead of ignored.
 pub const STRICT: &str = "strict";
+pub const STRICT_PARAMETER: Parameter = parameter(STRICT, ParameterKind::Flag, "Refuses unknown parameters instead of ignoring them.");
 
 /// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
@@ -181,7 +194,8 @@ impl<'a> Arguments<'a> {
     /// Errors: a parameter that is not in the table.
     pub fn refuse_unknown(&self) -> Result<()> {
         let known = || self.parameters.iter().filter(|parameter| !parameter.kind.in_path()).map(|parameter| parameter.name);
-        let Some((name, _)) = self.query.iter().find(|(name, _)| name != STRICT && name != AS_OF && known().all(|known| known != name))
+        let Some((name, _)) =
+            self.query.iter().find(|(name, _)| ![STRICT, AS_OF, GENERATION].contains(&name.as_ref()) && known().all(|known| known != name))
         else {
             return Ok(());
         };
@@ -194,6 +208,15 @@ impl<'a> Arguments<'a> {
         let text = self.path_value(name);
         let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
         self.token(text)?.ok_or_else(refused)
+    }
+
+    /// An address that no symbol stands for.
+    pub fn holder(&self, name: &str) -> Result<Address> {
+        let text = self.path_value(name);
+        Address::parse(text).ok_or_else(|| {
+            let expected = "expected 0x followed by 40 hexadecimal digits. GET /tokens/{token_address}/holders has a token's holders";
+            Problem::new(Code::InvalidAddress, format!("`{}` is no address of a holder: {expected}.", clip(text)))
+        })
     }
 
     pub fn identifier(&self, name: &str) -> &str {
@@ -301,6 +324,12 @@ impl<'a> Arguments<'a> {
         Ok(Some(text.to_owned()))
     }
 
+    /// The value of a parameter that is none of the endpoint's; `None` where it is one, or is not given.
+    pub fn foreign(&self, parameter: &Parameter) -> Option<&str> {
+        let is_foreign = self.parameters.iter().all(|own| own.name != parameter.name);
+        self.single_value(parameter.name).ok().flatten().filter(|_| is_foreign)
+    }
+
     /// Whether the request has the parameter.
     pub fn given(&self, name: &str) -> bool {
         self.query.iter().any(|(known, _)| known == name)
@@ -344,6 +373,14 @@ impl<'a> Arguments<'a> {
     /// The time that the answer is as of, see `as_of`.
     pub fn as_of(&self) -> Result<Option<Time>> {
         self.single_value(AS_OF)?.map(|text| as_of(text).map_err(|detail| invalid(format!("`{AS_OF}` {detail}.")))).transpose()
+    }
+
+    /// The generation that the answer is to be of.
+    pub fn generation(&self) -> Result<Option<u64>> {
+        let Some(text) = self.single_value(GENERATION)? else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| *number > 0 && text.bytes().all(|byte| byte.is_ascii_digit()));
+        let expected = "expected the number of a generation, as `x-data-generation` and GET /datasets tell it";
+        number.map(Some).ok_or_else(|| invalid(format!("`{GENERATION}` is `{}`: {expected}.", clip(text))))
     }
 
     fn kind(&self, name: &str) -> ParameterKind {

@@ -56,6 +56,10 @@ impl ParameterValue for Explain {
             Self::Record => Some("record".into()),
         }
     }
+
+    fn is_set(&self) -> bool {
+        *self != Self::Plain
+    }
 }
 
 impl Question for PatternsQuestion {

@@ -27,6 +27,11 @@ pub trait Request: Clone + Send + Sync + Sized + 'static {
     fn token(&self) -> Option<Address> {
         None
     }
+
+    /// Whether the evidence behind the answer is asked for.
+    fn explains(&self) -> bool {
+        false
+    }
 }
 
 /// A field type of a request: parses and writes a parameter value.
@@ -37,6 +42,10 @@ pub(super) trait ParameterValue: Sized {
 
     fn address(&self) -> Option<Address> {
         None
+    }
+
+    fn is_set(&self) -> bool {
+        false
     }
 }
 
@@ -63,6 +72,10 @@ macro_rules! request {
 
             fn token(&self) -> Option<::model::address::Address> {
                 None$(.or_else(|| $crate::question::request::ParameterValue::address(&self.$field)))*
+            }
+
+            fn explains(&self) -> bool {
+                false$(|| $parameter.name == $crate::question::parameter::EXPLAIN.name && $crate::question::request::ParameterValue::is_set(&self.$field))*
             }
         }
     };
@@ -129,6 +142,21 @@ impl ParameterValue for Address {
     }
 }
 
+/// A flag; a false one is omitted.
+impl ParameterValue for bool {
+    fn read(arguments: &Arguments<'_>, parameter: &Parameter) -> Result<Self> {
+        arguments.flag(parameter.name)
+    }
+
+    fn written(&self) -> Option<Cow<'_, str>> {
+        self.then_some("true".into())
+    }
+
+    fn is_set(&self) -> bool {
+        *self
+    }
+}
+
 values! {
     /// An identifier in the path, in lower case.
     String: |arguments, parameter| Ok(arguments.identifier(parameter.name).to_lowercase()), |value| Some(value.into());
@@ -137,8 +165,6 @@ values! {
         ParameterKind::Word { .. } => Ok(arguments.word(parameter.name)?.and_then(|word| word.parse().ok()).unwrap_or_default()),
         _ => arguments.integer(parameter.name),
     }, |value| Some(value.to_string().into());
-    /// A false flag is omitted.
-    bool: |arguments, parameter| arguments.flag(parameter.name), |value| value.then_some("true".into());
     /// A word with a default.
     &'static str: |arguments, parameter| Ok(arguments.word(parameter.name)?.unwrap_or_default()), |value| Some((*value).into());
     Option<&'static str>: |arguments, parameter| arguments.word(parameter.name), |value| value.map(Cow::Borrowed);

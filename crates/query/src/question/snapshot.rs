@@ -7,6 +7,8 @@ use sha2::{Digest, Sha256};
 use super::{
     caches::{RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
     exchanges,
+    paging::with_parameter,
+    parameter::{AS_OF, GENERATION},
 };
 use analysis::{
     market::{Market, TokenSummary},
@@ -23,8 +25,10 @@ use store::{Dataset, Table};
 /// One generation, immutable; replaced as a whole on reload.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// Starts at 1 and grows with every load.
+    /// Starts at 1 and grows with every load; no two snapshots of a program have the same.
     pub generation: u64,
+    /// The generation as people count them: as of a time, that of the present it was cut from.
+    pub reading: u64,
     pub dataset: Dataset,
     pub market: Market,
     /// The pools available to yield plans.
@@ -75,6 +79,7 @@ impl Snapshot {
         }
         Self {
             generation,
+            reading: generation,
             symbols: SymbolOrder::new(&market.tokens),
             market,
             yields,
@@ -87,12 +92,24 @@ impl Snapshot {
         }
     }
 
+    /// The same, cut from that generation of the present.
+    #[must_use]
+    pub fn of_reading(self, reading: u64) -> Self {
+        Self { reading, ..self }
+    }
+
     /// Takes over what is costly and hardly changes from one reading of a dataset to the next: the records of all tokens.
     pub fn inherit(&self, before: &Self) {
         let tokens = |snapshot: &Self| snapshot.market.tokens.iter().map(|token| token.token_address).collect::<BTreeSet<_>>();
         if self.dataset.folder == before.dataset.folder && tokens(self) == tokens(before) {
             self.track_records.inherit(&before.track_records);
         }
+    }
+
+    /// Errors: large tables are still loading.
+    pub fn require_complete(&self) -> Result<()> {
+        let still_loading = || Problem::new(Code::Loading, "Large tables are still being brought in: ask again in a moment.");
+        if self.dataset.importing.is_empty() { Ok(()) } else { Err(still_loading()) }
     }
 
     /// Errors: one of the tables is unreachable or refused at its source, or still loading.
@@ -136,6 +153,13 @@ impl Snapshot {
     /// As `etag`, of an answer with advice, which changes with the records that it is weighed by.
     pub fn etag_of_advice(&self, canonical: &str) -> String {
         self.etag(&format!("{canonical}\n{} weighed", self.track_records.version()))
+    }
+
+    /// The request with what makes it ask these data again: their generation, and the time they are as of.
+    pub fn named_in(&self, target: &str) -> String {
+        let target = with_parameter(target, GENERATION, &self.reading.to_string());
+        let as_of = self.dataset.as_of.as_ref();
+        as_of.map_or_else(|| target.clone(), |as_of| with_parameter(&target, AS_OF, &as_of.time.to_string()))
     }
 
     /// The token to show first: the most traded one that has candles and is no stablecoin, else the one with the largest market cap.

@@ -14,13 +14,14 @@ use serde_json::value::RawValue;
 
 use polars::prelude::DataFrame;
 
+pub use self::page::generation_of;
 use self::{groups::GroupQuery, order::RowQuery, page::PageRequest};
 use super::{
     Find as _, Question, filter,
     paging::Paging,
     parameter::{self, Parameter, ParameterKind, clip, parameter},
     progress::Progress,
-    request::request,
+    request::{Request as _, request},
     snapshot::Snapshot,
     tabular::{Tabled, Tabular},
 };
@@ -38,6 +39,8 @@ request! {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Tables {
+    /// The generation of the data that they are of.
+    pub generation: u64,
     /// The loaded tables; GET /datasets has the reasons for missing ones.
     pub tables: Vec<TableEntry>,
 }
@@ -67,6 +70,10 @@ impl Question for TablesQuestion {
     const SUMMARY: &'static str = "The tables of the dataset and their columns.";
     const NEEDS: &'static [&'static str] = &[];
 
+    fn etag(&self, snapshot: &Snapshot) -> String {
+        snapshot.etag(&snapshot.named_in(&self.target()))
+    }
+
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<Tables> {
         let entry = |table: &Table| TableEntry {
             name: table.schema.name,
@@ -78,9 +85,15 @@ impl Question for TablesQuestion {
                 .map(|column| ColumnEntry { name: column.name, kind: column.kind.word(), meaning: column.meaning })
                 .collect(),
         };
-        Ok(Tables { tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect() })
+        Ok(Tables {
+            generation: snapshot.reading,
+            tables: snapshot.dataset.tables.iter().filter(|table| table.loaded()).map(entry).collect(),
+        })
     }
 }
+
+pub const CURSOR: Parameter =
+    parameter("cursor", ParameterKind::Line(80), "Where to go on: `next` of the page before, in the same generation of the data.");
 
 const WHERE: Parameter = parameter(
     "where",
@@ -92,7 +105,7 @@ const WHERE: Parameter = parameter(
 request! {
     /// Rows of a table.
     TableQuestion at "/tables/{table}" {
-        table: String = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it."),
+        table: String = parameter("table", ParameterKind::Identifier, "The table, by its name in the list of tables."),
         by: Option<String> =
             parameter("by", ParameterKind::Line(200), "A column: answers one row for each of its values, with the figures of `agg`, not the rows."),
         agg: Option<String> = parameter(
@@ -106,8 +119,8 @@ request! {
         conditions: Option<String> = WHERE,
         sort: Option<String> =
             parameter("sort", ParameterKind::Line(500), "Up to 4 columns, separated by commas, `-` before one that falls; else as the rows stand."),
-        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; without it, the streamed formats give all."),
-        cursor: Option<String> = parameter("cursor", ParameterKind::Line(64), "Where to go on: `next` of the page before."),
+        limit: u64 = parameter("limit", ParameterKind::Integer { min: 1, max: 10_000, default: 100 }, "Rows to return; where it is left out, formats other than json give all."),
+        cursor: Option<String> = CURSOR,
     }
 }
 

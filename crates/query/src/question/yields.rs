@@ -67,6 +67,10 @@ impl Request for YieldQuestion {
     fn target(&self) -> String {
         target(Self::PATH, &[(EXPLAIN, self.explain.written())])
     }
+
+    fn explains(&self) -> bool {
+        self.explain
+    }
 }
 
 impl Question for YieldQuestion {

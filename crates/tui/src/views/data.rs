@@ -15,10 +15,7 @@ use self::{
 };
 use crate::views::prelude::*;
 use model::{schema, table_state::TableState as Loaded};
-use query::deck::{
-    as_of::reading,
-    load::{LoadState, Watching},
-};
+use query::deck::load::{LoadState, Watching};
 use store::Table as DataTable;
 
 /// From this width the selected table is drawn beside the list.
@@ -360,7 +357,7 @@ fn draw_title(buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     if dataset.synthetic {
         x += 2 + put(buffer, row, x + 2, 0, "synthetic", theme.style(Role::Warning));
     }
-    let right = format!("{folder}/ · reload {} ", format::count(reading(snapshot.generation)));
+    let right = format!("{folder}/ · reload {} ", format::count(snapshot.reading));
     let width = text::width(&right) as u16;
     if x + width + 2 <= row.width {
         put(buffer, row, row.width - width, 0, &right, theme.dim());

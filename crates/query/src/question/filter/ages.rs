@@ -25,7 +25,10 @@ impl Filter {
                     Operator::Less | Operator::AtMost => vec![since(young)],
                     Operator::Greater | Operator::AtLeast => vec![before(young)],
                     // An age of `3d` is one from three days up to, not including, four.
-                    Operator::Has | Operator::Equal | Operator::Differs => vec![since(young.saturating_sub(*unit)), before(young)],
+                    Operator::Has | Operator::Equal => vec![since(young.saturating_sub(*unit)), before(young)],
+                    Operator::Differs | Operator::Lacks => {
+                        vec![Term::Either(vec![vec![before(young.saturating_sub(*unit))], vec![since(young)]])]
+                    }
                 }
             }
             other => vec![other.clone()],
@@ -51,6 +54,8 @@ mod tests {
             "age>=3d",
             "age:3d",
             "age=3d",
+            "age!=3d",
+            "not age:3d age<2w",
             "age>0d age<2w",
             "age<3d or age>10d",
             "(age<3d or age>10d) age<2w",

@@ -5,6 +5,7 @@ use std::{fmt, ops::Range};
 use super::{
     ColumnKind, Filter, FilterColumn, Operator, Term,
     columns::{self, column},
+    negated,
     pieces::{Piece, is_balanced, pieces},
     value::{self, ConditionValue},
 };
@@ -16,11 +17,12 @@ const TERMS_MAX: usize = 32;
 /// Columns listed in an unknown-column error that must fit one line.
 const LISTED: usize = 8;
 
-/// The conjunction, which is implied, the disjunction, and a word for what `!=` says. In a filter without conditions they and brackets are
-/// plain search words.
+/// The conjunction, which is implied, the disjunction, the negation of what follows, and the choice from a list. In a filter without
+/// conditions they and brackets are plain search words.
 pub(super) const AND: &[&str] = &["and", "&&"];
 pub(super) const OR: &[&str] = &["or", "||"];
-const NOT: &str = "not";
+pub(super) const NOT: &[&str] = &["not"];
+pub(super) const IN: &[&str] = &["in"];
 
 /// A user-readable message, and the byte range of the text at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +68,8 @@ fn read(text: &str, columns: &[FilterColumn], only_conditions: bool) -> Result<F
     };
     refuse_longer(text.chars().count())?;
     let plain = pieces(text, None)?;
-    let joins = only_conditions || plain.iter().any(|(piece, _)| matches!(piece, Piece::Sign(_)));
+    let chooses = plain.windows(2).any(|two| matches!(&two, [(Piece::Word(name), _), (Piece::Word(word), _)] if column(name.trim_start_matches('('), columns).is_some() && begins_choice(word)));
+    let joins = only_conditions || (chooses && text.contains('(')) || plain.iter().any(|(piece, _)| matches!(piece, Piece::Sign(_)));
     let pieces = if joins { pieces(text, Some(columns))? } else { plain };
     let mut reader = Reader { text, columns, only_conditions, joins, pieces, at: 0, groups: false };
     let found = reader.alternatives()?;
@@ -184,8 +187,9 @@ impl Reader<'_> {
                 terms.extend(self.group()?);
                 continue;
             }
-            if let Some(condition) = self.condition()? {
-                terms.push(condition);
+            let found = self.comparison()?;
+            if !found.is_empty() {
+                terms.extend(found);
                 continue;
             }
             let (piece, span) = &self.pieces[self.at];
@@ -196,15 +200,12 @@ impl Reader<'_> {
                         return Err(self.wrong(format!("`{word}` needs a condition before it and one after it{quoting}")));
                     }
                 }
-                Piece::Word(_) if self.is_connective(self.at, &[NOT]) => {
-                    let quoting = quoting(NOT, self.only_conditions);
-                    return Err(self.wrong(format!("there is no `{NOT}`: write `!=`, as in `chain!=eth`{quoting}")));
+                Piece::Word(_) if self.is_connective(self.at, NOT) => {
+                    terms.extend(self.negation()?);
+                    continue;
                 }
                 // A column that is true or false is a condition by itself.
-                Piece::Word(word) if self.only_conditions && self.flag(word).is_some() => {
-                    let (column, wanted) = (self.flag(word).unwrap_or_default(), ConditionValue::Flag(true));
-                    terms.push((Term::Compare { column, operator: Operator::Has, wanted, text: (*word).to_owned() }, span.clone()));
-                }
+                Piece::Word(word) if self.only_conditions && self.flag(word).is_some() => terms.extend(self.flag_alone(word, span.clone())),
                 Piece::Word(_) | Piece::Quoted(_) if self.only_conditions => {
                     let (word, example) = (&self.text[span.clone()], self.columns.first().map_or("column", |column| column.name));
                     return Err(
@@ -226,6 +227,84 @@ impl Reader<'_> {
 
     fn flag(&self, word: &str) -> Option<&'static str> {
         column(word, self.columns).filter(|known| known.kind == ColumnKind::Flag).map(|known| known.name)
+    }
+
+    fn flag_alone(&self, word: &str, at: Range<usize>) -> Option<Found> {
+        let (column, wanted) = (self.flag(word)?, ConditionValue::Flag(true));
+        Some((Term::Compare { column, operator: Operator::Has, wanted, text: word.to_owned() }, at))
+    }
+
+    /// `not` and what it denies: a condition, or conditions in brackets.
+    fn negation(&mut self) -> Result<Vec<Found>, FilterError> {
+        let not = self.span(self.at);
+        self.at += 1;
+        let denied = match self.pieces.get(self.at) {
+            Some((Piece::Open, _)) => self.group()?,
+            Some((Piece::Word(_), _)) if self.is_connective(self.at, NOT) => self.negation()?,
+            Some((Piece::Word(word), span)) if self.only_conditions && !self.has_sign(self.at) && self.flag(word).is_some() => {
+                let flag = self.flag_alone(word, span.clone());
+                self.at += 1;
+                flag.into_iter().collect()
+            }
+            _ => self.comparison()?,
+        };
+        if denied.is_empty() {
+            let word = &self.text[not.clone()];
+            let message = format!("`{word}` needs a condition after it, as in `not cap>1m`{}", quoting(word, self.only_conditions));
+            return Err(FilterError { message, at: not });
+        }
+        self.refuse_words(&denied)?;
+        let at = not.start..denied.last().map_or(not.end, |(_, span)| span.end);
+        Ok(negated::all(denied.into_iter().map(|(term, _)| term).collect()).into_iter().map(|term| (term, at.clone())).collect())
+    }
+
+    fn has_sign(&self, at: usize) -> bool {
+        matches!(self.pieces.get(at + 1), Some((Piece::Sign(_), _))) || self.choice(at).is_some()
+    }
+
+    /// Where the list begins that a column's value is chosen from, and whether it is to be none of it: `chain in (eth, base)`.
+    fn choice(&self, at: usize) -> Option<(usize, bool)> {
+        let not = self.is_connective(at + 1, NOT);
+        let is_in = self.is_connective(at + 1 + usize::from(not), IN);
+        let open = at + 2 + usize::from(not);
+        (is_in && matches!(self.pieces.get(open), Some((Piece::Open, _)))).then_some((open + 1, not))
+    }
+
+    /// A column with a sign and a value, or with values in brackets; nothing if the pieces are something else.
+    fn comparison(&mut self) -> Result<Vec<Found>, FilterError> {
+        let (Some((Piece::Word(name), span)), Some((first, not))) = (self.pieces.get(self.at), self.choice(self.at)) else {
+            return Ok(self.condition()?.into_iter().collect());
+        };
+        let column = column(name, self.columns).ok_or_else(|| unknown(name, span, self.columns, self.only_conditions))?;
+        let mut choices = Vec::new();
+        let mut at = first;
+        while !matches!(self.pieces.get(at), Some((Piece::Close, _))) || choices.is_empty() {
+            let (texts, span) = match self.pieces.get(at) {
+                Some((Piece::Word(word), span)) => (word.split(',').filter(|part| !part.is_empty()).collect(), span.clone()),
+                Some((Piece::Quoted(text), span)) => (vec![*text], span.clone()),
+                _ => {
+                    let message = format!("`in` needs values in brackets after it, as in `{name} in ({})`", column.example());
+                    return Err(FilterError { message, at: self.span(first - 1) });
+                }
+            };
+            for text in texts {
+                let wanted = value::read(column, name, ("=", Operator::Equal), text);
+                let wanted = wanted.map_err(|message| FilterError { message, at: span.clone() })?;
+                let is_plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
+                let text = if is_plain { format!("{name}={text}") } else { format!("{name}=\"{text}\"") };
+                choices.push(vec![Term::Compare { column: column.name, operator: Operator::Equal, wanted, text }]);
+            }
+            at += 1;
+        }
+        let at_text = span.start..self.span(at).end;
+        self.at = at + 1;
+        self.groups = true;
+        let terms = match choices.as_slice() {
+            [one] => one.clone(),
+            _ => vec![Term::Either(choices)],
+        };
+        let terms = if not { negated::all(terms) } else { terms };
+        Ok(terms.into_iter().map(|term| (term, at_text.clone())).collect())
     }
 
     /// Conditions in brackets.
@@ -279,6 +358,12 @@ impl Reader<'_> {
             Err(FilterError { message, at: at.clone() })
         })
     }
+}
+
+/// Whether a list of values begins with this word.
+fn begins_choice(word: &str) -> bool {
+    let begins = |start: &&str| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    is_one_of(word, IN) || is_one_of(word, NOT) || begins(&"in(")
 }
 
 fn is_one_of(word: &str, words: &[&str]) -> bool {

@@ -5,12 +5,13 @@ use std::ops::Range;
 use super::{
     FilterColumn, Operator,
     columns::column,
-    parse::{AND, FilterError, OR},
+    parse::{AND, FilterError, IN, NOT, OR},
 };
 
 /// Operators, a longer one before its prefix.
 pub(super) const OPERATORS: &[(&str, Operator)] = &[
     ("!=", Operator::Differs),
+    ("!:", Operator::Lacks),
     (">=", Operator::AtLeast),
     ("<=", Operator::AtMost),
     (":", Operator::Has),
@@ -73,12 +74,12 @@ pub(super) fn pieces<'a>(text: &'a str, groups: Option<&[FilterColumn]>) -> Resu
     Ok(pieces)
 }
 
-/// The length of a word up to a bracket that closes a group, or that opens one right after `and` or `or`.
+/// The length of a word up to a bracket that closes a group, or that opens one right after a word such as `or`.
 fn own_brackets(word: &str) -> usize {
     let mut open = 0_usize;
     for (at, c) in word.char_indices() {
         match c {
-            '(' if AND.iter().chain(OR).any(|joins| joins.eq_ignore_ascii_case(&word[..at])) => return at,
+            '(' if [AND, OR, NOT, IN].concat().iter().any(|joins| joins.eq_ignore_ascii_case(&word[..at])) => return at,
             '(' => open += 1,
             ')' if open == 0 => return at,
             ')' => open -= 1,

@@ -57,7 +57,9 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
         ColumnKind::Duration => duration(text),
         // A part of a written time, such as `10:30`.
-        ColumnKind::Time if operator == Operator::Has => is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T"))),
+        ColumnKind::Time if operator.without_not() == Operator::Has => {
+            is_part_of_time(text).then(|| ConditionValue::Text(text.replace(' ', "T")))
+        }
         ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
     };
     wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))
@@ -91,7 +93,7 @@ fn flag(text: &str) -> Option<bool> {
     WORDS.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|(_, flag)| *flag)
 }
 
-/// `1000`, `1,000`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
+/// `1000`, `1,000`, `1e6`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
 pub fn number(text: &str) -> Option<f64> {
     let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
     let text = text.strip_suffix('%').unwrap_or(&text);
@@ -103,10 +105,14 @@ pub fn number(text: &str) -> Option<f64> {
         _ => 0,
     };
     let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-    // Digits only: Rust would also parse `inf`, and an exponent would clash with the suffix's. The suffix becomes the exponent of the text,
-    // not a multiplication, so that 4.1b is the float nearest to 4.1e9.
-    let plain = digits.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
-    format!("{digits}e{power}").parse::<f64>().ok().filter(|value| plain && value.is_finite())
+    let is_of = |text: &str, signs: &[char]| text.chars().all(|c| c.is_ascii_digit() || signs.contains(&c));
+    // The suffix becomes the exponent of the text, not a multiplication, so that 4.1b is the float nearest to 4.1e9.
+    let (digits, exponent) = match digits.split_once(['e', 'E']) {
+        Some((digits, exponent)) if power == 0 && is_of(exponent, &['-', '+']) => (digits, exponent.to_owned()),
+        _ => (digits, power.to_string()),
+    };
+    // Digits only: Rust would also parse `inf`.
+    format!("{digits}e{exponent}").parse::<f64>().ok().filter(|value| is_of(digits, &['.', '-', '+']) && value.is_finite())
 }
 
 /// Units of a duration. Months and years are calendar means: 365.25 days a year.
@@ -198,6 +204,12 @@ mod tests {
             ("1,000", Some(1_000.0)),
             ("-3", Some(-3.0)),
             ("$2", Some(2.0)),
+            ("1e6", Some(1e6)),
+            ("2.5E-3", Some(0.0025)),
+            ("1e", None),
+            ("e6", None),
+            ("1e6k", None),
+            ("1e2e3", None),
             ("inf", None),
             ("k", None),
             ("", None),

@@ -1,6 +1,6 @@
 //! The token that a person names where no list is at hand to choose from: by its address, or by a symbol that one token of the data has.
 
-use crate::question::snapshot::Snapshot;
+use crate::question::{parameter::TokenNames, snapshot::Snapshot};
 use analysis::{market::TokenSummary, numeric::descending};
 use model::{
     address::Address,
@@ -12,8 +12,15 @@ use model::{
 
 /// Tokens that an error lists.
 const LISTED: usize = 8;
+
+impl TokenNames for Snapshot {
+    fn token_named(&self, symbol: &str) -> Result<Option<Address>> {
+        token_of_symbol(self, symbol)
+    }
+}
+
 /// The token with this symbol, `UNI` or `UNI@base`: the only one, or the only one that is `listed`. Errors: several, the largest first.
-pub fn token_of_symbol(snapshot: &Snapshot, name: &str) -> Result<Option<Address>> {
+fn token_of_symbol(snapshot: &Snapshot, name: &str) -> Result<Option<Address>> {
     let wanted = name.trim().to_lowercase();
     let tokens = &snapshot.market.tokens;
     let mut found = snapshot.symbols.of(tokens, &wanted);

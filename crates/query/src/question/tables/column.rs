@@ -38,8 +38,8 @@ use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
 /// Maximum number of distinct texts; more would use too much memory.
 const TEXTS_MAX: usize = 4_000_000;
 
-const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "The table, as GET /tables names it.");
-const COLUMN: Parameter = parameter("column", ParameterKind::Column, "The column, as GET /tables names it.");
+const TABLE: Parameter = parameter("table", ParameterKind::Identifier, "The table, by its name in the list of tables.");
+const COLUMN: Parameter = parameter("column", ParameterKind::Column, "The column, by its name in the list of tables.");
 
 request! {
     /// How often each value of a column occurs.

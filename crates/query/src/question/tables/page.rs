@@ -211,12 +211,12 @@ impl Cursor {
     fn encode(&self, snapshot: &Snapshot, key: &str) -> String {
         let [data_digest, query_digest] = digests(snapshot, key);
         let token = if self.token > 0 { format!("-{:x}", self.token) } else { String::new() };
-        format!("{:x}-{data_digest}-{query_digest}{token}", self.start)
+        format!("{:x}.{:x}-{data_digest}-{query_digest}{token}", self.start, snapshot.reading)
     }
 
     fn decode(text: &str, snapshot: &Snapshot, key: &str) -> Result<Self> {
         let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}: ask for the first page without it."));
-        let number = |part: &str| usize::from_str_radix(part, 16).ok();
+        let number = |part: &str| usize::from_str_radix(part.split('.').next()?, 16).ok();
         let parts: Vec<&str> = text.split('-').collect();
         let (Some((start, token)), [_, data_digest, query_digest, ..]) = (
             match parts[..] {
@@ -230,13 +230,20 @@ impl Cursor {
         };
         let digests = digests(snapshot, key);
         if **data_digest != digests[0] {
-            return Err(refused("is of an older generation of the data"));
+            let detail = "`cursor` is of an older generation of the data, which is not kept any more: ask for the first page without it.";
+            return Err(Problem::new(Code::GenerationGone, detail));
         }
         if **query_digest != digests[1] {
             return Err(refused("belongs to another table, `where` or `sort`"));
         }
         Ok(Self { start, token })
     }
+}
+
+/// The generation that a cursor is of.
+pub fn generation_of(cursor: &str) -> Option<u64> {
+    let (_, generation) = cursor.split('-').next()?.split_once('.')?;
+    u64::from_str_radix(generation, 16).ok()
 }
 
 /// Short digests of the data and of the query.

@@ -87,6 +87,20 @@ fn expressions_are_written_in_one_way() {
         ("(cap>1m or(chain:eth (age>9d or starred:yes)))", "cap>1m or (chain:eth (age>9d or starred:yes))"),
         ("name:Ether(PoS) or name:\"(x\"", "name:Ether(PoS) or name:\"(x\""),
         ("(name:(pos) or cap>1m)", "name:(pos) or cap>1m"),
+        ("not cap>1m", "cap<=1m"),
+        ("NOT chain:base", "chain!=base"),
+        ("not name:x cap>1m", "name!:x cap>1m"),
+        ("not not name:x", "name:x"),
+        ("not(cap>1m or chain:base)", "cap<=1m chain!=base"),
+        ("not (cap>1m chain:base)", "cap<=1m or chain!=base"),
+        ("not (cap>1m (chain:base or age<9d)) starred:yes", "(cap<=1m or (chain!=base age>=9d)) starred:yes"),
+        ("cap>1m or not (age<9d starred:no)", "cap>1m or age>=9d or starred!=no"),
+        ("chain in (base, eth)", "chain=base or chain=eth"),
+        ("chain in(base,eth) cap>1e6", "(chain=base or chain=eth) cap>1e6"),
+        ("chain not in (base, eth)", "chain!=base chain!=eth"),
+        ("not chain in (base)", "chain!=base"),
+        ("name in (\"a b\", or) or cap>1m", "name=\"a b\" or name=or or cap>1m"),
+        ("counted_at in (2026-01, 2026-03)", "counted_at=2026-01 or counted_at=2026-03"),
         // As they were before there were brackets.
         ("name:pos) cap>1m", "name:pos) cap>1m"),
         ("cap>1m name:(pos", "cap>1m name:(pos"),
@@ -97,6 +111,7 @@ fn expressions_are_written_in_one_way() {
         assert_eq!(filter.conditions(), written, "{text}");
         assert_eq!(conditions(written, COLUMNS), Ok(Filter { terms: filter.without_words().terms, ..filter }), "{text}");
     }
+    assert_eq!(conditions("not starred cap>1m", COLUMNS).map(|filter| filter.conditions()), Ok("starred!=yes cap>1m".to_owned()));
     assert_eq!(conditions("starred or cap>1m", COLUMNS).map(|filter| filter.conditions()), Ok("starred or cap>1m".to_owned()));
     let long = format!("{}(name:x or cap>1)", "(cap>1 or age<9d)".repeat(26));
     assert!(long.len() < 500 && conditions(&long, COLUMNS).is_err(), "its written form is longer");
@@ -105,8 +120,13 @@ fn expressions_are_written_in_one_way() {
 #[test]
 fn what_joins_nothing_is_refused_at_its_place() {
     let cases = [
-        ("not chain:base", "there is no `not`: write `!=`, as in `chain!=eth`", 0..3),
-        ("cap>1m or not chain:base", "there is no `not`: write `!=`, as in `chain!=eth`", 10..13),
+        ("cap>1m not", "`not` needs a condition after it, as in `not cap>1m`", 7..10),
+        ("cap>1m or not or age>9d", "`not` needs a condition after it, as in `not cap>1m`", 10..13),
+        ("cap>1m (not)", "`not` needs a condition after it, as in `not cap>1m`", 8..11),
+        ("cap>1 not ()", "`()` holds no condition", 10..12),
+        ("chain in () cap>1", "`in` needs values in brackets after it, as in `chain in (eth)`", 9..10),
+        ("chain in (eth", "`in` needs values in brackets after it, as in `chain in (eth)`", 9..10),
+        ("cap in (1m, x)", "`x` is not a number: write `cap=1000`, `cap=2.5m` or `cap=5%`", 12..13),
         ("cap>1m and", "`and` needs a condition before it and one after it", 7..10),
         ("&& cap>1m", "`&&` needs a condition before it and one after it", 0..2),
         ("cap>1m (and age>9d)", "`and` needs a condition before it and one after it", 8..11),
@@ -228,7 +248,7 @@ fn a_value_must_be_what_the_column_holds() {
 
 proptest! {
     #[test]
-    fn any_text_reads_or_is_refused_in_words(text in "[ a-z0-9()\"':=<>!%é漢.]{0,40}|(\\(|\\)| or | and |starred|cap>1|name:[()a]{1,3}| ){0,30}|\\PC{0,40}|.{0,600}|((cap|age|date|chain)[:=<>!]{1,2}[0-9dmky.%-]{0,9} ){0,40}") {
+    fn any_text_reads_or_is_refused_in_words(text in "[ a-z0-9()\"':=<>!%é漢.]{0,40}|(\\(|\\)| or | and |not | in \\(|starred|cap>1|name:[()a]{1,3}| ){0,30}|\\PC{0,40}|.{0,600}|((cap|age|date|chain)[:=<>!]{1,2}[0-9dmky.%-]{0,9} ){0,40}") {
         for read in [parse, conditions] {
             match read(&text, COLUMNS) {
                 Ok(filter) => {
@@ -252,6 +272,9 @@ enum Tree {
     Leaf(usize, &'static str, u8),
     All(Vec<Tree>),
     Any(Vec<Tree>),
+    Not(Box<Tree>),
+    /// The number or the text of a column is one of these, or none.
+    In(usize, bool, Vec<u8>),
 }
 
 const NAMES: [&str; 3] = ["cap", "24h", "name"];
@@ -263,6 +286,11 @@ impl Tree {
             Self::Leaf(column, sign, wanted) => format!("{}{sign}{wanted}", NAMES[*column]),
             Self::All(parts) => parts.iter().map(|part| part.text(true, extra, joins)).collect::<Vec<_>>().join(joins),
             Self::Any(parts) => parts.iter().map(|part| part.text(false, extra, joins)).collect::<Vec<_>>().join(" or "),
+            Self::Not(part) => format!("not ({})", part.text(false, extra, joins)),
+            Self::In(column, not, wanted) => {
+                let wanted: Vec<String> = wanted.iter().map(u8::to_string).collect();
+                format!("{} {}in ({})", NAMES[*column], if *not { "not " } else { "" }, wanted.join(", "))
+            }
         };
         if extra || (inside_all && matches!(self, Self::Any(_))) { format!("({text})") } else { text }
     }
@@ -278,6 +306,8 @@ impl Tree {
             }),
             Self::All(parts) => decided(parts.iter().map(|part| part.truth(row)), false),
             Self::Any(parts) => decided(parts.iter().map(|part| part.truth(row)), true),
+            Self::Not(part) => part.truth(row).map(|truth| !truth),
+            Self::In(column, not, wanted) => row[*column].map(|value| wanted.contains(&value) != *not),
         }
     }
 }
@@ -292,9 +322,11 @@ fn tree() -> impl Strategy<Value = Tree> {
     let figure = (0..2_usize, prop::sample::select(vec![">", "<=", "!=", "="]), 0..4_u8);
     let name = (2..3_usize, prop::sample::select(vec!["!=", "="]), 0..4_u8);
     let leaf = prop_oneof![figure, name].prop_map(|(column, sign, wanted)| Tree::Leaf(column, sign, wanted));
+    let list = (0..3_usize, any::<bool>(), prop::collection::vec(0..4_u8, 1..4));
+    let leaf = prop_oneof![3 => leaf, 1 => list.prop_map(|(column, not, wanted)| Tree::In(column, not, wanted))];
     leaf.prop_recursive(4, 24, 4, |inner| {
         let parts = || prop::collection::vec(inner.clone(), 1..4);
-        prop_oneof![parts().prop_map(Tree::All), parts().prop_map(Tree::Any)]
+        prop_oneof![parts().prop_map(Tree::All), parts().prop_map(Tree::Any), inner.clone().prop_map(|part| Tree::Not(Box::new(part)))]
     })
 }
 

@@ -1,0 +1,49 @@
+//! Whether a block of rows can contain a match, by the smallest and largest values in it.
+
+use super::{ConditionValue, Filter, Operator, Term, holds};
+use model::time::Time;
+
+/// The minimum and maximum of a column within a block of rows (its zone map).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Range {
+    /// All values are missing.
+    Empty,
+    Number(f64, f64),
+    Time(Time, Time),
+}
+
+impl Filter {
+    /// Whether a block of rows can contain a match, judged by its zone map; true where the range is unknown.
+    pub fn may_match(&self, range: impl Fn(&str) -> Option<Range>) -> bool {
+        may_match(&self.terms, &range)
+    }
+}
+
+fn may_match(terms: &[Term], range: &impl Fn(&str) -> Option<Range>) -> bool {
+    terms.iter().all(|term| match term {
+        Term::Word { .. } => true,
+        Term::Compare { column, operator, wanted, .. } => range(column).is_none_or(|range| may_hold(range, *operator, wanted)),
+        Term::Either(alternatives) => alternatives.iter().any(|terms| may_match(terms, range)),
+    })
+}
+
+fn may_hold(range: Range, operator: Operator, wanted: &ConditionValue) -> bool {
+    match (range, wanted) {
+        (Range::Empty, _) => false,
+        (Range::Number(low, high), ConditionValue::Number(wanted)) => between(low, high, operator, *wanted),
+        (Range::Time(low, high), ConditionValue::Period { start, end }) => match operator {
+            Operator::Equal => low < *end && high >= *start,
+            operator => between(low, high, operator, *start),
+        },
+        _ => true,
+    }
+}
+
+fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T) -> bool {
+    match operator {
+        Operator::Has | Operator::Equal => low <= wanted && wanted <= high,
+        Operator::Greater | Operator::AtLeast => holds(high, operator, wanted),
+        Operator::Less | Operator::AtMost => holds(low, operator, wanted),
+        Operator::Differs | Operator::Lacks => true,
+    }
+}

@@ -1,0 +1,102 @@
+//! What a language model reads of the tools: enough to choose by, without the words of HTTP, and schemas that their answers keep to.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{
+    FrontEnds,
+    mcp::{Client, text},
+};
+
+/// Questions in plain English, the tool that a person would choose, and a word that its description must have for that.
+const QUESTIONS: &str = include_str!("../../questions/plain.tsv");
+
+/// Tools that are mistaken for each other: each names the other.
+const ALIKE: &[(&str, &str)] = &[
+    ("token", "tokens"),
+    ("dex", "dexes"),
+    ("dexes", "all_dexes"),
+    ("posts", "token_posts"),
+    ("candles", "candle_batch"),
+    ("compare", "candle_batch"),
+    ("security", "security_batch"),
+    ("holders", "holder_counts"),
+    ("holder_counts", "holders_growth"),
+    ("holders", "held_tokens"),
+    ("patterns", "track_record"),
+    ("patterns", "trendline"),
+    ("rehearse_alert", "alerts"),
+    ("table_counts", "table_describe"),
+    ("tables", "datasets"),
+    ("jobs", "job_report"),
+];
+
+/// Words that mean nothing to who asks a tool.
+const OF_HTTP: &[&str] = &["GET ", "POST ", "HTTP", "header", "endpoint", "NDJSON", "Accept", "query string", "URL", "/tokens"];
+
+fn words(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => members.values().for_each(|member| words(member, found)),
+        Value::Array(items) => items.iter().for_each(|item| words(item, found)),
+        Value::String(text) => found.push(text.clone()),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_tool_says_when_to_choose_it() {
+    let front_ends = FrontEnds::new();
+    let tools = Client::over_http(&front_ends).tools();
+    let told = |name: &str| {
+        let tool = tools.iter().find(|tool| tool.name == name).unwrap_or_else(|| panic!("no tool {name}"));
+        tool.description.as_deref().unwrap().to_owned()
+    };
+    for line in QUESTIONS.lines() {
+        let [question, tool, word] = line.split('\t').collect::<Vec<_>>().try_into().expect(line);
+        assert!(told(tool).contains(word), "{question}: {tool} says nothing of `{word}`: {}", told(tool));
+    }
+    let asked: BTreeSet<&str> = QUESTIONS.lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(asked.len(), 40);
+    for (one, other) in ALIKE {
+        for (from, to) in [(one, other), (other, one)] {
+            assert!(told(from).contains(&format!("`{to}`")), "{from} does not tell itself from {to}");
+        }
+    }
+    for tool in &tools {
+        let described = told(&tool.name);
+        assert!((60..700).contains(&described.len()), "{}: {described}", tool.name);
+        let mut all = vec![described];
+        words(&Value::Object((*tool.input_schema).clone()), &mut all);
+        for text in &all {
+            assert_eq!(OF_HTTP.iter().find(|word| text.contains(**word)), None, "{}: {text}", tool.name);
+        }
+        let answers = tool.output_schema.as_deref().expect("a schema of its answers");
+        assert!(answers["type"] == "object" && answers["properties"].as_object().is_some_and(|members| members.len() > 1), "{}", tool.name);
+    }
+    let size = serde_json::to_vec(&tools).unwrap().len();
+    assert!(size < 160_000, "the tools are {size} bytes to read");
+}
+
+#[test]
+fn an_answer_says_how_old_it_is_and_how_to_go_on() {
+    let front_ends = FrontEnds::new();
+    let client = Client::over_http(&front_ends);
+    let call = |tool: &str, given: Value| client.call(tool, given.as_object().unwrap().clone()).unwrap();
+    let listed = call("tokens", json!({ "limit": 2 }));
+    let row = listed.structured_content.clone().unwrap()["tokens"][0].clone();
+    assert!(row.get("price_history").is_none() && row.get("market_cap").is_some(), "{row}");
+    let notes: Vec<&str> = listed.content[1..].iter().map(|block| block.as_text().unwrap().text.as_str()).collect();
+    let generation = front_ends.served.snapshot().unwrap().reading;
+    assert_eq!(notes[0], format!("This is a part of the answer. The next part: the same call with `page` 2, `generation` {generation}."));
+    assert!(notes[1].starts_with(&format!("The data are of generation {generation}: ")) && notes[1].ends_with(" ago."), "{}", notes[1]);
+    let next = call("tokens", json!({ "limit": 2, "page": 2, "generation": generation }));
+    assert!(next.is_error == Some(false) && text(&next) != text(&listed));
+    let whole = call("tokens", json!({ "limit": 2, "only": "" })).structured_content.unwrap();
+    assert!(whole["tokens"][0]["price_history"].is_array(), "an empty `only` leaves nothing out");
+    let past = call("tokens", json!({ "limit": 1, "as_of": "2026-06-01" }));
+    let note = past.content.last().unwrap().as_text().unwrap().text.clone();
+    assert!(note.contains(", as known 2026-06-01 23:59: "), "{note}");
+    let gone = call("tokens", json!({ "generation": 99 }));
+    assert_eq!((gone.is_error, &gone.structured_content.unwrap()["code"]), (Some(true), &json!("generation_gone")));
+}
