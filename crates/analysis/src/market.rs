@@ -53,6 +53,9 @@ pub struct TokenSummary {
     /// does.
     #[serde(skip)]
     pub price_as_of: Option<Time>,
+    /// Its last candle's close where the price is given without a date and is not that candle's: the changes count from another price.
+    #[serde(skip)]
+    pub close_apart: Option<(Time, f64)>,
     #[serde(skip)]
     pub market_cap_as_of: Option<Time>,
     #[serde(skip)]
@@ -122,6 +125,8 @@ pub struct LastCount {
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
+    /// The newest candle, contract or post: what the age of a post or a pool counts from, as there is no clock here.
+    pub newest: Option<Time>,
     clocks: Clocks,
 }
 
@@ -143,7 +148,7 @@ impl Market {
         for token in &mut tokens {
             mark_age(token, newest);
         }
-        Self { tokens, clocks }
+        Self { tokens, newest: newest.max(dataset.newest_post()), clocks }
     }
 
     /// Lag of a series, from its last candle; `None` unless it is stale: more than three of its candles behind those of its source, or more
@@ -163,7 +168,7 @@ fn mark_stale(token: &mut TokenSummary, lag: Option<Lag>) {
     // Changes of a long-past day are not current.
     if lag.is_some() {
         (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
-        token.volume_24h = None;
+        (token.volume_24h, token.close_apart) = (None, None);
     }
 }
 
@@ -203,9 +208,9 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
     TokenSummary { own: dataset.own_cells(place), ..rows.summary(token) }
 }
 
-/// The price given in the data, else the close of the token's latest candle in any interval.
+/// The price given in the data, unless a candle is known to be newer; else the close of the token's latest candle in any interval.
 pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
-    GivenFigures::of(token).price.map(|(price, _)| price).or_else(|| dataset.latest_close(&token.row.token_address).map(|(_, close)| close))
+    GivenFigures::of(token).price(dataset.latest_close(&token.row.token_address)).map(|(price, _)| price)
 }
 
 /// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer

@@ -483,7 +483,7 @@ impl App {
             alerts: &alerts.marks,
             theme: &setup.look.theme,
             ascii: setup.look.ascii,
-            now: snapshot.as_ref().and_then(|snapshot| Some(snapshot.dataset.as_of.as_ref()?.time)).unwrap_or_else(setup.clock),
+            now: (setup.clock)(),
             wake,
         };
         work(views[id as usize].as_mut(), &context)

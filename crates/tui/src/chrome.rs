@@ -59,6 +59,7 @@ impl App {
         self.draw_header(buffer, row(0));
         self.draw_tabs(buffer, row(1));
         put(buffer, row(2), 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
+        self.draw_undated(buffer, row(2));
         let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
         self.with_view(self.current, |view, context| {
             let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
@@ -73,6 +74,16 @@ impl App {
         }
         if self.setup.look.ascii {
             widgets::ascii::replace_glyphs(buffer);
+        }
+    }
+
+    /// Says in the rule above the view what of it is not of the day that the data are as of.
+    fn draw_undated(&mut self, buffer: &mut Buffer, row: Rect) {
+        let says = self.with_view(self.current, |view, context| context.of_today(view.undated()));
+        if let Some(says) = says {
+            let says = format!(" {} ", text::truncate(&says, usize::from(row.width) - 6));
+            let x = row.width - text::width(&says) as u16 - 2;
+            put(buffer, row, x, 0, &says, self.setup.look.theme.style(Role::Warning));
         }
     }
 

@@ -50,12 +50,30 @@ pub struct Context<'a> {
     pub theme: &'a Theme,
     /// ASCII glyphs only.
     pub ascii: bool,
-    /// The wall clock, for ages.
+    /// The wall clock, for what the program did: jobs, reading the data.
     pub now: Time,
     pub wake: &'a Wake,
 }
 
 impl Context<'_> {
+    /// The newest time in the data, from which ages in the market count.
+    pub fn newest(&self) -> Time {
+        self.snapshot.and_then(|snapshot| snapshot.market.newest).unwrap_or(self.now)
+    }
+
+    /// A panel's note where the rows of the table are of today while the data are as of a day.
+    pub fn today_note(&self, table: &str) -> &'static str {
+        if self.of_today(&[table]).is_some() { "of today" } else { "" }
+    }
+
+    /// The warning that rows of these tables are of today while the data are as of a day; none where they are of that day.
+    pub fn of_today(&self, tables: &[&str]) -> Option<String> {
+        let dataset = &self.snapshot?.dataset;
+        let (tables, day) = (tables.iter().copied().filter(|table| dataset.is_of_today(table)), self.as_of()?.day());
+        let tables = tables.collect::<Vec<_>>().join(", ");
+        (!tables.is_empty()).then(|| format!("of today, not of {day}: {tables}"))
+    }
+
     /// The moment that the data are as of; none: the present.
     pub fn as_of(&self) -> Option<Time> {
         self.snapshot?.dataset.as_of.as_ref().map(|as_of| as_of.time)
@@ -69,6 +87,11 @@ pub trait View {
 
     /// Handles an action of the view's scope, or a global one that is delegated to views (movement, sort, filter, copy, …).
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect;
+
+    /// The tables that it shows whose rows may have no time.
+    fn undated(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Whether the footer may offer the action.
     fn answers(&self, _: Action) -> bool {

@@ -79,7 +79,7 @@ impl App {
             if self.with_view(self.current, |view, context| view.can_show(&next, context)) {
                 (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
                 self.take_in_changes();
-                let passed = if passed > 0 { format!(" · {passed} without candles passed over") } else { String::new() };
+                let passed = if passed > 0 { format!(" · {passed} with nothing to show here passed over") } else { String::new() };
                 return self.say(format!("{row} of {count} in {}{passed}", list.title()), false);
             }
         }

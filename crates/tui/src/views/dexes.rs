@@ -137,6 +137,10 @@ impl View for DexesView {
         self.on_list_event(ListEvent::Sorted, context);
     }
 
+    fn undated(&self) -> &'static [&'static str] {
+        &["pools"]
+    }
+
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(DexListQuestion::NEEDS)
     }
@@ -201,6 +205,7 @@ impl DexesView {
     fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
         if event == ListEvent::Sorted && !self.in_pools {
             self.arrange();
+            self.dexes.cursor.select(0);
         }
         if !self.in_pools {
             self.moved_to_another();

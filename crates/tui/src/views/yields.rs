@@ -188,6 +188,10 @@ impl View for YieldView {
         self.strategy().map(|row| row.token.address)
     }
 
+    fn undated(&self) -> &'static [&'static str] {
+        &["yields", "gas"]
+    }
+
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(YieldQuestion::NEEDS)
     }

@@ -350,7 +350,7 @@ fn growth_to_an_older_day_is_dated_and_dim() {
         let tokens = &stage.context().snapshot.expect("a snapshot").market.tokens;
         let row =
             ListRow::<TokenFields> { given: ListedToken { token: &tokens[place], figures: None, starred: false, has_changed: false } };
-        let look = CellContext { cells: 9, now: Time(0) };
+        let look = CellContext { cells: 9, now: Time(0), newest: Time(0) };
         let field = TokenFields::FIELDS.iter().find(|field| field.column.key == "holders_growth").expect("the column");
         field.show(row, &look).pieces
     };
