@@ -355,6 +355,67 @@ mod tests {
     }
 
     #[test]
+    fn a_price_and_its_changes_are_of_one_time() {
+        let dataset = sample::dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain,price,price_as_of
+                 0x01,A,A,eth,2,2026-01-01
+                 0x02,B,B,eth,2,2026-01-03
+                 0x03,C,C,eth,2,
+                 0x04,D,D,eth,8.03,
+                 0x05,E,E,eth,6.96,
+                 0x06,F,F,eth,2,
+                 0x07,G,G,eth,2,",
+            ),
+            (
+                "candles",
+                &format!(
+                    "token_address,timestamp,open,high,low,close,interval\n{}0x07,2025-12-01,8,8,8,8,1d",
+                    (1..=5).map(|token| format!("0x0{token},2026-01-01,5,5,5,5,1d\n0x0{token},2026-01-02,7,8,7,8,1d\n")).collect::<String>()
+                ),
+            ),
+        ]);
+        let day = |time: Option<Time>| time.map_or_else(String::new, |time| time.day().to_string());
+        let found: Vec<_> = Market::new(&dataset).tokens.iter().map(|token| {
+            (token.price, day(token.price_as_of), token.close_apart.map(|(start, close)| (start.day().to_string(), close)))
+        }).collect();
+        let expected = [
+            (8.0, "2026-01-02", None),
+            (2.0, "2026-01-03", None),
+            (2.0, "", Some(8.0)),
+            // Rounded, as far as half a percent.
+            (8.03, "", None),
+            (6.96, "", None),
+            // Without candles, and without changes as they are stale.
+            (2.0, "", None),
+            (2.0, "", None),
+        ];
+        let expected = expected.map(|(price, day, apart)| (Some(price), day.to_owned(), apart.map(|close| ("2026-01-02".to_owned(), close))));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_has_no_time_is_not_known_as_of_a_day() {
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain,price\n0x01,A,A,eth,2"),
+            ("candles", "token_address,timestamp,open,high,low,close,interval\n0x01,2026-01-01,8,8,8,8,1d\n0x01,2026-01-02,9,9,9,9,1d"),
+            ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x1,0x2,100,7"),
+            ("holders", "token_address,holder_address,balance\n0x01,0xa1,5"),
+        ]);
+        let figures = |dataset: &store::Dataset| {
+            let token = Market::new(dataset).tokens.remove(0);
+            (token.price, token.liquidity, token.volume_24h, token.holders)
+        };
+        // Seconds before the end of 2026-01-01.
+        let at = |seconds: i64| dataset.known_at(Time(20_455 * DAY_MS - seconds * 1_000));
+        assert_eq!(figures(&dataset), (Some(2.0), Some(100.0), Some(7.0), Some(1)));
+        assert_eq!(figures(&at(1).expect("a cut")), (Some(8.0), None, None, None));
+        let refused = at(2).expect_err("before the end of the first candle");
+        assert_eq!(refused, "Nothing is known as of 2026-01-01: the data begin 2026-01-01. Ask for that day or a later one.");
+    }
+
+    #[test]
     fn a_given_figure_stands_and_the_others_are_derived() {
         let dataset = sample::dataset(&[
             (

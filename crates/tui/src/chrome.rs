@@ -8,7 +8,7 @@ use crate::{
     keymap::{Action, VIEWS, ViewId},
     list::Listing,
     overlay::Overlay,
-    view::ApiState,
+    view::{ApiState, EditedLine},
     views,
 };
 use model::format;
@@ -237,10 +237,14 @@ impl App {
         }
     }
 
-    /// Draws the line of `/` with the hints for Enter, Esc and Tab.
+    /// Draws the input line with the hints for Enter, Esc and Tab.
     fn draw_filter(&mut self, line: &FilterLine, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        let mut x = put(buffer, row, 1, 0, "/ ", theme.accent());
+        let word = match line.of {
+            EditedLine::Filter => "/ ".to_owned(),
+            EditedLine::Own(word) => format!("{word} "),
+        };
+        let mut x = put(buffer, row, 1, 0, &word, theme.accent());
         let room = usize::from(row.width / 2).max(1);
         let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
         x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());

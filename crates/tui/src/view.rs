@@ -138,6 +138,21 @@ pub trait View {
         Ok(())
     }
 
+    /// The text of a line of the view's own, which Esc restores.
+    fn own_line(&self, _: &'static str) -> String {
+        String::new()
+    }
+
+    /// As `set_filter`, of that line.
+    fn set_own_line(&mut self, _: &'static str, _: &str, _: &Context<'_>) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
+    /// As `completions`, of that line.
+    fn own_completions(&self, _: &'static str, _: &str) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Completions of the filter's last word: the whole text, and the new word.
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
         self.listing().map_or_else(Vec::new, |list| list.completions(text, context))
@@ -262,7 +277,16 @@ pub enum Effect {
     /// Show a toast as a warning.
     Warn(String),
     /// Open the input line with this text.
-    Edit(String),
+    Edit(EditedLine, String),
+}
+
+/// What the input line edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditedLine {
+    /// The view's filter.
+    Filter,
+    /// A line of the view's own, by the word before it.
+    Own(&'static str),
 }
 
 /// A request for `curl`.

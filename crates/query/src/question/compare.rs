@@ -21,7 +21,7 @@ use model::{
     address::Address,
     candles::Interval,
     error::{Code, Problem, Result},
-    time::Time,
+    time::{DAY_MS, Time},
 };
 
 /// Maximum number of tokens of one comparison: more lines cannot be told apart.
@@ -114,6 +114,20 @@ pub struct Correlation {
     pub correlation: Option<f64>,
 }
 
+/// Days of the period; `None` for all.
+fn days_of_period(period: &str) -> Option<i64> {
+    period.strip_suffix('d').and_then(|days| days.parse().ok())
+}
+
+impl Comparison {
+    /// Whole days from its first time to its last, and the days of the period where these are fewer by more than a candle.
+    pub fn days(&self) -> (u64, Option<u64>) {
+        let days = (self.to.0 - self.from.0) / DAY_MS;
+        let lacking = |asked: &i64| days < asked - interval(self.timeframe).0 / DAY_MS;
+        (days.unsigned_abs(), days_of_period(self.period).filter(lacking).map(i64::unsigned_abs))
+    }
+}
+
 impl Question for CompareQuestion {
     type Answer = Comparison;
     const NAME: &'static str = "compare";
@@ -150,7 +164,7 @@ impl Question for CompareQuestion {
             series.push(frame(interval(self.timeframe), self.from, self.to));
             daily.push(frame(Interval::DAY, None, None));
         }
-        let days = self.period.strip_suffix('d').and_then(|days| days.parse().ok());
+        let days = days_of_period(self.period);
         let side = side_by_side(&series, days).ok_or_else(|| self.apart(snapshot, &addresses, &series))?;
         let (Some(&start), Some(&end)) = (side.times.first(), side.times.last()) else {
             return Err(self.apart(snapshot, &addresses, &series));

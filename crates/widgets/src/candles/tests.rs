@@ -334,7 +334,7 @@ proptest! {
         let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index, over: glyph != Glyph::Touch, role: Role::Warning, glyph });
         let values: Vec<f64> = (0..index % 70).map(|i| if i % 5 == 1 { f64::NAN } else { intercept + slope * i as f64 }).collect();
         let curves = [IndicatorCurve { values: values.clone(), role: Role::Accent, dashed: log }];
-        let pane = IndicatorPane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, range: volume.then_some((intercept, slope)), guides: vec![slope, 30.0] };
+        let pane = IndicatorPane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, guides: vec![slope, 30.0] };
         let panes = [pane, IndicatorPane::default()];
         for area in [Rect::new(x, y, width, height), Rect::new(x % 110, y % 45, width % 110, height % 45)] {
             for crosshair in [None, Some(Crosshair { candle: index, price: Some(intercept) }), Some(Crosshair { candle: other, price: None })] {

@@ -5,7 +5,7 @@ use super::sheet::style;
 use crate::views::prelude::*;
 use analysis::{
     patterns::{Direction, Pattern, PatternDetail, Status},
-    trendlines::{LineType, TrendlineAnswer},
+    trendlines::{LineType, Strength, TrendlineAnswer},
 };
 use model::{annotations::OwnLevel, candles::Candles};
 use widgets::candles::{ChartLine, Glyph, Mark, PriceLevel, Span};
@@ -30,11 +30,17 @@ pub(super) fn lead(candles: usize, per: usize) -> usize {
     }
 }
 
-impl Slots<'_> {
+impl<'a> Slots<'a> {
     /// The fractional slot of a fractional index; the first slot may hold fewer candles than the others.
     pub(super) fn place(&self, index: f64) -> f64 {
         let lead = lead(self.last - self.first, self.per);
         (index - self.first as f64 - lead as f64) / self.per as f64 + 1.0
+    }
+
+    /// The lowest and the highest price of the visible candles.
+    fn prices(&self) -> (f64, f64) {
+        let visible = |prices: &'a [f64]| prices.get(self.first..self.last).unwrap_or_default().iter().copied();
+        (visible(self.candles.low).fold(f64::INFINITY, f64::min), visible(self.candles.high).fold(f64::NEG_INFINITY, f64::max))
     }
 
     /// The slot of a visible candle.
@@ -70,15 +76,19 @@ impl<'a> ChartOverlays<'a> {
             let Some((begin, stop)) = ends else { continue };
             // Support under resistance ends where they meet.
             let last = if line.kind == LineType::Regression { f64::INFINITY } else { begin as f64 + crossing };
-            let to = (stop as f64 + f64::from(slots.future) * slots.per as f64).min(last);
+            // A weak line says nothing of what comes.
+            let future = if line.strength == Strength::Weak { 0.0 } else { f64::from(slots.future) * slots.per as f64 };
+            let to = (stop as f64 + future).min(last);
             let (from, to) = (slots.place(begin as f64), slots.place(to));
             if to <= 0.0 || from >= (slots.last - slots.first) as f64 {
                 continue;
             }
             let slope = line.slope * slots.per as f64;
+            let at_first = line.intercept - slope * from;
+            let (from, to) = within((from, to), (at_first, slope), slots.prices()).unwrap_or((from, to));
             let style = style(line.kind);
             let (role, dashed, label) = (style.role, style.dashed, style.label);
-            self.lines.push(ChartLine { intercept: line.intercept - slope * from, slope, geometric: false, from, to, role, dashed, label });
+            self.lines.push(ChartLine { intercept: at_first, slope, geometric: false, from, to, role, dashed, label });
             let touches = line.touches.iter().flatten().filter_map(|touch| slots.slot(slots.of_time(touch.timestamp)?));
             let over = line.kind == LineType::Resistance;
             self.marks.extend(touches.map(|index| Mark { index, over, role, glyph: Glyph::Touch }));
@@ -159,6 +169,16 @@ impl<'a> ChartOverlays<'a> {
     }
 }
 
+/// The part of a line, from one index to another, that lies between the prices; `None` where no part does.
+fn within((from, to): (f64, f64), (intercept, slope): (f64, f64), (low, high): (f64, f64)) -> Option<(f64, f64)> {
+    let (a, b) = ((low - intercept) / slope, (high - intercept) / slope);
+    if !a.is_finite() || !b.is_finite() {
+        return None;
+    }
+    let (from, to) = (from.max(a.min(b)), to.min(a.max(b)));
+    (from < to).then_some((from, to))
+}
+
 /// Green for up.
 fn role(up: bool) -> Role {
     if up { Role::Up } else { Role::Down }
@@ -167,6 +187,19 @@ fn role(up: bool) -> Role {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_ends_where_it_leaves_the_prices_of_the_candles() {
+        for (line, prices, expected) in [
+            ((10.0, 1.0), (5.0, 14.0), Some((0.0, 4.0))),
+            ((10.0, -1.0), (5.0, 14.0), Some((0.0, 5.0))),
+            ((2.0, 1.0), (5.0, 14.0), Some((3.0, 9.0))),
+            ((10.0, 0.0), (5.0, 14.0), None),
+            ((20.0, 1.0), (5.0, 14.0), None),
+        ] {
+            assert_eq!(within((0.0, 9.0), line, prices), expected, "{line:?}");
+        }
+    }
 
     #[test]
     fn a_candle_is_marked_in_the_slot_it_is_drawn_in() {

@@ -47,14 +47,14 @@ impl Fields for DexFields {
 }
 
 /// From this width a pool's address is shown in full.
-const WHOLE_ADDRESS_WIDTH: u16 = 160;
+pub(super) const WHOLE_ADDRESS_WIDTH: u16 = 160;
 
 impl Fields for PoolFields {
     type Row<'a> = &'a TokenPool;
 
     const FIELDS: &'static [P] = &[
         P::text("pair", "pair", [9, 14], 255, |pool| (&pool.pair).into()).plain().grows(),
-        P::text("dex_id", "dex", [12, 18], 238, |pool| (&pool.dex_id).into()).dim().plain(),
+        P::text("dex_id", "dex", [14, 18], 238, |pool| (&pool.dex_id).into()).dim().plain(),
         P::figure("fee", "fee", 6, 235, |pool| pool.fee.into()).cell(|pool, _| share(pool.fee, false)).smallest_first(),
         P::figure("price_impact", "impact", 9, 230, |pool| pool.price_impact.into())
             .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))

@@ -8,8 +8,8 @@ use query::question::{
     pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuestion, TokenPools},
 };
 
-/// The word before an amount in the input line.
-pub(super) const SELL: &str = "sell ";
+/// The word before the input line of an amount.
+pub(super) const SELL: &str = "sell";
 /// The most pools of an answer.
 const POOLS_MAX: u64 = 250;
 
@@ -24,12 +24,18 @@ impl Default for SoldAmount {
 }
 
 impl SoldAmount {
-    /// Reads `sell 50k`; `None` for another text.
-    pub(super) fn read(text: &str) -> Option<Result<Self, String>> {
-        let typed = text.strip_prefix(SELL)?.trim();
+    /// Reads `50k`.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let typed = text.trim();
         let amount = filter::number(typed).filter(|_| !typed.ends_with('%')).map(f64::round);
         let amount = amount.filter(|amount| (1.0..=AMOUNT_MAX as f64).contains(amount));
-        Some(amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is no amount: write USD, as in `sell 50k`")))
+        amount.map(|amount| Self(amount as u64)).ok_or_else(|| format!("`{typed}` is no amount: write USD, as in `sell 50k`"))
+    }
+}
+
+impl std::fmt::Display for SoldAmount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
     }
 }
 

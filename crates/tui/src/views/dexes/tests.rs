@@ -86,9 +86,12 @@ fn a_token_without_pools_says_so() {
 fn the_amount_is_typed_and_every_pool_is_shown_with_its_loss() {
     let (mut stage, mut view) = shown::<DexesView>();
     view.set_filter("uni", &stage.context()).expect("a filter");
-    assert_eq!(stage.act(&mut view, Action::SellAmount), Effect::Edit("sell ".to_owned()));
-    view.set_filter("sell 50k", &stage.context()).expect("an amount");
-    assert!(view.set_filter("sell x", &stage.context()).is_err());
+    assert_eq!(stage.act(&mut view, Action::SellAmount), Effect::Edit(EditedLine::Own("sell"), String::new()));
+    for typed in ["", "5", "50", "50k"] {
+        view.set_own_line("sell", typed, &stage.context()).expect("an amount");
+    }
+    assert!(view.set_own_line("sell", "x", &stage.context()).is_err());
+    assert_eq!(view.own_line("sell"), "50000", "what Esc restores");
     assert_eq!(view.filter(), Some("uni"), "the filter stays");
     let one = stage.text(&mut view, 80, 24);
     assert!(one.contains("sell 50,000 USD"), "{one}");

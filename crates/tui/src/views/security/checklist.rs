@@ -1,4 +1,4 @@
-//! The lines of the checklist: every check under its question, with its result, one line each.
+//! The lines of the checklist: every check under its question, with its result in a line or a few.
 
 use std::collections::HashSet;
 
@@ -22,8 +22,9 @@ const BAR: usize = 8;
 const FIGURE: u16 = 15;
 /// Width of what a check could have added: `0 of 95`.
 const WEIGHT: u16 = 9;
-/// Maximum number of lines of a finding's sentence, and the minimum width to place it beside the code.
-const SENTENCE_LINES: usize = 3;
+/// Maximum number of lines of a sentence, of one that a check passed with, and the minimum width to place it beside the code.
+const SENTENCE_LINES: usize = 6;
+const PASSED_LINES: usize = 2;
 const SENTENCE_MIN: u16 = 24;
 /// From this weight a finding is coloured as a warning.
 const NOTABLE: f64 = 0.15;
@@ -117,25 +118,14 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         lines.push(first);
         return proof::push(check, anomaly, look, lines);
     }
-    // Findings are shown in full; other checks in one line, in full when expanded.
-    let most = if check.state == CheckState::Found { SENTENCE_LINES } else { 1 };
+    // In full, but for what raises no question.
+    let most = if check.state == CheckState::Passed && !check.remarkable { PASSED_LINES } else { SENTENCE_LINES };
     let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
     if beside < SENTENCE_MIN {
         lines.push(first);
         return lines.extend(PaneLine::wrapped(Some(entry), PROOF, told, look.width, most, says));
     }
-    let sentence = if most == 1 { vec![one_line(told, usize::from(beside))] } else { text::wrap(told, usize::from(beside), most) };
-    let mut sentence = sentence.into_iter();
+    let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
     lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
     lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
-}
-
-/// A sentence truncated to one line; a cut in a number or bracket moves to the word before.
-fn one_line(told: &str, cells: usize) -> String {
-    let filled = text::truncate(told, cells);
-    let cut_badly = |stem: &str| stem.ends_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '(' | ' '));
-    match filled.strip_suffix('…') {
-        Some(stem) if cut_badly(stem) => text::wrap(told, cells, 1).pop().unwrap_or_default(),
-        _ => filled.into_owned(),
-    }
 }
