@@ -87,8 +87,7 @@ impl Dataset {
         let cut = |table| self.cut(table, time, &mut as_of.unknown, &mut first);
         let tables = self.tables.iter().map(cut).collect::<Result<Vec<_>, _>>()?;
         if let Some(first) = first.0.filter(|first| *first >= end_of(time)) {
-            let (asked, first) = (time.day(), Time(first).day());
-            return Err(format!("Nothing is known as of {asked}: the data begin {first}. Ask for that day or a later one."));
+            return Err(format!("The data begin {}: nothing is known before. Ask for that day or later.", Time(first).day()));
         }
         let mut cut = Self::new(tables);
         cut.title.clone_from(&self.title);

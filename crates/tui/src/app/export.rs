@@ -140,7 +140,7 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, thread};
+    use std::{fs, thread, time::Instant};
 
     use polars::prelude::{DataFrame, NamedFrom, Series};
     use ratatui::{buffer::Buffer, layout::Rect};

@@ -301,8 +301,9 @@ impl DexesView {
         let pool = self.pools.selected().and_then(|place| known.answer.pools.get(place));
         let row = self.pools.len() as u16 + 2;
         if let Some(pool) = pool.filter(|_| area.width < list::WHOLE_ADDRESS_WIDTH && row < list.height) {
-            let says = format!("{} on {}  {}", pool.pair, pool.dex_id, pool.address);
-            put(buffer, list, 0, row, &says, context.theme.dim());
+            let brief = format!("{}  {}", pool.pair, pool.address);
+            let says = [format!("{} on {}  {}", pool.pair, pool.dex_id, pool.address), brief, pool.address.to_string()];
+            put(buffer, list, 0, row, &text::fitting(says, usize::from(list.width)), context.theme.dim());
         }
     }
 }

@@ -72,9 +72,8 @@ fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
         IndicatorCurve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
     let share = IndicatorCurve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
     let title = |name: &str| vec![(format!(" {name} "), Role::Text)];
-    let range = Some((0.0, 100.0));
     let panes = [
-        IndicatorPane { title: title("RSI 14"), curves: vec![share], range, guides: vec![30.0, 70.0], ..IndicatorPane::default() },
+        IndicatorPane { title: title("RSI 14"), curves: vec![share], guides: vec![30.0, 70.0], ..IndicatorPane::default() },
         IndicatorPane { title: title("MACD"), bars: vec![-1.0; 60], ..IndicatorPane::default() },
     ];
     let curves = [over];

@@ -30,17 +30,11 @@ pub(super) fn lead(candles: usize, per: usize) -> usize {
     }
 }
 
-impl<'a> Slots<'a> {
+impl Slots<'_> {
     /// The fractional slot of a fractional index; the first slot may hold fewer candles than the others.
     pub(super) fn place(&self, index: f64) -> f64 {
         let lead = lead(self.last - self.first, self.per);
         (index - self.first as f64 - lead as f64) / self.per as f64 + 1.0
-    }
-
-    /// The lowest and the highest price of the visible candles.
-    fn prices(&self) -> (f64, f64) {
-        let visible = |prices: &'a [f64]| prices.get(self.first..self.last).unwrap_or_default().iter().copied();
-        (visible(self.candles.low).fold(f64::INFINITY, f64::min), visible(self.candles.high).fold(f64::NEG_INFINITY, f64::max))
     }
 
     /// The slot of a visible candle.
@@ -76,20 +70,23 @@ impl<'a> ChartOverlays<'a> {
             let Some((begin, stop)) = ends else { continue };
             // Support under resistance ends where they meet.
             let last = if line.kind == LineType::Regression { f64::INFINITY } else { begin as f64 + crossing };
-            // A weak line says nothing of what comes.
-            let future = if line.strength == Strength::Weak { 0.0 } else { f64::from(slots.future) * slots.per as f64 };
-            let to = (stop as f64 + future).min(last);
-            let (from, to) = (slots.place(begin as f64), slots.place(to));
+            let touches: Vec<usize> = line.touches.iter().flatten().filter_map(|touch| slots.of_time(touch.timestamp)).collect();
+            // A weak line is no more than its touches, and says nothing of what comes.
+            let (start, to) = match (line.strength, &touches[..]) {
+                (Strength::Weak, [first, .., end]) => (*first, *end as f64),
+                (Strength::Weak, _) => (begin, stop as f64),
+                _ => (begin, stop as f64 + f64::from(slots.future) * slots.per as f64),
+            };
+            let slope = line.slope * slots.per as f64;
+            let at_first = line.intercept - slope * slots.place(begin as f64);
+            let (from, to) = (slots.place(start as f64), slots.place(to.min(last)));
             if to <= 0.0 || from >= (slots.last - slots.first) as f64 {
                 continue;
             }
-            let slope = line.slope * slots.per as f64;
-            let at_first = line.intercept - slope * from;
-            let (from, to) = within((from, to), (at_first, slope), slots.prices()).unwrap_or((from, to));
             let style = style(line.kind);
             let (role, dashed, label) = (style.role, style.dashed, style.label);
             self.lines.push(ChartLine { intercept: at_first, slope, geometric: false, from, to, role, dashed, label });
-            let touches = line.touches.iter().flatten().filter_map(|touch| slots.slot(slots.of_time(touch.timestamp)?));
+            let touches = touches.into_iter().filter_map(|index| slots.slot(index));
             let over = line.kind == LineType::Resistance;
             self.marks.extend(touches.map(|index| Mark { index, over, role, glyph: Glyph::Touch }));
         }
@@ -169,16 +166,6 @@ impl<'a> ChartOverlays<'a> {
     }
 }
 
-/// The part of a line, from one index to another, that lies between the prices; `None` where no part does.
-fn within((from, to): (f64, f64), (intercept, slope): (f64, f64), (low, high): (f64, f64)) -> Option<(f64, f64)> {
-    let (a, b) = ((low - intercept) / slope, (high - intercept) / slope);
-    if !a.is_finite() || !b.is_finite() {
-        return None;
-    }
-    let (from, to) = (from.max(a.min(b)), to.min(a.max(b)));
-    (from < to).then_some((from, to))
-}
-
 /// Green for up.
 fn role(up: bool) -> Role {
     if up { Role::Up } else { Role::Down }
@@ -187,18 +174,37 @@ fn role(up: bool) -> Role {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::trendlines::{Touch, Trend, Trendline};
 
     #[test]
-    fn a_line_ends_where_it_leaves_the_prices_of_the_candles() {
-        for (line, prices, expected) in [
-            ((10.0, 1.0), (5.0, 14.0), Some((0.0, 4.0))),
-            ((10.0, -1.0), (5.0, 14.0), Some((0.0, 5.0))),
-            ((2.0, 1.0), (5.0, 14.0), Some((3.0, 9.0))),
-            ((10.0, 0.0), (5.0, 14.0), None),
-            ((20.0, 1.0), (5.0, 14.0), None),
-        ] {
-            assert_eq!(within((0.0, 9.0), line, prices), expected, "{line:?}");
-        }
+    fn a_weak_line_is_drawn_from_its_first_touch_to_its_last() {
+        let times: Vec<i64> = (0..20).collect();
+        let candles = Candles { timestamp: &times, ..Candles::default() };
+        let slots = Slots { candles, first: 0, last: 20, per: 1, future: 5 };
+        let touch = |index: usize| Touch { index, timestamp: Time(index as i64), price: 1.0 };
+        let drawn = |strength, touches: &[usize]| {
+            let line = Trendline {
+                slope: 2.0,
+                intercept: 3.0,
+                r2: 1.0,
+                kind: LineType::Support,
+                strength,
+                start_time: Some(Time(4)),
+                end_time: Some(Time(19)),
+                end_price: None,
+                touches: Some(touches.iter().copied().map(touch).collect()),
+            };
+            let (trend, confidence) = (Trend::Sideways, 0.5);
+            let answer = TrendlineAnswer { trendlines: vec![line], trend, confidence, as_of: None, why: None, significance: None };
+            let mut overlays = ChartOverlays::default();
+            overlays.trendlines(&answer, &slots);
+            let line = overlays.lines[0];
+            // The price at candle 6, two after the window's first.
+            (line.from, line.to, line.intercept + line.slope * 6.0)
+        };
+        assert_eq!(drawn(Strength::Weak, &[6, 11]), (6.0, 11.0, 7.0));
+        assert_eq!(drawn(Strength::Weak, &[]), (4.0, 19.0, 7.0));
+        assert_eq!(drawn(Strength::Moderate, &[6, 11]), (4.0, 24.0, 7.0));
     }
 
     #[test]

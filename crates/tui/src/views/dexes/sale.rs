@@ -84,19 +84,17 @@ mod tests {
     #[test]
     fn amounts_are_typed_as_people_write_them() {
         for (text, expected) in [
-            ("sell 50000", Some(50_000)),
-            ("sell 50k", Some(50_000)),
-            ("sell $1,250,000", Some(1_250_000)),
-            ("sell 2.5m", Some(2_500_000)),
-            ("sell 1B", Some(1_000_000_000)),
-            ("sell 0", None),
-            ("sell much", None),
-            ("sell 50%", None),
-            ("sell 2000b", None),
+            ("50000", Some(50_000)),
+            ("50k", Some(50_000)),
+            ("$1,250,000", Some(1_250_000)),
+            ("2.5m", Some(2_500_000)),
+            ("1B", Some(1_000_000_000)),
+            ("0", None),
+            ("much", None),
+            ("50%", None),
+            ("2000b", None),
         ] {
-            let read = SoldAmount::read(text).expect("an amount or its error");
-            assert_eq!(read.as_ref().ok().map(|amount| amount.0), expected, "{text}");
+            assert_eq!(SoldAmount::read(text).ok().map(|amount| amount.0), expected, "{text}");
         }
-        assert_eq!((SoldAmount::read("sel"), SoldAmount::read("uni")), (None, None));
     }
 }

@@ -40,12 +40,12 @@ fn enter_goes_into_the_pools_and_esc_comes_back() {
 }
 
 #[test]
-fn dexes_are_sorted_and_the_selected_one_stays() {
+fn dexes_are_sorted_and_looked_at_from_the_first() {
     let (mut stage, mut view) = shown::<DexesView>();
-    let selected = view.dex().map(|dex| dex.dex_id.clone());
     for _ in view.dexes.sort_columns() {
+        stage.act(&mut view, Action::Down);
         stage.act(&mut view, Action::Sort);
-        assert_eq!(view.dex().map(|dex| dex.dex_id.clone()), selected);
+        assert_eq!(view.dexes.cursor.selected(), Some(0));
     }
     let mut again = DexesView::default();
     again.restore(&view.save());

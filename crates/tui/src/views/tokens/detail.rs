@@ -378,7 +378,7 @@ fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_
 
 fn draw_posts(posts: &[Post], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { note: "by smart engagement ◆", ..Panel::new("top posts") }.render(area, buffer, theme);
+    let area = Panel { note: "by smart engagement", ..Panel::new("top posts") }.render(area, buffer, theme);
     if posts.is_empty() {
         let why = missing_table(context, "posts", "posts").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());
