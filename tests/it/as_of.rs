@@ -143,7 +143,9 @@ fn a_day_before_the_data_is_refused_with_the_first_day() {
     // What is there before the market was written down does not count.
     fs::write(folder.path().join("contracts.csv"), format!("address,chain,created_at\n{FIRST},eth,2020-05-05\n")).unwrap();
     let api = service(folder.path());
-    for (day, status) in [("2019-12-31", 400), ("2025-12-31", 400), ("2026-01-01T09:59:59Z", 400), ("2026-01-01T10:00:00Z", 200), ("2026-01-01", 200)] {
+    for (day, status) in
+        [("2019-12-31", 400), ("2025-12-31", 400), ("2026-01-01T09:59:59Z", 400), ("2026-01-01T10:00:00Z", 200), ("2026-01-01", 200)]
+    {
         for target in ["/tokens", "/dexes", "/datasets", &format!("/tokens/{FIRST}/candles?timeframe=1d")] {
             let joint = if target.contains('?') { '&' } else { '?' };
             let reply = answer_offline(&api, "GET", &format!("{target}{joint}as_of={day}"), &[]);

@@ -53,7 +53,7 @@ pub struct TokenSummary {
     /// does.
     #[serde(skip)]
     pub price_as_of: Option<Time>,
-    /// Its last candle's close where the price is given without a date and is not that candle's: the changes count from another price.
+    /// Its last candle's start and close where the price is given without a date and is another: the changes count from another price.
     #[serde(skip)]
     pub close_apart: Option<(Time, f64)>,
     #[serde(skip)]
@@ -363,8 +363,8 @@ mod tests {
                  0x01,A,A,eth,2,2026-01-01
                  0x02,B,B,eth,2,2026-01-03
                  0x03,C,C,eth,2,
-                 0x04,D,D,eth,8.03,
-                 0x05,E,E,eth,6.96,
+                 0x04,D,D,eth,8.04,
+                 0x05,E,E,eth,7.95,
                  0x06,F,F,eth,2,
                  0x07,G,G,eth,2,",
             ),
@@ -372,26 +372,31 @@ mod tests {
                 "candles",
                 &format!(
                     "token_address,timestamp,open,high,low,close,interval\n{}0x07,2025-12-01,8,8,8,8,1d",
-                    (1..=5).map(|token| format!("0x0{token},2026-01-01,5,5,5,5,1d\n0x0{token},2026-01-02,7,8,7,8,1d\n")).collect::<String>()
+                    (1..=5)
+                        .map(|token| format!("0x0{token},2026-01-01,5,5,5,5,1d\n0x0{token},2026-01-02,7,8,7,8,1d\n"))
+                        .collect::<String>()
                 ),
             ),
         ]);
         let day = |time: Option<Time>| time.map_or_else(String::new, |time| time.day().to_string());
-        let found: Vec<_> = Market::new(&dataset).tokens.iter().map(|token| {
-            (token.price, day(token.price_as_of), token.close_apart.map(|(start, close)| (start.day().to_string(), close)))
-        }).collect();
+        let found: Vec<_> = Market::new(&dataset)
+            .tokens
+            .iter()
+            .map(|token| (token.price, day(token.price_as_of), token.close_apart.map(|(start, close)| (start.day().to_string(), close))))
+            .collect();
         let expected = [
             (8.0, "2026-01-02", None),
             (2.0, "2026-01-03", None),
             (2.0, "", Some(8.0)),
-            // Rounded, as far as half a percent.
-            (8.03, "", None),
-            (6.96, "", None),
+            // Half a percent is near enough, and no more.
+            (8.04, "", None),
+            (7.95, "", Some(8.0)),
             // Without candles, and without changes as they are stale.
             (2.0, "", None),
             (2.0, "", None),
         ];
-        let expected = expected.map(|(price, day, apart)| (Some(price), day.to_owned(), apart.map(|close| ("2026-01-02".to_owned(), close))));
+        let expected =
+            expected.map(|(price, day, apart)| (Some(price), day.to_owned(), apart.map(|close| ("2026-01-02".to_owned(), close))));
         assert_eq!(found, expected);
     }
 

@@ -61,11 +61,6 @@ impl Context<'_> {
         self.snapshot.and_then(|snapshot| snapshot.market.newest).unwrap_or(self.now)
     }
 
-    /// A panel's note where the rows of the table are of today while the data are as of a day.
-    pub fn today_note(&self, table: &str) -> &'static str {
-        if self.of_today(&[table]).is_some() { "of today" } else { "" }
-    }
-
     /// The warning that rows of these tables are of today while the data are as of a day; none where they are of that day.
     pub fn of_today(&self, tables: &[&str]) -> Option<String> {
         let dataset = &self.snapshot?.dataset;

@@ -9,13 +9,13 @@ use model::{
     candles::{Candles, Interval},
     data::Data,
     day_counts::DayCounts,
-    time::{DAY_MS, HOUR_MS, Time},
     rows::PoolRow,
+    time::{DAY_MS, HOUR_MS, Time},
     token::{Token, are_apart},
 };
 
-/// A given price may be rounded: it is still that of a candle if it misses its range by so much of the close.
-const ROUNDED: f64 = 0.005;
+/// A given price may be rounded, or a little newer than the close: it is still that of the changes if it differs by no more of it.
+const PRICE_APART: f64 = 0.005;
 
 /// A figure, and when it was so.
 type Dated<T> = (T, Option<Time>);
@@ -139,15 +139,10 @@ impl<'a> TokenRows<'a> {
         self.given.price(self.latest_close)
     }
 
-    /// The last close where the given price has no date and is none that the candle of the changes had.
+    /// The last close where the given price has no date and is not that close.
     fn close_apart(&self) -> Option<(Time, f64)> {
         let (price, _) = self.given.price.filter(|(_, at)| at.is_none())?;
-        let (time, close) = self.latest_close?;
-        let (_, candles) = latest_series(self.series)?;
-        let last = candles.timestamp.binary_search(&time.0).ok()?;
-        let room = close * ROUNDED;
-        let is_in = (candles.low[last] - room..=candles.high[last] + room).contains(&price);
-        (!is_in).then_some((time, close))
+        self.latest_close.filter(|(_, close)| (price - close).abs() > close * PRICE_APART)
     }
 
     /// The market cap given in the data, else price times supply, unless these are of different times.

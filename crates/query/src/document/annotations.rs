@@ -44,7 +44,8 @@ mod tests {
     fn own_words_are_in_the_report_and_are_not_verified() {
         let tokens = [Address([1; 20]), Address([2; 20]), Address([3; 20])];
         let section = |title: &str, note: String| Section { level: Level::Token, title: title.to_owned(), note, ..Section::default() };
-        let sections = vec![section("UNI", tokens[0].to_string()), section("LINK", tokens[1].to_string()), section("sources", String::new())];
+        let sections =
+            vec![section("UNI", tokens[0].to_string()), section("LINK", tokens[1].to_string()), section("sources", String::new())];
         let document = || Document { sections: sections.clone(), ..Document::default() };
         let own = TokenAnnotations { levels: vec![OwnLevel::new("entry", 7.5).expect("a level")], note: "watch <the> unlock".to_owned() };
         let own = Annotations::from([(tokens[0], own), (tokens[2], TokenAnnotations::default())]);
@@ -53,7 +54,10 @@ mod tests {
             with.annotate(tokens, &own);
             let text = with.write(form);
             assert!(text.contains("unlock") && text.contains("7.5000") && !text.contains("<the>"), "{text}");
-            assert!(text.to_lowercase().contains("own note and levels of uni") && text.to_lowercase().matches("own note").count() == 1, "{text}");
+            assert!(
+                text.to_lowercase().contains("own note and levels of uni") && text.to_lowercase().matches("own note").count() == 1,
+                "{text}"
+            );
             assert_eq!(figures_of(&text), figures_of(&bare.write(form)));
             with = document();
             with.annotate([tokens[1]], &own);

@@ -19,6 +19,10 @@ pub struct FilterLine {
     pub(super) before: String,
 }
 
+fn is_at_end(input: &Input) -> bool {
+    input.cursor() == input.value().chars().count()
+}
+
 impl App {
     pub(super) fn filter_key(&mut self, key: &KeyEvent) {
         let Some(line) = &mut self.filter else { return };
@@ -30,6 +34,8 @@ impl App {
                 self.set_line(of, &before).ok();
             }
             KeyCode::Tab | KeyCode::BackTab => self.complete(key.code == KeyCode::Tab),
+            // One space is there already.
+            KeyCode::Char(' ') if line.of == EditedLine::Filter && line.input.value().ends_with(' ') && is_at_end(&line.input) => {}
             // Scrolls the rows while typing.
             KeyCode::Up => self.act(Action::Up),
             KeyCode::Down => self.act(Action::Down),
@@ -118,7 +124,8 @@ impl App {
         let Some(before) = self.view().filter().map(str::to_owned) else {
             // The line opens all the same, so that typed text is not taken for key commands.
             let problem = Some("nothing to filter in this view".to_owned());
-            self.filter = Some(FilterLine { of, input: Input::default(), problem, completions: Vec::new(), tried: 0, before: String::new() });
+            self.filter =
+                Some(FilterLine { of, input: Input::default(), problem, completions: Vec::new(), tried: 0, before: String::new() });
             return;
         };
         // What is typed behind a condition is a word of its own.
@@ -138,5 +145,35 @@ impl App {
             }
         }
         self.paste_line(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{app::bench::Bench, keymap::ViewId, views};
+    use store::sample;
+
+    #[test]
+    fn what_is_typed_behind_a_filter_is_a_word_of_its_own_and_a_line_of_the_views_own_is_no_filter() {
+        let mut bench = Bench::new(views::all());
+        bench.load(sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth\n0x2,LINK,Chainlink,eth"),
+            ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xa,x,eth,0x1,0x2,100"),
+        ]));
+        let filter = |bench: &mut Bench, keys: &str| {
+            bench.keys(keys);
+            bench.app.view().filter().map(str::to_owned).unwrap_or_default()
+        };
+        bench.app.go(ViewId::Tokens);
+        assert_eq!(filter(&mut bench, "/chain:eth⏎"), "chain:eth");
+        assert_eq!(filter(&mut bench, "/⏎"), "chain:eth");
+        assert_eq!(filter(&mut bench, "/uni⏎"), "chain:eth uni");
+        assert_eq!(filter(&mut bench, "/ swap⏎"), "chain:eth uni swap");
+        assert_eq!(filter(&mut bench, "/x⎋"), "chain:eth uni swap");
+        bench.app.go(ViewId::Dexes);
+        for (keys, amount) in [("x50k⎋", "10000"), ("x50k⏎", "50000"), ("x⏎", "50000"), ("xno⏎⎋", "50000")] {
+            assert_eq!((filter(&mut bench, keys).as_str(), bench.app.view().own_line("sell").as_str()), ("", amount), "{keys}");
+            assert!(bench.app.filter.is_none(), "{keys}");
+        }
     }
 }

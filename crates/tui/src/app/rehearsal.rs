@@ -5,12 +5,7 @@ use crate::{
     overlay::{Overlay, alerts::AlertsDialog},
     task::BackgroundTask,
 };
-use query::question::{
-    BodyQuestion as _, Question as _,
-    alert_body::AlertBody,
-    progress::Progress,
-    rehearsal::RehearsalQuestion,
-};
+use query::question::{BodyQuestion as _, Question as _, alert_body::AlertBody, progress::Progress, rehearsal::RehearsalQuestion};
 
 impl App {
     /// Starts to rehearse the alert; without one, stops the rehearsal that runs.

@@ -53,9 +53,8 @@ impl ColumnsDialog {
             _ => return false,
         }
         let names = |(key, title, _): &(&str, &str, bool)| [title.to_lowercase(), key.to_lowercase()];
-        let found = |fits: fn(&str, &str) -> bool| {
-            self.choice.columns.iter().position(|column| names(column).iter().any(|name| fits(name, typed)))
-        };
+        let found =
+            |fits: fn(&str, &str) -> bool| self.choice.columns.iter().position(|column| names(column).iter().any(|name| fits(name, typed)));
         let place = found(|name, typed| name.starts_with(typed)).or_else(|| found(|name, typed| name.contains(typed)));
         self.rows.selected = place.unwrap_or(self.rows.selected);
         true
@@ -141,7 +140,8 @@ impl Dialog for ColumnsDialog {
             };
             put(buffer, place, place.width.saturating_sub(12), 0, &format!("{width:>4} {state}"), theme.accent().patch(style));
         }
-        let hints = ["Space shows or hides   J K move it   + - wider, narrower", "/ finds one   f freezes up to here   r as it was   Esc done"];
+        let hints =
+            ["Space shows or hides   J K move it   + - wider, narrower", "/ finds one   f freezes up to here   r as it was   Esc done"];
         let finds = self.find.as_ref().map(|typed| format!("/ {typed}▏  Space shows or hides it   Esc ends"));
         let hints = finds.as_deref().map_or(hints, |finds| [finds, hints[1]]);
         for (nth, hint) in hints.iter().enumerate() {

@@ -30,7 +30,9 @@ impl RehearsalState {
             }
             Self::Done(rehearsal) => {
                 let mut row = put_wrapped(buffer, area, 0, 0, &summary(rehearsal), 3, plain) + 1;
-                for (widths, (header, rows)) in [OUTCOMES, FIRINGS].into_iter().zip(rehearsal.tables()).filter(|(_, (_, rows))| !rows.is_empty()) {
+                for (widths, (header, rows)) in
+                    [OUTCOMES, FIRINGS].into_iter().zip(rehearsal.tables()).filter(|(_, (_, rows))| !rows.is_empty())
+                {
                     put(buffer, area, 0, row, &line(widths, header), dim);
                     for (below, cells) in (1..).zip(&rows) {
                         put(buffer, area, 0, row + below, &line(widths, cells), plain);

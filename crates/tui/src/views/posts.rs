@@ -220,9 +220,12 @@ fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>
 }
 
 fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
-    let age = format::age(context.newest().0.saturating_sub(post.published_at.0));
+    let age = match format::age(context.newest().0.saturating_sub(post.published_at.0)) {
+        age if age == "now" => "the newest row".to_owned(),
+        age => format!("{age} before the newest row"),
+    };
     [
-        ("published", format!("{}, {age} before the newest row", format::moment(post.published_at))),
+        ("published", format!("{}, {age}", format::moment(post.published_at))),
         ("author", post.author.clone().unwrap_or_else(|| MISSING.to_owned())),
         ("platform", post.place().unwrap_or(MISSING).to_owned()),
         ("impressions", exact(post.impressions)),

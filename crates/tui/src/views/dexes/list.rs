@@ -65,7 +65,9 @@ impl Fields for PoolFields {
         P::figure("volume24h", "vol 24h", 8, 220, |pool| pool.volume24h.into()),
         P::figure("trades_per_day", "trades/d", 8, 110, |pool| pool.trades_per_day.into()),
         P::figure("created_at", "age", 5, 120, |pool| pool.created_at.into())
-            .cell(|pool, look| pool.created_at.map_or_else(Cell::missing, |made| Cell::text(format::age(look.newest.0.saturating_sub(made.0)))))
+            .cell(|pool, look| {
+                pool.created_at.map_or_else(Cell::missing, |made| Cell::text(format::age(look.newest.0.saturating_sub(made.0))))
+            })
             .of(ColumnKind::Time),
         P::text("address", "address", [11, 11], 100, |pool| pool.address.to_string().into())
             .cell(|pool, look| whole_or_short(&pool.address, look.cells, Role::Dim))

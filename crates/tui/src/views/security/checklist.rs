@@ -1,6 +1,6 @@
 //! The lines of the checklist: every check under its question, with its result in a line or a few.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     pane::{PaneEntry, PaneLine},
@@ -48,10 +48,14 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let mut groups: Vec<(Group, Vec<&Check>)> =
         Group::ALL.into_iter().map(|group| (group, own(group).collect())).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect();
     groups.sort_by_key(|(_, own)| !own.iter().any(|check| check.state == CheckState::Found));
+    // What lacks the same data says so once.
+    let mut lacks: HashMap<&str, AnomalyCode> = HashMap::new();
     for (group, own) in groups {
         lines.push(PaneLine::rule(group.title(), counts(&own)));
         for check in own {
-            push(check, anomaly(answer, check.code), look, &mut lines);
+            let missing = check.missing.as_deref().filter(|_| check.state == CheckState::NotChecked);
+            let first = missing.map(|missing| *lacks.entry(missing).or_insert(check.code)).filter(|first| *first != check.code);
+            push(check, anomaly(answer, check.code), first, look, &mut lines);
         }
         lines.push(PaneLine::default());
     }
@@ -76,7 +80,8 @@ fn counts(checks: &[&Check]) -> String {
     said.join(" · ")
 }
 
-fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+/// Adds a check's lines; `first` lacks the same data and says what.
+fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let entry = PaneEntry::Check(check.code);
     let open = look.open.contains(&entry);
     let found = anomaly.filter(|_| check.state == CheckState::Found);
@@ -100,7 +105,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         None if check.state == CheckState::NotChecked => format!("? of {weight}"),
         None => format!("0 of {weight}"),
     };
-    let mut first =
+    let mut line =
         PaneLine::of(entry).at(1, check_mark(check.state, check.remarkable), sign).at(LEFT, check.code.word(), word).right(figure, word);
     let with_bar = look.width >= BAR_WIDTH && found.is_some();
     let right = match found {
@@ -110,22 +115,24 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
     if let Some(anomaly) = found.filter(|_| with_bar) {
         let [filled, track] = thin_bar(anomaly.weighed(), BAR);
         let bar = look.width - 1 - right;
-        first = first.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
+        line = line.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
     }
     // When expanded, the full sentence is under the code.
     let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
+    let as_first = first.map(|first| format!("as {}", first.word())).filter(|_| !open);
+    let told = as_first.as_deref().unwrap_or(told);
     if open {
-        lines.push(first);
+        lines.push(line);
         return proof::push(check, anomaly, look, lines);
     }
     // In full, but for what raises no question.
     let most = if check.state == CheckState::Passed && !check.remarkable { PASSED_LINES } else { SENTENCE_LINES };
     let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
     if beside < SENTENCE_MIN {
-        lines.push(first);
+        lines.push(line);
         return lines.extend(PaneLine::wrapped(Some(entry), PROOF, told, look.width, most, says));
     }
     let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
-    lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
+    lines.push(line.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
     lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
 }

@@ -163,7 +163,10 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         (Some(day), ..) => (vec![format!("of {day}")], Role::Warning),
         (None, Some((start, close)), _) => {
             let close = format::price(Some(close));
-            (vec![format!("undated; candle of {} {close}", start.day()), format!("undated; last candle {close}"), "undated".to_owned()], Role::Warning)
+            (
+                vec![format!("undated; candle of {} {close}", start.day()), format!("undated; last candle {close}"), "undated".to_owned()],
+                Role::Warning,
+            )
         }
         (None, None, Some((interval, lag))) => {
             let behind = format!("stale: {} behind", format::age(lag.by));
@@ -319,9 +322,14 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     }
 }
 
+/// A panel's note where the rows of the table are of today while the data are as of a day.
+fn today_note(context: &Context<'_>, table: &str) -> &'static str {
+    if context.of_today(&[table]).is_some() { "of today" } else { "" }
+}
+
 fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { note: context.today_note("holders"), warns: true, ..Panel::new("holders") }.render(area, buffer, theme);
+    let area = Panel { note: today_note(context, "holders"), warns: true, ..Panel::new("holders") }.render(area, buffer, theme);
     let spread = &detail.holders_distribution;
     for (y, (label, share, role)) in
         [("top 10", spread.top_10_holders, Role::Accent), ("top 50", spread.top_50_holders, Role::AccentSoft)].into_iter().enumerate()
@@ -353,7 +361,7 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
 
 fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { note: context.today_note("kols"), warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
+    let area = Panel { note: today_note(context, "kols"), warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
     if kols.is_empty() {
         let why = missing_table(context, "kols", "leaders").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());

@@ -98,7 +98,11 @@ fn the_minimum_apy_is_typed_with_the_wallet() {
     view.set_filter(&format!("{EXAMPLE}, min APY 2.5 %"), &stage.context()).expect("a filter that reads");
     let body = view.request(&stage.context()).expect("a request").body.expect("a body");
     assert!(body.contains("\"minApy\":2.5"), "{body}");
-    assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY ")), "typed anew, not twice");
+    assert_eq!(
+        stage.act(&mut view, Action::MinimumApy),
+        Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY ")),
+        "typed anew, not twice"
+    );
     stage.act(&mut view, Action::NoMinimumApy);
     assert_eq!((view.line.as_str(), view.min_apy), (EXAMPLE, 0.0));
     assert!(view.set_filter("1 WETH, min APY lots", &stage.context()).unwrap_err().contains("expected a percentage"));

@@ -41,11 +41,8 @@ pub(super) fn line_of(column: &str) -> String {
 pub(super) fn completions(text: &str, table: &DataTable) -> Vec<(String, String)> {
     let (before, word) = text.rsplit_once(' ').map_or(("", text), |(before, word)| (before, word));
     let known = columns::of(table);
-    let all: Vec<String> = if before.is_empty() {
-        known.iter().map(|column| column.name.to_owned()).collect()
-    } else {
-        GroupQuery::proposals(&known)
-    };
+    let all: Vec<String> =
+        if before.is_empty() { known.iter().map(|column| column.name.to_owned()).collect() } else { GroupQuery::proposals(&known) };
     let fits = |proposed: &String| proposed.starts_with(&word.to_lowercase()) && *proposed != word;
     all.into_iter().filter(fits).map(|word| (format!("{before} {word}").trim_start().to_owned(), word)).collect()
 }
