@@ -371,10 +371,8 @@ mod tests {
             (
                 "candles",
                 &format!(
-                    "token_address,timestamp,open,high,low,close,interval\n{}0x07,2025-12-01,8,8,8,8,1d",
-                    (1..=5)
-                        .map(|token| format!("0x0{token},2026-01-01,5,5,5,5,1d\n0x0{token},2026-01-02,7,8,7,8,1d\n"))
-                        .collect::<String>()
+                    "token_address,timestamp,open,high,low,close,interval\n{}\n0x07,2025-12-01,8,8,8,8,1d",
+                    [1, 2, 3, 4, 5].map(|token| format!("0x0{token},2026-01-01,5,5,5,5,1d\n0x0{token},2026-01-02,7,8,7,8,1d")).join("\n")
                 ),
             ),
         ]);

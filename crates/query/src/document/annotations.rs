@@ -31,7 +31,7 @@ fn section(name: &str, own: &TokenAnnotations) -> Option<Section> {
         let rows = own.levels.iter().map(row).collect();
         blocks.push(Block::Table(DocumentTable { caption: "", header: &["level", "price"], rows }));
     }
-    let (title, note) = (format!("own note and levels of {name}"), "written by hand, not from the data".to_owned());
+    let (title, note) = (format!("own notes on {name}"), "written by hand, not from the data".to_owned());
     (!blocks.is_empty()).then_some(Section { level: Level::Token, title, note, blocks })
 }
 
@@ -54,10 +54,7 @@ mod tests {
             with.annotate(tokens, &own);
             let text = with.write(form);
             assert!(text.contains("unlock") && text.contains("7.5000") && !text.contains("<the>"), "{text}");
-            assert!(
-                text.to_lowercase().contains("own note and levels of uni") && text.to_lowercase().matches("own note").count() == 1,
-                "{text}"
-            );
+            assert!(text.to_lowercase().contains("own notes on uni") && text.to_lowercase().matches("own notes").count() == 1, "{text}");
             assert_eq!(figures_of(&text), figures_of(&bare.write(form)));
             with = document();
             with.annotate([tokens[1]], &own);

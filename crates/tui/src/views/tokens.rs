@@ -421,9 +421,7 @@ impl TokensView {
         self.at_first &= same_rows || self.made.is_none();
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // After unstarring, the selection stays in place; after filtering, it goes to the first row.
-        if self.at_first {
-            self.list.cursor.select(0);
-        } else if !self.point_to(context.token, context) && std::mem::take(&mut self.stale) {
+        if self.at_first || (!self.point_to(context.token, context) && std::mem::take(&mut self.stale)) {
             self.list.cursor.select(0);
         }
         self.stale = false;
