@@ -62,11 +62,17 @@ impl Context<'_> {
     }
 
     /// The warning that rows of these tables are of today while the data are as of a day; none where they are of that day.
-    pub fn of_today(&self, tables: &[&str]) -> Option<String> {
+    pub fn of_today(&self, tables: &[&'static str]) -> Option<String> {
         let dataset = &self.snapshot?.dataset;
-        let (tables, day) = (tables.iter().copied().filter(|table| dataset.is_of_today(table)), self.as_of()?.day());
-        let tables = tables.collect::<Vec<_>>().join(", ");
-        (!tables.is_empty()).then(|| format!("of today, not of {day}: {tables}"))
+        let word = |table: &&'static str| match *table {
+            // Their other columns have a time.
+            "tokens" => (!dataset.own_columns().is_empty()).then_some("columns of your own"),
+            "posts" => Some("impressions, engagement"),
+            table => Some(table),
+        };
+        let words: Vec<&str> = tables.iter().filter(|table| dataset.is_of_today(table)).filter_map(word).collect();
+        let day = self.as_of()?.day();
+        (!words.is_empty()).then(|| format!("of today, not of {day}: {}", words.join(", ")))
     }
 
     /// The moment that the data are as of; none: the present.

@@ -263,6 +263,7 @@ mod tests {
     fn a_period_is_the_end_of_the_span_and_the_base_is_any_of_the_tokens() {
         let answer = ask(&format!("addresses={0}&period=7d", addresses("12"))).expect("an answer");
         assert_eq!((answer.from.to_string().get(..10), answer.rows.len(), answer.period), (Some("2026-01-13"), 8, "7d"));
+        assert_eq!(answer.days(), (7, None));
         assert_eq!(answer.correlations[0].n, 7);
         let (first, second) = (&answer.tokens[0], &answer.tokens[1]);
         assert_eq!((answer.base_address, first.correlation, first.percent_against_base), (first.token_address, None, Some(0.0)));
@@ -276,6 +277,7 @@ mod tests {
         assert_eq!(moved.tokens[0].correlation, second.correlation);
         // The candles of the second begin on the 5th, whatever the period.
         let long = ask(&format!("addresses={0}&period=90d", addresses("12"))).expect("an answer");
+        assert_eq!(long.days(), (15, Some(90)), "of the period");
         assert_eq!(long.from.to_string().get(..10), Some("2026-01-05"));
     }
 

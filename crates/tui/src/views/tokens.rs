@@ -172,7 +172,9 @@ impl View for TokensView {
     }
 
     fn undated(&self) -> &'static [&'static str] {
-        &["tokens", "holders", "kols"]
+        // The score reads what Security does.
+        let has_score = self.shown_figures().contains(&"securityScore");
+        if has_score { &["tokens", "holders", "kols", "pools", "locks"] } else { &["tokens", "holders", "kols"] }
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {

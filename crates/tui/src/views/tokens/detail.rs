@@ -323,7 +323,7 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
 }
 
 /// A panel's note where the rows of the table are of today while the data are as of a day.
-fn today_note(context: &Context<'_>, table: &str) -> &'static str {
+fn today_note(context: &Context<'_>, table: &'static str) -> &'static str {
     if context.of_today(&[table]).is_some() { "of today" } else { "" }
 }
 
