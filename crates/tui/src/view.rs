@@ -61,17 +61,15 @@ impl Context<'_> {
         self.snapshot.and_then(|snapshot| snapshot.market.newest).unwrap_or(self.now)
     }
 
-    /// The warning that rows of these tables are of today while the data are as of a day; none where they are of that day.
+    /// The warning that figures of these tables are of today while the data are as of a day; none where they are of that day.
     pub fn of_today(&self, tables: &[&'static str]) -> Option<String> {
-        let dataset = &self.snapshot?.dataset;
+        let (dataset, day) = (&self.snapshot?.dataset, self.as_of()?.day());
         let word = |table: &&'static str| match *table {
-            // Their other columns have a time.
             "tokens" => (!dataset.own_columns().is_empty()).then_some("columns of your own"),
             "posts" => Some("impressions, engagement"),
             table => Some(table),
         };
         let words: Vec<&str> = tables.iter().filter(|table| dataset.is_of_today(table)).filter_map(word).collect();
-        let day = self.as_of()?.day();
         (!words.is_empty()).then(|| format!("of today, not of {day}: {}", words.join(", ")))
     }
 
