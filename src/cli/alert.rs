@@ -11,7 +11,7 @@ use super::{
 };
 use model::{
     error::Problem,
-    format::{change, count, fixed, many, price, share},
+    format::{count, fixed, many},
     time::Time,
 };
 use query::{
@@ -20,7 +20,7 @@ use query::{
         Question as _,
         alert_body::AlertBody,
         progress::Progress,
-        rehearsal::{Rehearsal, RehearsalQuestion, RehearsedFiring, RehearsedOutcome},
+        rehearsal::{Rehearsal, RehearsalQuestion},
     },
 };
 
@@ -125,22 +125,7 @@ fn rehearsed(rehearsal: &Rehearsal) -> String {
     };
     let of_today =
         if rehearsal.as_of_unknown.is_empty() { String::new() } else { format!("of today: {}\n", rehearsal.as_of_unknown.join(", ")) };
-    let outcome = |outcome: &RehearsedOutcome| {
-        let errors = outcome.standard_errors.map_or_else(|| "-".to_owned(), |errors| fixed(errors, 1));
-        let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(share);
-        let [mean, any_mean, median] = [outcome.mean_change, outcome.any_mean_change, outcome.median_change].map(change);
-        vec![many(outcome.days as u64, "day", "days"), count(outcome.count as u64), rose, any_rose, errors, mean, any_mean, median]
-    };
-    let firing = |firing: &RehearsedFiring| {
-        let token = firing.symbol.clone().unwrap_or_else(|| firing.token_address.short());
-        let after = [firing.change_after_1d, firing.change_after_7d, firing.change_after_30d].map(change);
-        [vec![firing.date.to_string(), token, price(firing.price)], after.to_vec()].concat()
-    };
-    let outcomes = section(
-        &["after", "firings", "rose", "any day", "standard errors", "mean change", "any day", "median change"],
-        rehearsal.outcomes.iter().map(outcome),
-    );
-    let firings = section(&["fired", "token", "price", "1 day after", "7 days", "30 days"], rehearsal.firings.iter().map(firing));
+    let [outcomes, firings] = rehearsal.tables().map(|(header, rows)| section(header, rows));
     format!(
         "{from} to {to}: {} for {} of {}, {} a week; held on {} days of a token, not known on {}\n{of_today}\n{outcomes}{firings}",
         many(rehearsal.fired, "firing", "firings"),

@@ -103,7 +103,11 @@ impl Program {
             });
             let outcome = self.deck.load();
             done.store(true, Ordering::Release);
-            outcome.map(drop).map_err(|reason| no_dataset(&self.deck.folder(), &reason))
+            outcome.map(drop).map_err(|reason| match self.deck.options().as_of {
+                // There are data, and the reason is why there were none then.
+                Some(_) => Failure::Bad(reason),
+                None => no_dataset(&self.deck.folder(), &reason),
+            })
         })
     }
 

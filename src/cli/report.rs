@@ -54,8 +54,9 @@ pub(super) fn run(args: &ReportArgs) -> Outcome {
     if let Some(of_today) = program.of_today() {
         warn(&of_today);
     }
-    let own = Dirs::find().ok().and_then(|dirs| AnnotationFile::open(&dirs.state).annotations().get(&token).cloned());
-    document.annotate(&own.unwrap_or_default());
+    if let Ok(dirs) = Dirs::find() {
+        document.annotate([token], AnnotationFile::open(&dirs.state).annotations());
+    }
     let text = document.write(args.out.form);
     let file = args.out.file.display();
     write_whole(&args.out.file, text.as_bytes())

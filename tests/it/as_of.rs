@@ -137,6 +137,33 @@ fn strip(mut value: Value) -> Value {
 }
 
 #[test]
+fn a_day_before_the_data_is_refused_with_the_first_day() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), false);
+    // What is there before the market was written down does not count.
+    fs::write(folder.path().join("contracts.csv"), format!("address,chain,created_at\n{FIRST},eth,2020-05-05\n")).unwrap();
+    let api = service(folder.path());
+    for (day, status) in
+        [("2019-12-31", 400), ("2025-12-31", 400), ("2026-01-01T09:59:59Z", 400), ("2026-01-01T10:00:00Z", 200), ("2026-01-01", 200)]
+    {
+        for target in ["/tokens", "/dexes", "/datasets", &format!("/tokens/{FIRST}/candles?timeframe=1d")] {
+            let joint = if target.contains('?') { '&' } else { '?' };
+            let reply = answer_offline(&api, "GET", &format!("{target}{joint}as_of={day}"), &[]);
+            // On the first day there are posts, and no candle has ended in its first hours.
+            let is_answered = status == 200 || reply.status == 400;
+            assert!(is_answered, "{target} {day}: {}", reply.status);
+            if status == 400 {
+                let body: Value = serde_json::from_slice(&reply.body).unwrap();
+                let says = "The data begin 2026-01-01: nothing is known before. Ask for that day or later.";
+                assert_eq!((body["code"].as_str(), body["detail"].as_str()), (Some("invalid_parameter"), Some(says)), "{body}");
+            } else {
+                assert!(reply.status < 500 && reply.status != 400, "{target} {day}: {}", reply.status);
+            }
+        }
+    }
+}
+
+#[test]
 fn an_explained_answer_names_the_tables_that_are_of_today() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), false);

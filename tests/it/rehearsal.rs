@@ -87,6 +87,9 @@ fn each_day_is_judged_as_the_dataset_as_of_that_day() {
             }
         }
         let found = rehearsed(&deck, condition, DAYS);
+        let ([(header, outcomes), (_, firings)], happened) = (found.tables(), found.outcomes.iter().filter(|outcome| outcome.count > 0));
+        assert!(outcomes.len() == happened.count() && outcomes.iter().all(|row| row.len() == header.len()), "{outcomes:?}");
+        assert_eq!(firings.len(), found.firings.len());
         let fired: BTreeSet<(Day, Address)> = found.firings.iter().map(|firing| (firing.date, firing.token_address)).collect();
         assert_eq!(fired, expected, "{condition}");
         let counts = (found.held_days, found.unknown_days, found.fired);

@@ -53,6 +53,9 @@ pub struct TokenSummary {
     /// does.
     #[serde(skip)]
     pub price_as_of: Option<Time>,
+    /// Its last candle's start and close where the price is given without a date and is another: the changes count from another price.
+    #[serde(skip)]
+    pub close_apart: Option<(Time, f64)>,
     #[serde(skip)]
     pub market_cap_as_of: Option<Time>,
     #[serde(skip)]
@@ -122,7 +125,7 @@ pub struct LastCount {
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
-    /// The start of the newest candle, or the deployment of a contract after it.
+    /// The newest candle, contract or post: what the age of a post or a pool counts from, as there is no clock here.
     pub newest: Option<Time>,
     clocks: Clocks,
 }
@@ -145,7 +148,7 @@ impl Market {
         for token in &mut tokens {
             mark_age(token, newest);
         }
-        Self { tokens, newest, clocks }
+        Self { tokens, newest: newest.max(dataset.newest_post()), clocks }
     }
 
     /// Lag of a series, from its last candle; `None` unless it is stale: more than three of its candles behind those of its source, or more
@@ -165,7 +168,7 @@ fn mark_stale(token: &mut TokenSummary, lag: Option<Lag>) {
     // Changes of a long-past day are not current.
     if lag.is_some() {
         (token.price_change_1h, token.price_change_24h, token.price_change_7d, token.price_change_30d) = (None, None, None, None);
-        token.volume_24h = None;
+        (token.volume_24h, token.close_apart) = (None, None);
     }
 }
 
@@ -205,9 +208,9 @@ fn summary(dataset: &dyn Data, place: usize, token: &Token) -> TokenSummary {
     TokenSummary { own: dataset.own_cells(place), ..rows.summary(token) }
 }
 
-/// The price given in the data, else the close of the token's latest candle in any interval.
+/// The price given in the data, unless a candle is known to be newer; else the close of the token's latest candle in any interval.
 pub fn price(dataset: &dyn Data, token: &Token) -> Option<f64> {
-    GivenFigures::of(token).price.map(|(price, _)| price).or_else(|| dataset.latest_close(&token.row.token_address).map(|(_, close)| close))
+    GivenFigures::of(token).price(dataset.latest_close(&token.row.token_address)).map(|(price, _)| price)
 }
 
 /// The last daily closes, oldest first: from daily candles, extended before the first and after the last of them from the coarsest finer
@@ -349,6 +352,70 @@ mod tests {
             ("", cap(Some(20.0), "", false), Some(50), "", false),
         ];
         assert_eq!(found, expected.map(|(price, cap, count, day, old)| (price.to_owned(), cap, count, day.to_owned(), old)));
+    }
+
+    #[test]
+    fn a_price_and_its_changes_are_of_one_time() {
+        let dataset = sample::dataset(&[
+            (
+                "tokens",
+                "token_address,symbol,name,chain,price,price_as_of
+                 0x01,A,A,eth,2,2026-01-01
+                 0x02,B,B,eth,2,2026-01-03
+                 0x03,C,C,eth,2,
+                 0x04,D,D,eth,8.04,
+                 0x05,E,E,eth,7.95,
+                 0x06,F,F,eth,2,
+                 0x07,G,G,eth,2,",
+            ),
+            (
+                "candles",
+                &format!(
+                    "token_address,timestamp,open,high,low,close,interval\n{}\n0x07,2025-12-01,8,8,8,8,1d",
+                    [1, 2, 3, 4, 5].map(|token| format!("0x0{token},2026-01-01,5,5,5,5,1d\n0x0{token},2026-01-02,7,8,7,8,1d")).join("\n")
+                ),
+            ),
+        ]);
+        let day = |time: Option<Time>| time.map_or_else(String::new, |time| time.day().to_string());
+        let found: Vec<_> = Market::new(&dataset)
+            .tokens
+            .iter()
+            .map(|token| (token.price, day(token.price_as_of), token.close_apart.map(|(start, close)| (start.day().to_string(), close))))
+            .collect();
+        let expected = [
+            (8.0, "2026-01-02", None),
+            (2.0, "2026-01-03", None),
+            (2.0, "", Some(8.0)),
+            // Half a percent is near enough, and no more.
+            (8.04, "", None),
+            (7.95, "", Some(8.0)),
+            // Without candles, and without changes as they are stale.
+            (2.0, "", None),
+            (2.0, "", None),
+        ];
+        let expected =
+            expected.map(|(price, day, apart)| (Some(price), day.to_owned(), apart.map(|close| ("2026-01-02".to_owned(), close))));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_has_no_time_is_not_known_as_of_a_day() {
+        let dataset = sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain,price\n0x01,A,A,eth,2"),
+            ("candles", "token_address,timestamp,open,high,low,close,interval\n0x01,2026-01-01,8,8,8,8,1d\n0x01,2026-01-02,9,9,9,9,1d"),
+            ("pools", "address,dex_id,chain,token0,token1,liquidity,volume24h\n0xa,x,eth,0x1,0x2,100,7"),
+            ("holders", "token_address,holder_address,balance\n0x01,0xa1,5"),
+        ]);
+        let figures = |dataset: &store::Dataset| {
+            let token = Market::new(dataset).tokens.remove(0);
+            (token.price, token.liquidity, token.volume_24h, token.holders)
+        };
+        // Seconds before the end of 2026-01-01.
+        let at = |seconds: i64| dataset.known_at(Time(20_455 * DAY_MS - seconds * 1_000));
+        assert_eq!(figures(&dataset), (Some(2.0), Some(100.0), Some(7.0), Some(1)));
+        assert_eq!(figures(&at(1).expect("a cut")), (Some(8.0), None, None, None));
+        let refused = at(2).expect_err("before the end of the first candle");
+        assert_eq!(refused, "The data begin 2026-01-01: nothing is known before. Ask for that day or later.");
     }
 
     #[test]

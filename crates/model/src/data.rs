@@ -35,11 +35,15 @@ pub trait Data: fmt::Debug + Sync {
     fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
     /// Whether the table is loaded.
     fn has(&self, table: &str) -> bool;
+    /// Whether the data are as of a time and the rows of the table have none, so that they are those of today.
+    fn is_of_today(&self, table: &str) -> bool;
     /// Whether `dataset.toml` declares the column approximate.
     fn is_approximate(&self, table: &str, column: &str) -> bool;
     fn kols_of(&self, token: &Address) -> &[KolRow];
     /// The token's posts, newest first.
     fn posts_of(&self, token: &Address) -> Box<dyn PostRows + '_>;
+    /// When the newest post was published.
+    fn newest_post(&self) -> Option<Time>;
     /// The token's balances, for a question about the token `about`.
     fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
     /// Number of holders of the token.

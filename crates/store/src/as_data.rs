@@ -36,8 +36,10 @@ impl Data for Dataset {
         fn token_position(&self, address: &Address) -> Option<usize>;
         fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
         fn has(&self, table: &str) -> bool;
+        fn is_of_today(&self, table: &str) -> bool;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];
+        fn newest_post(&self) -> Option<Time>;
         fn holding_of(&self, token: &Address, about: &Address) -> Holding<'_>;
         fn holders_listed(&self, token: &Address) -> u64;
         fn holders_held(&self, token: &Address) -> u64;

@@ -83,8 +83,12 @@ pub struct AsOf {
 impl Dataset {
     /// The dataset as it could have been known then. Errors, which are whole sentences: a table stays at its source, or is too large.
     pub fn known_at(&self, time: Time) -> Result<Self, String> {
-        let mut as_of = AsOf { time, unknown: Vec::new() };
-        let tables = self.tables.iter().map(|table| self.cut(table, time, &mut as_of.unknown)).collect::<Result<Vec<_>, _>>()?;
+        let (mut as_of, mut first) = (AsOf { time, unknown: Vec::new() }, FirstKnown(None));
+        let cut = |table| self.cut(table, time, &mut as_of.unknown, &mut first);
+        let tables = self.tables.iter().map(cut).collect::<Result<Vec<_>, _>>()?;
+        if let Some(first) = first.0.filter(|first| *first >= end_of(time)) {
+            return Err(format!("The data begin {}: nothing is known before. Ask for that day or later.", Time(first).day()));
+        }
         let mut cut = Self::new(tables);
         cut.title.clone_from(&self.title);
         cut.license.clone_from(&self.license);
@@ -99,19 +103,24 @@ impl Dataset {
         Ok(cut)
     }
 
-    fn cut(&self, table: &Table, time: Time, unknown: &mut Vec<&'static str>) -> Result<Table, String> {
+    /// Whether the rows of the table are those of today, as none has a time.
+    pub fn is_of_today(&self, table: &str) -> bool {
+        self.as_of.as_ref().is_some_and(|as_of| as_of.unknown.contains(&table))
+    }
+
+    fn cut(&self, table: &Table, time: Time, unknown: &mut Vec<&'static str>, first: &mut FirstKnown) -> Result<Table, String> {
         let name = table.schema.name;
         if !table.loaded() {
             return Ok(table.clone());
         }
         let damaged = |error: &dyn std::fmt::Display| format!("The table `{name}` cannot be read as of a time: {error}.");
-        if let Some(snapshots) = self.snapshots(table, time).map_err(|reason| damaged(&reason))? {
+        if let Some(snapshots) = self.snapshots(table, time, first).map_err(|reason| damaged(&reason))? {
             return Ok(Table { storage: Storage::Memory(snapshots), others: DataFrame::default(), ..table.clone() });
         }
         let rule = TIMES.iter().find(|(known, _)| *known == name).map(|(_, rule)| *rule);
         let Some(rule) = rule else {
             if name == "tokens" {
-                let frame = undated_cleared(table.frame(), time).map_err(|error| damaged(&error))?;
+                let frame = undated_cleared(table.frame(), time, first).map_err(|error| damaged(&error))?;
                 // Columns of one's own, and what is said of a token once and for all.
                 let is_given = |column: &str| frame.column(column).is_ok_and(|cells| cells.null_count() < frame.height());
                 if table.others.width() > 0 || is_given("listed") {
@@ -128,7 +137,7 @@ impl Dataset {
             // How often a post was seen is known as of today alone.
             unknown.push(name);
         }
-        let cut = |frame: &DataFrame| rule.cut(frame, time);
+        let mut cut = |frame: &DataFrame| rule.cut(frame, time, first);
         let frame = match &table.storage {
             Storage::Memory(frame) => {
                 if rule.is_undated(frame) {
@@ -159,7 +168,7 @@ impl Dataset {
     }
 
     /// The newest state that was seen by then of a table that comes by itself alone; none where there are no snapshots.
-    fn snapshots(&self, table: &Table, time: Time) -> Result<Option<DataFrame>, String> {
+    fn snapshots(&self, table: &Table, time: Time, first: &mut FirstKnown) -> Result<Option<DataFrame>, String> {
         let live = format!("{}/{}.parquet", crate::live::FOLDER, table.schema.name);
         let files = history_files(&self.folder, table.schema.name);
         if files.is_empty() || table.sources.iter().any(|source| source.file != live) {
@@ -169,7 +178,7 @@ impl Dataset {
         for file in &files {
             let frame =
                 parquet_rows(file, HISTORY_BYTES_MAX).unwrap_or_else(|| Err("a file of its history is gone or too large".to_owned()))?;
-            seen.push(RowTime::At(OBSERVED_AT).cut(&frame, time).and_then(with_gone).map_err(|error| error.to_string())?);
+            seen.push(RowTime::At(OBSERVED_AT).cut(&frame, time, first).and_then(with_gone).map_err(|error| error.to_string())?);
         }
         let state = || {
             let Some(whole) = order::whole(seen)? else { return Ok(table.frame().head(Some(0))) };
@@ -202,21 +211,40 @@ impl RowTime {
     }
 
     /// The rows that were known then.
-    fn cut(self, frame: &DataFrame, time: Time) -> PolarsResult<DataFrame> {
-        frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, self.known(frame, time).into_iter()))
+    fn cut(self, frame: &DataFrame, time: Time, first: &mut FirstKnown) -> PolarsResult<DataFrame> {
+        frame.filter(&BooleanChunked::from_iter_values(PlSmallStr::EMPTY, self.known(frame, time, first).into_iter()))
     }
 
     /// Which rows were known then.
-    fn known(self, frame: &DataFrame, time: Time) -> Vec<bool> {
+    fn known(self, frame: &DataFrame, time: Time, first: &mut FirstKnown) -> Vec<bool> {
         let (times, end) = (FrameColumns(frame).integers(self.column()), end_of(time));
         let lengths = if self == Self::Candle { lengths(frame) } else { Vec::new() };
-        let of = |row: usize, at: i64| match self {
-            Self::At(_) | Self::Since(_) => at < end,
-            Self::Day(_) => (at + 1) * DAY_MS <= end,
-            Self::Candle => at + lengths[row] <= end,
+        // The last moment that a row must wait for.
+        let moment = |row: usize, at: i64| match self {
+            Self::At(_) | Self::Since(_) => at,
+            Self::Day(_) => (at + 1) * DAY_MS - 1,
+            Self::Candle => at + lengths[row] - 1,
         };
+        // A contract or a scam is there before anything is written down about the market.
         let always = matches!(self, Self::Since(_));
-        times.into_iter().enumerate().map(|(row, at)| at.map_or(always, |at| of(row, at))).collect()
+        let known = |(row, at): (usize, Option<i64>)| {
+            let Some(moment) = at.map(|at| moment(row, at)) else { return always };
+            if !always {
+                first.take(moment);
+            }
+            moment < end
+        };
+        times.into_iter().enumerate().map(known).collect()
+    }
+}
+
+/// When the first of the rows that have a time was known.
+#[derive(Debug)]
+struct FirstKnown(Option<i64>);
+
+impl FirstKnown {
+    fn take(&mut self, moment: i64) {
+        self.0 = Some(self.0.map_or(moment, |first| first.min(moment)));
     }
 }
 
@@ -231,10 +259,12 @@ fn lengths(frame: &DataFrame) -> Vec<i64> {
 }
 
 /// The tokens without the figures that are later, or of no time.
-fn undated_cleared(frame: &DataFrame, time: Time) -> PolarsResult<DataFrame> {
+fn undated_cleared(frame: &DataFrame, time: Time, first: &mut FirstKnown) -> PolarsResult<DataFrame> {
     let mut frame = frame.clone();
     for (dated_by, figures) in DATED {
-        let rows = FrameColumns(&frame).integers(dated_by).into_iter().enumerate();
+        let times = FrameColumns(&frame).integers(dated_by);
+        times.iter().flatten().for_each(|at| first.take(*at));
+        let rows = times.into_iter().enumerate();
         let known = rows.map(|(row, at)| at.filter(|at| *at < end_of(time)).map(|_| row as u32));
         let known = IdxCa::from_iter_options(PlSmallStr::EMPTY, known);
         for figure in figures.iter().chain([dated_by]) {

@@ -228,6 +228,17 @@ impl Dataset {
         self.posts.all()
     }
 
+    /// When the newest post was published.
+    pub fn newest_post(&self) -> Option<Time> {
+        match self.posts.all() {
+            RowsOf::Memory(rows) => rows.iter().map(|post| post.published_at).max(),
+            RowsOf::Large(table, rows) => match table.extent("published_at", rows)? {
+                cache::Extent::Whole(_, newest) => Some(Time(newest)),
+                cache::Extent::Empty | cache::Extent::Float(..) => None,
+            },
+        }
+    }
+
     /// Range of the token's posts in `posts`.
     pub fn post_rows_of(&self, token: &Address) -> std::ops::Range<usize> {
         self.posts.rows_of(token)

@@ -34,7 +34,7 @@ use crate::{
     event::Event,
     keymap::{Action, Keymap, VIEWS, ViewId},
     overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
-    task::Wake,
+    task::{BackgroundTask, Wake},
     view::{ApiDesk, ApiState, Context, Effect, LiveSettings, NoApi, View},
     views::tokens::MARKED_FOR,
 };
@@ -46,7 +46,7 @@ use model::{
 use query::{
     deck::{Deck, DeckEvent, load::LoadState},
     jobs::Jobs,
-    question::snapshot::Snapshot,
+    question::{rehearsal::Rehearsal, snapshot::Snapshot},
 };
 use widgets::theme::Appearance;
 
@@ -112,7 +112,7 @@ pub struct App {
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
-    rehearsing: Option<rehearsal::Rehearsing>,
+    rehearsing: Option<BackgroundTask<Rehearsal>>,
     importing: Option<import::Importing>,
     adding: Option<add::Adding>,
     pub(super) earlier: as_of::EarlierDeck,
@@ -153,7 +153,7 @@ pub struct App {
     /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
     /// When the load progress was last polled.
-    load_polled: Instant,
+    ticked: Instant,
 }
 
 impl App {
@@ -196,7 +196,7 @@ impl App {
             annotated: Vec::new(),
             is_new_here: false,
             pending_selection: None,
-            load_polled: Instant::now(),
+            ticked: Instant::now(),
         };
         if !warnings.is_empty() {
             app.say(warnings, true);
@@ -237,13 +237,11 @@ impl App {
     /// The next time to wake up without an event: a toast expires, an export or a load has progressed.
     pub fn deadline(&self) -> Option<Instant> {
         let message = self.message.as_ref().map(|message| message.until);
-        message.into_iter().chain(self.marked_until).chain(self.export_tick()).chain(self.load_tick()).chain(self.rehearsal_tick()).min()
+        message.into_iter().chain(self.marked_until).chain(self.progress_tick()).min()
     }
 
     pub fn deadline_passed(&mut self, now: Instant) {
-        self.export_ticked(now);
-        self.load_ticked(now);
-        self.rehearsal_ticked(now);
+        self.progress_ticked(now);
         if self.marked_until.is_some_and(|until| until <= now) {
             self.marked_until = None;
             self.dirty = true;
@@ -483,7 +481,7 @@ impl App {
             alerts: &alerts.marks,
             theme: &setup.look.theme,
             ascii: setup.look.ascii,
-            now: snapshot.as_ref().and_then(|snapshot| Some(snapshot.dataset.as_of.as_ref()?.time)).unwrap_or_else(setup.clock),
+            now: (setup.clock)(),
             wake,
         };
         work(views[id as usize].as_mut(), &context)

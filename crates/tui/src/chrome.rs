@@ -8,7 +8,7 @@ use crate::{
     keymap::{Action, VIEWS, ViewId},
     list::Listing,
     overlay::Overlay,
-    view::ApiState,
+    view::{ApiState, EditedLine},
     views,
 };
 use model::format;
@@ -59,6 +59,7 @@ impl App {
         self.draw_header(buffer, row(0));
         self.draw_tabs(buffer, row(1));
         put(buffer, row(2), 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
+        self.draw_undated(buffer, row(2));
         let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
         self.with_view(self.current, |view, context| {
             let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
@@ -73,6 +74,16 @@ impl App {
         }
         if self.setup.look.ascii {
             widgets::ascii::replace_glyphs(buffer);
+        }
+    }
+
+    /// Says in the rule above the view what of it is not of the day that the data are as of.
+    fn draw_undated(&mut self, buffer: &mut Buffer, row: Rect) {
+        let says = self.with_view(self.current, |view, context| context.of_today(view.undated()));
+        if let Some(says) = says {
+            let says = format!(" {} ", text::truncate(&says, usize::from(row.width) - 6));
+            let x = row.width - text::width(&says) as u16 - 2;
+            put(buffer, row, x, 0, &says, self.setup.look.theme.style(Role::Warning));
         }
     }
 
@@ -226,10 +237,14 @@ impl App {
         }
     }
 
-    /// Draws the line of `/` with the hints for Enter, Esc and Tab.
+    /// Draws the input line with the hints for Enter, Esc and Tab.
     fn draw_filter(&mut self, line: &FilterLine, buffer: &mut Buffer, row: Rect) {
         let theme = &self.setup.look.theme;
-        let mut x = put(buffer, row, 1, 0, "/ ", theme.accent());
+        let word = match line.of {
+            EditedLine::Filter => "/ ".to_owned(),
+            EditedLine::Own(word) => format!("{word} "),
+        };
+        let mut x = put(buffer, row, 1, 0, &word, theme.accent());
         let room = usize::from(row.width / 2).max(1);
         let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
         x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());

@@ -239,7 +239,7 @@ impl<L: Fields> List<L> {
         Some((place, next + 1, self.len()))
     }
 
-    /// Handles an action: movement or sorting.
+    /// Handles an action: movement or sorting. A new order is looked at from its first row.
     pub fn act(&mut self, action: Action) -> ListEvent {
         let columns = self.sort_columns();
         match action {
@@ -252,6 +252,7 @@ impl<L: Fields> List<L> {
             Action::Left | Action::Right if self.step_column(action == Action::Right) => return ListEvent::Moved,
             action => return if self.cursor.act(action) { ListEvent::Moved } else { ListEvent::Nothing },
         }
+        self.cursor.select(0);
         ListEvent::Sorted
     }
 
@@ -271,7 +272,11 @@ impl<L: Fields> List<L> {
             ListEvent::Header(key) => {
                 let also = mouse.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
                 self.column = if L::SCROLLS { Some(key) } else { self.column };
-                if self.sorting.click(key, also, &self.sort_columns()) { ListEvent::Sorted } else { ListEvent::Nothing }
+                if !self.sorting.click(key, also, &self.sort_columns()) {
+                    return ListEvent::Nothing;
+                }
+                self.cursor.select(0);
+                ListEvent::Sorted
             }
             event => {
                 if matches!(event, ListEvent::Moved | ListEvent::ClickedAgain) && matches!(mouse.kind, MouseEventKind::Down(_)) {
@@ -448,7 +453,7 @@ impl<L: Fields> List<L> {
         let widths = table.widths(frame.area.intersection(buffer.area));
         let cells = |nth: usize| -> Vec<Cell> {
             let Some(row) = at(nth) else { return Vec::new() };
-            let look = |cells| CellContext { cells, now: context.now };
+            let look = |cells| CellContext { cells, now: context.now, newest: context.newest() };
             // Cells of hidden columns are not rendered.
             let cell = |(field, &cells): (&Field<L>, &usize)| {
                 if cells == 0 { Cell::default() } else { field.show(ListRow { given: row }, &look(cells)) }

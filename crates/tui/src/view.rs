@@ -50,12 +50,29 @@ pub struct Context<'a> {
     pub theme: &'a Theme,
     /// ASCII glyphs only.
     pub ascii: bool,
-    /// The wall clock, for ages.
+    /// The wall clock, for what the program did: jobs, reading the data.
     pub now: Time,
     pub wake: &'a Wake,
 }
 
 impl Context<'_> {
+    /// The newest time in the data, from which ages in the market count.
+    pub fn newest(&self) -> Time {
+        self.snapshot.and_then(|snapshot| snapshot.market.newest).unwrap_or(self.now)
+    }
+
+    /// The warning that figures of these tables are of today while the data are as of a day; none where they are of that day.
+    pub fn of_today(&self, tables: &[&'static str]) -> Option<String> {
+        let (dataset, day) = (&self.snapshot?.dataset, self.as_of()?.day());
+        let word = |table: &&'static str| match *table {
+            "tokens" => (!dataset.own_columns().is_empty()).then_some("columns of your own"),
+            "posts" => Some("impressions, engagement"),
+            table => Some(table),
+        };
+        let words: Vec<&str> = tables.iter().filter(|table| dataset.is_of_today(table)).filter_map(word).collect();
+        (!words.is_empty()).then(|| format!("of today, not of {day}: {}", words.join(", ")))
+    }
+
     /// The moment that the data are as of; none: the present.
     pub fn as_of(&self) -> Option<Time> {
         self.snapshot?.dataset.as_of.as_ref().map(|as_of| as_of.time)
@@ -69,6 +86,11 @@ pub trait View {
 
     /// Handles an action of the view's scope, or a global one that is delegated to views (movement, sort, filter, copy, …).
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect;
+
+    /// The tables that it shows whose rows may have no time.
+    fn undated(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Whether the footer may offer the action.
     fn answers(&self, _: Action) -> bool {
@@ -113,6 +135,21 @@ pub trait View {
         list.set_filter(text)?;
         self.relist(context);
         Ok(())
+    }
+
+    /// The text of a line of the view's own, which Esc restores.
+    fn own_line(&self, _: &'static str) -> String {
+        String::new()
+    }
+
+    /// As `set_filter`, of that line.
+    fn set_own_line(&mut self, _: &'static str, _: &str, _: &Context<'_>) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
+    /// As `completions`, of that line.
+    fn own_completions(&self, _: &'static str, _: &str) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     /// Completions of the filter's last word: the whole text, and the new word.
@@ -239,7 +276,16 @@ pub enum Effect {
     /// Show a toast as a warning.
     Warn(String),
     /// Open the input line with this text.
-    Edit(String),
+    Edit(EditedLine, String),
+}
+
+/// What the input line edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EditedLine {
+    /// The view's filter.
+    Filter,
+    /// A line of the view's own, by the word before it.
+    Own(&'static str),
 }
 
 /// A request for `curl`.

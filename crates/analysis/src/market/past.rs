@@ -1,5 +1,5 @@
 //! The key figures of every token as they could have been known at the end of each of several days, from the rows of then: what a dataset
-//! that is cut at that day gives, without cutting it hundreds of times. What has no time, such as pools, is that of today.
+//! that is cut at that day gives, without cutting it hundreds of times. What has no time, such as pools, is not known.
 
 use super::{
     TokenSummary,
@@ -123,7 +123,8 @@ impl<'a> PastToken<'a> {
         let series = candles.series();
         let source = |interval: &Interval| dataset.candle_source(&token.row.token_address, *interval);
         Self {
-            rows: TokenRows::without_candles(dataset, token),
+            // Pools and holders have no time.
+            rows: TokenRows { volume: None, liquidity: None, held: 0, ..TokenRows::without_candles(dataset, token) },
             given: GivenFigures::of(token),
             sources: series.iter().map(|(interval, _)| source(interval)).collect(),
             series,

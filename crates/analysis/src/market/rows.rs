@@ -9,9 +9,13 @@ use model::{
     candles::{Candles, Interval},
     data::Data,
     day_counts::DayCounts,
+    rows::PoolRow,
     time::{DAY_MS, HOUR_MS, Time},
     token::{Token, are_apart},
 };
+
+/// A given price may be rounded, or a little newer than the close: it is still that of the changes if it differs by no more of it.
+const PRICE_APART: f64 = 0.005;
 
 /// A figure, and when it was so.
 type Dated<T> = (T, Option<Time>);
@@ -19,7 +23,7 @@ type Dated<T> = (T, Option<Time>);
 /// The figures that the `tokens` file gives.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct GivenFigures {
-    pub(super) price: Option<Dated<f64>>,
+    price: Option<Dated<f64>>,
     market_cap: Option<Dated<f64>>,
     total_supply: Option<Dated<f64>>,
     holders: Option<Dated<i64>>,
@@ -34,6 +38,12 @@ impl GivenFigures {
             total_supply: row.total_supply.map(|supply| (supply, dates.total_supply)),
             holders: row.holders.map(|count| (count, dates.holders)),
         }
+    }
+
+    /// The price, unless a candle is known to be newer; else the close of the latest.
+    pub(super) fn price(&self, latest_close: Option<(Time, f64)>) -> Option<Dated<f64>> {
+        let is_newer = |given: Option<Time>| given.zip(latest_close).is_some_and(|(given, (close, _))| close > given);
+        self.price.filter(|(_, given)| !is_newer(*given)).or_else(|| latest_close.map(|(time, close)| (close, Some(time))))
     }
 
     /// Those that were so before this time: a figure without a date is of today.
@@ -69,18 +79,21 @@ pub(super) struct TokenRows<'a> {
 }
 
 impl<'a> TokenRows<'a> {
-    /// A token's rows without its candles and given figures.
+    /// A token's rows without its candles and given figures. What has no time is not known as of a day.
     pub(super) fn without_candles(dataset: &'a dyn Data, token: &Token) -> Self {
         let address = &token.row.token_address;
+        let in_pools = |column: fn(&PoolRow) -> Option<f64>| {
+            if dataset.is_of_today("pools") { None } else { known_sum(dataset.pools_of(address).map(column)) }
+        };
         Self {
             given: GivenFigures::default(),
             series: &[],
             latest_close: None,
             counts: dataset.holder_counts_of(address),
             created_at: dataset.created_at(address),
-            volume: known_sum(dataset.pools_of(address).map(|pool| pool.volume24h)),
-            liquidity: known_sum(dataset.pools_of(address).map(|pool| pool.liquidity)),
-            held: dataset.holders_held(address),
+            volume: in_pools(|pool| pool.volume24h),
+            liquidity: in_pools(|pool| pool.liquidity),
+            held: if dataset.is_of_today("holders") { 0 } else { dataset.holders_held(address) },
         }
     }
 
@@ -109,6 +122,7 @@ impl<'a> TokenRows<'a> {
             liquidity: self.liquidity,
             holders,
             price_as_of,
+            close_apart: self.close_apart(),
             market_cap_as_of: market_cap_as_of.flatten(),
             holders_as_of: holders_as_of.flatten(),
             holders_growth: growth::growth(self.counts, WINDOW_DAYS_DEFAULT).map(|growth| growth.percent),
@@ -122,7 +136,13 @@ impl<'a> TokenRows<'a> {
     }
 
     fn price(&self) -> Option<Dated<f64>> {
-        self.given.price.or_else(|| self.latest_close.map(|(time, close)| (close, Some(time))))
+        self.given.price(self.latest_close)
+    }
+
+    /// The last close where the given price has no date and is not that close.
+    fn close_apart(&self) -> Option<(Time, f64)> {
+        let (price, _) = self.given.price.filter(|(_, at)| at.is_none())?;
+        self.latest_close.filter(|(_, close)| (price - close).abs() > close * PRICE_APART)
     }
 
     /// The market cap given in the data, else price times supply, unless these are of different times.

@@ -1,49 +1,63 @@
-//! The person's own levels and note, as the last part of a report: after the sources, where nothing is compared when the report is verified.
+//! The person's own levels and notes, as the last parts of a report: after the sources, where nothing is compared when the report is
+//! verified.
 
 use super::{Block, Document, DocumentTable, Level, Section, StyledText};
-use model::{annotations::TokenAnnotations, format};
+use model::{
+    address::Address,
+    annotations::{Annotations, OwnLevel, TokenAnnotations},
+    format,
+};
 
 impl Document {
-    /// Adds them, if there are any.
-    pub fn annotate(&mut self, own: &TokenAnnotations) {
-        let mut blocks = Vec::new();
-        if !own.note.is_empty() {
-            blocks.push(Block::Sentence(StyledText::plain(&own.note)));
-        }
-        if !own.levels.is_empty() {
-            let row = |level: &model::annotations::OwnLevel| {
-                vec![StyledText::plain(&level.name), StyledText::plain(format::price(Some(level.price)))]
-            };
-            let rows = own.levels.iter().map(row).collect();
-            blocks.push(Block::Table(DocumentTable { caption: "", header: &["level", "price"], rows }));
-        }
-        if !blocks.is_empty() {
-            let (title, note) = ("own note and levels".to_owned(), "written by hand, not from the data".to_owned());
-            self.sections.push(Section { level: Level::Token, title, note, blocks });
+    /// Adds those of the report's tokens.
+    pub fn annotate(&mut self, tokens: impl IntoIterator<Item = Address>, own: &Annotations) {
+        for token in tokens {
+            let Some(own) = own.get(&token) else { continue };
+            let address = token.to_string();
+            let head = self.sections.iter().find(|section| section.level == Level::Token && section.note == address);
+            let name = head.map_or_else(|| token.short(), |head| head.title.clone());
+            self.sections.extend(section(&name, own));
         }
     }
+}
+
+fn section(name: &str, own: &TokenAnnotations) -> Option<Section> {
+    let mut blocks = Vec::new();
+    if !own.note.is_empty() {
+        blocks.push(Block::Sentence(StyledText::plain(&own.note)));
+    }
+    if !own.levels.is_empty() {
+        let row = |level: &OwnLevel| vec![StyledText::plain(&level.name), StyledText::plain(format::price(Some(level.price)))];
+        let rows = own.levels.iter().map(row).collect();
+        blocks.push(Block::Table(DocumentTable { caption: "", header: &["level", "price"], rows }));
+    }
+    let (title, note) = (format!("own notes on {name}"), "written by hand, not from the data".to_owned());
+    (!blocks.is_empty()).then_some(Section { level: Level::Token, title, note, blocks })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::{DocumentForm, figures_of};
-    use model::annotations::OwnLevel;
 
     #[test]
     fn own_words_are_in_the_report_and_are_not_verified() {
-        let section = |title: &str| Section { level: Level::Token, title: title.to_owned(), ..Section::default() };
-        let document = || Document { sections: vec![section("uni"), section("sources")], ..Document::default() };
-        let level = OwnLevel::new("entry", 7.5).expect("a level");
-        let own = TokenAnnotations { levels: vec![level], note: "watch <the> unlock".to_owned() };
+        let tokens = [Address([1; 20]), Address([2; 20]), Address([3; 20])];
+        let section = |title: &str, note: String| Section { level: Level::Token, title: title.to_owned(), note, ..Section::default() };
+        let sections =
+            vec![section("UNI", tokens[0].to_string()), section("LINK", tokens[1].to_string()), section("sources", String::new())];
+        let document = || Document { sections: sections.clone(), ..Document::default() };
+        let own = TokenAnnotations { levels: vec![OwnLevel::new("entry", 7.5).expect("a level")], note: "watch <the> unlock".to_owned() };
+        let own = Annotations::from([(tokens[0], own), (tokens[2], TokenAnnotations::default())]);
         for form in DocumentForm::ALL {
             let (bare, mut with) = (document(), document());
-            with.annotate(&own);
+            with.annotate(tokens, &own);
             let text = with.write(form);
             assert!(text.contains("unlock") && text.contains("7.5000") && !text.contains("<the>"), "{text}");
+            assert!(text.to_lowercase().contains("own notes on uni") && text.to_lowercase().matches("own notes").count() == 1, "{text}");
             assert_eq!(figures_of(&text), figures_of(&bare.write(form)));
             with = document();
-            with.annotate(&TokenAnnotations::default());
+            with.annotate([tokens[1]], &own);
             assert_eq!(with.write(form), bare.write(form));
         }
     }

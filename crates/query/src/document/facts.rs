@@ -255,15 +255,17 @@ fn posts(token: &Value) -> Option<Section> {
         return None;
     }
     let posts = list(&token["top_posts"]);
-    let mut section = Section::part("top posts", shown_of(posts.len(), POSTS, "post", "posts"));
+    let shown = shown_of(posts.len(), POSTS, "post", "posts");
+    let mut section = Section::part("top posts", format!("{shown}, by smart engagement"));
     let row = |post: &Value| {
         vec![
             StyledText::quiet(day(word(&post["published_at"]))),
+            StyledText::quiet(format::human(post["smart_engagement"].as_f64())),
             StyledText::quiet(format::human(post["engagement"].as_f64())),
             StyledText::plain(word(&post["title"])),
         ]
     };
-    section.table(&["date", "engagement", "title"], posts.iter().take(POSTS).map(row).collect(), "no post is known");
+    section.table(&["date", "smart", "engagement", "title"], posts.iter().take(POSTS).map(row).collect(), "no post is known");
     Some(section)
 }
 

@@ -21,7 +21,7 @@ use model::{
     address::Address,
     candles::Interval,
     error::{Code, Problem, Result},
-    time::Time,
+    time::{DAY_MS, Time},
 };
 
 /// Maximum number of tokens of one comparison: more lines cannot be told apart.
@@ -114,6 +114,20 @@ pub struct Correlation {
     pub correlation: Option<f64>,
 }
 
+/// Days of the period; `None` for all.
+fn days_of_period(period: &str) -> Option<i64> {
+    period.strip_suffix('d').and_then(|days| days.parse().ok())
+}
+
+impl Comparison {
+    /// Whole days from its first time to its last, and the days of the period where these are fewer by more than a candle.
+    pub fn days(&self) -> (u64, Option<u64>) {
+        let days = (self.to.0 - self.from.0) / DAY_MS;
+        let lacking = |asked: &i64| days < asked - interval(self.timeframe).0 / DAY_MS;
+        (days.unsigned_abs(), days_of_period(self.period).filter(lacking).map(i64::unsigned_abs))
+    }
+}
+
 impl Question for CompareQuestion {
     type Answer = Comparison;
     const NAME: &'static str = "compare";
@@ -150,7 +164,7 @@ impl Question for CompareQuestion {
             series.push(frame(interval(self.timeframe), self.from, self.to));
             daily.push(frame(Interval::DAY, None, None));
         }
-        let days = self.period.strip_suffix('d').and_then(|days| days.parse().ok());
+        let days = days_of_period(self.period);
         let side = side_by_side(&series, days).ok_or_else(|| self.apart(snapshot, &addresses, &series))?;
         let (Some(&start), Some(&end)) = (side.times.first(), side.times.last()) else {
             return Err(self.apart(snapshot, &addresses, &series));
@@ -249,6 +263,7 @@ mod tests {
     fn a_period_is_the_end_of_the_span_and_the_base_is_any_of_the_tokens() {
         let answer = ask(&format!("addresses={0}&period=7d", addresses("12"))).expect("an answer");
         assert_eq!((answer.from.to_string().get(..10), answer.rows.len(), answer.period), (Some("2026-01-13"), 8, "7d"));
+        assert_eq!(answer.days(), (7, None));
         assert_eq!(answer.correlations[0].n, 7);
         let (first, second) = (&answer.tokens[0], &answer.tokens[1]);
         assert_eq!((answer.base_address, first.correlation, first.percent_against_base), (first.token_address, None, Some(0.0)));
@@ -262,6 +277,7 @@ mod tests {
         assert_eq!(moved.tokens[0].correlation, second.correlation);
         // The candles of the second begin on the 5th, whatever the period.
         let long = ask(&format!("addresses={0}&period=90d", addresses("12"))).expect("an answer");
+        assert_eq!(long.days(), (15, Some(90)), "of the period");
         assert_eq!(long.from.to_string().get(..10), Some("2026-01-05"));
     }
 

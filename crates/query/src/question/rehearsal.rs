@@ -33,6 +33,7 @@ use analysis::{
 use model::{
     address::Address,
     error::{Code, Problem, Result},
+    format,
     time::Day,
 };
 
@@ -255,6 +256,32 @@ impl PastJudge<'_> {
         Ok(is_met(&self.slow, &row))
     }
 }
+
+impl Rehearsal {
+    /// What came after the firings, and the firings, as tables of texts: each its header and its rows.
+    pub fn tables(&self) -> [RehearsalTable; 2] {
+        let outcome = |outcome: &RehearsedOutcome| {
+            let errors = outcome.standard_errors.map_or_else(|| format::MISSING.to_owned(), |errors| format::fixed(errors, 1));
+            let [rose, any_rose] = [outcome.rose, outcome.any_rose].map(format::share);
+            let [mean, any_mean, median] = [outcome.mean_change, outcome.any_mean_change, outcome.median_change].map(format::change);
+            let days = format::many(outcome.days as u64, "day", "days");
+            vec![days, format::count(outcome.count as u64), rose, any_rose, errors, mean, any_mean, median]
+        };
+        let firing = |firing: &RehearsedFiring| {
+            let token = firing.symbol.clone().unwrap_or_else(|| firing.token_address.short());
+            let after = [firing.change_after_1d, firing.change_after_7d, firing.change_after_30d].map(format::change);
+            [vec![firing.date.to_string(), token, format::price(firing.price)], after.to_vec()].concat()
+        };
+        let outcomes = self.outcomes.iter().filter(|outcome| outcome.count > 0).map(outcome).collect();
+        [
+            (&["after", "firings", "rose", "any day", "std errs", "mean", "any day", "median"], outcomes),
+            (&["fired", "token", "price", "1 day after", "7 days", "30 days"], self.firings.iter().map(firing).collect()),
+        ]
+    }
+}
+
+/// The header and the rows.
+pub type RehearsalTable = (&'static [&'static str], Vec<Vec<String>>);
 
 impl RehearsalQuestion {
     pub fn of_last_year(alert: AlertBody) -> Self {

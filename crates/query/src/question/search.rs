@@ -291,6 +291,7 @@ mod tests {
             holders: None,
             holders_growth: None,
             price_as_of: None,
+            close_apart: None,
             market_cap_as_of: None,
             holders_as_of: None,
             price_history: Vec::new(),

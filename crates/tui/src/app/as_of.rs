@@ -145,4 +145,32 @@ mod tests {
         bench.keys("@yesterday⏎⎋");
         assert!(!settled(&mut bench).contains("AS OF"));
     }
+    #[test]
+    fn a_view_names_what_is_of_today_and_a_day_before_the_data_is_refused() {
+        let mut bench = Bench::new(views::all());
+        bench.app.setup.deck.publish(sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,WETH,Wrapped Ether,eth"),
+            ("candles", "token_address,interval,timestamp,open,high,low,close\n0x1,1d,2026-01-01,1,1,1,1\n0x1,1d,2026-01-02,2,2,2,2"),
+            ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xa,x,eth,0x1,0x2,100"),
+            ("holders", "token_address,holder_address,balance\n0x1,0xa1,5"),
+        ]));
+        let views = [("1", "holders"), ("3", ""), ("4", "holders, pools"), ("5", "pools"), ("6", "")];
+        for (key, _) in views {
+            bench.keys(key);
+            assert!(!settled(&mut bench).contains("of today"), "{key}: the present");
+        }
+        bench.keys("1@2026-01-01⏎");
+        for (key, tables) in views {
+            bench.keys(key);
+            let screen = settled(&mut bench);
+            let says = screen.split("of today, not of 2026-01-01: ").nth(1).and_then(|rest| rest.split(" ─").next());
+            assert_eq!(says.unwrap_or_default(), tables, "{key}: {screen}");
+        }
+        bench.keys("<");
+        let refused = settled(&mut bench);
+        assert!(
+            refused.contains("The data begin 2026-01-01: nothing is known before.") && refused.contains("AS OF 2026-01-01"),
+            "{refused}"
+        );
+    }
 }

@@ -13,7 +13,6 @@ use tui_input::Input;
 
 use super::App;
 use crate::{
-    keymap::Action,
     overlay::{
         Command, Overlay,
         export::{ExportDialog, ExportRetry},
@@ -58,15 +57,9 @@ impl App {
             }
             Effect::Say(text) => self.say(text, false),
             Effect::Warn(text) => self.say(text, true),
-            Effect::Edit(text) => self.edit_line(&text),
+            Effect::Edit(of, text) => self.edit_line(of, &text),
         }
         self.dirty = true;
-    }
-
-    /// Opens the view's input line with `text` in it; Esc restores the previous text.
-    fn edit_line(&mut self, text: &str) {
-        self.act(Action::Filter);
-        self.paste_line(text);
     }
 
     /// Replaces the text of the line.

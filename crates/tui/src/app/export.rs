@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::App;
@@ -21,8 +21,6 @@ use model::{
 };
 use store::export::{self, ExportError};
 
-/// Interval of progress updates.
-const TICK: Duration = Duration::from_millis(100);
 /// How long the program's exit waits for a cancelled export to delete its partial file.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
@@ -35,8 +33,6 @@ pub(crate) struct Exporting {
     /// The rows are computed and are being written.
     writing: Arc<AtomicBool>,
     stopping: bool,
-    /// Time of the next footer update.
-    tick: Instant,
 }
 
 impl Exporting {
@@ -102,7 +98,7 @@ impl App {
             export::write(&to, &table.columns, &rows, replace, &mut |done| progress.step(done, total).is_ok()).map_err(refused)
         });
         self.message = None;
-        self.exporting = Some(Exporting { task, path, unit: ["row", "rows"], writing, stopping: false, tick: Instant::now() + TICK });
+        self.exporting = Some(Exporting { task, path, unit: ["row", "rows"], writing, stopping: false });
     }
 
     /// Writes the page on screen.
@@ -112,7 +108,7 @@ impl App {
         let task = BackgroundTask::start(&self.wake, move |_| export::write_text(&to, &page(), replace).map_err(refused));
         self.message = None;
         let writing = Arc::new(AtomicBool::new(false));
-        self.exporting = Some(Exporting { task, path, unit: ["byte", "bytes"], writing, stopping: false, tick: Instant::now() + TICK });
+        self.exporting = Some(Exporting { task, path, unit: ["byte", "bytes"], writing, stopping: false });
     }
 
     /// Polls the export's outcome.
@@ -140,22 +136,11 @@ impl App {
     pub(crate) fn export_says(&self) -> Option<String> {
         self.exporting.as_ref().map(Exporting::says)
     }
-
-    pub(super) fn export_tick(&self) -> Option<Instant> {
-        self.exporting.as_ref().map(|exporting| exporting.tick)
-    }
-
-    pub(super) fn export_ticked(&mut self, now: Instant) {
-        if let Some(exporting) = self.exporting.as_mut().filter(|exporting| exporting.tick <= now) {
-            exporting.tick = now + TICK;
-            self.dirty = true;
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, thread};
+    use std::{fs, thread, time::Instant};
 
     use polars::prelude::{DataFrame, NamedFrom, Series};
     use ratatui::{buffer::Buffer, layout::Rect};

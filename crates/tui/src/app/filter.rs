@@ -1,21 +1,26 @@
-//! The input line of `/`: editing, errors and Tab completion. The meaning of a filter is the view's.
+//! The input line of `/` and of the views' own lines: editing, errors and Tab completion. What a line means is the view's.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use tui_input::{Input, backend::crossterm::EventHandler};
 
 use super::App;
-use crate::keymap::Action;
+use crate::{keymap::Action, view::EditedLine};
 
-/// The input line of `/`.
+/// The input line.
 #[derive(Debug)]
 pub struct FilterLine {
+    pub of: EditedLine,
     pub input: Input,
     pub problem: Option<String>,
     /// Completions of the text, and how many were tried.
     pub completions: Vec<(String, String)>,
     tried: usize,
-    /// The previous filter, which Esc restores.
+    /// The previous text, which Esc restores.
     pub(super) before: String,
+}
+
+fn is_at_end(input: &Input) -> bool {
+    input.cursor() == input.value().chars().count()
 }
 
 impl App {
@@ -24,11 +29,13 @@ impl App {
         match key.code {
             KeyCode::Enter => self.keep_filter(),
             KeyCode::Esc => {
-                let before = std::mem::take(&mut line.before);
+                let (of, before) = (line.of, std::mem::take(&mut line.before));
                 self.filter = None;
-                self.with_view(self.current, |view, context| view.set_filter(&before, context).ok());
+                self.set_line(of, &before).ok();
             }
             KeyCode::Tab | KeyCode::BackTab => self.complete(key.code == KeyCode::Tab),
+            // One space is there already.
+            KeyCode::Char(' ') if line.of == EditedLine::Filter && line.input.value().ends_with(' ') && is_at_end(&line.input) => {}
             // Scrolls the rows while typing.
             KeyCode::Up => self.act(Action::Up),
             KeyCode::Down => self.act(Action::Down),
@@ -44,7 +51,7 @@ impl App {
     /// Enter: keeps the filter; the token under the selection becomes the program's.
     pub(super) fn keep_filter(&mut self) {
         // An invalid filter is not kept: its error stays on screen until it is corrected or cancelled.
-        if self.filter.as_ref().is_some_and(|line| line.problem.is_some()) && self.view().filter().is_some() {
+        if self.filter.as_ref().is_some_and(|line| line.problem.is_some() && self.is_editable(line.of)) {
             return;
         }
         self.filter = None;
@@ -58,23 +65,40 @@ impl App {
     /// Closes the line of an invalid filter and restores the filter before it.
     pub(crate) fn drop_invalid_filter(&mut self) {
         let Some(line) = self.filter.take_if(|line| line.problem.is_some()) else { return };
-        self.with_view(self.current, |view, context| view.filter().is_some().then(|| view.set_filter(&line.before, context)));
+        if self.is_editable(line.of) {
+            self.set_line(line.of, &line.before).ok();
+        }
+    }
+
+    /// Whether the view has the line.
+    fn is_editable(&self, of: EditedLine) -> bool {
+        of != EditedLine::Filter || self.view().filter().is_some()
+    }
+
+    fn set_line(&mut self, of: EditedLine, text: &str) -> Result<(), String> {
+        self.with_view(self.current, |view, context| match of {
+            EditedLine::Filter => view.set_filter(text, context),
+            EditedLine::Own(word) => view.set_own_line(word, text, context),
+        })
     }
 
     pub(crate) fn apply_filter(&mut self) {
-        let Some(text) = self.filter.as_ref().map(|line| line.input.value().to_owned()) else { return };
-        if self.view().filter().is_none() {
+        let Some((of, text)) = self.filter.as_ref().map(|line| (line.of, line.input.value().to_owned())) else { return };
+        if !self.is_editable(of) {
             return;
         }
-        let problem = self.with_view(self.current, |view, context| view.set_filter(&text, context).err());
-        let completions = self.completions(&text);
+        let problem = self.set_line(of, &text).err();
+        let completions = self.completions(of, &text);
         if let Some(line) = &mut self.filter {
             (line.problem, line.completions, line.tried) = (problem, completions, 0);
         }
     }
 
-    fn completions(&mut self, text: &str) -> Vec<(String, String)> {
-        self.with_view(self.current, |view, context| view.completions(text, context))
+    fn completions(&mut self, of: EditedLine, text: &str) -> Vec<(String, String)> {
+        self.with_view(self.current, |view, context| match of {
+            EditedLine::Filter => view.completions(text, context),
+            EditedLine::Own(word) => view.own_completions(word, text),
+        })
     }
 
     /// Tab: replaces the text by its next completion.
@@ -96,13 +120,60 @@ impl App {
     }
 
     pub(super) fn open_filter(&mut self) {
+        let of = EditedLine::Filter;
         let Some(before) = self.view().filter().map(str::to_owned) else {
             // The line opens all the same, so that typed text is not taken for key commands.
             let problem = Some("nothing to filter in this view".to_owned());
-            self.filter = Some(FilterLine { input: Input::default(), problem, completions: Vec::new(), tried: 0, before: String::new() });
+            self.filter =
+                Some(FilterLine { of, input: Input::default(), problem, completions: Vec::new(), tried: 0, before: String::new() });
             return;
         };
-        let completions = self.completions(&before);
-        self.filter = Some(FilterLine { input: Input::new(before.clone()), problem: None, completions, tried: 0, before });
+        // What is typed behind a condition is a word of its own.
+        let is_list = self.view().listing().is_some() && !before.is_empty();
+        let text = if is_list { format!("{} ", before.trim_end()) } else { before.clone() };
+        let completions = self.completions(of, &text);
+        self.filter = Some(FilterLine { of, input: Input::new(text), problem: None, completions, tried: 0, before });
+    }
+
+    /// Opens the view's input line with `text` in it; Esc restores the previous text.
+    pub(super) fn edit_line(&mut self, of: EditedLine, text: &str) {
+        match of {
+            EditedLine::Filter => self.act(Action::Filter),
+            EditedLine::Own(word) => {
+                let before = self.view().own_line(word);
+                self.filter = Some(FilterLine { of, input: Input::default(), problem: None, completions: Vec::new(), tried: 0, before });
+            }
+        }
+        self.paste_line(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{app::bench::Bench, keymap::ViewId, views};
+    use store::sample;
+
+    #[test]
+    fn what_is_typed_behind_a_filter_is_a_word_of_its_own_and_a_line_of_the_views_own_is_no_filter() {
+        let mut bench = Bench::new(views::all());
+        bench.load(sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth\n0x2,LINK,Chainlink,eth"),
+            ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xa,x,eth,0x1,0x2,100"),
+        ]));
+        let filter = |bench: &mut Bench, keys: &str| {
+            bench.keys(keys);
+            bench.app.view().filter().map(str::to_owned).unwrap_or_default()
+        };
+        bench.app.go(ViewId::Tokens);
+        assert_eq!(filter(&mut bench, "/chain:eth⏎"), "chain:eth");
+        assert_eq!(filter(&mut bench, "/⏎"), "chain:eth");
+        assert_eq!(filter(&mut bench, "/uni⏎"), "chain:eth uni");
+        assert_eq!(filter(&mut bench, "/ swap⏎"), "chain:eth uni swap");
+        assert_eq!(filter(&mut bench, "/x⎋"), "chain:eth uni swap");
+        bench.app.go(ViewId::Dexes);
+        for (keys, amount) in [("x50k⎋", "10000"), ("x50k⏎", "50000"), ("x⏎", "50000"), ("xno⏎⎋", "50000")] {
+            assert_eq!((filter(&mut bench, keys).as_str(), bench.app.view().own_line("sell").as_str()), ("", amount), "{keys}");
+            assert!(bench.app.filter.is_none(), "{keys}");
+        }
     }
 }

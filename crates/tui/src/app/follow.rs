@@ -17,8 +17,8 @@ use model::address::Address;
 /// Maximum number of tokens that a step passes over.
 const STEPS_MAX: usize = 1_000;
 
-/// Polling interval of the load progress.
-const LOAD_TICK: Duration = Duration::from_millis(200);
+/// Interval at which the progress of what is under way is shown.
+const TICK: Duration = Duration::from_millis(200);
 
 /// Prefix of a settings error among the header's warnings.
 const PROBLEM: &str = "settings: ";
@@ -29,7 +29,7 @@ impl App {
         self.poll_as_of();
         let (looked_at, is_settling) = (self.lost_token.or(self.token), self.pending_selection.is_some());
         self.snapshot = self.earlier.or(&self.setup.deck).snapshot().ok();
-        (self.load, self.load_polled) = (self.setup.deck.load_state(), Instant::now());
+        (self.load, self.ticked) = (self.setup.deck.load_state(), Instant::now());
         // Where its row is still left out of the list, the selected one takes over below.
         if self.lost_token.is_some_and(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_some())) {
             self.token = self.lost_token;
@@ -79,7 +79,7 @@ impl App {
             if self.with_view(self.current, |view, context| view.can_show(&next, context)) {
                 (self.pending_selection, self.lost_token, self.token) = (None, None, Some(next));
                 self.take_in_changes();
-                let passed = if passed > 0 { format!(" · {passed} without candles passed over") } else { String::new() };
+                let passed = if passed > 0 { format!(" · {passed} with nothing to show here passed over") } else { String::new() };
                 return self.say(format!("{row} of {count} in {}{passed}", list.title()), false);
             }
         }
@@ -121,19 +121,21 @@ impl App {
         }
     }
 
-    /// Time of the next load poll; `None` when no load runs.
-    pub(super) fn load_tick(&self) -> Option<Instant> {
-        let first = self.snapshot.is_none() && self.load.failure.is_none();
-        (self.load.running || first).then(|| self.load_polled + LOAD_TICK)
+    /// When the progress of a load, an export or a rehearsal is shown next; `None` while nothing is under way.
+    pub(super) fn progress_tick(&self) -> Option<Instant> {
+        let is_loading = self.load.running || (self.snapshot.is_none() && self.load.failure.is_none());
+        (is_loading || self.exporting.is_some() || self.rehearsing.is_some()).then(|| self.ticked + TICK)
     }
 
-    pub(super) fn load_ticked(&mut self, now: Instant) {
-        if self.load_tick().is_none_or(|tick| tick > now) {
+    pub(super) fn progress_ticked(&mut self, now: Instant) {
+        if self.progress_tick().is_none_or(|tick| tick > now) {
             return;
         }
+        self.rehearsal_ticked();
+        self.dirty |= self.exporting.is_some();
         let load = self.setup.deck.load_state();
         self.dirty |= (load.running, &load.tables, &load.contacting) != (self.load.running, &self.load.tables, &self.load.contacting);
-        (self.load, self.load_polled) = (load, now);
+        (self.load, self.ticked) = (load, now);
     }
 }
 

@@ -1,26 +1,11 @@
 //! Rehearsing an alert in the dashboard: worked out off the drawing thread, with its progress in the alert dialog, stopped with Esc.
 
-use std::time::{Duration, Instant};
-
 use super::App;
 use crate::{
     overlay::{Overlay, alerts::AlertsDialog},
     task::BackgroundTask,
 };
-use query::question::{
-    BodyQuestion as _, Question as _,
-    alert_body::AlertBody,
-    rehearsal::{Rehearsal, RehearsalQuestion},
-};
-
-/// Interval of progress updates.
-const TICK: Duration = Duration::from_millis(200);
-
-/// A rehearsal that runs.
-pub(crate) struct Rehearsing {
-    task: BackgroundTask<Rehearsal>,
-    tick: Instant,
-}
+use query::question::{BodyQuestion as _, Question as _, alert_body::AlertBody, progress::Progress, rehearsal::RehearsalQuestion};
 
 impl App {
     /// Starts to rehearse the alert; without one, stops the rehearsal that runs.
@@ -30,9 +15,8 @@ impl App {
             return self.with_alerts(AlertsDialog::stop_rehearsal);
         };
         let question = RehearsalQuestion::of_last_year(alert);
-        let task =
-            BackgroundTask::start(&self.wake, move |progress| question.answer(&snapshot, progress).map_err(RehearsalQuestion::refused));
-        self.rehearsing = Some(Rehearsing { task, tick: Instant::now() + TICK });
+        let rehearse = move |progress: &Progress| question.answer(&snapshot, progress).map_err(RehearsalQuestion::refused);
+        self.rehearsing = Some(BackgroundTask::start(&self.wake, rehearse));
     }
 
     fn with_alerts(&mut self, change: impl FnOnce(&mut AlertsDialog)) {
@@ -43,7 +27,7 @@ impl App {
     }
 
     pub(super) fn poll_rehearsal(&mut self) {
-        let Some(outcome) = self.rehearsing.as_mut().and_then(|rehearsing| rehearsing.task.poll()) else { return };
+        let Some(outcome) = self.rehearsing.as_mut().and_then(BackgroundTask::poll) else { return };
         self.rehearsing = None;
         self.with_alerts(|dialog| match outcome {
             Ok(rehearsal) => dialog.rehearsed(rehearsal),
@@ -51,14 +35,9 @@ impl App {
         });
     }
 
-    pub(super) fn rehearsal_tick(&self) -> Option<Instant> {
-        self.rehearsing.as_ref().map(|rehearsing| rehearsing.tick)
-    }
-
-    pub(super) fn rehearsal_ticked(&mut self, now: Instant) {
-        let Some(rehearsing) = self.rehearsing.as_mut().filter(|rehearsing| rehearsing.tick <= now) else { return };
-        rehearsing.tick = now + TICK;
-        let (done, total) = rehearsing.task.progress();
+    /// Shows how far it is.
+    pub(super) fn rehearsal_ticked(&mut self) {
+        let Some((done, total)) = self.rehearsing.as_ref().map(BackgroundTask::progress) else { return };
         // Nobody waits for it once the dialog is closed.
         if matches!(self.overlay, Some(Overlay::Alerts(_))) {
             self.with_alerts(|dialog| dialog.rehearsing(done, total));

@@ -36,7 +36,7 @@ impl<L: Fields> List<L> {
     /// Sets the minimum width of each figure column to its widest figure, so that none is cut; for lists short enough to scan.
     pub fn fit_figures(&mut self, rows: &[L::Row<'_>], context: &Context<'_>) {
         let figures = |field: &Field<L>| {
-            let look = CellContext { cells: usize::from(field.column.ideal), now: context.now };
+            let look = CellContext { cells: usize::from(field.column.ideal), now: context.now, newest: context.newest() };
             let cells = rows.iter().map(|&row| field.show(ListRow { given: row }, &look));
             // Figures with a short form need no extra room.
             let mut texts: Vec<String> = cells.filter(|cell| cell.short.is_none()).map(|cell: Cell| cell.plain().into_owned()).collect();

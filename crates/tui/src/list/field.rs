@@ -23,7 +23,9 @@ pub struct Value<'a>(pub Option<FieldValue<'a>>);
 pub struct CellContext {
     /// The drawn width of the column.
     pub cells: usize,
+    /// The wall clock, and the newest time in the data.
     pub now: Time,
+    pub newest: Time,
 }
 
 /// A row of the list `L`.

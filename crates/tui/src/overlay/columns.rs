@@ -9,12 +9,14 @@ use crate::{list::ColumnLayout, view::ColumnChoice};
 pub struct ColumnsDialog {
     choice: ColumnChoice,
     rows: Rows,
+    /// What is typed behind `/` to jump to a column.
+    find: Option<String>,
 }
 
 impl ColumnsDialog {
     pub fn new(choice: ColumnChoice, selected: usize) -> Self {
         let selected = selected.min(choice.columns.len().saturating_sub(1));
-        Self { choice, rows: Rows { selected, ..Rows::default() } }
+        Self { choice, rows: Rows { selected, ..Rows::default() }, find: None }
     }
 
     /// Takes the columns that have no room in the list as it was drawn last.
@@ -42,6 +44,22 @@ impl ColumnsDialog {
         self.apply()
     }
 
+    /// Types what to jump to; false for a key that ends that.
+    fn find_key(&mut self, code: KeyCode) -> bool {
+        let Some(typed) = &mut self.find else { return false };
+        match code {
+            KeyCode::Char(c) if c != ' ' => typed.extend(c.to_lowercase()),
+            KeyCode::Backspace => _ = typed.pop(),
+            _ => return false,
+        }
+        let names = |(key, title, _): &(&str, &str, bool)| [title.to_lowercase(), key.to_lowercase()];
+        let found =
+            |fits: fn(&str, &str) -> bool| self.choice.columns.iter().position(|column| names(column).iter().any(|name| fits(name, typed)));
+        let place = found(|name, typed| name.starts_with(typed)).or_else(|| found(|name, typed| name.contains(typed)));
+        self.rows.selected = place.unwrap_or(self.rows.selected);
+        true
+    }
+
     fn widen(&mut self, cells: i16) -> OverlayOutcome {
         let Some((key, ..)) = self.choice.columns.get(self.rows.selected) else { return OverlayOutcome::Stay };
         self.choice.layout.widen(key, cells);
@@ -65,7 +83,13 @@ impl ColumnsDialog {
 impl Dialog for ColumnsDialog {
     fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
+        if self.find_key(key.code) {
+            return OverlayOutcome::Stay;
+        }
+        let was_finding = self.find.take().is_some();
         match key.code {
+            KeyCode::Esc | KeyCode::Enter if was_finding => {}
+            KeyCode::Char('/') => self.find = Some(String::new()),
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'C') => return OverlayOutcome::Close,
             KeyCode::Char('J') => return self.move_column(1),
             KeyCode::Char('K') => return self.move_column(-1),
@@ -116,7 +140,10 @@ impl Dialog for ColumnsDialog {
             };
             put(buffer, place, place.width.saturating_sub(12), 0, &format!("{width:>4} {state}"), theme.accent().patch(style));
         }
-        let hints = ["Space shows or hides   J K move it   + - wider, narrower", "f freezes up to here   r as it was   Esc done"];
+        let hints =
+            ["Space shows or hides   J K move it   + - wider, narrower", "/ finds one   f freezes up to here   r as it was   Esc done"];
+        let finds = self.find.as_ref().map(|typed| format!("/ {typed}▏  Space shows or hides it   Esc ends"));
+        let hints = finds.as_deref().map_or(hints, |finds| [finds, hints[1]]);
         for (nth, hint) in hints.iter().enumerate() {
             put(buffer, inside, 0, inside.height.saturating_sub(2) + nth as u16, hint, theme.dim().patch(base));
         }
@@ -149,6 +176,25 @@ mod tests {
         assert_eq!(press(KeyCode::Char(' ')), OverlayOutcome::Stay, "the last one stays");
         assert_eq!(press(KeyCode::Char('r')), OverlayOutcome::Apply(Command::Columns(None)));
         assert_eq!(press(KeyCode::Esc), OverlayOutcome::Close);
+    }
+
+    #[test]
+    fn a_column_is_found_by_its_name() {
+        let columns = vec![("market_cap", "cap", true), ("rsi", "rsi 14", false), ("price", "price", true)];
+        let mut dialog = ColumnsDialog { choice: ColumnChoice { columns, ..dialog().choice }, ..dialog() };
+        let mut typed = |keys: &str| {
+            for key in keys.chars() {
+                let code = if key == '⎋' { KeyCode::Esc } else { KeyCode::Char(key) };
+                dialog.key(&KeyEvent::new(code, KeyModifiers::NONE));
+            }
+            (dialog.selected(), dialog.choice.columns[1].2)
+        };
+        // The whole name begins with it, or a part does; what no column has moves nothing.
+        for (keys, expected) in [("/R", 1), ("⎋/p", 2), ("⎋/ket", 0), ("⎋/zz", 0), ("⎋j", 1)] {
+            assert_eq!(typed(keys), (expected, false), "{keys}");
+        }
+        assert_eq!(typed("/price⎋/rs "), (1, true), "Space shows it and ends the search");
+        assert_eq!(typed("j"), (2, true));
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! What a rehearsed alert would have done, drawn in the alert dialog.
 
 use super::{alerts::times, prelude::*};
-use model::time::Day;
-use query::question::rehearsal::{Rehearsal, RehearsedFiring};
+use query::question::rehearsal::Rehearsal;
 
 /// Of a rehearsal, in the dialog.
 #[derive(Debug, Default)]
@@ -31,12 +30,14 @@ impl RehearsalState {
             }
             Self::Done(rehearsal) => {
                 let mut row = put_wrapped(buffer, area, 0, 0, &summary(rehearsal), 3, plain) + 1;
-                for (widths, rows) in [(OUTCOMES, outcome_rows(rehearsal)), (FIRINGS, firing_rows(rehearsal))] {
-                    for (nth, cells) in rows.into_iter().enumerate() {
-                        put(buffer, area, 0, row, &line(widths, &cells), if nth == 0 { dim } else { plain });
-                        row += 1;
+                for (widths, (header, rows)) in
+                    [OUTCOMES, FIRINGS].into_iter().zip(rehearsal.tables()).filter(|(_, (_, rows))| !rows.is_empty())
+                {
+                    put(buffer, area, 0, row, &line(widths, header), dim);
+                    for (below, cells) in (1..).zip(&rows) {
+                        put(buffer, area, 0, row + below, &line(widths, cells), plain);
                     }
-                    row += 1;
+                    row += rows.len() as u16 + 2;
                 }
             }
         }
@@ -44,9 +45,9 @@ impl RehearsalState {
     }
 }
 
-fn line(widths: &[usize], cells: &[String]) -> String {
+fn line(widths: &[usize], cells: &[impl AsRef<str>]) -> String {
     let align = |nth: usize| if nth == 0 { text::Align::Left } else { text::Align::Right };
-    cells.iter().zip(widths).enumerate().map(|(nth, (cell, width))| text::fit(cell, *width, align(nth))).collect()
+    cells.iter().zip(widths).enumerate().map(|(nth, (cell, width))| text::fit(cell.as_ref(), *width, align(nth))).collect()
 }
 
 /// `in the 365 days to 2026-11-14 it would have fired 12 times (0.2 a week) for 3 of 64 tokens; it held on 40 days of a token`
@@ -74,38 +75,4 @@ fn summary(rehearsal: &Rehearsal) -> String {
         says.push_str(&format!("; of today are: {}", rehearsal.as_of_unknown.join(", ")));
     }
     says
-}
-
-fn outcome_rows(rehearsal: &Rehearsal) -> Vec<Vec<String>> {
-    let header = ["after", "firings", "rose", "any day", "std errs", "mean", "any day", "median"].map(str::to_owned).to_vec();
-    let rows = rehearsal.outcomes.iter().filter(|outcome| outcome.count > 0).map(|outcome| {
-        vec![
-            many(outcome.days as u64, "day", "days"),
-            format::count(outcome.count as u64),
-            format::share(outcome.rose),
-            format::share(outcome.any_rose),
-            outcome.standard_errors.map_or_else(|| "–".to_owned(), |errors| format::fixed(errors, 1)),
-            format::change(outcome.mean_change),
-            format::change(outcome.any_mean_change),
-            format::change(outcome.median_change),
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
-    if rows.is_empty() { Vec::new() } else { std::iter::once(header).chain(rows).collect() }
-}
-
-fn firing_rows(rehearsal: &Rehearsal) -> Vec<Vec<String>> {
-    let header = ["fired", "token", "price", "1 day after", "7 days", "30 days"].map(str::to_owned).to_vec();
-    let row = |firing: &RehearsedFiring| {
-        vec![
-            Day::to_string(&firing.date),
-            firing.symbol.clone().unwrap_or_else(|| firing.token_address.short()),
-            format::price(firing.price),
-            format::change(firing.change_after_1d),
-            format::change(firing.change_after_7d),
-            format::change(firing.change_after_30d),
-        ]
-    };
-    let rows: Vec<_> = rehearsal.firings.iter().map(row).collect();
-    if rows.is_empty() { Vec::new() } else { std::iter::once(header).chain(rows).collect() }
 }

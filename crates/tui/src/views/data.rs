@@ -157,17 +157,29 @@ impl View for DataView {
 
     fn filter(&self) -> Option<&str> {
         match &self.open {
-            Open::Rows(rows) => Some(rows.line()),
+            Open::Rows(rows) => Some(rows.list.filter_text()),
             Open::Nothing | Open::Findings(_) => None,
         }
     }
 
     fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        if let Open::Rows(rows) = &mut self.open { rows.set_line(text, context) } else { Ok(()) }
+        if let Open::Rows(rows) = &mut self.open { rows.set_filter(text, context) } else { Ok(()) }
     }
 
     fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
-        if let Open::Rows(rows) = &self.open { rows.completions(text, context) } else { Vec::new() }
+        if let Open::Rows(rows) = &self.open { rows.list.completions(text, context) } else { Vec::new() }
+    }
+
+    fn own_line(&self, _: &'static str) -> String {
+        if let Open::Rows(rows) = &self.open { rows.grouping() } else { String::new() }
+    }
+
+    fn set_own_line(&mut self, _: &'static str, text: &str, context: &Context<'_>) -> Result<(), String> {
+        if let Open::Rows(rows) = &mut self.open { rows.set_grouping(text, context) } else { Ok(()) }
+    }
+
+    fn own_completions(&self, _: &'static str, text: &str) -> Vec<(String, String)> {
+        if let Open::Rows(rows) = &self.open { rows.group_completions(text) } else { Vec::new() }
     }
 
     fn relist(&mut self, context: &Context<'_>) {

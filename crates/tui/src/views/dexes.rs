@@ -27,8 +27,6 @@ pub struct DexesView {
     every_pool: bool,
     /// What is sold in each pool.
     amount: sale::SoldAmount,
-    /// The filter while the amount is typed in its line.
-    filter_before: Option<String>,
     sale: ViewQuestion<PoolsQuestion>,
     /// How many addresses of the selected DEX were copied.
     copied: usize,
@@ -74,10 +72,7 @@ impl View for DexesView {
                 self.pools.cursor.select(0);
                 self.arrange_pools();
             }
-            Action::SellAmount => {
-                self.filter_before = Some(self.dexes.filter_text().to_owned());
-                return Effect::Edit(sale::SELL.to_owned());
-            }
+            Action::SellAmount => return Effect::Edit(EditedLine::Own(sale::SELL), String::new()),
             Action::Back | Action::Left if self.in_pools => self.in_pools = false,
             Action::CopyValue => return self.copy(),
             _ => return Effect::Pass,
@@ -113,28 +108,24 @@ impl View for DexesView {
 
     listing!(dexes);
 
-    /// `sell 50k` is the amount of the sale; else the text filters the DEXes.
-    fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        if text.trim() == sale::SELL.trim() {
-            return Ok(());
-        }
-        if let Some(amount) = sale::SoldAmount::read(text) {
-            self.amount = amount?;
-            if let Some(before) = &self.filter_before {
-                self.dexes.set_filter(before)?;
-                self.arrange();
-            }
-            self.refresh(context);
-            return Ok(());
-        }
-        self.dexes.set_filter(text)?;
-        self.relist(context);
+    fn own_line(&self, _: &'static str) -> String {
+        self.amount.to_string()
+    }
+
+    /// The amount of the sale; the one before while nothing is typed.
+    fn set_own_line(&mut self, _: &'static str, text: &str, context: &Context<'_>) -> Result<(), String> {
+        self.amount = if text.trim().is_empty() { self.amount } else { sale::SoldAmount::read(text)? };
+        self.refresh(context);
         Ok(())
     }
 
     fn relist(&mut self, context: &Context<'_>) {
         self.in_pools = false;
         self.on_list_event(ListEvent::Sorted, context);
+    }
+
+    fn undated(&self) -> &'static [&'static str] {
+        &["pools"]
     }
 
     fn needs(&self) -> Option<&'static [&'static str]> {
@@ -201,6 +192,7 @@ impl DexesView {
     fn on_list_event(&mut self, event: ListEvent, context: &Context<'_>) -> Effect {
         if event == ListEvent::Sorted && !self.in_pools {
             self.arrange();
+            self.dexes.cursor.select(0);
         }
         if !self.in_pools {
             self.moved_to_another();
@@ -303,7 +295,16 @@ impl DexesView {
         self.pools.focused = self.in_pools;
         // The pools of one DEX stand under its name.
         self.pools.empty_columns = if self.every_pool { Vec::new() } else { vec!["dex_id"] };
-        self.pools.draw(buffer, ListFrame::new(below(area, used), "no pools"), context, pools(&known.answer.pools));
+        let list = below(area, used);
+        self.pools.draw(buffer, ListFrame::new(list, "no pools"), context, pools(&known.answer.pools));
+        // The list has no room for whole addresses, but below it there is.
+        let pool = self.pools.selected().and_then(|place| known.answer.pools.get(place));
+        let row = self.pools.len() as u16 + 2;
+        if let Some(pool) = pool.filter(|_| area.width < list::WHOLE_ADDRESS_WIDTH && row < list.height) {
+            let brief = format!("{}  {}", pool.pair, pool.address);
+            let says = [format!("{} on {}  {}", pool.pair, pool.dex_id, pool.address), brief, pool.address.to_string()];
+            put(buffer, list, 0, row, &text::fitting(says, usize::from(list.width)), context.theme.dim());
+        }
     }
 }
 

@@ -171,7 +171,7 @@ impl TokenList for GrowthView {
 
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
         self.arrange(context);
-        Effect::Redraw
+        self.selected(context)
     }
 }
 

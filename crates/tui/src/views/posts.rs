@@ -8,7 +8,7 @@ use std::sync::Arc;
 use self::list::{ListedPost, PostFields};
 use self::pages::{Pages, PostsRequest};
 use crate::views::prelude::*;
-use model::{rows::Post, time::MINUTE_MS};
+use model::rows::Post;
 use query::question::posts::TokenPostsQuestion;
 use store::{
     export,
@@ -40,7 +40,7 @@ impl View for PostsView {
             }
         }
         self.list.show(list::TOKEN, self.all);
-        let Some(source) = self.source(context.now) else { return };
+        let Some(source) = self.source(context.newest()) else { return };
         self.pages.refresh(&source, self.list.cursor.state.selected, context);
         self.list.show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
         self.list.set_count(self.pages.total());
@@ -97,12 +97,16 @@ impl View for PostsView {
         self.refresh(context);
     }
 
+    fn undated(&self) -> &'static [&'static str] {
+        &["posts"]
+    }
+
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(TokenPostsQuestion::NEEDS)
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
-        self.source(context.now).map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
+        self.source(context.newest()).map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -134,10 +138,8 @@ impl View for PostsView {
 
 impl PostsView {
     /// The query for the chosen posts.
-    fn source(&self, now: Time) -> Option<PostsRequest> {
-        // By the minute: a question that changes with every frame would never be answered.
-        let now = Time(now.0.div_euclid(MINUTE_MS) * MINUTE_MS);
-        let filter = self.list.filter().with_times(list::AGE, "published_at", now);
+    fn source(&self, newest: Time) -> Option<PostsRequest> {
+        let filter = self.list.filter().with_times(list::AGE, "published_at", newest);
         let query = Some(filter.words().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty());
         let token = if self.all { None } else { Some(self.token?) };
         Some(PostsRequest { token, query, filter: filter.without_words(), sort: self.list.sorting.keys().to_vec() })
@@ -184,7 +186,8 @@ impl PostsView {
             _ => snapshot.dataset.posts().len(),
         });
         let total = posts.unwrap_or(self.pages.total()) as u64;
-        draw_list_line(&self.list, &[whose], (total, ["post", "posts"]), buffer, area, context);
+        let age = format!("age to {}", context.newest().minute_text());
+        draw_list_line(&self.list, &[whose, age], (total, ["post", "posts"]), buffer, area, context);
     }
 }
 
@@ -217,9 +220,12 @@ fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>
 }
 
 fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
-    let age = format::age(context.now.0.saturating_sub(post.published_at.0));
+    let age = match format::age(context.newest().0.saturating_sub(post.published_at.0)) {
+        age if age == "now" => "the newest row".to_owned(),
+        age => format!("{age} before the newest row"),
+    };
     [
-        ("published", format!("{}, {age} ago", format::moment(post.published_at))),
+        ("published", format!("{}, {age}", format::moment(post.published_at))),
         ("author", post.author.clone().unwrap_or_else(|| MISSING.to_owned())),
         ("platform", post.place().unwrap_or(MISSING).to_owned()),
         ("impressions", exact(post.impressions)),

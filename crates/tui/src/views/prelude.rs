@@ -9,7 +9,7 @@ pub(super) use super::{inset, listing, parts::*, thin_bar};
 pub(super) use crate::{
     keymap::{Action, ViewId},
     list::{CellContext, Field, Fields, List, ListEvent, ListFrame, ListRow, Listing, Value},
-    view::{Context, Effect, Export, HttpRequest, View, ViewQuestion},
+    view::{Context, EditedLine, Effect, Export, HttpRequest, View, ViewQuestion},
     words,
 };
 pub(super) use model::{

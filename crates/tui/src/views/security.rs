@@ -163,6 +163,10 @@ impl View for SecurityView {
         self.holders.refresh(self.token, context);
     }
 
+    fn undated(&self) -> &'static [&'static str] {
+        &["holders", "pools", "locks"]
+    }
+
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(SecurityQuestion::NEEDS)
     }

@@ -27,6 +27,9 @@ pub(super) trait TokenList: View {
     /// The sort order changed.
     fn sorted(&mut self, context: &Context<'_>) -> Effect;
 
+    /// The selection may have moved.
+    fn moved(&mut self, _: ListEvent) {}
+
     /// Handles Enter on the token.
     fn open(&mut self, token: Address, _: &Context<'_>) -> Effect {
         Effect::Open(token, ViewId::Chart)
@@ -56,6 +59,7 @@ pub(super) trait TokenList: View {
             _ => {}
         }
         let event = list.act(action);
+        self.moved(event);
         if event != ListEvent::Nothing {
             return Some(self.on_list_event(event, context));
         }
@@ -74,6 +78,7 @@ pub(super) trait TokenList: View {
             return compare.mouse(mouse, context);
         }
         let event = list.mouse(mouse);
+        self.moved(event);
         self.on_list_event(event, context)
     }
 
@@ -100,6 +105,7 @@ pub(super) trait TokenList: View {
     /// Selects the row after or before the token's; returns its token, row number and the number of rows.
     fn step_to_neighbour(&mut self, token: Option<Address>, forward: bool, context: &Context<'_>) -> Option<(Address, usize, usize)> {
         let from = self.list().places().find(|&place| self.token_at(place, context) == token);
+        self.moved(ListEvent::Moved);
         let (place, row, count) = self.parts().0.step_from(|place| Some(place) == from, forward)?;
         Some((self.token_at(place, context)?, row, count))
     }

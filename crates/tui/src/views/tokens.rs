@@ -37,6 +37,8 @@ pub struct TokensView {
     made: Option<(u64, HashSet<Address>)>,
     /// The filter or the sorting has changed since.
     stale: bool,
+    /// The first row of a new order is selected, whichever token it is, until the selection moves or the data change.
+    at_first: bool,
     watched_only: bool,
     /// The detail is not shown beside or below the table.
     detail_hidden: bool,
@@ -78,6 +80,7 @@ impl View for TokensView {
         self.arrange(context);
         if self.followed != context.token {
             self.followed = context.token;
+            self.at_first &= self.token(context) == context.token;
             self.point_to(context.token, context);
         }
         if let Some(token) = self.token(context) {
@@ -168,6 +171,12 @@ impl View for TokensView {
         self.refresh(context);
     }
 
+    fn undated(&self) -> &'static [&'static str] {
+        // The score reads what Security does.
+        let has_score = self.shown_figures().contains(&"securityScore");
+        if has_score { &["tokens", "holders", "kols", "pools", "locks"] } else { &["tokens", "holders", "kols"] }
+    }
+
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(&[])
     }
@@ -181,6 +190,7 @@ impl View for TokensView {
         if context.snapshot.is_none() {
             return;
         }
+        self.at_first &= self.token(context) == Some(token);
         self.arrange(context);
         if !self.point_to(Some(token), context) {
             self.list.clear_filter();
@@ -274,16 +284,16 @@ impl TokenList for TokensView {
         context.snapshot?.market.tokens.get(place).map(|token| token.token_address)
     }
 
-    /// The selection stays on its token, unless it is at the top: then the new first row is selected.
+    /// The first row is selected, also once the figures are there that the order is by.
     fn sorted(&mut self, context: &Context<'_>) -> Effect {
-        let top = self.list.cursor.selected() == Some(0);
-        self.stale = true;
+        (self.stale, self.at_first) = (true, true);
         self.request_filter_and_sort_figures();
         self.refresh(context);
-        if top {
-            self.list.cursor.select(0);
-        }
         self.selected(context)
+    }
+
+    fn moved(&mut self, event: ListEvent) {
+        self.at_first &= !matches!(event, ListEvent::Moved | ListEvent::ClickedAgain | ListEvent::Star);
     }
 
     /// Shows the detail if it is hidden, else opens the chart.
@@ -410,9 +420,10 @@ impl TokensView {
         let watched =
             |place: &usize| !self.watched_only || tokens.get(*place).is_some_and(|token| context.watchlist.contains(&token.token_address));
         self.list.arrange((0..tokens.len()).filter(watched), row);
+        self.at_first &= same_rows || self.made.is_none();
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // After unstarring, the selection stays in place; after filtering, it goes to the first row.
-        if !self.point_to(context.token, context) && std::mem::take(&mut self.stale) {
+        if self.at_first || (!self.point_to(context.token, context) && std::mem::take(&mut self.stale)) {
             self.list.cursor.select(0);
         }
         self.stale = false;

@@ -188,6 +188,10 @@ impl View for YieldView {
         self.strategy().map(|row| row.token.address)
     }
 
+    fn undated(&self) -> &'static [&'static str] {
+        &["yields", "gas"]
+    }
+
     fn needs(&self) -> Option<&'static [&'static str]> {
         Some(YieldQuestion::NEEDS)
     }
@@ -296,13 +300,13 @@ impl YieldView {
         };
         if self.amounts.contains_key(&token) && !self.line.trim_start().starts_with('{') {
             // A second amount would be added to the first.
-            return Effect::Edit(self.line.clone());
+            return Effect::Edit(EditedLine::Filter, self.line.clone());
         }
         let token = format!("1 {}", wallet::name_of(&token, snapshot));
         if self.line.trim().is_empty() || self.line.trim_start().starts_with('{') {
-            return Effect::Edit(token);
+            return Effect::Edit(EditedLine::Filter, token);
         }
-        Effect::Edit(format!("{}, {token}", self.line.trim_end_matches([',', ' '])))
+        Effect::Edit(EditedLine::Filter, format!("{}, {token}", self.line.trim_end_matches([',', ' '])))
     }
 
     /// Removes the selected row's token from the line.
@@ -340,7 +344,7 @@ impl YieldView {
         }
         let wallet = self.without_minimum();
         let comma = if wallet.is_empty() { "" } else { ", " };
-        Effect::Edit(format!("{wallet}{comma}{} ", wallet::MINIMUM))
+        Effect::Edit(EditedLine::Filter, format!("{wallet}{comma}{} ", wallet::MINIMUM))
     }
 
     fn no_minimum(&mut self, context: &Context<'_>) -> Effect {

@@ -30,8 +30,6 @@ pub struct IndicatorPane {
     pub curves: Vec<IndicatorCurve>,
     /// A histogram, drawn from zero up or down.
     pub bars: Vec<f64>,
-    /// The fixed range of the axis, if the indicator has one.
-    pub range: Option<(f64, f64)>,
     /// Reference values, drawn as lines.
     pub guides: Vec<f64>,
 }
@@ -74,11 +72,9 @@ fn scale(pane: &IndicatorPane, layout: &ChartLayout) -> Option<Scale> {
     let values: Vec<f64> = pane.curves.iter().map(|curve| &curve.values).chain([&pane.bars]).flat_map(|values| on_screen(values)).collect();
     let known = || values.iter().copied().filter(|value| value.is_finite());
     known().next()?;
-    let (low, high) = pane.range.unwrap_or_else(|| {
-        // Bars include zero.
-        let start = if pane.bars.is_empty() { (f64::INFINITY, f64::NEG_INFINITY) } else { (0.0, 0.0) };
-        known().fold(start, |(low, high), value| (low.min(value), high.max(value)))
-    });
+    // The guides are on screen, and bars include zero.
+    let shown = known().chain(pane.guides.iter().copied()).chain((!pane.bars.is_empty()).then_some(0.0));
+    let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
     Some(Scale::new(low, high, false))
 }
 

@@ -12,7 +12,7 @@ const PLOT_COLUMNS: u16 = 8;
 
 /// Rows guaranteed to the candles before panes get any, and the minimum and maximum rows of a pane.
 const PLOT_ROWS: u16 = 8;
-const PANE_ROWS: (u16, u16) = (4, 8);
+const PANE_ROWS: (u16, u16) = (4, 12);
 
 /// The areas of a drawn chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +45,9 @@ impl ChartLayout {
         let volume_rows = if data.volume && area.height >= 11 { (area.height / 6).clamp(2, 8) } else { 0 };
         let wanted = u16::try_from(data.panes.len()).unwrap_or(u16::MAX);
         let room = area.height.saturating_sub(axis_rows + volume_rows + PLOT_ROWS);
-        let rows = (area.height / 6).min(room / wanted.max(1)).clamp(PANE_ROWS.0, PANE_ROWS.1);
+        // A quarter for one, less than half for all.
+        let share = (area.height / 4).min(area.height * 2 / 5 / wanted.max(1));
+        let rows = share.min(room / wanted.max(1)).clamp(PANE_ROWS.0, PANE_ROWS.1);
         let fitting = wanted.min(room / rows);
         let inner = Rect { width: area.width - axis_width, ..area };
         let plot = Rect { height: area.height - axis_rows - volume_rows - fitting * rows, ..inner };

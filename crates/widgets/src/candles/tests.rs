@@ -72,9 +72,8 @@ fn curves_and_panes_stand_where_their_values_are_and_keep_to_their_room() {
         IndicatorCurve { values: (0..60).map(|i| if i == 30 { f64::NAN } else { 15.0 }).collect(), role: Role::Warning, dashed: false };
     let share = IndicatorCurve { values: vec![100.0; 60], role: Role::Accent, dashed: false };
     let title = |name: &str| vec![(format!(" {name} "), Role::Text)];
-    let range = Some((0.0, 100.0));
     let panes = [
-        IndicatorPane { title: title("RSI 14"), curves: vec![share], range, guides: vec![30.0, 70.0], ..IndicatorPane::default() },
+        IndicatorPane { title: title("RSI 14"), curves: vec![share], guides: vec![30.0, 70.0], ..IndicatorPane::default() },
         IndicatorPane { title: title("MACD"), bars: vec![-1.0; 60], ..IndicatorPane::default() },
     ];
     let curves = [over];
@@ -334,7 +333,7 @@ proptest! {
         let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index, over: glyph != Glyph::Touch, role: Role::Warning, glyph });
         let values: Vec<f64> = (0..index % 70).map(|i| if i % 5 == 1 { f64::NAN } else { intercept + slope * i as f64 }).collect();
         let curves = [IndicatorCurve { values: values.clone(), role: Role::Accent, dashed: log }];
-        let pane = IndicatorPane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, range: volume.then_some((intercept, slope)), guides: vec![slope, 30.0] };
+        let pane = IndicatorPane { title: vec![("title".to_owned(), Role::Text)], curves: curves.to_vec(), bars: values, guides: vec![slope, 30.0] };
         let panes = [pane, IndicatorPane::default()];
         for area in [Rect::new(x, y, width, height), Rect::new(x % 110, y % 45, width % 110, height % 45)] {
             for crosshair in [None, Some(Crosshair { candle: index, price: Some(intercept) }), Some(Crosshair { candle: other, price: None })] {

@@ -42,7 +42,7 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
         "### Checklist\n\n1 found · 1 not checked: data missing · 1 passed\n",
         "| ✗ | SELL\\_TAX | 10 % is lost |\n",
         "| ? | PROXY | no code |\n",
-        "| 2026-10-31 | 7,729 | Audit report |\n",
+        "| 2026-10-31 | – | 7,729 | Audit report |\n",
         "### DEXes\n\nNo pools.\n",
         "### Holders\n\nnot analysed yet\n",
     ] {

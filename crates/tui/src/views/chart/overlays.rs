@@ -5,7 +5,7 @@ use super::sheet::style;
 use crate::views::prelude::*;
 use analysis::{
     patterns::{Direction, Pattern, PatternDetail, Status},
-    trendlines::{LineType, TrendlineAnswer},
+    trendlines::{LineType, Strength, TrendlineAnswer},
 };
 use model::{annotations::OwnLevel, candles::Candles};
 use widgets::candles::{ChartLine, Glyph, Mark, PriceLevel, Span};
@@ -70,16 +70,23 @@ impl<'a> ChartOverlays<'a> {
             let Some((begin, stop)) = ends else { continue };
             // Support under resistance ends where they meet.
             let last = if line.kind == LineType::Regression { f64::INFINITY } else { begin as f64 + crossing };
-            let to = (stop as f64 + f64::from(slots.future) * slots.per as f64).min(last);
-            let (from, to) = (slots.place(begin as f64), slots.place(to));
+            let touches: Vec<usize> = line.touches.iter().flatten().filter_map(|touch| slots.of_time(touch.timestamp)).collect();
+            // A weak line is no more than its touches, and says nothing of what comes.
+            let (start, to) = match (line.strength, &touches[..]) {
+                (Strength::Weak, [first, .., end]) => (*first, *end as f64),
+                (Strength::Weak, _) => (begin, stop as f64),
+                _ => (begin, stop as f64 + f64::from(slots.future) * slots.per as f64),
+            };
+            let slope = line.slope * slots.per as f64;
+            let at_first = line.intercept - slope * slots.place(begin as f64);
+            let (from, to) = (slots.place(start as f64), slots.place(to.min(last)));
             if to <= 0.0 || from >= (slots.last - slots.first) as f64 {
                 continue;
             }
-            let slope = line.slope * slots.per as f64;
             let style = style(line.kind);
             let (role, dashed, label) = (style.role, style.dashed, style.label);
-            self.lines.push(ChartLine { intercept: line.intercept - slope * from, slope, geometric: false, from, to, role, dashed, label });
-            let touches = line.touches.iter().flatten().filter_map(|touch| slots.slot(slots.of_time(touch.timestamp)?));
+            self.lines.push(ChartLine { intercept: at_first, slope, geometric: false, from, to, role, dashed, label });
+            let touches = touches.into_iter().filter_map(|index| slots.slot(index));
             let over = line.kind == LineType::Resistance;
             self.marks.extend(touches.map(|index| Mark { index, over, role, glyph: Glyph::Touch }));
         }
@@ -167,6 +174,38 @@ fn role(up: bool) -> Role {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::trendlines::{Touch, Trend, Trendline};
+
+    #[test]
+    fn a_weak_line_is_drawn_from_its_first_touch_to_its_last() {
+        let times: Vec<i64> = (0..20).collect();
+        let candles = Candles { timestamp: &times, ..Candles::default() };
+        let slots = Slots { candles, first: 0, last: 20, per: 1, future: 5 };
+        let touch = |index: usize| Touch { index, timestamp: Time(index as i64), price: 1.0 };
+        let drawn = |strength, touches: &[usize]| {
+            let line = Trendline {
+                slope: 2.0,
+                intercept: 3.0,
+                r2: 1.0,
+                kind: LineType::Support,
+                strength,
+                start_time: Some(Time(4)),
+                end_time: Some(Time(19)),
+                end_price: None,
+                touches: Some(touches.iter().copied().map(touch).collect()),
+            };
+            let (trend, confidence) = (Trend::Sideways, 0.5);
+            let answer = TrendlineAnswer { trendlines: vec![line], trend, confidence, as_of: None, why: None, significance: None };
+            let mut overlays = ChartOverlays::default();
+            overlays.trendlines(&answer, &slots);
+            let line = overlays.lines[0];
+            // The price at candle 6, two after the window's first.
+            (line.from, line.to, line.intercept + line.slope * 6.0)
+        };
+        assert_eq!(drawn(Strength::Weak, &[6, 11]), (6.0, 11.0, 7.0));
+        assert_eq!(drawn(Strength::Weak, &[]), (4.0, 19.0, 7.0));
+        assert_eq!(drawn(Strength::Moderate, &[6, 11]), (4.0, 24.0, 7.0));
+    }
 
     #[test]
     fn a_candle_is_marked_in_the_slot_it_is_drawn_in() {

@@ -103,7 +103,7 @@ impl Studies {
                 }
             }
             if let Indicator::Rsi(_) = indicator {
-                (pane.range, pane.guides) = (Some((0.0, 100.0)), vec![30.0, 70.0]);
+                pane.guides = vec![30.0, 70.0];
             }
             if let Indicator::Macd { .. } = indicator {
                 pane.guides = vec![0.0];

@@ -13,11 +13,7 @@ use super::{
     legend::{self, LegendFields, LegendRow},
 };
 use crate::views::prelude::*;
-use model::time::DAY_MS;
-use query::question::{
-    compare::{Comparison, Correlation},
-    timeframes::interval,
-};
+use query::question::compare::{Comparison, Correlation};
 use widgets::candles::{Scale, decimals};
 
 /// From this width the correlations are drawn beside the tokens, if they fit, else below.
@@ -164,12 +160,9 @@ fn draw_tokens(answer: &Comparison, at: usize, legend: &mut List<LegendFields>, 
 
 /// `2026-08-16 to 2026-11-14`, and where that is less than the period asked for: `61 of 90 days`.
 fn span(answer: &Comparison) -> String {
-    let days = (answer.to.0 - answer.from.0) / DAY_MS;
-    let asked: Option<i64> = answer.period.strip_suffix('d').and_then(|days| days.parse().ok());
-    let days = match asked {
-        // A candle's length less is no lack.
-        Some(asked) if days < asked - interval(answer.timeframe).0 / DAY_MS => format!("{days} of {asked} days"),
-        _ => many(days.unsigned_abs(), "day", "days"),
+    let days = match answer.days() {
+        (days, Some(asked)) => format!("{days} of {asked} days"),
+        (days, None) => many(days, "day", "days"),
     };
     format!("{} to {}, {days}", format::candle_time(answer.from), format::candle_time(answer.to))
 }

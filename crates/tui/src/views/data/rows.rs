@@ -108,8 +108,6 @@ pub(super) struct RowsPane {
     column_pane: Option<column::ColumnPane>,
     /// The rows in groups, which replace them.
     groups: Option<groups::GroupsPane>,
-    /// The filter while a grouping is typed in its line.
-    filter_before: Option<String>,
 }
 
 impl RowsPane {
@@ -137,43 +135,39 @@ impl RowsPane {
             inspector: None,
             column_pane: None,
             groups: None,
-            filter_before: None,
         }
     }
 
-    /// What `/` edits: the grouping while it is shown, else the filter.
-    pub(super) fn line(&self) -> &str {
-        self.groups.as_ref().map_or_else(|| self.list.filter_text(), |groups| &groups.line)
+    /// The grouping as it was typed; empty without one.
+    pub(super) fn grouping(&self) -> String {
+        self.groups.as_ref().map_or_else(String::new, |groups| groups.line.clone())
     }
 
-    /// `by chain count` groups the rows; any other text filters them.
-    pub(super) fn set_line(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
-        if text.starts_with(groups::BY) {
-            let table = self.snapshot.dataset.table(self.schema.name).ok_or("the table is gone")?;
-            if let Some(refusal) = remote_refusal(table) {
-                return Err(refusal);
-            }
-            // What was typed before the word was complete is no filter.
-            if let Some(before) = &self.filter_before {
-                self.list.set_filter(before)?;
-            }
-            let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
-            pane.ask(&self.snapshot, context);
-            self.groups = Some(pane);
-            self.ask(context);
+    /// Groups the rows, as in `chain count`; an empty text ends that.
+    pub(super) fn set_grouping(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
+        if text.is_empty() {
+            self.groups = None;
             return Ok(());
         }
-        self.groups = None;
+        let table = self.snapshot.dataset.table(self.schema.name).ok_or("the table is gone")?;
+        if let Some(refusal) = remote_refusal(table) {
+            return Err(refusal);
+        }
+        let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
+        pane.ask(&self.snapshot, context);
+        self.groups = Some(pane);
+        Ok(())
+    }
+
+    /// Filters the rows, also those that are shown in groups.
+    pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
         self.list.set_filter(text)?;
         self.ask(context);
         Ok(())
     }
 
-    pub(super) fn completions(&self, text: &str, context: &Context<'_>) -> Vec<(String, String)> {
-        match self.snapshot.dataset.table(self.schema.name) {
-            Some(table) if text.starts_with(groups::BY) => groups::completions(text, table),
-            _ => self.list.completions(text, context),
-        }
+    pub(super) fn group_completions(&self, text: &str) -> Vec<(String, String)> {
+        self.snapshot.dataset.table(self.schema.name).map_or_else(Vec::new, |table| groups::completions(text, table))
     }
 
     /// The list on screen.
@@ -188,10 +182,7 @@ impl RowsPane {
     fn act_in_groups(&mut self, action: Action, context: &Context<'_>) -> Effect {
         let Some(pane) = &mut self.groups else { return Effect::Pass };
         match action {
-            Action::GroupBy => {
-                self.filter_before = Some(self.list.filter_text().to_owned());
-                return Effect::Edit(pane.line.clone());
-            }
+            Action::GroupBy => return Effect::Edit(EditedLine::Own(groups::BY), pane.line.clone()),
             Action::Back => self.groups = None,
             Action::CopyValue => return pane.copy(),
             Action::Open => {
@@ -199,7 +190,8 @@ impl RowsPane {
                     return Effect::Say("these rows have no value that a filter could name".to_owned());
                 };
                 let text = self.list.filter().with(self.list.filter_text(), &condition);
-                return self.set_line(&text, context).map_or_else(Effect::Say, |()| Effect::Redraw);
+                self.groups = None;
+                return self.set_filter(&text, context).map_or_else(Effect::Say, |()| Effect::Redraw);
             }
             action => match pane.list.act(action) {
                 ListEvent::Nothing => return Effect::Pass,
@@ -315,9 +307,8 @@ impl RowsPane {
         }
         match action {
             Action::GroupBy => {
-                self.filter_before = Some(self.list.filter_text().to_owned());
                 let column = self.list.column().or_else(|| self.columns.first().map(|column| column.name));
-                return column.map_or(Effect::Pass, |column| Effect::Edit(groups::line_of(column)));
+                return column.map_or(Effect::Pass, |column| Effect::Edit(EditedLine::Own(groups::BY), groups::line_of(column)));
             }
             Action::CountValues => self.ask_column(column::ColumnQuestion::Counts, context),
             Action::Describe => self.ask_column(column::ColumnQuestion::Describe, context),

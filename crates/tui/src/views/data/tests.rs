@@ -235,17 +235,16 @@ fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
     let stage = Stage::loaded();
     let mut view = opened(&stage, "candles");
     let edits = stage.look(|context| view.act(Action::GroupBy, context));
-    let Effect::Edit(line) = edits else { panic!("{edits:?}") };
-    assert!(line.starts_with("by ") && line.ends_with(" count "), "{line}");
-    let refused = |view: &mut DataView, text: &str| stage.look(|context| view.set_filter(text, context)).unwrap_err();
-    assert!(refused(&mut view, "by nothing").contains("no column of the table"));
-    assert!(refused(&mut view, "by interval sum:interval").contains("is of numbers"));
-    let completed = stage.look(|context| view.completions("by interval sum:cl", context));
-    assert_eq!(completed, [("by interval sum:close".to_owned(), "sum:close".to_owned())]);
-    // Typed from its first letter on: what is no grouping yet filters, and is taken back.
-    for typed in ["b", "by", "by interval count max:close"] {
-        stage.look(|context| view.set_filter(typed, context)).expect("a filter or a grouping");
+    let Effect::Edit(EditedLine::Own("by"), line) = edits else { panic!("{edits:?}") };
+    assert!(line.ends_with(" count "), "{line}");
+    let group = |view: &mut DataView, text: &str| stage.look(|context| view.set_own_line("by", text, context));
+    assert!(group(&mut view, "nothing").unwrap_err().contains("no column of the table"));
+    assert!(group(&mut view, "interval sum:interval").unwrap_err().contains("is of numbers"));
+    for (typed, whole, word) in [("interval sum:cl", "interval sum:close", "sum:close"), ("interv", "interval", "interval")] {
+        assert_eq!(view.own_completions("by", typed), [(whole.to_owned(), word.to_owned())]);
     }
+    group(&mut view, "interval count max:close").expect("a grouping");
+    assert_eq!((view.own_line("by").as_str(), view.filter()), ("interval count max:close", Some("")), "the filter is another line");
     settled(&stage, &mut view);
     let shown = stage.text(&mut view, 80, 20);
     assert!(shown.contains("candles by interval count max:close") && shown.contains("MAX_CLOSE"), "{shown}");

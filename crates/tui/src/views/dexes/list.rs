@@ -47,14 +47,14 @@ impl Fields for DexFields {
 }
 
 /// From this width a pool's address is shown in full.
-const WHOLE_ADDRESS_WIDTH: u16 = 160;
+pub(super) const WHOLE_ADDRESS_WIDTH: u16 = 160;
 
 impl Fields for PoolFields {
     type Row<'a> = &'a TokenPool;
 
     const FIELDS: &'static [P] = &[
         P::text("pair", "pair", [9, 14], 255, |pool| (&pool.pair).into()).plain().grows(),
-        P::text("dex_id", "dex", [12, 18], 238, |pool| (&pool.dex_id).into()).dim().plain(),
+        P::text("dex_id", "dex", [14, 18], 238, |pool| (&pool.dex_id).into()).dim().plain(),
         P::figure("fee", "fee", 6, 235, |pool| pool.fee.into()).cell(|pool, _| share(pool.fee, false)).smallest_first(),
         P::figure("price_impact", "impact", 9, 230, |pool| pool.price_impact.into())
             .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))
@@ -65,7 +65,9 @@ impl Fields for PoolFields {
         P::figure("volume24h", "vol 24h", 8, 220, |pool| pool.volume24h.into()),
         P::figure("trades_per_day", "trades/d", 8, 110, |pool| pool.trades_per_day.into()),
         P::figure("created_at", "age", 5, 120, |pool| pool.created_at.into())
-            .cell(|pool, look| pool.created_at.map_or_else(Cell::missing, |made| Cell::text(format::age(look.now.0 - made.0))))
+            .cell(|pool, look| {
+                pool.created_at.map_or_else(Cell::missing, |made| Cell::text(format::age(look.newest.0.saturating_sub(made.0))))
+            })
             .of(ColumnKind::Time),
         P::text("address", "address", [11, 11], 100, |pool| pool.address.to_string().into())
             .cell(|pool, look| whole_or_short(&pool.address, look.cells, Role::Dim))

@@ -40,12 +40,12 @@ fn enter_goes_into_the_pools_and_esc_comes_back() {
 }
 
 #[test]
-fn dexes_are_sorted_and_the_selected_one_stays() {
+fn dexes_are_sorted_and_looked_at_from_the_first() {
     let (mut stage, mut view) = shown::<DexesView>();
-    let selected = view.dex().map(|dex| dex.dex_id.clone());
     for _ in view.dexes.sort_columns() {
+        stage.act(&mut view, Action::Down);
         stage.act(&mut view, Action::Sort);
-        assert_eq!(view.dex().map(|dex| dex.dex_id.clone()), selected);
+        assert_eq!(view.dexes.cursor.selected(), Some(0));
     }
     let mut again = DexesView::default();
     again.restore(&view.save());
@@ -86,9 +86,12 @@ fn a_token_without_pools_says_so() {
 fn the_amount_is_typed_and_every_pool_is_shown_with_its_loss() {
     let (mut stage, mut view) = shown::<DexesView>();
     view.set_filter("uni", &stage.context()).expect("a filter");
-    assert_eq!(stage.act(&mut view, Action::SellAmount), Effect::Edit("sell ".to_owned()));
-    view.set_filter("sell 50k", &stage.context()).expect("an amount");
-    assert!(view.set_filter("sell x", &stage.context()).is_err());
+    assert_eq!(stage.act(&mut view, Action::SellAmount), Effect::Edit(EditedLine::Own("sell"), String::new()));
+    for typed in ["", "5", "50", "50k"] {
+        view.set_own_line("sell", typed, &stage.context()).expect("an amount");
+    }
+    assert!(view.set_own_line("sell", "x", &stage.context()).is_err());
+    assert_eq!(view.own_line("sell"), "50000", "what Esc restores");
     assert_eq!(view.filter(), Some("uni"), "the filter stays");
     let one = stage.text(&mut view, 80, 24);
     assert!(one.contains("sell 50,000 USD"), "{one}");

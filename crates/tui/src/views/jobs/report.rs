@@ -58,7 +58,10 @@ impl ReportPane {
     pub(super) fn page(&self) -> Option<(String, WritePage)> {
         let State::Read(report) = &self.state else { return None };
         let document = report.document.clone();
-        Some((format!("{}-report", report.job_id), Box::new(move || document.write(DocumentForm::Html))))
+        // `uni-report` of one token.
+        let of = report.document.title.strip_prefix("Report on ").filter(|name| name.chars().all(char::is_alphanumeric));
+        let name = of.map_or_else(|| report.job_id.clone(), str::to_lowercase);
+        Some((format!("{name}-report"), Box::new(move || document.write(DocumentForm::Html))))
     }
 
     /// Lays out the lines for a width, once.
@@ -129,6 +132,8 @@ impl ReportPane {
         let place =
             format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), many(count as u64, "line", "lines"));
         let waiting = matches!(self.state, State::Waiting(_));
+        let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
+        let place = text::fitting([format!("e writes it as HTML · {place}"), place], room);
         let panel =
             Panel { note: if count > 0 { &place } else { "" }, focused: true, progress: waiting.then_some(None), ..Panel::new(&title) };
         let body = panel.render(area, buffer, theme);

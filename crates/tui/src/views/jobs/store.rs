@@ -166,11 +166,12 @@ impl StoredJobs {
 
     pub(super) fn open_report(&mut self, id: String, context: &Context<'_>) {
         let Some(jobs) = context.jobs.map(Arc::clone) else { return };
-        let deck = Arc::clone(context.deck);
+        let (deck, own) = (Arc::clone(context.deck), context.annotations.clone());
         self.report_task = Some(BackgroundTask::start(context.wake, move |progress| {
             let report = jobs.report(&id)?;
             let json = serde_json::to_string_pretty(&report).unwrap_or_default();
-            let document = document::of_job(&deck, &report, progress)?;
+            let mut document = document::of_job(&deck, &report, progress)?;
+            document.annotate(report.tokens.iter().map(|token| token.token_address), &own);
             Ok(ReportText { job_id: id, status: report.status.word(), document, json })
         }));
     }

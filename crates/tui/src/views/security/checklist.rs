@@ -1,6 +1,6 @@
-//! The lines of the checklist: every check under its question, with its result, one line each.
+//! The lines of the checklist: every check under its question, with its result in a line or a few.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     pane::{PaneEntry, PaneLine},
@@ -22,8 +22,9 @@ const BAR: usize = 8;
 const FIGURE: u16 = 15;
 /// Width of what a check could have added: `0 of 95`.
 const WEIGHT: u16 = 9;
-/// Maximum number of lines of a finding's sentence, and the minimum width to place it beside the code.
-const SENTENCE_LINES: usize = 3;
+/// Maximum number of lines of a sentence, of one that a check passed with, and the minimum width to place it beside the code.
+const SENTENCE_LINES: usize = 6;
+const PASSED_LINES: usize = 2;
 const SENTENCE_MIN: u16 = 24;
 /// From this weight a finding is coloured as a warning.
 const NOTABLE: f64 = 0.15;
@@ -47,10 +48,14 @@ pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Ve
     let mut groups: Vec<(Group, Vec<&Check>)> =
         Group::ALL.into_iter().map(|group| (group, own(group).collect())).filter(|(_, own): &(_, Vec<_>)| !own.is_empty()).collect();
     groups.sort_by_key(|(_, own)| !own.iter().any(|check| check.state == CheckState::Found));
+    // What lacks the same data says so once.
+    let mut lacks: HashMap<&str, AnomalyCode> = HashMap::new();
     for (group, own) in groups {
         lines.push(PaneLine::rule(group.title(), counts(&own)));
         for check in own {
-            push(check, anomaly(answer, check.code), look, &mut lines);
+            let missing = check.missing.as_deref().filter(|_| check.state == CheckState::NotChecked);
+            let first = missing.map(|missing| *lacks.entry(missing).or_insert(check.code)).filter(|first| *first != check.code);
+            push(check, anomaly(answer, check.code), first, look, &mut lines);
         }
         lines.push(PaneLine::default());
     }
@@ -75,7 +80,8 @@ fn counts(checks: &[&Check]) -> String {
     said.join(" · ")
 }
 
-fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
+/// Adds a check's lines; `first` lacks the same data and says what.
+fn push(check: &Check, anomaly: Option<&Anomaly>, first: Option<AnomalyCode>, look: &ChecklistStyle<'_>, lines: &mut Vec<PaneLine>) {
     let entry = PaneEntry::Check(check.code);
     let open = look.open.contains(&entry);
     let found = anomaly.filter(|_| check.state == CheckState::Found);
@@ -99,7 +105,7 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
         None if check.state == CheckState::NotChecked => format!("? of {weight}"),
         None => format!("0 of {weight}"),
     };
-    let mut first =
+    let mut line =
         PaneLine::of(entry).at(1, check_mark(check.state, check.remarkable), sign).at(LEFT, check.code.word(), word).right(figure, word);
     let with_bar = look.width >= BAR_WIDTH && found.is_some();
     let right = match found {
@@ -109,33 +115,24 @@ fn push(check: &Check, anomaly: Option<&Anomaly>, look: &ChecklistStyle<'_>, lin
     if let Some(anomaly) = found.filter(|_| with_bar) {
         let [filled, track] = thin_bar(anomaly.weighed(), BAR);
         let bar = look.width - 1 - right;
-        first = first.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
+        line = line.at(bar, filled, sign).then(bar, 0, track, Role::Grid);
     }
     // When expanded, the full sentence is under the code.
     let told = check.evidence.as_ref().or(check.missing.as_ref()).map_or("", String::as_str);
+    let as_first = first.map(|first| format!("as {}", first.word())).filter(|_| !open);
+    let told = as_first.as_deref().unwrap_or(told);
     if open {
-        lines.push(first);
+        lines.push(line);
         return proof::push(check, anomaly, look, lines);
     }
-    // Findings are shown in full; other checks in one line, in full when expanded.
-    let most = if check.state == CheckState::Found { SENTENCE_LINES } else { 1 };
+    // In full, but for what raises no question.
+    let most = if check.state == CheckState::Passed && !check.remarkable { PASSED_LINES } else { SENTENCE_LINES };
     let beside = look.width.saturating_sub(LEFT + CODE + right + 1);
     if beside < SENTENCE_MIN {
-        lines.push(first);
+        lines.push(line);
         return lines.extend(PaneLine::wrapped(Some(entry), PROOF, told, look.width, most, says));
     }
-    let sentence = if most == 1 { vec![one_line(told, usize::from(beside))] } else { text::wrap(told, usize::from(beside), most) };
-    let mut sentence = sentence.into_iter();
-    lines.push(first.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
+    let mut sentence = text::wrap(told, usize::from(beside), most).into_iter();
+    lines.push(line.at(LEFT + CODE, sentence.next().unwrap_or_default(), says));
     lines.extend(sentence.map(|line| PaneLine::of(entry).at(LEFT + CODE, line, says)));
-}
-
-/// A sentence truncated to one line; a cut in a number or bracket moves to the word before.
-fn one_line(told: &str, cells: usize) -> String {
-    let filled = text::truncate(told, cells);
-    let cut_badly = |stem: &str| stem.ends_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '(' | ' '));
-    match filled.strip_suffix('…') {
-        Some(stem) if cut_badly(stem) => text::wrap(told, cells, 1).pop().unwrap_or_default(),
-        _ => filled.into_owned(),
-    }
 }

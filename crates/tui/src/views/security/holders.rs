@@ -11,7 +11,7 @@ use query::question::{
 /// The most rows of an answer.
 const ROWS_MAX: u64 = 250;
 /// From this width an address is shown in full.
-const WHOLE_ADDRESS_WIDTH: u16 = 150;
+const WHOLE_ADDRESS_WIDTH: u16 = 136;
 
 pub(super) struct HolderFields;
 pub(super) struct HeldFields;

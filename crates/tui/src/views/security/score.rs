@@ -9,8 +9,9 @@ use widgets::gauge;
 
 /// From this size the digits are huge and the parts are stacked.
 const LARGE: (u16, u16) = (110, 30);
-/// Maximum number of lines of the reasons beside the smaller digits.
-const REASON_LINES: usize = 3;
+/// Maximum number of lines of the reasons, and of rows for one of them beside the smaller digits.
+const REASON_LINES: usize = 5;
+const ROWS_FOR_A_LINE: usize = 4;
 /// Width of the longest part name and a gap.
 const NAME: u16 = 18;
 /// Gap between the parts on one line.
@@ -106,7 +107,7 @@ fn draw_large(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
 /// From here a tax is a warning, and from here it is bad.
 const TAX_NOTABLE: f64 = 0.005;
 const TAX_BAD: f64 = 0.1;
-/// From this width the title is in full and the note is always drawn.
+/// From this width the title is in full.
 const TAX_WORDS: u16 = 60;
 
 /// Draws the costs of a purchase, a sale and a transfer, as measured by execution.
@@ -133,9 +134,9 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
         Some((Some(stands), Some(word))) => format!("trading: {}; {}", gaps::trading(word), gaps::standing(stands)),
         Some(_) => "nothing was traded".to_owned(),
     };
-    if usize::from(area.width.saturating_sub(x)) >= text::width(&note) || area.width >= TAX_WORDS {
-        put(buffer, area, x, 0, &note, theme.dim());
-    }
+    let room = usize::from(area.width.saturating_sub(x));
+    let brief = note.split_once(';').map_or("", |(brief, _)| brief);
+    put(buffer, area, x, 0, &text::fitting([note.clone(), brief.to_owned(), String::new()], room), theme.dim());
 }
 
 /// A part's bar with its risk figure at the right, out of 100.
@@ -170,7 +171,7 @@ fn draw_small(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     let body = Rect { x: area.x + left, width: area.width - left - 1, ..area };
     let (word, reasons) = split_recommendation(&answer.recommendation);
     let room = usize::from(body.width).saturating_sub(8);
-    let lines = text::wrap(&format!("{word}: {reasons}"), room, REASON_LINES);
+    let lines = text::wrap(&format!("{word}: {reasons}"), room, REASON_LINES.min(usize::from(area.height) / ROWS_FOR_A_LINE).max(1));
     for (y, line) in lines.iter().enumerate() {
         put(buffer, body, 0, y as u16, line, theme.text());
     }

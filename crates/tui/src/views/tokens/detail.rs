@@ -159,13 +159,20 @@ fn market_figures(shown: &DetailContent<'_>, context: &Context<'_>) -> Vec<Figur
         None => (String::new(), Role::Dim),
     };
     let lag = summary.last_candle.and_then(|last| Some((last.interval, last.behind?)));
-    let (day, day_role) = match (summary.outdated(summary.price_as_of), lag) {
-        (Some(day), _) => (vec![format!("of {day}")], Role::Warning),
-        (None, Some((interval, lag))) => {
+    let (day, day_role) = match (summary.outdated(summary.price_as_of), summary.close_apart, lag) {
+        (Some(day), ..) => (vec![format!("of {day}")], Role::Warning),
+        (None, Some((start, close)), _) => {
+            let close = format::price(Some(close));
+            (
+                vec![format!("undated; candle of {} {close}", start.day()), format!("undated; candle {close}"), format!("candle: {close}")],
+                Role::Warning,
+            )
+        }
+        (None, None, Some((interval, lag))) => {
             let behind = format!("stale: {} behind", format::age(lag.by));
             (vec![format!("{behind} {}", lag.clock.words(&interval.to_string())), behind], Role::Warning)
         }
-        (None, None) => {
+        (None, None, None) => {
             let (day, role) = change(summary.price_change_24h, "24h");
             (vec![day], role)
         }
@@ -315,9 +322,14 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     }
 }
 
+/// A panel's note where the rows of the table are of today while the data are as of a day.
+fn today_note(context: &Context<'_>, table: &'static str) -> &'static str {
+    if context.of_today(&[table]).is_some() { "of today" } else { "" }
+}
+
 fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel::new("holders").render(area, buffer, theme);
+    let area = Panel { note: today_note(context, "holders"), warns: true, ..Panel::new("holders") }.render(area, buffer, theme);
     let spread = &detail.holders_distribution;
     for (y, (label, share, role)) in
         [("top 10", spread.top_10_holders, Role::Accent), ("top 50", spread.top_50_holders, Role::AccentSoft)].into_iter().enumerate()
@@ -349,7 +361,7 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
 
 fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel::new("key opinion leaders").render(area, buffer, theme);
+    let area = Panel { note: today_note(context, "kols"), warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
     if kols.is_empty() {
         let why = missing_table(context, "kols", "leaders").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());
@@ -374,7 +386,7 @@ fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_
 
 fn draw_posts(posts: &[Post], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel::new("top posts").render(area, buffer, theme);
+    let area = Panel { note: "by smart engagement", ..Panel::new("top posts") }.render(area, buffer, theme);
     if posts.is_empty() {
         let why = missing_table(context, "posts", "posts").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());
@@ -385,7 +397,8 @@ fn draw_posts(posts: &[Post], buffer: &mut Buffer, area: Rect, context: &Context
         let mark = "◆";
         let smart = format::human(float(post.smart_engagement));
         let engagement = format::human(float(post.engagement));
-        put_right(buffer, Rect { width: 4.min(area.width), ..area }, y, &format::age(context.now.0 - post.published_at.0), theme.dim());
+        let age = format::age(context.newest().0.saturating_sub(post.published_at.0));
+        put_right(buffer, Rect { width: 4.min(area.width), ..area }, y, &age, theme.dim());
         let title = Rect { width: area.width.saturating_sub(17), ..area };
         match &post.title {
             Some(words) => put(buffer, title, 6, y, words, theme.text()),

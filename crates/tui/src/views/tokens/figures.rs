@@ -72,6 +72,8 @@ pub(super) const SCORE: F = F::figure("securityScore", "score", 5, 191, LISTED)
 
 /// The recommendation's first word, the verdict behind the score.
 pub(super) const RISK: F = F::text("recommendation", "risk", [13, 19], 130, LISTED)
+    // `NO MAJOR RISK FOUND`
+    .widths(&[(130, [19, 19])])
     .cell(|row, _| {
         figure(*row, "recommendation", |figures| {
             let word = figures.get("recommendation")?.word()?;
@@ -299,7 +301,7 @@ mod tests {
             assert_eq!(TokenFields::value(row, SCORE.column.key), Value::from(21.0));
         }
         assert!(List::<TokenFields>::optional().count() == 7 && List::<TokenFields>::optional().all(|key| fields::FIELDS.contains(&key)));
-        let look = CellContext { cells: 9, now: Time(0) };
+        let look = CellContext { cells: 9, now: Time(0), newest: Time(0) };
         let cell = |field: F, figures: Figures| {
             field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false, has_changed: false } }, &look)
         };

@@ -40,10 +40,10 @@ impl Fields for TokenFields {
         F::text("chain", "chain", [7, 8], 198, LISTED).member("chains"),
         F::figure("price", "price", 10, 220, LISTED)
             // Dim: not of the time of the other figures.
-            .cell(|row, _| match row.token.outdated(row.token.price_as_of) {
+            .cell(|row, _| match row.token.outdated(row.token.price_as_of).is_some() || row.token.close_apart.is_some() {
                 _ if row.has_changed => Cell::new(format::price(row.token.price), Role::Accent),
-                Some(_) => Cell::new(format::price(row.token.price), Role::Dim),
-                None => price(row.token.price, stale(row.token)),
+                true => Cell::new(format::price(row.token.price), Role::Dim),
+                false => price(row.token.price, stale(row.token)),
             })
             .widths(&[(110, [12, 12])])
             .decimal(),

@@ -94,11 +94,15 @@ fn settings_change_by_key_and_are_answered_at_once() {
 #[test]
 fn the_minimum_apy_is_typed_with_the_wallet() {
     let (mut stage, mut view) = stage();
-    assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(format!("{EXAMPLE}, min APY ")));
+    assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY ")));
     view.set_filter(&format!("{EXAMPLE}, min APY 2.5 %"), &stage.context()).expect("a filter that reads");
     let body = view.request(&stage.context()).expect("a request").body.expect("a body");
     assert!(body.contains("\"minApy\":2.5"), "{body}");
-    assert_eq!(stage.act(&mut view, Action::MinimumApy), Effect::Edit(format!("{EXAMPLE}, min APY ")), "typed anew, not twice");
+    assert_eq!(
+        stage.act(&mut view, Action::MinimumApy),
+        Effect::Edit(EditedLine::Filter, format!("{EXAMPLE}, min APY ")),
+        "typed anew, not twice"
+    );
     stage.act(&mut view, Action::NoMinimumApy);
     assert_eq!((view.line.as_str(), view.min_apy), (EXAMPLE, 0.0));
     assert!(view.set_filter("1 WETH, min APY lots", &stage.context()).unwrap_err().contains("expected a percentage"));
@@ -109,7 +113,7 @@ fn a_wallet_is_typed_pasted_and_taken_apart() {
     let (mut stage, mut view) = stage();
     assert!(view.set_filter("5 USDC, 1 NOPE", &stage.context()).unwrap_err().contains("NOPE"));
     assert_eq!(view.filter(), Some(EXAMPLE), "the last good wallet stands");
-    assert!(matches!(stage.act(&mut view, Action::AddAmount), Effect::Edit(text) if text.starts_with(EXAMPLE)));
+    assert!(matches!(stage.act(&mut view, Action::AddAmount), Effect::Edit(EditedLine::Filter, text) if text.starts_with(EXAMPLE)));
     stage.draw(&mut view, 140, 38);
     let first = view.strategy().expect("a selected strategy").token.symbol.clone().expect("a symbol");
     stage.act(&mut view, Action::RemoveAmount);

@@ -1,4 +1,4 @@
-//! The rows of a table in groups: asked for in the input line, `by chain count sum:volume24h`; a list that replaces the rows.
+//! The rows of a table in groups: asked for in an input line, by `chain count sum:volume24h`; a list that replaces the rows.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use query::{
 };
 use store::{Table as DataTable, cell, grid::Grid};
 
-/// The word that begins a grouping in the input line.
-pub(super) const BY: &str = "by ";
+/// The word before the input line of a grouping.
+pub(super) const BY: &str = "by";
 
 pub(super) struct GroupsPane {
     query: GroupQuery,
@@ -34,26 +34,23 @@ pub(super) struct GroupsPane {
 
 /// The line that groups by a column: its beginning.
 pub(super) fn line_of(column: &str) -> String {
-    format!("{BY}{column} count ")
+    format!("{column} count ")
 }
 
 /// The texts that complete the last word of the line, each with its new word.
 pub(super) fn completions(text: &str, table: &DataTable) -> Vec<(String, String)> {
     let (before, word) = text.rsplit_once(' ').map_or(("", text), |(before, word)| (before, word));
     let known = columns::of(table);
-    let all: Vec<String> = if before.trim() == BY.trim() {
-        known.iter().map(|column| column.name.to_owned()).collect()
-    } else {
-        GroupQuery::proposals(&known)
-    };
+    let all: Vec<String> =
+        if before.is_empty() { known.iter().map(|column| column.name.to_owned()).collect() } else { GroupQuery::proposals(&known) };
     let fits = |proposed: &String| proposed.starts_with(&word.to_lowercase()) && *proposed != word;
-    all.into_iter().filter(fits).map(|word| (format!("{before} {word}"), word)).collect()
+    all.into_iter().filter(fits).map(|word| (format!("{before} {word}").trim_start().to_owned(), word)).collect()
 }
 
 impl GroupsPane {
     /// Reads the line. Errors: what is wrong with it.
     pub(super) fn read(line: &str, table: &DataTable, rows: &RowQuery) -> Result<Self, String> {
-        let mut words = line.strip_prefix(BY).unwrap_or(line).split([' ', ',']).filter(|word| !word.is_empty());
+        let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
         let by = words.next().ok_or("a column is missing: write `by COLUMN count sum:COLUMN`")?;
         let query = GroupQuery::read(table, by, &words.collect::<Vec<_>>().join(","), "").map_err(|problem| problem.detail)?;
         let query = GroupQuery { rows: RowQuery { sort: Vec::new(), ..rows.clone() }, ..query };
@@ -126,7 +123,7 @@ impl GroupsPane {
     }
 
     pub(super) fn draw(&mut self, table: &str, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let title = format!("{table} {}", self.line.trim_end());
+        let title = format!("{table} {BY} {}", self.line.trim_end());
         let progress = self.pending.as_ref().map(|pending| progress::share(pending.progress()));
         let counted = |found: &Groups| found.cut().unwrap_or_else(|| many(found.total as u64, "group", "groups"));
         let note = match (&self.found, progress) {
