@@ -3,6 +3,8 @@
 
 #[path = "charts/boost.rs"]
 mod boost;
+#[path = "charts/calibrate.rs"]
+mod calibrate;
 #[path = "charts/data.rs"]
 mod data;
 #[path = "charts/fit.rs"]
@@ -27,8 +29,12 @@ const FOLDS: usize = 5;
 pub(super) fn report() {
     let Labelled { windows, sets } = data::read();
     let folds = data::folds(&windows, FOLDS);
-    let models = train::per_fold(&windows, &folds, FOLDS);
-    let out_of_fold: Vec<Vec<Said>> = windows.iter().zip(&folds).map(|(window, fold)| answers(window, &models[*fold])).collect();
+    let mut models = train::per_fold(&windows, &folds, FOLDS);
+    let raw = held_out(&windows, &folds, &models);
+    for (out, model) in models.iter_mut().enumerate() {
+        model.calibration = calibrate::fit(&judged_outside(&windows, &folds, &raw, Some(out)));
+    }
+    let out_of_fold = held_out(&windows, &folds, &models);
     println!("Chart patterns on real candles, each token answered by a model that has not seen it.\n");
     println!("{}", score(&windows, &out_of_fold));
     for (name, set) in &sets {
@@ -46,15 +52,32 @@ pub(super) fn report() {
 /// Answers on a set of windows by a model fitted to the windows outside it.
 fn by_the_others(windows: &[Window], set: &Range<usize>) -> Vec<Vec<Said>> {
     let others: Vec<Window> = windows[..set.start].iter().chain(&windows[set.end..]).cloned().collect();
-    let model = train::whole(&others, &data::folds(&others, FOLDS), FOLDS);
+    let model = whole(&others);
     windows[set.clone()].iter().map(|window| answers(window, &model)).collect()
 }
 
 /// Fits to all annotations and writes the coefficients into the source.
 pub(super) fn fit() {
     let Labelled { windows, .. } = data::read();
-    let folds = data::folds(&windows, FOLDS);
-    write::model(&train::whole(&windows, &folds, FOLDS));
+    write::model(&whole(&windows));
+}
+
+/// The model fitted to all windows, its confidence to answers on windows that no model had seen.
+fn whole(windows: &[Window]) -> Model {
+    let folds = data::folds(windows, FOLDS);
+    let raw = held_out(windows, &folds, &train::per_fold(windows, &folds, FOLDS));
+    Model { calibration: calibrate::fit(&judged_outside(windows, &folds, &raw, None)), ..train::whole(windows, &folds, FOLDS) }
+}
+
+/// Each window's answers by the model of its fold.
+fn held_out(windows: &[Window], folds: &[usize], models: &[Model]) -> Vec<Vec<Said>> {
+    windows.iter().zip(folds).map(|(window, fold)| answers(window, &models[*fold])).collect()
+}
+
+/// What chartists say of the answers, without those of a fold.
+fn judged_outside(windows: &[Window], folds: &[usize], said: &[Vec<Said>], out: Option<usize>) -> Vec<(f64, bool)> {
+    let judged = |k: &usize| score::judged(&windows[*k..=*k], &said[*k..=*k]);
+    (0..windows.len()).filter(|k| Some(folds[*k]) != out).flat_map(|k| judged(&k)).collect()
 }
 
 fn answers(window: &Window, model: &Model) -> Vec<Said> {

@@ -96,7 +96,7 @@ pub(super) fn fit(examples: &[Example]) -> Trees {
     let bins = (0..JUDGED).map(|measure| examples.iter().map(|(measures, _)| bin(measure, measures[measure])).collect()).collect();
     let mean = examples.iter().map(|(_, target)| target).sum::<f64>() / examples.len().max(1) as f64;
     let base = (mean.max(1e-6) / (1.0 - mean).max(1e-6)).ln();
-    Boost { bins, examples, thresholds }.trees(base)
+    Boost { thresholds, bins, examples }.trees(base)
 }
 
 impl Boost<'_> {

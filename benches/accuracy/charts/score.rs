@@ -96,6 +96,28 @@ fn agreed(window: &Window) -> Vec<(usize, usize)> {
     twins
 }
 
+/// Each answer's confidence, and whether either chartist draws it.
+pub(crate) fn judged(windows: &[Window], said: &[Vec<Said>]) -> Vec<(f64, bool)> {
+    let of = |(window, said): (&Window, &Vec<Said>)| {
+        let any = drawn_by_any(window, &agreed(window));
+        said.iter()
+            .zip(claim(said, &any, Likeness::Kin, 0.4))
+            .map(|(said, claimed)| (said.confidence, claimed.is_some()))
+            .collect::<Vec<_>>()
+    };
+    windows.iter().zip(said).flat_map(of).collect()
+}
+
+/// The annotations of either chartist, those of both once.
+fn drawn_by_any(window: &Window, both: &[(usize, usize)]) -> Vec<Mark> {
+    let lone = |who: usize, k: usize| !both.iter().any(|pair| [pair.0, pair.1][who] == k);
+    let mut any: Vec<Mark> = both.iter().map(|(a, _)| window.marks[0][*a].clone()).collect();
+    for who in 0..2 {
+        any.extend(window.marks[who].iter().enumerate().filter(|(k, _)| lone(who, *k)).map(|(_, mark)| mark.clone()));
+    }
+    any
+}
+
 /// Metrics of a detector.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Score {
@@ -155,11 +177,7 @@ pub(crate) fn score(windows: &[Window], said: &[Vec<Said>]) -> Score {
             clear += f64::from(u8::from(mark.clear));
             found += f64::from(u8::from(mark.clear && hit));
         }
-        let lone = |who: usize, k: usize| !both.iter().any(|pair| [pair.0, pair.1][who] == k);
-        let mut any: Vec<Mark> = both.iter().map(|(a, _)| window.marks[0][*a].clone()).collect();
-        for who in 0..2 {
-            any.extend(window.marks[who].iter().enumerate().filter(|(k, _)| lone(who, *k)).map(|(_, mark)| mark.clone()));
-        }
+        let any = drawn_by_any(window, &both);
         for (said, claimed) in said.iter().zip(claim(said, &any, Likeness::Kin, 0.4)) {
             judged.push((said.confidence, claimed.is_some()));
             let count = score.names.entry(said.name.to_owned()).or_default();

@@ -2,7 +2,7 @@
 //! these and the candidates around them on out-of-sample outputs of those.
 
 use analysis::patterns::market::{
-    AdditiveModel, CandidateKind, Model, Proposal, SelectionParams, Trees, is_quick, likely, overlap, proposals, sieve,
+    AdditiveModel, Calibration, CandidateKind, Model, Proposal, SelectionParams, Trees, is_quick, likely, overlap, proposals, sieve,
 };
 use rayon::prelude::*;
 
@@ -35,7 +35,7 @@ fn sheet(window: &Window) -> Sheet {
     Sheet { proposals, targets }
 }
 
-/// Soft target: 0 up to an IoU of 0.35, 1 from 0.65 on; the mean over the chartists.
+/// Soft target: 0 up to an IoU of 0.4, 1 from 0.8 on; the mean over the chartists.
 fn target(window: &Window, proposal: &Proposal) -> f64 {
     let by = |who: usize| {
         let worth = window.marks[who].iter().map(|mark| {
@@ -44,7 +44,7 @@ fn target(window: &Window, proposal: &Proposal) -> f64 {
                 Likeness::Kin => KIN_WORTH,
                 Likeness::Other => return 0.0,
             };
-            worth * ((overlap((proposal.claim.start, proposal.claim.end), (mark.start, mark.end)) - 0.35) / 0.3).clamp(0.0, 1.0)
+            worth * ((overlap((proposal.claim.start, proposal.claim.end), (mark.start, mark.end)) - 0.4) / 0.4).clamp(0.0, 1.0)
         });
         worth.fold(0.0, f64::max)
     };
@@ -79,7 +79,13 @@ fn without_two(sheets: &[Sheet], folds: &[usize], count: usize) -> Vec<Vec<Model
 
 /// An empty model.
 fn none() -> Model {
-    Model { sieve: Vec::new(), own: Vec::new(), trees: Trees::default(), selection: SelectionParams::default() }
+    Model {
+        sieve: Vec::new(),
+        own: Vec::new(),
+        trees: Trees::default(),
+        calibration: Calibration::NONE,
+        selection: SelectionParams::default(),
+    }
 }
 
 /// Trains the sieve and the models over all measures.

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use analysis::patterns::market::{CandidateKind, KNOTS, Model, Trees};
+use analysis::patterns::market::{Calibration, CandidateKind, KNOTS, Model, Trees};
 
 const FOLDER: &str = "crates/analysis/src/patterns/market";
 
@@ -19,6 +19,8 @@ pub(super) fn model(model: &Model) {
             }
         }
     }
+    let Calibration { intercept, slope } = model.calibration;
+    text += &format!("confidence,all,intercept,{}\nconfidence,all,logit,{}\n", short(intercept), short(slope));
     write("coefficients.csv", &text);
     write("trees.csv", &trees(&model.trees));
 }

@@ -18,7 +18,7 @@ use model::{
 /// The counts of all tokens, by token and day.
 #[derive(Debug)]
 pub(super) enum CountTable {
-    Held(HeldCounts),
+    Held(Box<HeldCounts>),
     Large(Arc<LargeTable>),
 }
 
@@ -33,13 +33,13 @@ pub(super) struct HeldCounts {
 
 impl Default for CountTable {
     fn default() -> Self {
-        Self::Held(HeldCounts::default())
+        Self::Held(Box::default())
     }
 }
 
 impl CountTable {
     pub(super) fn new(table: &Table) -> Self {
-        table.large().map_or_else(|| Self::Held(HeldCounts::new(table.frame())), |large| Self::Large(Arc::clone(large)))
+        table.large().map_or_else(|| Self::Held(Box::new(HeldCounts::new(table.frame()))), |large| Self::Large(Arc::clone(large)))
     }
 
     /// The token's counts, oldest first.

@@ -22,7 +22,7 @@ pub use self::{
     candidate::CandidateKind,
     context::overlap,
     measures::{ALL as MEASURES, is_quick},
-    model::{AdditiveModel, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
+    model::{AdditiveModel, Calibration, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
     trees::{JUDGED, Node, Split, Trees},
 };
 pub use super::overlap::SelectionParams;
@@ -145,15 +145,13 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
         Some((place, candidate.claim(), own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)?, measured))
     };
     let likely = with_context(found.in_order().into_iter().filter_map(&mut logit));
-    let contender = |one: &Likely| overlap::Contender {
-        start: one.claim.start,
-        end: one.claim.end,
-        probability: sigmoid(model.trees.logit(&one.measures)),
-    };
-    let contenders: Vec<overlap::Contender> = likely.iter().map(contender).collect();
+    let logits: Vec<f64> = likely.iter().map(|one| model.trees.logit(&one.measures)).collect();
+    let contender =
+        |(one, logit): (&Likely, &f64)| overlap::Contender { start: one.claim.start, end: one.claim.end, probability: sigmoid(*logit) };
+    let contenders: Vec<overlap::Contender> = likely.iter().zip(&logits).map(contender).collect();
     let pattern = |k: usize| {
         let one = &likely[k];
-        let mut find = pattern_of(series, &found.kept[one.place], contenders[k].probability);
+        let mut find = pattern_of(series, &found.kept[one.place], sigmoid(model.calibration.logit(logits[k])));
         if explain {
             find.why = why(model, one);
         }
@@ -215,10 +213,11 @@ fn why(model: &Model, one: &Likely) -> Vec<Reason> {
     for (measure, _, adds) in model.own[one.claim.kind as usize].parts(own) {
         of_own[measure] += adds;
     }
+    let slope = model.calibration.slope;
     let first = (0..MEASURES).map(|measure| (measure_table::label(one.claim.kind, measure), own[measure], of_own[measure]));
     let others = (0..around.len()).filter(|measure| *measure != context::OWN_LOGIT);
     let second = others.map(|measure| (context::LABELS[measure], around[measure], adds[measure]));
     let told = first.chain(second).filter(|(.., adds)| *adds != 0.0);
-    let parts = told.map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(adds) });
-    Reason::adding_up(parts.collect(), REASONS_MAX, model.trees.logit(&one.measures))
+    let parts = told.map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(slope * adds) });
+    Reason::adding_up(parts.collect(), REASONS_MAX, model.calibration.logit(model.trees.logit(&one.measures)))
 }

@@ -387,6 +387,7 @@ pub(super) mod tests {
             patterns: patterns.iter().copied().cloned().collect(),
             recommended_action: TradeAction::Hold,
             advice: None,
+            peg: None,
             as_of: None,
             track_record: None,
         };

@@ -4,7 +4,7 @@
 
 use super::{
     candidate::CandidateKind,
-    model::{AdditiveModel, Curve, KNOTS},
+    model::{AdditiveModel, Calibration, Curve, KNOTS},
 };
 
 /// Stages in the order of a search.
@@ -16,6 +16,13 @@ const FILE: &str = include_str!("coefficients.csv");
 pub(super) fn models() -> [Vec<AdditiveModel>; 2] {
     let rows: Vec<Vec<&str>> = FILE.lines().skip(1).map(|line| line.split(',').collect()).collect();
     STAGES.map(|stage| CandidateKind::ALL.iter().map(|kind| model(&rows, stage, kind.word())).collect())
+}
+
+/// The last two rows: intercept and slope.
+pub(super) fn calibration() -> Calibration {
+    let of = |name: &str| FILE.lines().find_map(|line| line.strip_prefix("confidence,all,")?.strip_prefix(name)?.parse().ok());
+    let Calibration { intercept, slope } = Calibration::NONE;
+    Calibration { intercept: of("intercept,").unwrap_or(intercept), slope: of("logit,").unwrap_or(slope) }
 }
 
 fn model(rows: &[Vec<&str>], stage: &str, kind: &str) -> AdditiveModel {
@@ -39,6 +46,6 @@ mod tests {
         let models = models();
         let curves: usize = models.iter().flatten().map(|model| model.curves().len()).sum();
         let intercepts = models.iter().flatten().filter(|model| model.intercept() != 0.0).count();
-        assert_eq!((intercepts, curves + intercepts + 1), (26, FILE.lines().count()));
+        assert_eq!((intercepts, curves + intercepts + 3), (26, FILE.lines().count()));
     }
 }

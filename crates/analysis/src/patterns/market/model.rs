@@ -128,6 +128,23 @@ impl AdditiveModel {
     }
 }
 
+/// The trees tell how well a candidate fits what chartists draw; the confidence is the share of such answers that one of two chartists draws
+/// (Platt 1999, "Probabilistic outputs for support vector machines").
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Calibration {
+    pub intercept: f64,
+    pub slope: f64,
+}
+
+impl Calibration {
+    /// The confidence as it is.
+    pub const NONE: Self = Self { intercept: 0.0, slope: 1.0 };
+
+    pub fn logit(self, logit: f64) -> f64 {
+        self.intercept + self.slope * logit
+    }
+}
+
 /// Fitted parameters: one additive model per kind for each of the first two stages, the trees of the third, and the selection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -138,6 +155,8 @@ pub struct Model {
     pub own: Vec<AdditiveModel>,
     /// Third stage, by all measures and those of the candidates around it.
     pub trees: Trees,
+    /// From the trees' log odds to those of the confidence.
+    pub calibration: Calibration,
     pub selection: SelectionParams,
 }
 
@@ -146,7 +165,7 @@ impl Model {
     pub fn built_in() -> &'static Self {
         static BUILT_IN: LazyLock<Model> = LazyLock::new(|| {
             let [sieve, own] = coefficients::models();
-            Model { sieve, own, trees: Trees::built_in(), selection: SelectionParams::default() }
+            Model { sieve, own, trees: Trees::built_in(), calibration: coefficients::calibration(), selection: SelectionParams::default() }
         });
         &BUILT_IN
     }
