@@ -7,6 +7,7 @@ mod detector;
 #[allow(dead_code, reason = "the bench deals the windows into folds by their tokens, too")]
 #[path = "../../benches/accuracy/charts/data.rs"]
 mod data;
+#[allow(dead_code, reason = "the bench calibrates confidences by the answers, too")]
 #[path = "../../benches/accuracy/charts/score.rs"]
 mod judge;
 

@@ -4,7 +4,7 @@
 
 use analysis::{
     numeric::sigmoid,
-    patterns::market::{JUDGED, Node, Split, Trees},
+    patterns::market::{JUDGED, TreeNode, TreeSplit, Trees},
 };
 
 use crate::random::Random;
@@ -163,14 +163,14 @@ impl Boost<'_> {
 }
 
 /// The nodes, the one for smaller values behind each split.
-fn in_order(nodes: &[Growing]) -> Vec<Node> {
-    fn put(nodes: &[Growing], at: usize, tree: &mut Vec<Node>) {
+fn in_order(nodes: &[Growing]) -> Vec<TreeNode> {
+    fn put(nodes: &[Growing], at: usize, tree: &mut Vec<TreeNode>) {
         let Growing { measure, threshold, below, adds } = nodes[at];
         let place = tree.len();
-        tree.push(Node { split: None, adds });
+        tree.push(TreeNode { split: None, adds });
         if let Some((low, high)) = below {
             put(nodes, low, tree);
-            tree[place].split = Some(Split { measure, threshold, right: tree.len() });
+            tree[place].split = Some(TreeSplit { measure, threshold, right: tree.len() });
             put(nodes, high, tree);
         }
     }

@@ -16,9 +16,9 @@ const MOVES_MOST: f64 = 0.01;
 const USUAL: f64 = 0.95;
 /// Days before the last candle that count.
 const DAYS: i64 = 90;
-/// Days and candles that must be known of these.
+/// Days and candles that must be known of these: 90 days are 13 weeks.
 const DAYS_LEAST: i64 = 30;
-const CANDLES_LEAST: usize = 20;
+const CANDLES_LEAST: usize = 12;
 
 /// How a token holds its peg.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -94,5 +94,12 @@ mod tests {
             let found = peg(&candles(closes).as_candles()).map(|peg| peg.within_percent);
             assert_eq!(found.map(|percent| (percent * 10.0).round() / 10.0), within, "{case}: {found:?}");
         }
+    }
+
+    #[test]
+    fn weeks_tell_it_as_days_do() {
+        let mut weeks = candles(wave(1.0, 0.001, 40));
+        weeks.timestamp.iter_mut().for_each(|time| *time *= 7);
+        assert!(peg(&weeks.as_candles()).is_some());
     }
 }

@@ -119,7 +119,8 @@ const IN_NUMBER: &[char] = &['.', ',', ':', '-', '+', '/', '%'];
 
 /// The text up to `end`, or up to the start of the number that `end` would cut; a bracket opened just before it is dropped too.
 fn before_number(text: &str, end: usize) -> &str {
-    let start = text[..end].rfind(|c: char| c.is_whitespace() || c == '(').map_or(0, |at| at + 1);
+    let starts = |&(_, c): &(usize, char)| c.is_whitespace() || c == '(';
+    let start = text[..end].char_indices().rfind(starts).map_or(0, |(at, c)| at + c.len_utf8());
     let word = text[start..].split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
     let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let is_number = word.len() - digits.len() <= 1
@@ -262,6 +263,7 @@ mod tests {
             ("1,260,000,000,000", 9, "…"),
             ("min APY 2.5 %", 11, "min APY …"),
             ("a 1.26T b", 5, "a …"),
+            ("a\u{a0}1.26T b", 5, "a\u{a0}…"),
             ("read 2026-11-22 ok", 12, "read …"),
             ("all stop (14 probes)", 12, "all stop…"),
             ("7.31  7.42", 8, "7.31  …"),

@@ -23,7 +23,7 @@ pub use self::{
     context::overlap,
     measures::{ALL as MEASURES, is_quick},
     model::{AdditiveModel, Calibration, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
-    trees::{JUDGED, Node, Split, Trees},
+    trees::{JUDGED, TreeNode, TreeSplit, Trees},
 };
 pub use super::overlap::SelectionParams;
 use super::{

@@ -13,7 +13,7 @@ const ERRORS_LEAST: f64 = 1.96;
 /// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it.
 pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Advice {
     if let Some(Peg { price, within_percent }) = answer.peg {
-        let text = format!("moves within {within_percent:.2} % of {price} USD");
+        let text = format!("95 of 100 closes within {within_percent:.2} % of {price} USD");
         return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text };
     }
     let action = answer.recommended_action;

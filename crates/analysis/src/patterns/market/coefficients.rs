@@ -2,9 +2,13 @@
 //! `coefficients.csv`. `cargo bench --bench accuracy -- charts-fit` fits them to all chartists' marks and rewrites the file; none of the
 //! numbers is written by hand.
 
+use std::sync::LazyLock;
+
 use super::{
     candidate::CandidateKind,
-    model::{AdditiveModel, Calibration, Curve, KNOTS},
+    model::{AdditiveModel, Calibration, Curve, KNOTS, Model},
+    overlap::SelectionParams,
+    trees::Trees,
 };
 
 /// Stages in the order of a search.
@@ -12,14 +16,20 @@ pub(super) const STAGES: [&str; 2] = ["sieve", "own"];
 
 const FILE: &str = include_str!("coefficients.csv");
 
+/// The model that the program uses, read once.
+pub(super) static BUILT_IN: LazyLock<Model> = LazyLock::new(|| {
+    let [sieve, own] = models();
+    Model { sieve, own, trees: Trees::built_in(), calibration: calibration(), selection: SelectionParams::default() }
+});
+
 /// The models of each stage, in the order of the kinds.
-pub(super) fn models() -> [Vec<AdditiveModel>; 2] {
+fn models() -> [Vec<AdditiveModel>; 2] {
     let rows: Vec<Vec<&str>> = FILE.lines().skip(1).map(|line| line.split(',').collect()).collect();
     STAGES.map(|stage| CandidateKind::ALL.iter().map(|kind| model(&rows, stage, kind.word())).collect())
 }
 
 /// The last two rows: intercept and slope.
-pub(super) fn calibration() -> Calibration {
+fn calibration() -> Calibration {
     let of = |name: &str| FILE.lines().find_map(|line| line.strip_prefix("confidence,all,")?.strip_prefix(name)?.parse().ok());
     let Calibration { intercept, slope } = Calibration::NONE;
     Calibration { intercept: of("intercept,").unwrap_or(intercept), slope: of("logit,").unwrap_or(slope) }

@@ -1,7 +1,7 @@
 //! Logistic additive model: the log odds of a candidate as a sum of piecewise linear curves over its measures. The addend of each curve is
 //! the explanation.
 
-use std::{ops::Range, sync::LazyLock};
+use std::ops::Range;
 
 use super::{coefficients, measures, overlap::SelectionParams, trees::Trees};
 
@@ -163,11 +163,7 @@ pub struct Model {
 impl Model {
     /// The model fitted to all chartists' marks.
     pub fn built_in() -> &'static Self {
-        static BUILT_IN: LazyLock<Model> = LazyLock::new(|| {
-            let [sieve, own] = coefficients::models();
-            Model { sieve, own, trees: Trees::built_in(), calibration: coefficients::calibration(), selection: SelectionParams::default() }
-        });
-        &BUILT_IN
+        &coefficients::BUILT_IN
     }
 }
 

@@ -12,16 +12,16 @@ const FILE: &str = include_str!("trees.csv");
 
 /// A node of a tree; the node below for smaller values follows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Node {
+pub struct TreeNode {
     /// What is asked, and which node is next; none at a leaf.
-    pub split: Option<Split>,
+    pub split: Option<TreeSplit>,
     /// Log odds added by a leaf; of a split, the mean of what is below it.
     pub adds: f64,
 }
 
 /// Values of a measure below the threshold go on to the next node, others to `right`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Split {
+pub struct TreeSplit {
     pub measure: usize,
     pub threshold: f64,
     /// Index of the node for the larger values, in its tree.
@@ -32,7 +32,7 @@ pub struct Split {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trees {
     pub base: f64,
-    pub trees: Vec<Vec<Node>>,
+    pub trees: Vec<Vec<TreeNode>>,
 }
 
 impl Trees {
@@ -67,22 +67,22 @@ impl Trees {
             };
             let split = || {
                 let measure = measure.parse().ok().filter(|measure| *measure < JUDGED)?;
-                Some(Split { measure, threshold: threshold.parse().ok()?, right: right.parse().ok()? })
+                Some(TreeSplit { measure, threshold: threshold.parse().ok()?, right: right.parse().ok()? })
             };
             if read.trees.len() <= tree {
                 read.trees.push(Vec::new());
             }
-            read.trees[tree].push(Node { split: split(), adds });
+            read.trees[tree].push(TreeNode { split: split(), adds });
         }
         read
     }
 }
 
 /// What the leaf adds; `met` is told of each split on the way, and what its answer adds.
-fn walk(tree: &[Node], measures: &[f64; JUDGED], mut met: impl FnMut(usize, f64)) -> f64 {
+fn walk(tree: &[TreeNode], measures: &[f64; JUDGED], mut met: impl FnMut(usize, f64)) -> f64 {
     let mut at = 0;
     let mut node = tree[0];
-    while let Some(Split { measure, threshold, right }) = node.split {
+    while let Some(TreeSplit { measure, threshold, right }) = node.split {
         at = if measures[measure] < threshold { at + 1 } else { right };
         let Some(next) = tree.get(at) else { break };
         met(measure, next.adds - node.adds);
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn what_the_measures_add_sums_up() {
-        let leaf = |adds| Node { split: None, adds };
-        let split = |measure, threshold, right, adds| Node { split: Some(Split { measure, threshold, right }), adds };
+        let leaf = |adds| TreeNode { split: None, adds };
+        let split = |measure, threshold, right, adds| TreeNode { split: Some(TreeSplit { measure, threshold, right }), adds };
         let trees = Trees {
             base: -1.0,
             trees: vec![vec![split(0, 2.0, 4, 0.1), split(3, 0.0, 3, 0.2), leaf(0.5), leaf(-0.1), leaf(-0.3)], vec![leaf(0.05)]],

@@ -50,14 +50,14 @@ pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     PoolsQuestion { filter, ..question.clone() }
 }
 
-/// `sell 50,000 USD: 0.42 % lost and 49.8k USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another; returns
+/// `sell 50,000 USD: 0.42 % lost and 49,790 USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another; returns
 /// the lines used.
 pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let selling = format!("sell {} USD:", format::count(answer.amount));
     let says = match &answer.best {
         Some(best) => {
             let about = if best.is_estimate() { "≈ " } else { "" };
-            let brings = format::human(best.proceeds);
+            let brings = best.proceeds.map_or_else(|| format::human(None), |usd| format::count(usd.round() as u64));
             format!("{selling} {about}{} lost and {brings} USD left, best in {} on {}", format::share(best.loss), best.pair, best.dex_id)
         }
         None => format!("{selling} no pool has both a fee and liquidity in the data"),
