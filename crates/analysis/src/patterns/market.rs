@@ -1,6 +1,6 @@
 //! Patterns as chartists mark them on real markets. A wide search proposes candidates; a logistic model, fitted to chartists' marks,
-//! estimates the probability of each, first from its own measures, then from the candidates around it; the best non-overlapping set is
-//! returned. `cargo bench --bench accuracy -- charts` fits the model and evaluates it on held-out tokens.
+//! keeps those that are likely by their own measures; boosted trees judge these by the candidates around them, too; the best non-overlapping set
+//! is returned. `cargo bench --bench accuracy -- charts` fits the model and evaluates it on held-out tokens.
 
 mod bowl;
 mod candidate;

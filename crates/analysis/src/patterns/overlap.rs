@@ -33,7 +33,7 @@ pub struct SelectionParams {
 impl Default for SelectionParams {
     fn default() -> Self {
         Self {
-            min_probability: 0.19,
+            min_probability: 0.22,
             length_exponent: 0.3,
             neighbour_overlap: 0.13,
             extra_min_probability: 0.4,
