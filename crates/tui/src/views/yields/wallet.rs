@@ -121,8 +121,16 @@ fn named<'a>(name: &str, snapshot: &'a Snapshot) -> Result<&'a Token, String> {
         named && chain.as_ref().is_none_or(|chain| token.chains.contains(chain))
     };
     let cap = |token: &Token| snapshot.market.of(&snapshot.dataset, &token.row.token_address).and_then(|summary| summary.market_cap);
-    let larger = |best: &'a Token, next: &'a Token| if cap(next) > cap(best) { next } else { best };
-    snapshot.dataset.tokens().iter().filter(fits).reduce(larger).ok_or_else(unknown)
+    let all: Vec<&Token> = snapshot.dataset.tokens().iter().filter(fits).collect();
+    // As of a day no market cap may be known: which of several is meant is not guessed then.
+    if all.len() > 1 && all.iter().all(|token| cap(token).is_none()) {
+        let on = all[0].chains.first().map_or_else(|| "CHAIN".to_owned(), ToString::to_string);
+        let count = all.len();
+        return Err(format!(
+            "`{name}`: {count} tokens have this symbol, and no market cap is known to choose by; write {symbol}@{on}, or an address"
+        ));
+    }
+    all.into_iter().reduce(|best, next| if cap(next) > cap(best) { next } else { best }).ok_or_else(unknown)
 }
 
 fn units(text: &str, name: &str, token: &Token) -> Result<U256, String> {
@@ -173,6 +181,12 @@ mod tests {
         for (text, percent) in [("1 USDC", 0.0), ("1 USDC, min APY 2.5 %", 2.5), ("min 3%; 1 USDC", 3.0), ("MIN apy 4", 4.0)] {
             assert!(matches!(parse(text, &snapshot), Ok(WalletInput::Typed { min_apy, .. }) if min_apy == percent), "{text}");
         }
+        let capless = "token_address,symbol,name,chain,decimals\n0x1,USDC,USD,eth,6\n0x2,USDC,USD,base,6\n0x3,WETH,Ether,eth,18";
+        let capless = Snapshot::new(1, sample::dataset(&[("tokens", capless)]), AnswerSettings::default());
+        let refused = parse("1 WETH, 1 USDC", &capless).map(|_| ());
+        let says = "`USDC`: 2 tokens have this symbol, and no market cap is known to choose by; write USDC@eth, or an address";
+        assert_eq!(refused, Err(says.to_owned()));
+        assert!(parse("1 WETH, 1 USDC@base", &capless).is_ok());
         for line in ["1.5 WETH", "250k USDC, 1.25 USDC@base", "12500k USDC", "3m USDC, 0.000001 USDC@base, min APY 2.5 %"] {
             let Ok(WalletInput::Typed { amounts, min_apy }) = parse(line, &snapshot) else { panic!("{line}") };
             assert_eq!(typed_form(&amounts, min_apy, &snapshot), line);
