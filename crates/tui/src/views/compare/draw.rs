@@ -164,7 +164,9 @@ fn span(answer: &Comparison) -> String {
         (days, Some(asked)) => format!("{days} of {asked} days"),
         (days, None) => many(days, "day", "days"),
     };
-    format!("{} to {}, {days}", format::candle_time(answer.from), format::candle_time(answer.to))
+    // A week's close is six days after the day that names it.
+    let closes = if answer.timeframe == "1w" { "closes of the weeks from " } else { "" };
+    format!("{closes}{} to {}, {days}", format::candle_time(answer.from), format::candle_time(answer.to))
 }
 
 fn correlations(answer: &Comparison, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
