@@ -278,35 +278,34 @@ pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
 
 /// As `patterns`, with another model than the built-in one.
 pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> PatternsAnswer {
-    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
-        return PatternsAnswer::empty();
-    };
-    answer(candles, &series, &finds(&series, model, explain), explain)
+    found(candles, model, explain).map_or_else(PatternsAnswer::empty, |(answer, ..)| answer)
 }
 
 /// The patterns, with their details if `explain` is set, and the status of the leading one.
 pub fn patterns_and_status(candles: &Candles<'_>, explain: bool) -> (PatternsAnswer, Option<Status>) {
-    let Some(series) = CandleSeries::of(candles, CANDLES_LEAST) else {
+    let Some((answer, series, finds)) = found(candles, Model::built_in(), explain) else {
         return (PatternsAnswer::empty(), None);
     };
-    let finds = finds(&series, Model::built_in(), explain);
-    let answer = answer(candles, &series, &finds, explain);
     let status = advice::leading(answer.worth_following(), |_| true).map(|best| advice::status(&series, &finds[best]));
     (answer, status)
 }
 
-fn answer(candles: &Candles<'_>, series: &CandleSeries, finds: &[FoundPattern], explain: bool) -> PatternsAnswer {
-    let builder = AnswerBuilder { series, candles, explain };
+/// The answer, and what it was made of; `None` for too few candles.
+fn found(candles: &Candles<'_>, model: &Model, explain: bool) -> Option<(PatternsAnswer, CandleSeries, Vec<FoundPattern>)> {
+    let series = CandleSeries::of(candles, CANDLES_LEAST)?;
     let peg = peg(candles);
-    let finds = if peg.is_some() && !explain { &[] } else { finds };
-    PatternsAnswer {
+    // Of a pegged token they are told with `explain` alone.
+    let finds = if peg.is_some() && !explain { Vec::new() } else { finds(&series, model, explain) };
+    let builder = AnswerBuilder { series: &series, candles, explain };
+    let answer = PatternsAnswer {
         patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
-        recommended_action: if peg.is_some() { TradeAction::Hold } else { advice::action(series, finds) },
+        recommended_action: if peg.is_some() { TradeAction::Hold } else { advice::action(&series, &finds) },
         advice: None,
         peg: peg.filter(|_| explain),
         as_of: explain.then(|| Time(candles.timestamp[series.slot[series.len() - 1] as usize])),
         track_record: None,
-    }
+    };
+    Some((answer, series, finds))
 }
 
 /// A pattern confirmed by the last candle.

@@ -85,6 +85,12 @@ fn spoken(pattern: &Pattern) -> String {
 mod tests {
     use super::*;
     use crate::patterns::{PatternName, explained_sample};
+    use crate::{
+        frames::CandleVec,
+        patterns::patterns,
+        trendlines::{Trend, trendlines},
+    };
+    use model::time::DAY_MS;
 
     fn record(name: PatternName, target: f64, count: u64) -> PatternRecord {
         PatternRecord { count, target: Some(target), random_target: Some(0.5), ..PatternRecord::none(name) }
@@ -156,5 +162,30 @@ mod tests {
             let given = advice(&answer(&patterns), records.as_deref());
             assert_eq!((given.word, given.reason, given.text.as_str()), (word, reason, text), "{patterns:?} {records:?}");
         }
+    }
+
+    #[test]
+    fn a_pegged_token_has_no_signal() {
+        let mut candles = CandleVec::default();
+        for day in 0..200_i64 {
+            // Five tops and bottoms a tenth of a percent apart, in ten days each.
+            let close = 1.0 + 0.000_2 * (5 - (day % 10 - 5).abs()) as f64;
+            candles.timestamp.push(day * DAY_MS);
+            for column in [&mut candles.open, &mut candles.high, &mut candles.low, &mut candles.close] {
+                column.push(close);
+            }
+            candles.volume.push(1.0);
+        }
+        let told = |explain: bool| patterns(&candles.as_candles(), explain);
+        let (plain, explained) = (told(false), told(true));
+        assert_eq!((plain.patterns.len(), plain.recommended_action), (0, TradeAction::Hold));
+        assert!(!explained.patterns.is_empty() && explained.best().is_none() && explained.deciding().next().is_none());
+        let advice = advice(&explained, None);
+        assert_eq!(
+            (advice.word, advice.reason, advice.text.as_str()),
+            (AdviceWord::Hold, AdviceReason::Pegged, "95 of 100 closes within 0.10 % of 1 USD")
+        );
+        // The last days rise.
+        assert_eq!(trendlines(&candles.as_candles().part(0..196), 6, false).trend, Trend::Sideways);
     }
 }
