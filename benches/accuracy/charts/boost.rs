@@ -4,13 +4,14 @@
 
 use analysis::{
     numeric::sigmoid,
-    patterns::market::{JUDGED, TreeNode, TreeSplit, Trees},
+    patterns::market::{JUDGED, LEAVES_MOST, TreeNode, TreeSplit, Trees},
 };
 
 use crate::random::Random;
 
 const TREES: usize = 120;
 const LEAVES: usize = 20;
+const _: () = assert!(LEAVES <= LEAVES_MOST);
 /// Fraction of a tree's values that is added.
 const RATE: f64 = 0.06;
 /// Minimum number of examples in a leaf.
@@ -103,7 +104,7 @@ impl Boost<'_> {
     fn trees(&self, base: f64) -> Trees {
         let mut random = Random(SEED);
         let mut logits = vec![base; self.examples.len()];
-        let mut trees = Trees { base, trees: Vec::new() };
+        let mut trees = Vec::new();
         for _ in 0..TREES {
             let slope = |((_, target), logit): (&Example, &f64)| {
                 let chance = sigmoid(*logit);
@@ -113,11 +114,12 @@ impl Boost<'_> {
             let rows: Vec<u32> = (0..slopes.len() as u32).filter(|_| random.chance(ROWS)).collect();
             let measures: Vec<usize> = (0..JUDGED).filter(|_| random.chance(MEASURES)).collect();
             let tree = in_order(&self.grow(rows, &measures, &slopes));
-            let grown = Trees { base: 0.0, trees: vec![tree] };
-            logits.iter_mut().zip(self.examples).for_each(|(logit, (measures, _))| *logit += grown.logit(measures));
-            trees.trees.extend(grown.trees);
+            let grown = Trees::new(0.0, vec![tree.clone()]);
+            let adds = grown.logits(self.examples.iter().map(|(measures, _)| measures));
+            logits.iter_mut().zip(adds).for_each(|(logit, adds)| *logit += adds);
+            trees.push(tree);
         }
-        trees
+        Trees::new(base, trees)
     }
 
     fn grow(&self, rows: Vec<u32>, measures: &[usize], slopes: &[Slope]) -> Vec<Growing> {

@@ -13,6 +13,7 @@ mod measures;
 mod model;
 mod pivots;
 mod reversal;
+mod scorer;
 mod search;
 mod side;
 mod trees;
@@ -23,6 +24,7 @@ pub use self::{
     context::overlap,
     measures::{ALL as MEASURES, is_quick},
     model::{AdditiveModel, Calibration, Curve, KNOTS, Model, OWN_MIN_LOGIT, SIEVE_MIN_LOGIT, knot_interval},
+    scorer::LEAVES_MOST,
     trees::{JUDGED, TreeNode, TreeSplit, Trees},
 };
 pub use super::overlap::SelectionParams;
@@ -89,63 +91,75 @@ pub struct Likely {
     /// Index among the proposals.
     pub place: usize,
     pub claim: Claim,
+    /// Log odds by its own measures.
+    logit: f64,
     /// The measures of those around it, then its own.
     pub measures: [f64; JUDGED],
 }
 
+impl Likely {
+    /// One whose surroundings are not known yet.
+    fn new(place: usize, claim: Claim, logit: f64, own: &[f64; MEASURES]) -> Self {
+        let mut measures = [0.0; JUDGED];
+        measures[JUDGED - MEASURES..].copy_from_slice(own);
+        Self { place, claim, logit, measures }
+    }
+}
+
 /// The proposals above the threshold by all their own measures, with those of the others around them. In order of the claims.
 pub fn likely(model: &Model, proposals: &[Proposal], places: &[usize]) -> Vec<Likely> {
-    let logit = |place: usize| model.own[proposals[place].claim.kind as usize].at_least(&proposals[place].measures, model::OWN_MIN_LOGIT);
-    with_context(places.iter().filter_map(|&place| Some((place, proposals[place].claim, logit(place)?, proposals[place].measures))))
+    let likely = |place: &usize| {
+        let Proposal { claim, measures, .. } = &proposals[*place];
+        let logit = model.own[claim.kind as usize].at_least(measures, model::OWN_MIN_LOGIT)?;
+        Some(Likely::new(*place, *claim, logit, measures))
+    };
+    with_context(places.iter().filter_map(likely).collect())
 }
 
-fn with_context(likely: impl Iterator<Item = (usize, Claim, f64, [f64; MEASURES])>) -> Vec<Likely> {
-    let (own, scored): (Vec<(usize, [f64; MEASURES])>, Vec<context::Scored>) = likely
-        .map(|(place, claim, logit, measures)| ((place, measures), context::Scored { claim, logit, probability: sigmoid(logit) }))
-        .unzip();
-    let (own, scored) = without_near_duplicates(&own, &scored);
-    let contexts = context::contexts(&scored);
-    let likely = own.into_iter().zip(&scored).zip(contexts).map(|(((place, own), one), context)| {
-        let mut measures = [0.0; JUDGED];
-        measures[..context.len()].copy_from_slice(&context);
-        measures[context.len()..].copy_from_slice(&own);
-        Likely { place, claim: one.claim, measures }
-    });
-    likely.collect()
+/// Drops near duplicates, and measures what is around the others.
+fn with_context(mut likely: Vec<Likely>) -> Vec<Likely> {
+    let mut unique = not_near_duplicates(&likely).into_iter();
+    likely.retain(|_| unique.next() == Some(true));
+    let scored = |one: &Likely| context::Scored { claim: one.claim, logit: one.logit, probability: sigmoid(one.logit) };
+    let contexts = context::contexts(&likely.iter().map(scored).collect::<Vec<_>>());
+    for (one, context) in likely.iter_mut().zip(contexts) {
+        one.measures[..context.len()].copy_from_slice(&context);
+    }
+    likely
 }
 
-/// Drops those with a likelier proposal of the same kind whose start and end differ by at most one candle.
-fn without_near_duplicates<T: Copy>(of: &[T], scored: &[context::Scored]) -> (Vec<T>, Vec<context::Scored>) {
-    let mut kept = vec![true; scored.len()];
-    for (k, one) in scored.iter().enumerate() {
-        for (j, other) in scored.iter().enumerate().skip(k + 1) {
+/// Whether each has no likelier one of the same kind whose start and end differ by at most one candle.
+fn not_near_duplicates(of: &[Likely]) -> Vec<bool> {
+    let mut unique = vec![true; of.len()];
+    for (k, one) in of.iter().enumerate() {
+        for (j, other) in of.iter().enumerate().skip(k + 1) {
             let (mine, theirs) = (one.claim, other.claim);
             if theirs.start > mine.start + 1 {
                 break;
             }
             if theirs.kind == mine.kind && theirs.flipped == mine.flipped && theirs.end.abs_diff(mine.end) <= 1 {
-                kept[if other.logit > one.logit { k } else { j }] = false;
+                unique[if other.logit > one.logit { k } else { j }] = false;
             }
         }
     }
-    let left = (0..scored.len()).filter(|k| kept[*k]);
-    left.map(|k| (of[k], scored[k])).unzip()
+    unique
 }
 
 /// Detected patterns in the ranges not `taken` by textbook patterns.
 pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], explain: bool) -> Vec<FoundPattern> {
     let found = search::all(series, Some(&model.sieve));
     let mut measured = [0.0; MEASURES];
-    let mut logit = |place: usize| {
+    let mut judged = |place: usize| {
         let candidate = &found.kept[place];
         let (prices, own) = (series.oriented(candidate.flipped), &model.own[candidate.kind as usize]);
         measures::all_but_thorough(prices, candidate, &mut measured);
         let first = own.without_thorough(&measured, model::OWN_MIN_LOGIT)?;
         measures::thorough(prices, candidate, &mut measured);
-        Some((place, candidate.claim(), own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)?, measured))
+        let logit = own.with_thorough(&measured, first, model::OWN_MIN_LOGIT)?;
+        Some(Likely::new(place, candidate.claim(), logit, &measured))
     };
-    let likely = with_context(found.in_order().into_iter().filter_map(&mut logit));
-    let logits: Vec<f64> = likely.iter().map(|one| model.trees.logit(&one.measures)).collect();
+    let likely = with_context(found.in_order().into_iter().filter_map(&mut judged).collect());
+    let logits = model.trees.logits(likely.iter().map(|one| &one.measures));
     let contender =
         |(one, logit): (&Likely, &f64)| overlap::Contender { start: one.claim.start, end: one.claim.end, probability: sigmoid(*logit) };
     let contenders: Vec<overlap::Contender> = likely.iter().zip(&logits).map(contender).collect();

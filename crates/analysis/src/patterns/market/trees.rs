@@ -2,7 +2,7 @@
 //! measures and those of the candidates around it together. Where a curve per measure can only add, a tree asks one after another. What a
 //! measure adds is told along the way to the leaf: each split's measure adds what the node below is worth more than the node above.
 
-use super::{context::CONTEXT_MEASURES, measures::ALL};
+use super::{context::CONTEXT_MEASURES, measures::ALL, scorer::TreeScorer};
 
 /// Number of measures that the trees ask for: those of the candidates around it, then its own.
 pub const JUDGED: usize = CONTEXT_MEASURES + ALL;
@@ -31,18 +31,37 @@ pub struct TreeSplit {
 /// Log odds as a base and what each tree adds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trees {
-    pub base: f64,
-    pub trees: Vec<Vec<TreeNode>>,
+    base: f64,
+    trees: Vec<Vec<TreeNode>>,
+    scorer: TreeScorer,
 }
 
 impl Trees {
+    /// Trees of at most [`LEAVES_MOST`](super::LEAVES_MOST) leaves.
+    pub fn new(base: f64, trees: Vec<Vec<TreeNode>>) -> Self {
+        Self { base, scorer: TreeScorer::new(&trees), trees }
+    }
+
     /// The trees of the built-in model.
     pub(super) fn built_in() -> Self {
         Self::read(FILE)
     }
 
+    pub fn base(&self) -> f64 {
+        self.base
+    }
+
+    pub fn trees(&self) -> &[Vec<TreeNode>] {
+        &self.trees
+    }
+
     pub fn logit(&self, measures: &[f64; JUDGED]) -> f64 {
-        self.base + self.trees.iter().map(|tree| walk(tree, measures, |_, _| ())).sum::<f64>()
+        self.base + self.scorer.sums(&[measures])[0]
+    }
+
+    /// Log odds of each.
+    pub fn logits<'a>(&self, of: impl Iterator<Item = &'a [f64; JUDGED]>) -> Vec<f64> {
+        self.scorer.sums(&of.collect::<Vec<_>>()).iter().map(|sum| self.base + sum).collect()
     }
 
     /// What each measure adds to the log odds; they and a constant sum up to it.
@@ -56,30 +75,30 @@ impl Trees {
 
     /// The rows `tree,measure,threshold,right,adds`, after one with the base; a leaf has neither measure nor threshold.
     fn read(text: &str) -> Self {
-        let mut read = Self::default();
+        let (mut base, mut trees) = (0.0, Vec::<Vec<TreeNode>>::new());
         for line in text.lines().skip(1) {
             let cells: Vec<&str> = line.split(',').collect();
             let [tree, measure, threshold, right, adds] = cells[..] else { continue };
             let Ok(adds) = adds.parse() else { continue };
             let Ok(tree) = tree.parse::<usize>() else {
-                read.base = adds;
+                base = adds;
                 continue;
             };
             let split = || {
                 let measure = measure.parse().ok().filter(|measure| *measure < JUDGED)?;
                 Some(TreeSplit { measure, threshold: threshold.parse().ok()?, right: right.parse().ok()? })
             };
-            if read.trees.len() <= tree {
-                read.trees.push(Vec::new());
+            if trees.len() <= tree {
+                trees.push(Vec::new());
             }
-            read.trees[tree].push(TreeNode { split: split(), adds });
+            trees[tree].push(TreeNode { split: split(), adds });
         }
-        read
+        Self::new(base, trees)
     }
 }
 
-/// What the leaf adds; `met` is told of each split on the way, and what its answer adds.
-fn walk(tree: &[TreeNode], measures: &[f64; JUDGED], mut met: impl FnMut(usize, f64)) -> f64 {
+/// Goes to a leaf; `met` is told of each split on the way, and what its answer adds.
+fn walk(tree: &[TreeNode], measures: &[f64; JUDGED], mut met: impl FnMut(usize, f64)) {
     let mut at = 0;
     let mut node = tree[0];
     while let Some(TreeSplit { measure, threshold, right }) = node.split {
@@ -88,12 +107,11 @@ fn walk(tree: &[TreeNode], measures: &[f64; JUDGED], mut met: impl FnMut(usize, 
         met(measure, next.adds - node.adds);
         node = *next;
     }
-    node.adds
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::LEAVES_MOST, *};
 
     #[test]
     fn the_file_is_a_forest_whose_ways_all_end_in_a_leaf() {
@@ -111,6 +129,7 @@ mod tests {
                 }
             }
             assert!(met.iter().all(|count| *count == 1), "each node is below one other");
+            assert!(tree.iter().filter(|node| node.split.is_none()).count() <= LEAVES_MOST);
         }
     }
 
@@ -118,10 +137,8 @@ mod tests {
     fn what_the_measures_add_sums_up() {
         let leaf = |adds| TreeNode { split: None, adds };
         let split = |measure, threshold, right, adds| TreeNode { split: Some(TreeSplit { measure, threshold, right }), adds };
-        let trees = Trees {
-            base: -1.0,
-            trees: vec![vec![split(0, 2.0, 4, 0.1), split(3, 0.0, 3, 0.2), leaf(0.5), leaf(-0.1), leaf(-0.3)], vec![leaf(0.05)]],
-        };
+        let first = vec![split(0, 2.0, 4, 0.1), split(3, 0.0, 3, 0.2), leaf(0.5), leaf(-0.1), leaf(-0.3)];
+        let trees = Trees::new(-1.0, vec![first, vec![leaf(0.05)]]);
         for (first, fourth, parts, logit) in
             [(1.0, -1.0, [0.1, 0.3], -0.45), (1.0, 0.0, [0.1, -0.3], -1.05), (2.0, 0.0, [-0.4, 0.0], -1.25)]
         {
