@@ -130,10 +130,10 @@ mod tests {
         assert!(now.contains("9.0000") && !now.contains("AS OF"), "{now}");
         bench.keys("@2026-01-04⏎");
         let then = settled(&mut bench);
-        assert!(then.contains("AS OF 2026-01-04 23:59") && then.contains("4.0000") && !then.contains("9.0000"), "{then}");
+        assert!(then.contains("AS OF 2026-01-04") && then.contains("4.0000") && !then.contains("9.0000"), "{then}");
         bench.keys("<");
         let before = settled(&mut bench);
-        assert!(before.contains("AS OF 2026-01-03 23:59") && before.contains("3.0000"), "{before}");
+        assert!(before.contains("AS OF 2026-01-03") && before.contains("3.0000"), "{before}");
         bench.keys("3");
         let chart = settled(&mut bench);
         assert!(chart.contains("2026-01-03") && !chart.contains("2026-01-04"), "{chart}");

@@ -13,7 +13,7 @@ use self::{
     store::StoredJobs,
 };
 use crate::{list::mouse_of_two, view::WritePage, views::prelude::*};
-use query::jobs::Job;
+use query::jobs::{Job, JobStatus};
 
 /// Longest text that terminals accept for the clipboard.
 const CLIPBOARD_MAX: usize = 100_000;
@@ -29,6 +29,8 @@ pub struct JobsView {
     /// The selected job, kept when the list changes.
     selected: Option<String>,
     reader: Option<ReportPane>,
+    /// A report of the token is asked for, before the jobs are read.
+    wanted: Option<Address>,
     /// A start is pending: the newest job before it (empty for none), so that the new one is selected when it appears.
     newest_before: Option<String>,
 }
@@ -43,11 +45,15 @@ impl View for JobsView {
             self.reader = Some(ReportPane::new(report));
         }
         self.arrange(context);
+        if self.stored.read && self.wanted.is_some() && self.wanted.take() == context.token {
+            self.report(context);
+        }
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
         match action {
             Action::StartJob => return self.start(context),
+            Action::Report => return self.report(context),
             Action::Terminate => return self.terminate(context),
             Action::Back if self.reader.take().is_some() => self.stored.close_report(),
             Action::Back | Action::Left if self.in_tasks && self.reader.is_none() => self.in_tasks = false,
@@ -162,6 +168,27 @@ impl JobsView {
             _ => self.follow(),
         }
         Effect::Redraw
+    }
+
+    /// Opens the newest report of the program's token; where there is none, has it made.
+    fn report(&mut self, context: &Context<'_>) -> Effect {
+        self.reader = None;
+        self.stored.close_report();
+        let Some(token) = context.token.filter(|_| context.jobs.is_some()) else { return self.start(context) };
+        if !self.stored.read {
+            self.wanted = Some(token);
+            return Effect::Redraw;
+        }
+        let address = token.to_string();
+        let of_token = |job: &&Job| rows::tokens(job) == [address.as_str()];
+        let made = self.stored.reading.jobs.iter().find(|job| of_token(job) && job.status == JobStatus::Completed);
+        let Some(id) = made.map(|job| job.job_id.clone()) else { return self.start(context) };
+        if !self.list.filter().is_empty() {
+            self.list.clear_filter();
+        }
+        self.selected = Some(id);
+        self.arrange(context);
+        self.open_report(context)
     }
 
     fn start(&mut self, context: &Context<'_>) -> Effect {

@@ -97,7 +97,7 @@ fn posts_are_filtered_by_the_age_that_their_column_shows() {
         stage.draw(&mut view, 140, 38);
         let ages: Vec<i64> = (0..view.pages.total())
             .filter_map(|place| view.pages.post(place))
-            .map(|post| (stage.context().newest().0 - post.published_at.0).div_euclid(DAY_MS))
+            .map(|post| (stage.context().newest_post().0 - post.published_at.0).div_euclid(DAY_MS))
             .collect();
         assert!(ages.iter().all(|age| fits.contains(age)), "{filter}: {ages:?}");
         assert!(view.pages.total() < 130, "{filter}: {}", view.pages.total());
