@@ -161,7 +161,13 @@ mod tests {
                 "double top met its target in 60.0 % of 100, any entry in 50.0 %",
             ),
             // What points the other way makes no word of its own.
-            (vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)], None, AdviceWord::Watch, Because::NoRecord, "record not counted"),
+            (
+                vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)],
+                None,
+                AdviceWord::Watch,
+                Because::NoRecord,
+                "record not counted",
+            ),
             (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "signals disagree"),
             (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "forming or old, too faint to follow"),
             (vec![(BullFlag, 0.0, Reached)], proven(), AdviceWord::Hold, Because::NoPattern, "every pattern is over or long past"),

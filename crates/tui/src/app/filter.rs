@@ -3,7 +3,12 @@
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::App;
-use crate::{keymap::Action, list::Listing, typed::{Completions, TypedLine}, view::EditedLine};
+use crate::{
+    keymap::Action,
+    list::Listing,
+    typed::{Completions, TypedLine},
+    view::EditedLine,
+};
 
 /// Longest text of the line in characters.
 const CHARS_MAX: usize = 4_000;

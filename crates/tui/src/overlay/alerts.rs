@@ -51,7 +51,17 @@ impl AlertsDialog {
         let all = about.is_none();
         let condition = TypedLine::new("", TEXT_CHARS_MAX);
         let completions = Completions::default();
-        Self { about, all, condition, completions, list, rows: Rows::default(), problem: None, waiting: false, rehearsal: RehearsalState::None }
+        Self {
+            about,
+            all,
+            condition,
+            completions,
+            list,
+            rows: Rows::default(),
+            problem: None,
+            waiting: false,
+            rehearsal: RehearsalState::None,
+        }
     }
 
     /// Sets the current alerts.

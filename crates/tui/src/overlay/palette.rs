@@ -66,12 +66,7 @@ impl CommandPalette {
         entries.extend([
             keyless(api, "Start or stop answering over HTTP.", "server http", Command::ToggleApi),
             keyless("import FILE", import, files, Command::Type("import ".to_owned())),
-            keyless(
-                "add TOKEN",
-                "A token by address, symbol, name or coin:BTC.",
-                "new live provider",
-                Command::Type("add ".to_owned()),
-            ),
+            keyless("add TOKEN", "A token by address, symbol, name or coin:BTC.", "new live provider", Command::Type("add ".to_owned())),
             keyless(
                 "as of DAY",
                 "Everything as it was known that day, as in 2026-01-31.",

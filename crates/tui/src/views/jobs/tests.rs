@@ -232,4 +232,13 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
     let shown = stage.text_now(&mut view, 80, 20);
     assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
+    // Asked for by itself, before the jobs are read, it is the same report and no other job.
+    let mut again = JobsView::default();
+    stage.look(|context| again.refresh(context));
+    assert_eq!(stage.look(|context| again.act(Action::Report, context)), Effect::Redraw);
+    until(&mut again, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
+    assert_eq!(again.stored.reading.total, 1);
+    // A token without one has it made.
+    stage.token = Address::parse(LINK);
+    assert_eq!(stage.act(&mut again, Action::Report), Effect::Say("starting a deep analysis of LINK".to_owned()));
 }

@@ -16,6 +16,8 @@ const TWO_COLUMNS_WIDTH: u16 = 76;
 const TWO_COLUMNS_HEIGHT: u16 = 28;
 /// Width of a label.
 const LABEL: u16 = 12;
+/// Digits of an amount that is still read at a glance, with its commas.
+const READABLE: usize = 19;
 /// Maximum lines of the person's note.
 const NOTE_LINES: usize = 3;
 
@@ -65,6 +67,8 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
 struct Figure {
     label: &'static str,
     value: String,
+    /// Of half a line.
+    short: String,
     role: Role,
     /// Texts beside the value, the longest first: the first one that fits is drawn.
     exact: Vec<String>,
@@ -75,15 +79,18 @@ impl Figure {
     fn new(label: &'static str, value: String, exact: String) -> Self {
         let role = role_of(&value);
         let exact = if exact == value || exact == MISSING { Vec::new() } else { vec![exact] };
-        Self { label, value, role, exact, exact_role: Role::Dim }
+        Self { label, short: value.clone(), value, role, exact, exact_role: Role::Dim }
     }
 
+    /// A count in every digit.
     fn whole(label: &'static str, value: Option<i64>) -> Self {
-        Self::new(label, format::human(float(value)), exact(value))
+        Self { short: format::human(float(value)), ..Self::new(label, exact(value), String::new()) }
     }
 
+    /// Whole USD where they can be read, else in short.
     fn money(label: &'static str, value: Option<f64>) -> Self {
-        Self::new(label, format::human(value), format::exact(value))
+        let whole = value.map_or_else(|| MISSING.to_owned(), |value| format::exact(Some(value.round())));
+        Self::new(label, if whole.len() <= READABLE { whole } else { format::human(value) }, String::new())
     }
 
     /// Dim and with its day, if it is older than the others.
@@ -109,7 +116,9 @@ impl Figure {
     /// Draws it in half a line, the value right-aligned.
     fn draw_half(&self, buffer: &mut Buffer, area: Rect, y: u16, context: &Context<'_>) {
         put(buffer, area, 0, y, self.label, context.theme.dim());
-        put_right(buffer, area, y, &self.value, context.theme.style(self.role));
+        let room = usize::from(area.width).saturating_sub(text::width(self.label) + 1);
+        let value = text::fitting([&self.value, &self.short].map(Clone::clone), room);
+        put_right(buffer, area, y, &value, context.theme.style(self.role));
     }
 }
 
@@ -360,7 +369,8 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
 
 fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { note: &with_today("", &["kols"], context).0, warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
+    let area =
+        Panel { note: &with_today("", &["kols"], context).0, warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
     if kols.is_empty() {
         let why = missing_table(context, "kols", "leaders").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());

@@ -198,7 +198,8 @@ impl YieldView {
         let mut y = 0;
         for (word, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
             put(buffer, body, 1, y, word, context.theme.dim());
-            y += put_wrapped(buffer, body, 14, y, value, 2, context.theme.style(role_of(value)));
+            let room = Rect { x: body.x + 14.min(body.width), width: body.width.saturating_sub(14), ..body };
+            y += put_wrapped(buffer, room, 0, y, value, 2, context.theme.style(role_of(value)));
         }
     }
 
