@@ -29,8 +29,8 @@ pub struct JobsView {
     /// The selected job, kept when the list changes.
     selected: Option<String>,
     reader: Option<ReportPane>,
-    /// A report of the token is asked for, before the jobs are read.
-    wanted: Option<Address>,
+    /// The token whose report opens once it is there, and whether it is being made.
+    wanted: Option<(Address, bool)>,
     /// A start is pending: the newest job before it (empty for none), so that the new one is selected when it appears.
     newest_before: Option<String>,
 }
@@ -45,12 +45,11 @@ impl View for JobsView {
             self.reader = Some(ReportPane::new(report));
         }
         self.arrange(context);
-        if self.stored.read && self.wanted.is_some() && self.wanted.take() == context.token {
-            self.report(context);
-        }
+        self.pursue(context);
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        self.wanted = None;
         match action {
             Action::StartJob => return self.start(context),
             Action::Report => return self.report(context),
@@ -170,25 +169,38 @@ impl JobsView {
         Effect::Redraw
     }
 
-    /// Opens the newest report of the program's token; where there is none, has it made.
+    /// Opens the newest report of the program's token; where there is none, has it made first.
     fn report(&mut self, context: &Context<'_>) -> Effect {
         self.reader = None;
         self.stored.close_report();
         let Some(token) = context.token.filter(|_| context.jobs.is_some()) else { return self.start(context) };
-        if !self.stored.read {
-            self.wanted = Some(token);
-            return Effect::Redraw;
-        }
+        self.wanted = Some((token, false));
+        self.pursue(context)
+    }
+
+    /// Goes on with a report that is wanted, until another key is pressed.
+    fn pursue(&mut self, context: &Context<'_>) -> Effect {
+        let Some((token, is_started)) = self.wanted.filter(|_| self.stored.read) else { return Effect::Redraw };
         let address = token.to_string();
         let of_token = |job: &&Job| rows::tokens(job) == [address.as_str()];
-        let made = self.stored.reading.jobs.iter().find(|job| of_token(job) && job.status == JobStatus::Completed);
-        let Some(id) = made.map(|job| job.job_id.clone()) else { return self.start(context) };
-        if !self.list.filter().is_empty() {
-            self.list.clear_filter();
+        let mut jobs = self.stored.reading.jobs.iter().filter(of_token);
+        let made = jobs.clone().find(|job| job.status == JobStatus::Completed).map(|job| job.job_id.clone());
+        let is_under_way = self.newest_before.is_some() || jobs.any(|job| !job.status.ended());
+        match made {
+            Some(id) => {
+                (self.wanted, self.selected) = (None, Some(id));
+                self.list.clear_filter();
+                self.arrange(context);
+                return self.open_report(context);
+            }
+            None if is_under_way => {}
+            None if is_started => self.wanted = None,
+            None => {
+                self.wanted = Some((token, true));
+                return self.start(context);
+            }
         }
-        self.selected = Some(id);
-        self.arrange(context);
-        self.open_report(context)
+        Effect::Redraw
     }
 
     fn start(&mut self, context: &Context<'_>) -> Effect {

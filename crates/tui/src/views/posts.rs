@@ -17,6 +17,9 @@ use store::{
 
 /// From this width the full post is drawn beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
+/// From this width it is beside the table without taking room from the titles; from this height below it.
+const ROOMY_WIDTH: u16 = 180;
+const ROOMY_HEIGHT: u16 = 34;
 
 #[derive(Default)]
 pub struct PostsView {
@@ -79,10 +82,12 @@ impl View for PostsView {
     }
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        // Where there is room the post is read beside the table, without being opened.
-        let post = if self.open || area.width >= BESIDE_WIDTH { self.post().cloned() } else { None };
+        // Where there is room the post is read without being opened.
+        let is_beside = area.width >= if self.open { BESIDE_WIDTH } else { ROOMY_WIDTH };
+        let has_room = is_beside || (area.width >= BESIDE_WIDTH && area.height >= ROOMY_HEIGHT);
+        let post = if self.open || has_room { self.post().cloned() } else { None };
         let Some(post) = post else { return self.draw_list(buffer, area, context) };
-        let (list, sheet) = if area.width >= BESIDE_WIDTH {
+        let (list, sheet) = if is_beside {
             beside(area, (area.width / 3).clamp(44, 70))
         } else {
             stacked(area, area.height - POST_HEIGHT.min(area.height / 2))

@@ -21,7 +21,7 @@ const ROOMY: u16 = 48;
 /// From this width the reasons are drawn beside the card.
 const BESIDE: u16 = 76;
 /// Width of the figures beside reasons that need the room.
-const NARROW: u16 = 34;
+const NARROW: u16 = 38;
 
 /// The label of the target in one-line texts.
 pub(super) const TARGET: &str = "target ";
@@ -207,7 +207,7 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
     // The figures take twenty cells at the right; the contribution alone, where the names need the room.
     let longest = parts.iter().map(|(measure, ..)| text::width(measure)).max().unwrap_or(0);
     let has_values = longest <= usize::from(body.width.saturating_sub(22));
-    let words = usize::from(body.width.saturating_sub(if has_values { 22 } else { 10 }));
+    let words = usize::from(body.width.saturating_sub(if has_values { 22 } else { 9 }));
     for (y, (measure, value, contribution)) in parts.iter().take(usize::from(body.height)).enumerate() {
         let y = y as u16;
         put(buffer, body, 1, y, &text::truncate(measure, words), context.theme.text());
