@@ -87,7 +87,7 @@ impl Fields for HeldFields {
 }
 
 /// The note of a pane that Esc leaves.
-fn with_back(note: String) -> String {
+fn with_back(note: &str) -> String {
     if note.is_empty() { "Esc back".to_owned() } else { format!("{note} · Esc back") }
 }
 
@@ -221,7 +221,7 @@ impl HoldersPane {
                 many(total, "holder", "holders")
             }
         });
-        let note = with_back(note);
+        let note = with_back(&note);
         let panel = Panel { note: &note, focused: true, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
         if let Some(sentence) = missing_table(context, "holders", "the holders of a token") {
@@ -258,7 +258,7 @@ impl HoldersPane {
         let labels = known.as_ref().map_or_else(String::new, |known| known.answer.labels.join(", "));
         let title = if labels.is_empty() { format!("tokens of {address}") } else { format!("tokens of {address} · {labels}") };
         let note = known.as_ref().map_or_else(String::new, |known| many(known.answer.total, "token", "tokens"));
-        let note = with_back(note);
+        let note = with_back(&note);
         let body = inset(Panel { note: &note, focused: true, ..Panel::new(&title) }.render(area, buffer, context.theme));
         if let Some(problem) = &self.holds.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);
