@@ -183,7 +183,7 @@ keys! {
         OpenLink "open_link" ["o"] "Open the link of the selected row." or "browser url web explorer";
         Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);
         Note "note" ["E"] "Write a note about the token, for yourself and its report." or "comment memo annotation annotate text";
-        Report "report" ["P"] "The token's report: market, trend, patterns, security, DEXes and holders on one page." ("report" 59)
+        Report "report" ["P"] "The token's report on one page, made where there is none." ("report" 59)
             or "deep analysis print html colleague share summary document";
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70) or "favourite favorite watch bookmark follow";
         Reload "reload" ["r" "F5"] "Read the data again." or "refresh update again";
