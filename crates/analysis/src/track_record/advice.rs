@@ -122,6 +122,14 @@ mod tests {
         let (flag, bottom, top) = ((BullFlag, 0.8, Confirmed), (DoubleBottom, 0.7, Confirmed), (DoubleTop, -0.7, Confirmed));
         let cases = [
             (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "record not counted"),
+            // What the list beside it shows of earlier ones is said, and is no record.
+            (
+                vec![flag, (BullFlag, 0.0, Reached), (BullFlag, 0.0, Status::Failed), (DoubleTop, 0.0, Reached)],
+                None,
+                AdviceWord::Watch,
+                Because::NoRecord,
+                "1 of 2 here met its target, record not counted",
+            ),
             (
                 vec![flag],
                 chance(),
