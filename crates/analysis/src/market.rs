@@ -125,8 +125,11 @@ pub struct LastCount {
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
-    /// The newest candle, contract or post: what the age of a post or a pool counts from, as there is no clock here.
+    /// What the age of a token or a pool counts from, as there is no clock here: the time that the candles of most tokens have reached, by
+    /// which they are judged to be stale too, or a later contract.
     pub newest: Option<Time>,
+    /// What the age of a post counts from: the newest one.
+    pub newest_post: Option<Time>,
     clocks: Clocks,
 }
 
@@ -143,12 +146,11 @@ impl Market {
             mark_stale(token, end.and_then(|end| clocks.lag(end)));
         }
         mark_old_counts(&mut tokens);
-        let times = |token: &TokenSummary| [token.last_candle.map(|last| last.start), token.created_at];
-        let newest = tokens.iter().flat_map(times).flatten().max();
+        let newest = tokens.iter().filter_map(|token| token.created_at).max().max(clocks.all());
         for token in &mut tokens {
             mark_age(token, newest);
         }
-        Self { tokens, newest: newest.max(dataset.newest_post()), clocks }
+        Self { tokens, newest, newest_post: dataset.newest_post(), clocks }
     }
 
     /// Lag of a series, from its last candle; `None` unless it is stale: more than three of its candles behind those of its source, or more
@@ -182,7 +184,7 @@ fn mark_old_counts(tokens: &mut [TokenSummary]) {
     }
 }
 
-/// There is no clock here: ages are relative to the newest candle or contract in the data.
+/// There is no clock here: ages are relative to what the candles or contracts in the data have reached.
 fn mark_age(token: &mut TokenSummary, newest: Option<Time>) {
     token.age = newest.zip(token.created_at).map(|(newest, created)| newest.0.saturating_sub(created.0));
 }

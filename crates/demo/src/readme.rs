@@ -54,7 +54,8 @@ pub(super) fn text(market: &DemoMarket, written: &[DemoFile]) -> String {
          which writes the same bytes whenever it is run. It ends at 2026-11-15T00:00Z, whatever the day.\n\n\
          **Nothing here is a quotation.** Prices, supplies, holders, wallets, opinion leaders, posts, pools and their addresses, liquidity, volumes,\n\
          yields and gas are invented, and so are all exchanges, bridges and lockers among the labels. Names of yield protocols are real, their\n\
-         figures are not. The data come under the program's licence (MIT).\n\n\
+         figures are not. Invented tokens with a story have a contract of the last weeks and candles of all the time, so that their patterns can be\n\
+         shown: an age tells of the contract. The data come under the program's licence (MIT).\n\n\
          ## Tables\n\n| file | rows | what |\n|---|---:|---|\n",
         command(&market.options)
     );

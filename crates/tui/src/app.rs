@@ -7,6 +7,7 @@ mod annotations;
 mod as_of;
 #[cfg(test)]
 mod bench;
+mod early;
 mod effects;
 mod export;
 mod filter;
@@ -115,6 +116,7 @@ pub struct App {
     rehearsing: Option<BackgroundTask<Rehearsal>>,
     importing: Option<import::Importing>,
     adding: Option<add::Adding>,
+    early: early::EarlyKeys,
     pub(super) earlier: as_of::EarlierDeck,
     alerts: alerts::Alerts,
     pub(super) snapshot: Option<Arc<Snapshot>>,
@@ -174,6 +176,7 @@ impl App {
             rehearsing: None,
             importing: None,
             adding: None,
+            early: early::EarlyKeys::default(),
             earlier: as_of::EarlierDeck::default(),
             alerts: alerts::Alerts::default(),
             snapshot: None,
@@ -242,6 +245,7 @@ impl App {
 
     pub fn deadline_passed(&mut self, now: Instant) {
         self.progress_ticked(now);
+        self.release_early();
         if self.marked_until.is_some_and(|until| until <= now) {
             self.marked_until = None;
             self.dirty = true;
@@ -330,6 +334,9 @@ impl App {
             return;
         }
         self.dirty = true;
+        if self.holds_early(key) {
+            return;
+        }
         if let Some(overlay) = &mut self.overlay {
             let outcome = overlay.key(key);
             self.outcome(outcome);
@@ -356,9 +363,8 @@ impl App {
         self.dirty = true;
         if let Some(overlay) = &mut self.overlay {
             overlay.paste(text);
-        } else if let Some(line) = &self.filter {
-            let value = line.input.value().chars().chain(text.chars().filter(|c| !c.is_control()));
-            self.paste_line(&value.take(4_000).collect::<String>());
+        } else {
+            self.paste_line(text);
         }
     }
 
@@ -390,6 +396,7 @@ impl App {
             Action::CopyRow => self.copy_row(),
             Action::CopyCurl => self.copy_curl(),
             Action::Reload => self.reload(),
+            Action::Report => self.open_report(),
             Action::AsOf => self.toggle_as_of(),
             Action::DayBefore => self.step_as_of(-1),
             Action::DayAfter => self.step_as_of(1),
@@ -400,9 +407,6 @@ impl App {
                     self.message = None;
                 }
                 let effect = self.with_view(self.current, |view, context| view.act(action, context));
-                if effect != Effect::Pass {
-                    self.note_early_key();
-                }
                 self.carry_out_or_default(action, effect);
             }
         }

@@ -11,7 +11,7 @@ use crate::{
     view::{ApiState, EditedLine},
     views,
 };
-use model::format;
+use model::{format, time::Time};
 use widgets::{
     put, text,
     theme::{Role, Theme},
@@ -26,6 +26,9 @@ const PROBLEM_LINES: usize = 3;
 
 /// Width from which the header says what is not of the time that the data are as of.
 const TODAY_FROM: u16 = 170;
+
+/// Width from which the dataset's title stands beside that time.
+const TITLE_FROM: u16 = 100;
 
 /// What the footer says until another view is opened for the first time.
 const FIRST_HINT: &str = "looks closer · 3 chart · 4 is it safe?";
@@ -108,7 +111,10 @@ impl App {
         let mut x = put(buffer, row, 1, 0, "tokendeck", theme.strong());
         if let Some(snapshot) = &self.snapshot {
             let title = snapshot.dataset.title.clone().unwrap_or_else(|| folder_name(&snapshot.dataset.folder));
-            x += 3 + put(buffer, row, x + 3, 0, &text::truncate(&title, usize::from(row.width / 4)), theme.dim());
+            // The day matters more, where there is room for one of them.
+            if snapshot.dataset.as_of.is_none() || row.width >= TITLE_FROM {
+                x += 3 + put(buffer, row, x + 3, 0, &text::truncate(&title, usize::from(row.width / 4)), theme.dim());
+            }
             if snapshot.dataset.synthetic {
                 x += 3 + put(buffer, row, x + 3, 0, "DEMO DATA", theme.style(Role::Warning));
             }
@@ -119,7 +125,7 @@ impl App {
                     (false, TODAY_FROM..) => &today,
                     (false, _) => " in part",
                 };
-                let says = format!("AS OF {}{rest}", as_of.time.minute_text());
+                let says = format!("AS OF {}{rest}", moment(as_of.time));
                 x += 3 + put(buffer, row, x + 3, 0, &says, theme.style(Role::Warning));
             }
         }
@@ -224,7 +230,7 @@ impl App {
     /// The key hints of the footer: the most important ones that fit.
     fn hints(&self, room: usize) -> Vec<(Action, String, &'static str)> {
         let ascii = self.setup.look.ascii;
-        let mut most = 6;
+        let mut most = 7;
         loop {
             let mut hints = self.setup.keymap.footer_of(self.current, most, |action| self.answered(action));
             // A single ASCII letter would not be understood.
@@ -244,18 +250,19 @@ impl App {
             EditedLine::Filter => "/ ".to_owned(),
             EditedLine::Own(word) => format!("{word} "),
         };
-        let mut x = put(buffer, row, 1, 0, &word, theme.accent());
-        let room = usize::from(row.width / 2).max(1);
-        let typed: String = line.input.value().chars().skip(line.input.visual_scroll(room)).collect();
-        x += 1 + put(buffer, row, 1 + x, 0, &text::truncate(&typed, room), theme.text());
-        x += put(buffer, row, x, 0, "▏", theme.accent());
+        let from = 1 + put(buffer, row, 1, 0, &word, theme.accent());
+        let typed = Rect { width: row.width.min(from + (row.width / 2).max(1) + 1), ..row };
+        let mut x = line.input.draw_on(Style::default(), buffer, typed, from, theme);
         if let Some(problem) = &line.problem {
             draw_problem(buffer, row, x + 2, problem, theme);
             return;
         }
         x += 2;
+        if let Some(says) = &line.awaits {
+            x += 3 + put(buffer, row, x, 0, says, theme.style(Role::AccentSoft));
+        }
         let mut offered = vec![("", "Enter keep".to_owned(), KeyCode::Enter, 1), (" · ", "Esc cancel".to_owned(), KeyCode::Esc, 1)];
-        offered.extend(line.completions.iter().enumerate().map(|(nth, (_, word))| {
+        offered.extend(line.completions.all.iter().enumerate().map(|(nth, (_, word))| {
             let word = if nth == 0 { format!("Tab {word}") } else { word.clone() };
             ("   ", word, KeyCode::Tab, nth + 1)
         }));
@@ -298,6 +305,11 @@ impl App {
             put(buffer, row, row.width.saturating_sub(text::width(&says) as u16 + 1), 0, &says, style);
         }
     }
+}
+
+/// The day of a time at its end, else the time.
+fn moment(time: Time) -> String {
+    if Time(time.0 + 1_000).day() == time.day() { time.minute_text() } else { time.day().to_string() }
 }
 
 /// Draws a filter error: behind the text, or in the rows above where that is too narrow.

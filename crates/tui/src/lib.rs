@@ -12,6 +12,7 @@ pub mod run;
 mod saver;
 pub mod task;
 pub mod terminal;
+mod typed;
 pub mod view;
 pub mod views;
 mod words;

@@ -38,6 +38,8 @@ pub trait Fields: Sized + 'static {
     const FIELDS: &'static [Field<Self>];
     /// The default sort order; `None` for the order of the data.
     const STANDARD: Option<Order> = None;
+    /// The default where the column of `STANDARD` is empty in all of the data.
+    const OTHERWISE: Option<Order> = None;
     /// Whether rows have a star column.
     const STARS: bool = false;
     /// Whether a single cell can be selected.
@@ -397,6 +399,13 @@ impl<L: Fields> List<L> {
     /// The title over the list, with the filter: `requests / status>400`.
     pub fn titled(&self, title: &str) -> String {
         if self.filter_text.is_empty() { title.to_owned() } else { format!("{title} / {}", self.filter_text) }
+    }
+
+    /// Sets the columns that are empty in all of the data: they are not drawn, and order nothing by default.
+    pub fn set_empty_columns(&mut self, empty: Vec<&'static str>) {
+        let is_empty = L::STANDARD.is_some_and(|order| empty.contains(&order.column));
+        self.sorting.set_standard(if is_empty { L::OTHERWISE.or(L::STANDARD) } else { L::STANDARD });
+        self.empty_columns = empty;
     }
 
     /// Sets the number of rows that were filtered and sorted elsewhere.

@@ -15,14 +15,13 @@ mod prelude;
 mod rehearsal;
 pub mod screens;
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
     style::Style,
     widgets::{Block, Clear, Widget},
 };
-use tui_input::{Input, backend::crossterm::EventHandler};
 
 use self::{
     alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, found::FoundDialog, help::Help,
@@ -34,10 +33,7 @@ use analysis::indicators::Indicator;
 use model::{address::Address, annotations::Annotation};
 use query::question::alert_body::AlertBody;
 use store::export::writers::ExportFormat;
-use widgets::{
-    put, text,
-    theme::{Role, Theme},
-};
+use widgets::theme::{Role, Theme};
 
 #[derive(Debug)]
 pub enum Overlay {
@@ -230,65 +226,6 @@ impl Rows {
     }
 }
 
-/// A text input of an overlay, with a length limit.
-#[derive(Debug)]
-struct TypedLine {
-    input: Input,
-    chars_max: usize,
-}
-
-impl TypedLine {
-    fn new(text: impl Into<String>, chars_max: usize) -> Self {
-        Self { input: Input::new(text.into()), chars_max }
-    }
-
-    fn text(&self) -> &str {
-        self.input.value()
-    }
-
-    /// Returns whether the key changed the text.
-    fn key(&mut self, key: &KeyEvent) -> bool {
-        let types = matches!(key.code, KeyCode::Char(_)) && !key.modifiers.contains(KeyModifiers::CONTROL);
-        let full = types && self.text().chars().count() >= self.chars_max;
-        !full && self.input.handle_event(&Event::Key(*key)).is_some_and(|change| change.value)
-    }
-
-    /// Inserts pasted text at the cursor.
-    fn paste(&mut self, pasted: &str) {
-        let (text, at) = (self.text(), self.input.cursor());
-        let room = self.chars_max.saturating_sub(text.chars().count());
-        let pasted: Vec<char> = pasted.chars().filter(|c| !c.is_control()).take(room).collect();
-        let whole: String = text.chars().take(at).chain(pasted.iter().copied()).chain(text.chars().skip(at)).collect();
-        self.input = Input::new(whole).with_cursor(at + pasted.len());
-    }
-
-    /// The text with its cursor, in lines of that width.
-    fn wrapped(&self, width: usize) -> Vec<String> {
-        let at = self.input.cursor();
-        let shown: String = self.text().chars().take(at).chain(['▏']).chain(self.text().chars().skip(at)).collect();
-        text::wrap(&shown, width, usize::MAX)
-    }
-
-    /// Draws the text from column `x` on, scrolled to the cursor.
-    fn draw(&self, buffer: &mut Buffer, line: Rect, x: u16, theme: &Theme) {
-        let ground = theme.style(Role::Panel);
-        // Columns, which a wide character has two of.
-        let mut columns = self.input.visual_scroll(usize::from(line.width.saturating_sub(x + 1)).max(1));
-        let is_left_out = |c: &char| {
-            let left_out = columns > 0;
-            columns = columns.saturating_sub(text::width(c.encode_utf8(&mut [0; 4])));
-            left_out
-        };
-        let scroll = self.text().chars().take_while(is_left_out).count();
-        let shown = self.text().chars().skip(scroll);
-        let before: String = shown.clone().take(self.input.cursor().saturating_sub(scroll)).collect();
-        let after: String = shown.skip(before.chars().count()).collect();
-        let mut end = x + put(buffer, line, x, 0, &before, theme.text().patch(ground));
-        end += put(buffer, line, end, 0, "▏", theme.accent().patch(ground));
-        put(buffer, line, end, 0, &after, theme.text().patch(ground));
-    }
-}
-
 /// Clears a centred box of at most `width` × `height` with border and title; returns its inner area.
 fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title: &str, theme: &Theme) -> Rect {
     let width = width.min(area.width.saturating_sub(2));
@@ -303,34 +240,4 @@ fn floating(buffer: &mut Buffer, area: Rect, (width, height): (u16, u16), title:
     let inner = block.inner(place);
     block.render(place, buffer);
     Rect { x: inner.x + 1.min(inner.width), width: inner.width.saturating_sub(2), ..inner }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use widgets::picture;
-
-    #[test]
-    fn what_is_typed_or_pasted_stands_where_the_cursor_is_seen() {
-        let mut line = TypedLine::new("", 6);
-        for code in [KeyCode::Char('a'), KeyCode::Char('d'), KeyCode::Left] {
-            line.key(&KeyEvent::new(code, KeyModifiers::NONE));
-        }
-        line.paste("b\u{7}c");
-        let area = Rect::new(0, 0, 12, 1);
-        let mut buffer = Buffer::empty(area);
-        line.draw(&mut buffer, area, 2, &Theme::default());
-        assert_eq!(picture::text(&buffer), "  abc▏d\n");
-        line.paste("too long");
-        assert_eq!(line.text(), "abctod");
-        line.key(&KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE));
-        assert_eq!(line.text(), "abctod", "it is full");
-        line.key(&KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
-        assert_eq!(line.text(), "");
-        let wide = TypedLine::new("漢字漢字漢字末", 20);
-        let mut buffer = Buffer::empty(area);
-        wide.draw(&mut buffer, area, 2, &Theme::default());
-        let shown = picture::text(&buffer);
-        assert!(shown.contains('末') && shown.contains('▏'), "{shown}");
-    }
 }

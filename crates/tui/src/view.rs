@@ -1,6 +1,10 @@
 //! The interface between a view and the application: a view reads a `Context`, holds the answers it asked for, and returns an `Effect`. A
 //! view knows no other view, asks only the deck, and never blocks.
 
+mod desk;
+
+pub use self::desk::{ApiDesk, ApiState, LiveSettings, NewSettings, NoApi, RequestLine};
+
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -10,7 +14,7 @@ use crossterm::event::MouseEvent;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::{
-    keymap::{Action, Keymap, ViewId},
+    keymap::{Action, ViewId},
     list::{ColumnLayout, Listing},
     task::Wake,
 };
@@ -27,10 +31,7 @@ use query::{
     question::{Question, progress::Progress, snapshot::Snapshot},
 };
 use store::export::ExportRows;
-use widgets::{
-    table::AlertMark,
-    theme::{Appearance, Theme},
-};
+use widgets::{table::AlertMark, theme::Theme};
 
 /// The application state that views read. Built for every update and every frame.
 pub struct Context<'a> {
@@ -56,9 +57,14 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The newest time in the data, from which ages in the market count.
+    /// The time from which ages in the market count: that which the data are as of, else that which most of them have reached.
     pub fn newest(&self) -> Time {
-        self.snapshot.and_then(|snapshot| snapshot.market.newest).unwrap_or(self.now)
+        self.as_of().or(self.snapshot.and_then(|snapshot| snapshot.market.newest)).unwrap_or(self.now)
+    }
+
+    /// The same of posts, whose ages do not count from other tables.
+    pub fn newest_post(&self) -> Time {
+        self.as_of().or(self.snapshot.and_then(|snapshot| snapshot.market.newest_post)).unwrap_or(self.now)
     }
 
     /// The warning that figures of these tables are of today while the data are as of a day; none where they are of that day.
@@ -427,74 +433,3 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
         self.pending.as_ref().map(PendingAnswer::progress)
     }
 }
-
-/// The API server as its view needs it; implemented where both are known. By default, there is none.
-pub trait ApiDesk {
-    fn state(&self) -> ApiState {
-        ApiState::Off
-    }
-    /// The first API key, for display and copying.
-    fn key(&self) -> Option<String> {
-        None
-    }
-    /// The latest requests, newest first, at most `limit`.
-    fn requests(&self, _limit: usize) -> Vec<RequestLine> {
-        Vec::new()
-    }
-    /// Latency histogram: upper bound in microseconds, number of requests.
-    fn histogram(&self) -> Vec<(u64, u64)> {
-        Vec::new()
-    }
-    fn start(&self) -> std::result::Result<(), String> {
-        Err("the API is not part of this run".to_owned())
-    }
-    fn stop(&self) {}
-    /// Makes incoming requests wake the event loop.
-    fn listen(&self, _: Wake) {}
-}
-
-/// The watched configuration file; implemented where it is read.
-pub trait LiveSettings: Send + Sync {
-    /// Takes the new settings or their error, once after each change.
-    fn take(&self) -> Option<std::result::Result<NewSettings, String>>;
-    /// Makes a change wake the event loop.
-    fn listen(&self, wake: Wake);
-}
-
-/// Changed settings to apply.
-#[derive(Debug, Clone)]
-pub struct NewSettings {
-    pub keymap: Option<Keymap>,
-    pub look: Option<Appearance>,
-    /// User-readable messages: the applied changes, and those that need a restart.
-    pub says: Vec<String>,
-}
-
-/// Whether the API server listens, and where.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ApiState {
-    /// Not started, or stopped.
-    #[default]
-    Off,
-    /// At this address.
-    Listening(String),
-    /// Failed to listen; user-readable reason.
-    Failed(String),
-}
-
-/// A line of the request log.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RequestLine {
-    pub time: Time,
-    pub method: String,
-    pub path: String,
-    pub status: u16,
-    pub micros: u64,
-    pub bytes: u64,
-}
-
-/// The implementation without an API server.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoApi;
-
-impl ApiDesk for NoApi {}

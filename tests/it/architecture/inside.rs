@@ -52,7 +52,7 @@ const ORDERS: &[(&str, &str)] = &[
          events+stream openapi docs mcp handlers batch routes server",
     ),
     ("crates/widgets/src", "ascii text theme picture progress gauge panel sparkline table candles"),
-    ("crates/tui/src", "words keymap task event view+list overlay views app+chrome memory saver terminal run"),
+    ("crates/tui/src", "words keymap task event typed view+list overlay views app+chrome memory saver terminal run"),
     (
         "src/cli",
         "outcome meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \

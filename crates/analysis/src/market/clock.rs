@@ -66,6 +66,11 @@ impl Clocks {
         Self { alike, newest: all.iter().max().copied(), all: reached(all) }
     }
 
+    /// How far most candles reach, which a few rows of one token do not move.
+    pub(super) fn all(&self) -> Option<Time> {
+        self.all
+    }
+
     /// The lag of a series, if it is stale.
     pub(super) fn lag(&self, (start, interval, source): SeriesEnd<'_>) -> Option<Lag> {
         let candles = interval.0.saturating_mul(STALE_CANDLES);

@@ -68,8 +68,9 @@ impl<'a> PastMarket<'a> {
             let end = end_of(*day);
             let ends: Vec<_> = tokens.iter().map(|token| token.series_end(end)).collect();
             let created = tokens.iter().filter_map(|token| token.rows.created_at.filter(|at| *at < end));
-            newest.push(ends.iter().flatten().map(|(start, ..)| *start).chain(created).max());
-            clocks.push(Clocks::new(ends.into_iter().flatten()));
+            let reached = Clocks::new(ends.into_iter().flatten());
+            newest.push(created.max().max(reached.all()));
+            clocks.push(reached);
         }
         Some(Self { dataset, tokens, days, clocks, newest })
     }

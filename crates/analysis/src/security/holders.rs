@@ -93,8 +93,8 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         found.push(Anomaly::new(AnomalyCode::NakamotoLow, strength, sentence).figure("nakamoto", n as f64).evidence(rows(n as usize)));
     } else {
         let sentence = metrics.nakamoto.map_or_else(
-            || "holders for over 50 %: all free ones together have less (holders)".to_owned(),
-            |n| format!("holders for over 50 %: the {n} largest free ones (holders)"),
+            || format!("all free holders together have no more than half of {} (holders)", spread.whole),
+            |n| format!("the {n} largest free holders together have more than half of {} (holders)", spread.whole),
         );
         log.saw(AnomalyCode::NakamotoLow, sentence);
     }

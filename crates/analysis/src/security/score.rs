@@ -66,7 +66,7 @@ pub fn risk(anomalies: &[Anomaly]) -> f64 {
 
 /// Display text of the score's formula.
 pub fn formula() -> String {
-    format!("100 × (1 − code) × (1 − {TRANSACTIONS_SHARE} × transfers) × (1 − {HOLDERS_SHARE} × holders), lowered by caps")
+    format!("100 × (1 − code) × (1 − {TRANSACTIONS_SHARE} × transfers) × (1 − {HOLDERS_SHARE} × holders), rounded down, capped")
 }
 
 /// Sorts by descending weighted strength; ties by code.

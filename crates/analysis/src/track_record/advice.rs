@@ -38,7 +38,7 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Adv
     let unbacked = answer.deciding().find(|pattern| !backed(pattern)).or_else(|| answer.deciding().next());
     let (reason, text) = match unbacked {
         Some(pattern) if !is_entered(pattern) => (AdviceReason::NotEntered, format!("{} is not entered yet", spoken(pattern))),
-        _ if records.is_none() => (AdviceReason::NoRecord, "no record yet".to_owned()),
+        Some(pattern) if records.is_none() => (AdviceReason::NoRecord, uncounted(answer, pattern)),
         Some(pattern) => {
             let text = record(pattern).map_or_else(|| format!("no earlier {} is known", spoken(pattern)), told);
             (AdviceReason::NoBetterThanChance, text)
@@ -77,6 +77,15 @@ fn told(record: &PatternRecord) -> String {
     format!("{name} met its target in {target:.1} % of {count}, any entry in {any:.1} %{chance}")
 }
 
+/// `1 of 1 here met its target, record not counted`: the answer itself shows earlier ones, which are not the record.
+fn uncounted(answer: &PatternsAnswer, pattern: &Pattern) -> String {
+    let status = |other: &&Pattern| other.detail.as_ref().map(|detail| detail.status).filter(|status| status.is_over());
+    let earlier = answer.patterns.iter().filter(|other| other.name == pattern.name && status(other).is_some());
+    let (met, count) = earlier.fold((0, 0), |(met, count), other| (met + u64::from(status(&other) == Some(Status::Reached)), count + 1));
+    let here = if count > 0 { format!("{met} of {count} here met its target, ") } else { String::new() };
+    format!("{here}record not counted")
+}
+
 fn spoken(pattern: &Pattern) -> String {
     pattern.name.word().replace('_', " ")
 }
@@ -112,7 +121,15 @@ mod tests {
         let proven = || Some(vec![record(BullFlag, 0.60, 100), record(DoubleTop, 0.60, 100)]);
         let (flag, bottom, top) = ((BullFlag, 0.8, Confirmed), (DoubleBottom, 0.7, Confirmed), (DoubleTop, -0.7, Confirmed));
         let cases = [
-            (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "no record yet"),
+            (vec![flag], None, AdviceWord::Watch, Because::NoRecord, "record not counted"),
+            // What the list beside it shows of earlier ones is said, and is no record.
+            (
+                vec![flag, (BullFlag, 0.0, Reached), (BullFlag, 0.0, Status::Failed), (DoubleTop, 0.0, Reached)],
+                None,
+                AdviceWord::Watch,
+                Because::NoRecord,
+                "1 of 2 here met its target, record not counted",
+            ),
             (
                 vec![flag],
                 chance(),
@@ -152,7 +169,13 @@ mod tests {
                 "double top met its target in 60.0 % of 100, any entry in 50.0 %",
             ),
             // What points the other way makes no word of its own.
-            (vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)], None, AdviceWord::Watch, Because::NoRecord, "no record yet"),
+            (
+                vec![(BullFlag, 0.7, Confirmed), (DoubleTop, -0.3, Confirmed)],
+                None,
+                AdviceWord::Watch,
+                Because::NoRecord,
+                "record not counted",
+            ),
             (vec![flag, (DoubleTop, -0.75, Confirmed)], proven(), AdviceWord::Hold, Because::Disagreement, "signals disagree"),
             (vec![(BullFlag, 0.1, Forming)], proven(), AdviceWord::Hold, Because::Faint, "forming or old, too faint to follow"),
             (vec![(BullFlag, 0.0, Reached)], proven(), AdviceWord::Hold, Because::NoPattern, "every pattern is over or long past"),

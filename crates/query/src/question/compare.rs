@@ -14,7 +14,7 @@ use super::{
     timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
 use analysis::{
-    compare::{Points, against, correlation, days_of, maximum_drawdown, points, side_by_side, volatility},
+    compare::{Points, STEADY_VOLATILITY, against, correlation, days_of, maximum_drawdown, points, side_by_side, volatility},
     frames,
 };
 use model::{
@@ -72,6 +72,9 @@ pub struct Comparison {
     pub tokens: Vec<Compared>,
     /// Every time in the span at which at least one token has a close, oldest first.
     pub rows: Vec<ComparedRow>,
+    /// Why no token has a beta, where the base hardly moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta_missing: Option<String>,
     /// One for every pair of tokens.
     pub correlations: Vec<Correlation>,
 }
@@ -91,7 +94,8 @@ pub struct Compared {
     pub volatility: Option<f64>,
     /// Pearson correlation of its daily log returns with the base token's, −1 to 1; null as in `correlations`, and of the base itself.
     pub correlation: Option<f64>,
-    /// Its daily log return for each percent of the base token's: covariance / variance of the base; null where `correlation` is.
+    /// Its daily log return for each percent of the base token's: covariance / variance of the base; null where `correlation` is, and
+    /// where the base hardly moves: `beta_missing` says so.
     pub beta: Option<f64>,
 }
 
@@ -200,6 +204,7 @@ impl Question for CompareQuestion {
             let alike = correlation(&daily[a], &daily[b], first_day, last_day);
             Correlation { token_address: addresses[a], other_address: addresses[b], n: alike.n as u64, correlation: alike.correlation }
         });
+        let tokens: Vec<Compared> = (0..addresses.len()).map(compared).collect();
         Ok(Comparison {
             timeframe: self.timeframe,
             period: self.period,
@@ -208,9 +213,17 @@ impl Question for CompareQuestion {
             to: Time(end),
             correlations: correlations.collect(),
             rows: side.times.iter().enumerate().map(row).collect(),
-            tokens: (0..addresses.len()).map(compared).collect(),
+            beta_missing: tokens.get(base).and_then(steady),
+            tokens,
         })
     }
+}
+
+/// Why nothing has a beta against the token.
+fn steady(base: &Compared) -> Option<String> {
+    base.volatility.filter(|volatility| *volatility < STEADY_VOLATILITY)?;
+    let name = base.symbol.clone().unwrap_or_else(|| base.token_address.short());
+    Some(format!("no beta: {name} hardly moves"))
 }
 
 impl CompareQuestion {

@@ -130,10 +130,10 @@ mod tests {
         assert!(now.contains("9.0000") && !now.contains("AS OF"), "{now}");
         bench.keys("@2026-01-04⏎");
         let then = settled(&mut bench);
-        assert!(then.contains("AS OF 2026-01-04 23:59") && then.contains("4.0000") && !then.contains("9.0000"), "{then}");
+        assert!(then.contains("AS OF 2026-01-04") && then.contains("4.0000") && !then.contains("9.0000"), "{then}");
         bench.keys("<");
         let before = settled(&mut bench);
-        assert!(before.contains("AS OF 2026-01-03 23:59") && before.contains("3.0000"), "{before}");
+        assert!(before.contains("AS OF 2026-01-03") && before.contains("3.0000"), "{before}");
         bench.keys("3");
         let chart = settled(&mut bench);
         assert!(chart.contains("2026-01-03") && !chart.contains("2026-01-04"), "{chart}");
@@ -145,6 +145,23 @@ mod tests {
         bench.keys("@yesterday⏎⎋");
         assert!(!settled(&mut bench).contains("AS OF"));
     }
+
+    #[test]
+    fn without_caps_the_tokens_are_by_volume_with_its_mark() {
+        let rows = |token: &str, volume: u32| format!("{token},1d,2026-01-01T00:00:00Z,1,1,1,1,{volume}\n");
+        let candles = [rows("0x1", 10), rows("0x2", 30), rows("0x3", 20)].concat();
+        let mut bench = Bench::new(views::all());
+        bench.app.setup.deck.publish(sample::dataset(&[
+            ("tokens", "token_address,symbol,name,chain\n0x1,AAA,A,eth\n0x2,BBB,B,eth\n0x3,CCC,C,eth"),
+            ("candles", &format!("token_address,interval,timestamp,open,high,low,close,volume\n{candles}")),
+        ]));
+        let screen = settled(&mut bench);
+        let place = |symbol: &str| screen.lines().position(|line| line.trim_start().starts_with(symbol));
+        assert!(screen.contains("VOL ▾") && place("BBB") < place("CCC") && place("CCC") < place("AAA"), "{screen}");
+        bench.keys("@");
+        assert!(bench.screen().contains("a day or time, as in 2026-01-31"));
+    }
+
     #[test]
     fn a_view_names_what_is_of_today_and_a_day_before_the_data_is_refused() {
         let mut bench = Bench::new(views::all());
@@ -165,6 +182,7 @@ mod tests {
             let screen = settled(&mut bench);
             let says = screen.split("of today, not of 2026-01-01: ").nth(1).and_then(|rest| rest.split(" ─").next());
             assert_eq!(says.unwrap_or_default(), tables, "{key}: {screen}");
+            assert_eq!(screen.contains("1 DEX · of today"), key == "5", "where they stand, {key}: {screen}");
         }
         bench.keys("<");
         let refused = settled(&mut bench);

@@ -9,10 +9,10 @@ use std::{
 };
 
 use crossterm::{Command as _, clipboard::CopyToClipboard};
-use tui_input::Input;
 
 use super::App;
 use crate::{
+    keymap::{Action, ViewId},
     overlay::{
         Command, Overlay,
         export::{ExportDialog, ExportRetry},
@@ -60,14 +60,6 @@ impl App {
             Effect::Edit(of, text) => self.edit_line(of, &text),
         }
         self.dirty = true;
-    }
-
-    /// Replaces the text of the line.
-    pub(super) fn paste_line(&mut self, text: &str) {
-        if let Some(line) = &mut self.filter {
-            line.input = Input::new(text.to_owned());
-            self.apply_filter();
-        }
     }
 
     pub(super) fn run(&mut self, command: Command) {
@@ -166,6 +158,15 @@ impl App {
         self.setup.deck.refresh_feed();
         self.say("loading the data again", false);
         self.take_in_changes();
+    }
+
+    /// Goes to the newest report of the token, which is made where there is none.
+    pub(super) fn open_report(&mut self) {
+        let from = self.current;
+        self.go(ViewId::Jobs);
+        self.opened_from = Some(from).filter(|from| *from != ViewId::Jobs);
+        let effect = self.with_view(ViewId::Jobs, |view, context| view.act(Action::Report, context));
+        self.carry_out(effect);
     }
 
     fn change_theme(&mut self, name: &str) {

@@ -1,26 +1,39 @@
 //! The input line of `/` and of the views' own lines: editing, errors and Tab completion. What a line means is the view's.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use tui_input::{Input, backend::crossterm::EventHandler};
 
 use super::App;
-use crate::{keymap::Action, view::EditedLine};
+use crate::{
+    keymap::Action,
+    list::Listing,
+    typed::{Completions, TypedLine},
+    view::EditedLine,
+};
+
+/// Longest text of the line in characters.
+const CHARS_MAX: usize = 4_000;
 
 /// The input line.
 #[derive(Debug)]
 pub struct FilterLine {
     pub of: EditedLine,
-    pub input: Input,
+    pub input: TypedLine,
     pub problem: Option<String>,
-    /// Completions of the text, and how many were tried.
-    pub completions: Vec<(String, String)>,
-    tried: usize,
+    /// What the last word goes on as: it begins a column, and as a word it is in no row.
+    pub awaits: Option<String>,
+    /// The last text that was whole: its rows stay while half a condition stands behind it.
+    whole: String,
+    pub completions: Completions,
     /// The previous text, which Esc restores.
     pub(super) before: String,
 }
 
-fn is_at_end(input: &Input) -> bool {
-    input.cursor() == input.value().chars().count()
+impl FilterLine {
+    fn new(of: EditedLine, text: impl Into<String>, before: String) -> Self {
+        let input = TypedLine::new(text, CHARS_MAX);
+        let whole = input.text().to_owned();
+        Self { of, input, problem: None, awaits: None, whole, completions: Completions::default(), before }
+    }
 }
 
 impl App {
@@ -34,15 +47,15 @@ impl App {
                 self.set_line(of, &before).ok();
             }
             KeyCode::Tab | KeyCode::BackTab => self.complete(key.code == KeyCode::Tab),
-            // One space is there already.
-            KeyCode::Char(' ') if line.of == EditedLine::Filter && line.input.value().ends_with(' ') && is_at_end(&line.input) => {}
+            // One space is there already, behind which a kept filter is carried on.
+            KeyCode::Char(' ') if line.of == EditedLine::Filter && line.input.text().ends_with(' ') && line.input.is_at_end() => {
+                line.input = line.input.clone().kept();
+            }
             // Scrolls the rows while typing.
             KeyCode::Up => self.act(Action::Up),
             KeyCode::Down => self.act(Action::Down),
             _ => {
-                if line.input.value().len() < 1_000 || key.code == KeyCode::Backspace {
-                    line.input.handle_event(&crossterm::event::Event::Key(*key));
-                }
+                line.input.key(key);
                 self.apply_filter();
             }
         }
@@ -54,7 +67,10 @@ impl App {
         if self.filter.as_ref().is_some_and(|line| line.problem.is_some() && self.is_editable(line.of)) {
             return;
         }
-        self.filter = None;
+        // As a word it is looked for after all.
+        if let Some(line) = self.filter.take().filter(|line| line.awaits.is_some()) {
+            self.set_line(line.of, line.input.text()).ok();
+        }
         self.note_early_key();
         if let Some(token) = self.with_view(self.current, |view, context| view.selected_token(context)) {
             (self.token, self.lost_token) = (Some(token), None);
@@ -83,15 +99,34 @@ impl App {
     }
 
     pub(crate) fn apply_filter(&mut self) {
-        let Some((of, text)) = self.filter.as_ref().map(|line| (line.of, line.input.value().to_owned())) else { return };
+        let Some((of, text)) = self.filter.as_ref().map(|line| (line.of, line.input.text().to_owned())) else { return };
         if !self.is_editable(of) {
             return;
         }
         let problem = self.set_line(of, &text).err();
         let completions = self.completions(of, &text);
-        if let Some(line) = &mut self.filter {
-            (line.problem, line.completions, line.tried) = (problem, completions, 0);
+        let awaits = self.awaited(&text, &completions).filter(|_| of == EditedLine::Filter && problem.is_none());
+        let is_half = awaits.is_some() || (problem.is_some() && self.view().listing().is_some());
+        let Some(line) = &mut self.filter else { return };
+        (line.awaits, line.problem, line.completions) = (awaits, problem, Completions::new(completions));
+        if !is_half {
+            line.whole = text;
+            return;
         }
+        // The rows before the half condition stay.
+        let (known, shorter) = (line.whole.clone(), text.rfind(char::is_whitespace).map_or("", |at| &text[..at]));
+        if self.set_line(of, shorter).is_err() {
+            self.set_line(of, &known).ok();
+        }
+    }
+
+    /// What the last word goes on as, where it begins a column and no row has it.
+    fn awaited(&self, text: &str, completions: &[(String, String)]) -> Option<String> {
+        let word = text.rsplit(char::is_whitespace).next().filter(|word| !word.is_empty())?;
+        let begun = completions.iter().map(|(_, new)| new).find(|new| new.to_lowercase().starts_with(&word.to_lowercase()))?;
+        let is_column = !word.contains(['>', '<', '=', ':', '!']) && begun.ends_with(['>', '<', '=', ':']);
+        let is_empty = self.view().listing().is_some_and(Listing::is_empty);
+        (is_column && is_empty).then(|| format!("goes on as {begun}…, or Enter looks for the word"))
     }
 
     fn completions(&mut self, of: EditedLine, text: &str) -> Vec<(String, String)> {
@@ -104,18 +139,15 @@ impl App {
     /// Tab: replaces the text by its next completion.
     fn complete(&mut self, forward: bool) {
         let Some(line) = &mut self.filter else { return };
-        let count = line.completions.len();
-        if count == 0 {
+        // With a single completion, the next Tab completes from there: `apply_filter` finds how.
+        let is_single = line.completions.all.len() == 1;
+        if !line.completions.step(forward, &mut line.input, |_| Vec::new()) {
             return;
         }
-        let tried = if forward { line.tried } else { (line.tried + 2 * count - 2) % count };
-        let completions = line.completions.clone();
-        let Some((text, _)) = completions.get(tried % count) else { return };
-        line.input = Input::new(text.clone());
+        let kept = line.completions.clone();
         self.apply_filter();
-        // With a single completion, the next Tab completes from there.
-        if let (Some(line), true) = (&mut self.filter, count > 1) {
-            (line.completions, line.tried) = (completions, tried % count + 1);
+        if let Some(line) = self.filter.as_mut().filter(|_| !is_single) {
+            line.completions = kept;
         }
     }
 
@@ -123,28 +155,36 @@ impl App {
         let of = EditedLine::Filter;
         let Some(before) = self.view().filter().map(str::to_owned) else {
             // The line opens all the same, so that typed text is not taken for key commands.
-            let problem = Some("nothing to filter in this view".to_owned());
-            self.filter =
-                Some(FilterLine { of, input: Input::default(), problem, completions: Vec::new(), tried: 0, before: String::new() });
+            let line = FilterLine::new(of, "", String::new());
+            self.filter = Some(FilterLine { problem: Some("nothing to filter in this view".to_owned()), ..line });
             return;
         };
-        // What is typed behind a condition is a word of its own.
+        // What is carried on behind a condition is a word of its own.
         let is_list = self.view().listing().is_some() && !before.is_empty();
         let text = if is_list { format!("{} ", before.trim_end()) } else { before.clone() };
         let completions = self.completions(of, &text);
-        self.filter = Some(FilterLine { of, input: Input::new(text), problem: None, completions, tried: 0, before });
+        self.filter = Some(FilterLine { completions: Completions::new(completions), ..FilterLine::new(of, text, before) });
     }
 
-    /// Opens the view's input line with `text` in it; Esc restores the previous text.
+    /// Opens the view's input line with `text` in it; Esc restores the previous text. What a key began is carried on: a
+    /// filter, and a text that ends with a space.
     pub(super) fn edit_line(&mut self, of: EditedLine, text: &str) {
-        match of {
-            EditedLine::Filter => self.act(Action::Filter),
-            EditedLine::Own(word) => {
-                let before = self.view().own_line(word);
-                self.filter = Some(FilterLine { of, input: Input::default(), problem: None, completions: Vec::new(), tried: 0, before });
-            }
+        let before = match of {
+            EditedLine::Filter => self.view().filter().unwrap_or_default().to_owned(),
+            EditedLine::Own(word) => self.view().own_line(word),
+        };
+        let line = FilterLine::new(of, text, before);
+        let is_begun = of == EditedLine::Filter || text.ends_with(' ');
+        let input = if is_begun { line.input.clone().kept() } else { line.input.clone() };
+        self.filter = Some(FilterLine { input, ..line });
+        self.apply_filter();
+    }
+
+    pub(super) fn paste_line(&mut self, text: &str) {
+        if let Some(line) = &mut self.filter {
+            line.input.paste(text);
+            self.apply_filter();
         }
-        self.paste_line(text);
     }
 }
 
@@ -154,10 +194,10 @@ mod tests {
     use store::sample;
 
     #[test]
-    fn what_is_typed_behind_a_filter_is_a_word_of_its_own_and_a_line_of_the_views_own_is_no_filter() {
+    fn what_is_typed_takes_the_filters_place_and_a_line_of_the_views_own_is_no_filter() {
         let mut bench = Bench::new(views::all());
         bench.load(sample::dataset(&[
-            ("tokens", "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth\n0x2,LINK,Chainlink,eth"),
+            ("tokens", "token_address,symbol,name,chain,price\n0x1,UNI,Uniswap,eth,7\n0x2,LINK,Chainlink,eth,14"),
             ("pools", "address,dex_id,chain,token0,token1,liquidity\n0xa,x,eth,0x1,0x2,100"),
         ]));
         let filter = |bench: &mut Bench, keys: &str| {
@@ -167,9 +207,33 @@ mod tests {
         bench.app.go(ViewId::Tokens);
         assert_eq!(filter(&mut bench, "/chain:eth⏎"), "chain:eth");
         assert_eq!(filter(&mut bench, "/⏎"), "chain:eth");
-        assert_eq!(filter(&mut bench, "/uni⏎"), "chain:eth uni");
-        assert_eq!(filter(&mut bench, "/ swap⏎"), "chain:eth uni swap");
-        assert_eq!(filter(&mut bench, "/x⎋"), "chain:eth uni swap");
+        assert_eq!(filter(&mut bench, "/uni⏎"), "uni");
+        assert_eq!(filter(&mut bench, "/ swap⏎"), "uni swap", "a space carries it on");
+        assert_eq!(filter(&mut bench, "/⌫⌫⏎"), "uni swa", "and so does any key that types nothing");
+        assert_eq!(filter(&mut bench, "/x⎋"), "uni swa");
+        bench.keys("/");
+        bench.app.update(crate::event::Event::Paste("link\n".to_owned()));
+        assert_eq!(filter(&mut bench, "⏎"), "link");
+        bench.app.go(ViewId::Tokens);
+        // Half a condition leaves the rows of what stands before it.
+        let mut rows = |keys: &str| {
+            bench.keys(keys);
+            let screen = bench.screen();
+            (["Uniswap", "Chainlink"].map(|name| screen.contains(name)), screen)
+        };
+        for (keys, shown, says) in [
+            ("/swap", [true, false], ""),
+            (" pri", [true, false], "goes on as price>"),
+            ("ce", [true, false], "goes on as price>"),
+            (">", [true, false], "price>"),
+            ("1⏎", [true, false], "price>1"),
+        ] {
+            let (found, screen) = rows(keys);
+            assert!(found == shown && screen.contains(says), "{keys}: {screen}");
+        }
+        bench.keys("⎋/pric⏎");
+        assert!(bench.screen().contains("no token"), "kept, it is a word");
+        bench.keys("⎋");
         bench.app.go(ViewId::Dexes);
         for (keys, amount) in [("x50k⎋", "10000"), ("x50k⏎", "50000"), ("x⏎", "50000"), ("xno⏎⎋", "50000")] {
             assert_eq!((filter(&mut bench, keys).as_str(), bench.app.view().own_line("sell").as_str()), ("", amount), "{keys}");

@@ -46,6 +46,7 @@ impl App {
         self.poll_settings();
         self.poll_alerts();
         self.poll_rehearsal();
+        self.release_early();
         self.dirty = true;
     }
 
@@ -85,7 +86,7 @@ impl App {
         }
     }
 
-    /// Notes that a key was pressed before the data was loaded; its effect on the token is settled later.
+    /// Notes that a filter was kept before the data was loaded; its effect on the token is settled later.
     pub(super) fn note_early_key(&mut self) {
         if self.snapshot.is_none() && matches!(self.current, ViewId::Tokens | ViewId::Growth) {
             self.pending_selection = Some(self.current);

@@ -162,7 +162,7 @@ keys! {
         Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60) or "command search go jump find menu";
         Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90)
             or "search screen find where narrow condition only";
-        Sort "sort" ["s"] "Sort by the next column." ("sort" 80) or "order rank by";
+        Sort "sort" ["s"] "Sort by the next column; in a table of Data by the selected one." ("sort" 80) or "order rank by";
         SortReverse "sort_reverse" ["S"] "Reverse the sort." or "order descending ascending invert";
         Up "up" ["Up" "k"] "One row up.";
         Down "down" ["Down" "j"] "One row down.";
@@ -183,6 +183,8 @@ keys! {
         OpenLink "open_link" ["o"] "Open the link of the selected row." or "browser url web explorer";
         Alerts "alerts" ["A"] "Alerts: tell when the token, or any token, comes to meet a condition; ◦ before a token: it has one, ! it fired." ("alert" 52);
         Note "note" ["E"] "Write a note about the token, for yourself and its report." or "comment memo annotation annotate text";
+        Report "report" ["P"] "The token's report on one page, made where there is none." ("report" 59)
+            or "deep analysis print html colleague share summary document";
         Star "star" ["w"] "Put the token on the watchlist, or take it off." ("star" 70) or "favourite favorite watch bookmark follow";
         Reload "reload" ["r" "F5"] "Read the data again." or "refresh update again";
         AsOf "as_of" ["@"] "Everything as it was known at a day's end; again: the present." or "date past history back time travel";

@@ -12,6 +12,9 @@ use query::question::{
 pub trait Listing {
     fn filter_text(&self) -> &str;
 
+    /// Whether no row is listed.
+    fn is_empty(&self) -> bool;
+
     /// Parses and sets the filter; the caller refreshes the rows.
     fn set_filter(&mut self, text: &str) -> Result<(), String>;
 
@@ -34,6 +37,10 @@ pub trait Listing {
 impl<L: Fields> Listing for List<L> {
     fn filter_text(&self) -> &str {
         &self.filter_text
+    }
+
+    fn is_empty(&self) -> bool {
+        List::is_empty(self)
     }
 
     fn set_filter(&mut self, text: &str) -> Result<(), String> {

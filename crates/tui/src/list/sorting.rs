@@ -21,6 +21,11 @@ impl Sorting {
         Self { chosen: Vec::new(), standard }
     }
 
+    /// Replaces the list's default.
+    pub fn set_standard(&mut self, standard: Option<Order>) {
+        self.standard = standard;
+    }
+
     /// The sort keys in force, the most significant first.
     pub fn keys(&self) -> &[Order] {
         if self.chosen.is_empty() { self.standard.as_slice() } else { &self.chosen }

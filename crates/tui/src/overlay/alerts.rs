@@ -3,10 +3,17 @@
 use crossterm::event::KeyModifiers;
 
 use super::{prelude::*, rehearsal::RehearsalState};
+use crate::typed::Completions;
 use model::{address::Address, time::Time};
 use query::{
     jobs::{Alert, AlertList, FiredAlert},
-    question::{alert_body::AlertBody, filter::TEXT_CHARS_MAX, rehearsal::Rehearsal},
+    question::{
+        alert_body::AlertBody,
+        fields::TokenEntry,
+        filter::{self, ColumnKind, FilterColumn, TEXT_CHARS_MAX},
+        list::Listed as _,
+        rehearsal::Rehearsal,
+    },
 };
 
 /// Shown rows of the log.
@@ -29,6 +36,7 @@ pub struct AlertsDialog {
     /// The condition is for every token.
     all: bool,
     condition: TypedLine,
+    completions: Completions,
     list: AlertList,
     rows: Rows,
     /// Why the store refused the last order.
@@ -42,7 +50,18 @@ impl AlertsDialog {
     pub fn new(about: Option<AboutToken>, list: AlertList) -> Self {
         let all = about.is_none();
         let condition = TypedLine::new("", TEXT_CHARS_MAX);
-        Self { about, all, condition, list, rows: Rows::default(), problem: None, waiting: false, rehearsal: RehearsalState::None }
+        let completions = Completions::default();
+        Self {
+            about,
+            all,
+            condition,
+            completions,
+            list,
+            rows: Rows::default(),
+            problem: None,
+            waiting: false,
+            rehearsal: RehearsalState::None,
+        }
     }
 
     /// Sets the current alerts.
@@ -54,6 +73,7 @@ impl AlertsDialog {
     /// An order succeeded: clears the input.
     pub fn done(&mut self) {
         (self.condition, self.problem, self.waiting) = (TypedLine::new("", TEXT_CHARS_MAX), None, false);
+        self.completions = Completions::default();
         self.stop_rehearsal();
     }
 
@@ -78,6 +98,33 @@ impl AlertsDialog {
     fn typed(&self) -> AlertBody {
         let token_address = self.about.as_ref().filter(|_| !self.all).map(|about| about.token);
         AlertBody { token_address, condition: self.condition.text().trim().to_owned() }
+    }
+
+    /// Proposes what the word at the end goes on as; behind a blank nothing, as Tab has another meaning there.
+    fn complete(&mut self) {
+        let text = self.condition.text();
+        let is_word = self.condition.is_at_end() && text.ends_with(|last: char| !last.is_whitespace());
+        self.completions = Completions::new(if is_word { completed(text) } else { Vec::new() });
+    }
+
+    /// What the keys do, from the longest to the shortest.
+    fn hints(&self) -> Vec<String> {
+        let hints: &[&str] = match (self.waiting, self.condition.text().trim().is_empty()) {
+            (true, _) => &["working it out…"],
+            (false, _) if !self.completions.all.is_empty() => {
+                let words: Vec<&str> = self.completions.all.iter().map(|(_, word)| word.as_str()).collect();
+                return (1..=words.len()).rev().map(|count| format!("Tab {}", words[..count].join("   "))).collect();
+            }
+            (false, false) => &[
+                "⏎ sets the alert   Ctrl-R when it would have fired   Tab this token or any   Esc",
+                "⏎ sets it   Ctrl-R when it would have fired   Tab one or any   Esc",
+            ],
+            (false, true) => &[
+                "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
+                "type price>20   Tab this token or any   Delete removes   Esc",
+            ],
+        };
+        hints.iter().map(|&hint| hint.to_owned()).collect()
     }
 
     fn draw_alerts(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
@@ -116,6 +163,7 @@ impl Dialog for AlertsDialog {
                 self.waiting = true;
                 return OverlayOutcome::Apply(Command::AddAlert(typed));
             }
+            KeyCode::Tab if !self.completions.all.is_empty() => _ = self.completions.step(true, &mut self.condition, completed),
             KeyCode::Tab | KeyCode::BackTab => self.all = !self.all || self.about.is_none(),
             KeyCode::Delete if typed.condition.is_empty() => {
                 let named = self.list.alerts.get(self.rows.selected).map(|alert| alert.alert_id.clone());
@@ -125,6 +173,7 @@ impl Dialog for AlertsDialog {
                 if !self.rows.arrow(code, self.list.alerts.len()) {
                     self.problem = None;
                     self.condition.key(key);
+                    self.complete();
                 }
             }
         }
@@ -133,6 +182,7 @@ impl Dialog for AlertsDialog {
 
     fn paste(&mut self, pasted: &str) {
         self.condition.paste(pasted);
+        self.complete();
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
@@ -148,12 +198,8 @@ impl Dialog for AlertsDialog {
         if let Some(problem) = &self.problem {
             put_wrapped(buffer, inside, 0, 1, problem, 2, theme.style(Role::Warning).patch(base));
         }
-        let hint = match (self.waiting, self.condition.text().trim().is_empty()) {
-            (true, _) => "working it out…",
-            (false, false) => "⏎ sets the alert   Ctrl-R when it would have fired   Tab this token or any   Esc",
-            (false, true) => "type price>20 or pattern:bull_flag   Tab this token or any   Delete removes   Esc",
-        };
-        put(buffer, inside, 0, inside.height.saturating_sub(1), hint, dim);
+        let hint = text::fitting(self.hints(), inside.width.into());
+        put(buffer, inside, 0, inside.height.saturating_sub(1), &hint, dim);
         let rest = Rect { y: inside.y + 3.min(inside.height), height: inside.height.saturating_sub(4), ..inside };
         if self.rehearsal.draw(buffer, rest, theme) {
             return;
@@ -171,6 +217,15 @@ impl Dialog for AlertsDialog {
             put(buffer, below, 0, 1, "nothing yet: alerts are looked at each time the data change", dim);
         }
     }
+}
+
+/// As the list of tokens completes its filter, whose language it is.
+fn completed(text: &str) -> Vec<(String, String)> {
+    let values = |column: &FilterColumn| match column.kind {
+        ColumnKind::Flag => vec!["yes".to_owned(), "no".to_owned()],
+        _ => Vec::new(),
+    };
+    filter::complete(text, TokenEntry::COLUMNS, values)
 }
 
 /// The state of an alert, in as many words as fit.
@@ -219,6 +274,12 @@ mod tests {
         assert_eq!(press(&mut dialog, KeyCode::Enter), wish(None));
         dialog.show(AlertList::default());
         assert_eq!(press(&mut dialog, KeyCode::Enter), OverlayOutcome::Stay, "the order is on its way still");
+        dialog.done();
+        // Fields are proposed while one is typed.
+        "holders_gr".chars().for_each(|letter| _ = press(&mut dialog, KeyCode::Char(letter)));
+        assert!(dialog.hints()[0].starts_with("Tab holders_growth"), "{:?}", dialog.hints());
+        press(&mut dialog, KeyCode::Tab);
+        assert!(dialog.condition.text().starts_with("holders_growth") && dialog.all, "{:?}", dialog.condition);
         dialog.done();
         assert_eq!(press(&mut dialog, KeyCode::Delete), OverlayOutcome::Stay);
         assert_eq!(press(&mut dialog, KeyCode::Enter), OverlayOutcome::Close);

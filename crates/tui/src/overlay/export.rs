@@ -1,7 +1,5 @@
 //! The export dialog: file name and format of the table on screen, or the name of a page's file. Writes nothing itself.
 
-use tui_input::Input;
-
 use super::prelude::*;
 use crate::words;
 use store::export::writers::ExportFormat;
@@ -14,7 +12,7 @@ const NAME_MAX: usize = 1_000;
 
 /// The input with a file name, its cursor before the extension.
 fn file_name_line(stem: &str, ending: &str) -> TypedLine {
-    TypedLine { input: Input::new(format!("{stem}{ending}")).with_cursor(stem.chars().count()), chars_max: NAME_MAX }
+    TypedLine::new(format!("{stem}{ending}"), NAME_MAX).with_cursor(stem.chars().count())
 }
 
 /// The file extension of a format; without one that of a page.
@@ -86,7 +84,8 @@ impl ExportDialog {
         self.format = formats[(place + by) % formats.len()];
         let name = self.name.text();
         let stem = formats.into_iter().find_map(|format| name.strip_suffix(&extension(format))).unwrap_or(name);
-        self.name = file_name_line(stem, &extension(self.format));
+        let line = file_name_line(stem, &extension(self.format));
+        self.name = if self.name.is_selected() { line } else { line.kept() };
     }
 
     /// A typed extension selects the format.
@@ -155,11 +154,14 @@ mod tests {
     fn what_is_typed_or_pasted_stands_before_the_ending() {
         let mut dialog = ExportDialog::new("tokens", Some(1));
         assert_eq!(dialog.name.text(), "tokendeck-tokens.csv");
+        dialog.key(&KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
+        assert_eq!(dialog.name.text(), "tokendeck-tokens.json");
+        dialog.key(&KeyEvent::new(KeyCode::BackTab, KeyModifiers::NONE));
         dialog.key(&KeyEvent::new(KeyCode::Char('2'), KeyModifiers::NONE));
         dialog.paste("-b");
         dialog.key(&KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
         dialog.key(&KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE));
-        assert_eq!((dialog.name.text(), dialog.format), ("tokendeck-tokens2-bc.json", Some(ExportFormat::Json)));
+        assert_eq!((dialog.name.text(), dialog.format), ("2-bc.json", Some(ExportFormat::Json)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct NoteDialog {
 
 impl NoteDialog {
     pub fn new(about: AboutToken, note: &str) -> Self {
-        Self { about, note: TypedLine::new(note, NOTE_CHARS_MAX) }
+        Self { about, note: TypedLine::new(note, NOTE_CHARS_MAX).kept() }
     }
 }
 

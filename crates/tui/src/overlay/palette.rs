@@ -61,20 +61,15 @@ impl CommandPalette {
             command,
         };
         let api = if api_on { "stop api" } else { "start api" };
-        let import = "Take a file of yours in: its path, and options as `tokendeck import` has them.";
+        let import = "A file of yours: its path, options as on the command line.";
         let files = "load add file folder";
         entries.extend([
             keyless(api, "Start or stop answering over HTTP.", "server http", Command::ToggleApi),
             keyless("import FILE", import, files, Command::Type("import ".to_owned())),
-            keyless(
-                "add TOKEN",
-                "A token by its address, symbol or name, or coin:BTC; its rows come by themselves.",
-                "new live provider",
-                Command::Type("add ".to_owned()),
-            ),
+            keyless("add TOKEN", "A token by address, symbol, name or coin:BTC.", "new live provider", Command::Type("add ".to_owned())),
             keyless(
                 "as of DAY",
-                "Everything as it could have been known then; `@` returns.",
+                "Everything as it was known that day, as in 2026-01-31.",
                 "date past history back",
                 Command::Type(AS_OF.to_owned()),
             ),
@@ -202,14 +197,15 @@ impl Dialog for CommandPalette {
         let used = put(buffer, inside, 0, 0, "› ", theme.accent().patch(base));
         self.line.draw(buffer, inside, used, theme);
         if self.line.text().is_empty() {
-            put(
-                buffer,
-                inside,
-                used + 2,
-                0,
+            let says = [
                 "an action, a token, `add TOKEN`, `import FILE`, or `open DIR` for another dataset",
-                theme.dim().patch(base),
-            );
+                "an action, a token, `add TOKEN`, `import FILE`, `open DIR`",
+            ];
+            let says = text::fitting(says.map(str::to_owned), usize::from(inside.width.saturating_sub(used + 2)));
+            put(buffer, inside, used + 2, 0, &says, theme.dim().patch(base));
+        } else if self.line.text() == AS_OF {
+            let at = used + 2 + AS_OF.len() as u16;
+            put(buffer, inside, at, 0, "a day or time, as in 2026-01-31 or 2026-01-31T10:30", theme.dim().patch(base));
         }
         let below = below(inside, 2);
         for (_, place, style, &i) in self.rows.draw(&self.found, buffer, below, theme) {

@@ -3,7 +3,8 @@
 pub(super) use crossterm::event::{KeyCode, KeyEvent};
 pub(super) use ratatui::{buffer::Buffer, layout::Rect};
 
-pub(super) use super::{Command, Dialog, OverlayOutcome, Rows, TypedLine, floating};
+pub(super) use super::{Command, Dialog, OverlayOutcome, Rows, floating};
+pub(super) use crate::typed::TypedLine;
 pub(super) use model::format::{self, many};
 pub(super) use widgets::{
     below, put, put_wrapped, text,

@@ -90,7 +90,7 @@ impl View for DexesView {
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         if area.width >= BESIDE_WIDTH {
-            let right = if self.every_pool { (area.width * 3 / 5).clamp(78, 150) } else { (area.width * 9 / 20).clamp(62, 96) };
+            let right = if self.every_pool { (area.width * 3 / 5).clamp(78, 150) } else { (area.width * 9 / 20).clamp(72, 96) };
             let (left, right) = beside(area, right);
             let rows = (self.dexes.len() as u16 + 4).max(6).min(left.height);
             // A list that must scroll gets the full height.
@@ -241,7 +241,8 @@ impl DexesView {
         };
         let note = with_left_out(note, &self.dexes.left_out, usize::from(area.width / 2));
         let asked = self.list.answer().is_none() && self.list.problem.is_none();
-        let rule = Panel { note: &note, focused: !self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
+        let (note, warns) = with_today(note, self.undated(), context);
+        let rule = Panel { note: &note, warns, focused: !self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
         if let Some(sentence) = missing_table(context, "pools", "the DEXes of a token") {
             return say(buffer, body, context, &sentence);
@@ -265,7 +266,8 @@ impl DexesView {
         if self.every_pool {
             let title = format!("pools of {}", self.token.map_or_else(String::new, |token| symbol_of(context, &token)));
             let counted = many(self.pools.len() as u64, "pool", "pools");
-            let rule = Panel { note: &counted, focused: self.in_pools, ..Panel::new(&title) };
+            let (note, warns) = with_today(counted, self.undated(), context);
+            let rule = Panel { note: &note, warns, focused: self.in_pools, ..Panel::new(&title) };
             let body = rule.render(area, buffer, theme);
             return self.draw_pools(buffer, Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body }, context);
         }
@@ -274,7 +276,8 @@ impl DexesView {
         let title = format!("{} · {chain}", list::versioned(dex));
         let detail = self.detail();
         let asked = detail.is_none() && self.detail.problem.is_none();
-        let rule = Panel { note: &dex.dex_id, focused: self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
+        let (note, warns) = with_today(dex.dex_id.as_str(), self.undated(), context);
+        let rule = Panel { note: &note, warns, focused: self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
         let body = rule.render(area, buffer, theme);
         let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
         if let Some(problem) = &self.detail.problem {

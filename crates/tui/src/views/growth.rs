@@ -21,6 +21,8 @@ pub struct GrowthView {
     list: List<RankingFields>,
     window: Window,
     followed: Option<Address>,
+    /// The first ranking came, and with it the row of the program's token.
+    is_placed: bool,
     compare: Compare,
     ranking: ViewQuestion<GrowthQuestion>,
 }
@@ -44,12 +46,12 @@ impl View for GrowthView {
         if changed {
             self.arrange(context);
         }
-        // The first ranking starts at its top; later it follows the program's token.
-        if self.followed != context.token {
-            if self.followed.is_some() {
-                self.point_to(context.token, context);
-            }
+        // A token without a row leaves the selection where it is: at first on the top.
+        let is_first = !self.is_placed && !self.list.is_empty();
+        if self.followed != context.token || is_first {
+            self.point_to(context.token, context);
             self.followed = context.token;
+            self.is_placed |= is_first;
         }
     }
 

@@ -13,7 +13,7 @@ use self::{
     store::StoredJobs,
 };
 use crate::{list::mouse_of_two, view::WritePage, views::prelude::*};
-use query::jobs::Job;
+use query::jobs::{Job, JobStatus};
 
 /// Longest text that terminals accept for the clipboard.
 const CLIPBOARD_MAX: usize = 100_000;
@@ -29,6 +29,8 @@ pub struct JobsView {
     /// The selected job, kept when the list changes.
     selected: Option<String>,
     reader: Option<ReportPane>,
+    /// The token whose report opens once it is there, and whether it is being made.
+    wanted: Option<(Address, bool)>,
     /// A start is pending: the newest job before it (empty for none), so that the new one is selected when it appears.
     newest_before: Option<String>,
 }
@@ -43,11 +45,14 @@ impl View for JobsView {
             self.reader = Some(ReportPane::new(report));
         }
         self.arrange(context);
+        self.pursue(context);
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        self.wanted = None;
         match action {
             Action::StartJob => return self.start(context),
+            Action::Report => return self.report(context),
             Action::Terminate => return self.terminate(context),
             Action::Back if self.reader.take().is_some() => self.stored.close_report(),
             Action::Back | Action::Left if self.in_tasks && self.reader.is_none() => self.in_tasks = false,
@@ -160,6 +165,40 @@ impl JobsView {
             ListEvent::Nothing => return Effect::Pass,
             ListEvent::Sorted => self.arrange(context),
             _ => self.follow(),
+        }
+        Effect::Redraw
+    }
+
+    /// Opens the newest report of the program's token; where there is none, has it made first.
+    fn report(&mut self, context: &Context<'_>) -> Effect {
+        self.reader = None;
+        self.stored.close_report();
+        let Some(token) = context.token.filter(|_| context.jobs.is_some()) else { return self.start(context) };
+        self.wanted = Some((token, false));
+        self.pursue(context)
+    }
+
+    /// Goes on with a report that is wanted, until another key is pressed.
+    fn pursue(&mut self, context: &Context<'_>) -> Effect {
+        let Some((token, is_started)) = self.wanted.filter(|_| self.stored.read) else { return Effect::Redraw };
+        let address = token.to_string();
+        let of_token = |job: &&Job| rows::tokens(job) == [address.as_str()];
+        let mut jobs = self.stored.reading.jobs.iter().filter(of_token);
+        let made = jobs.clone().find(|job| job.status == JobStatus::Completed).map(|job| job.job_id.clone());
+        let is_under_way = self.newest_before.is_some() || jobs.any(|job| !job.status.ended());
+        match made {
+            Some(id) => {
+                (self.wanted, self.selected) = (None, Some(id));
+                self.list.clear_filter();
+                self.arrange(context);
+                return self.open_report(context);
+            }
+            None if is_under_way => {}
+            None if is_started => self.wanted = None,
+            None => {
+                self.wanted = Some((token, true));
+                return self.start(context);
+            }
         }
         Effect::Redraw
     }

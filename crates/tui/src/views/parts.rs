@@ -68,6 +68,13 @@ pub(super) fn draw_list_line<L: Fields>(
     }
 }
 
+/// A panel's note with the word that its tables are of today while the data are as of a day, and whether it has it.
+pub(super) fn with_today(note: impl Into<String>, tables: &[&'static str], context: &Context<'_>) -> (String, bool) {
+    let (note, is_today) = (note.into(), context.of_today(tables).is_some());
+    let said = if note.is_empty() { "of today".to_owned() } else { format!("{note} · of today") };
+    if is_today { (said, true) } else { (note, false) }
+}
+
 /// `12 of 80 · 31 have no age, 4 no score`: a list's note, with the rows that its filter left out because of missing values; as one number
 /// if that takes more than `room` cells.
 pub(super) fn with_left_out(note: String, left_out: &RowsLeftOut, room: usize) -> String {

@@ -17,6 +17,9 @@ use store::{
 
 /// From this width the full post is drawn beside the table, else below it.
 const BESIDE_WIDTH: u16 = 120;
+/// From this width it is beside the table without taking room from the titles; from this height below it.
+const ROOMY_WIDTH: u16 = 180;
+const ROOMY_HEIGHT: u16 = 34;
 
 #[derive(Default)]
 pub struct PostsView {
@@ -40,7 +43,7 @@ impl View for PostsView {
             }
         }
         self.list.show(list::TOKEN, self.all);
-        let Some(source) = self.source(context.newest()) else { return };
+        let Some(source) = self.source(context.newest_post()) else { return };
         self.pages.refresh(&source, self.list.cursor.state.selected, context);
         self.list.show(list::AUTHOR, self.pages.any(|post| post.author.is_some()));
         self.list.set_count(self.pages.total());
@@ -79,9 +82,12 @@ impl View for PostsView {
     }
 
     fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let post = if self.open { self.post().cloned() } else { None };
+        // Where there is room the post is read without being opened.
+        let is_beside = area.width >= if self.open { BESIDE_WIDTH } else { ROOMY_WIDTH };
+        let has_room = is_beside || (area.width >= BESIDE_WIDTH && area.height >= ROOMY_HEIGHT);
+        let post = if self.open || has_room { self.post().cloned() } else { None };
         let Some(post) = post else { return self.draw_list(buffer, area, context) };
-        let (list, sheet) = if area.width >= BESIDE_WIDTH {
+        let (list, sheet) = if is_beside {
             beside(area, (area.width / 3).clamp(44, 70))
         } else {
             stacked(area, area.height - POST_HEIGHT.min(area.height / 2))
@@ -106,7 +112,7 @@ impl View for PostsView {
     }
 
     fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
-        self.source(context.newest()).map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
+        self.source(context.newest_post()).map(|source| source.request(self.list.selected().unwrap_or(0), self.pages.total()))
     }
 
     fn export(&self, context: &Context<'_>) -> Option<Export> {
@@ -186,7 +192,7 @@ impl PostsView {
             _ => snapshot.dataset.posts().len(),
         });
         let total = posts.unwrap_or(self.pages.total()) as u64;
-        let age = format!("age to {}", context.newest().minute_text());
+        let age = format!("age to {}", context.newest_post().minute_text());
         draw_list_line(&self.list, &[whose, age], (total, ["post", "posts"]), buffer, area, context);
     }
 }
@@ -220,9 +226,10 @@ fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>
 }
 
 fn facts(post: &Post, context: &Context<'_>) -> [(&'static str, String); 7] {
-    let age = match format::age(context.newest().0.saturating_sub(post.published_at.0)) {
-        age if age == "now" => "the newest row".to_owned(),
-        age => format!("{age} before the newest row"),
+    let until = if context.as_of().is_some() { "the end of the day" } else { "the newest post" };
+    let age = match format::age(context.newest_post().0.saturating_sub(post.published_at.0)) {
+        age if age == "now" => until.to_owned(),
+        age => format!("{age} before {until}"),
     };
     [
         ("published", format!("{}, {age}", format::moment(post.published_at))),

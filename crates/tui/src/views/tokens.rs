@@ -70,7 +70,7 @@ impl View for TokensView {
     fn refresh(&mut self, context: &Context<'_>) {
         let Some(snapshot) = context.snapshot else { return };
         if self.list.set_own(snapshot.generation, || own_fields(&snapshot.dataset)) {
-            self.list.empty_columns = list::empty_columns(&snapshot.market.tokens);
+            self.list.set_empty_columns(list::empty_columns(&snapshot.market.tokens));
             self.list.ideal_widths = list::dated_widths(&snapshot.market.tokens);
             self.stale = true;
             self.choose_filter(&snapshot.market.tokens);

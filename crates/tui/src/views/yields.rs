@@ -384,6 +384,7 @@ impl YieldView {
         // The minimum APY is dropped first: the wallet's line shows it too.
         let risk = self.risk.word();
         let settings = text::fitting([self.settings_text(), format!("{risk} risk{}", self.limits()), format!("{risk} risk")], left);
+        let (settings, _) = with_today(settings, &["yields"], context);
         let settings = format!("{} ", text::truncate(&settings, usize::from(area.width) / 2));
         put_right(buffer, Rect { height: 1, ..area }, 0, &settings, theme.accent());
         let room = Rect { width: area.width.saturating_sub(text::width(&settings) as u16 + 2), height: 1, ..area };

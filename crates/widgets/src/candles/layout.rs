@@ -27,6 +27,8 @@ pub struct ChartLayout {
     /// The row of its labels.
     pub labels: Rect,
     pub scale: Scale,
+    /// Prices of lone wicks that reach out of the scale: the lowest, the highest.
+    pub(super) cut: [Option<f64>; 2],
     /// Screen column of the first candle.
     pub(super) first_x: u16,
     pub(super) columns: u16,
@@ -62,8 +64,8 @@ impl ChartLayout {
         // The latest candle is at the right, before the future slots; odd columns remain at the left.
         let used = (shown.1 - shown.0 + usize::from(data.future).min(slots.saturating_sub(shown.1 - shown.0))) as u16 * columns;
         let first_x = plot.x + plot.width.saturating_sub(used);
-        let scale = range(data, shown);
-        Self { area, plot, volume, axis, labels, scale, first_x, columns, shown, panes }
+        let (scale, cut) = range(data, shown);
+        Self { area, plot, volume, axis, labels, scale, cut, first_x, columns, shown, panes }
     }
 
     /// The area of a pane; `None` if it does not fit.
@@ -150,16 +152,45 @@ impl ChartLayout {
     }
 }
 
-/// The price range of the drawn candles and of levels near them, with a margin.
-fn range(data: &ChartData<'_>, shown: (usize, usize)) -> Scale {
-    let valid = (shown.0..shown.1).filter(|&i| data.candles.valid(i));
-    let (low, high) =
-        valid.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), i| (low.min(data.candles.low[i]), high.max(data.candles.high[i])));
-    if low > high {
-        return Scale::new(0.0, 1.0, false);
+/// Fewest candles of which one can be told to be out of the way of the others.
+const CROWD: usize = 8;
+
+/// From this share of the bodies' range on, a wick reaches far beyond them.
+const FAR: f64 = 0.4;
+
+/// The price that the axis reaches to, and the one beyond it: a single wick that reaches far beyond the bodies, where
+/// no other does, does not take the axis. `ends` are the candles' lows, or their highs; `up` is 1, or −1 for lows.
+fn reach(ends: &[f64], (bottom, top): (f64, f64), up: f64) -> (f64, Option<f64>) {
+    let farthest = |ends: &mut dyn Iterator<Item = f64>| ends.map(|end| end * up).fold(f64::NEG_INFINITY, f64::max) * up;
+    let end = farthest(&mut ends.iter().copied());
+    let others = farthest(&mut ends.iter().copied().filter(|other| *other != end));
+    let edge = if up > 0.0 { top } else { bottom };
+    let is_lone = ends.len() >= CROWD && ends.iter().filter(|other| **other == end).count() == 1;
+    let is_far = |price: f64| (price - edge) * up > (top - bottom) * FAR;
+    if is_lone && top > bottom && is_far(end) && !is_far(others) { (others, Some(end)) } else { (end, None) }
+}
+
+/// The price range of the drawn candles and of levels near them, with a margin; and the ends of wicks beyond it.
+fn range(data: &ChartData<'_>, shown: (usize, usize)) -> (Scale, [Option<f64>; 2]) {
+    let valid: Vec<usize> = (shown.0..shown.1).filter(|&i| data.candles.valid(i)).collect();
+    if valid.is_empty() {
+        return (Scale::new(0.0, 1.0, false), [None; 2]);
     }
-    let reach = (high - low) * 0.5;
-    let levels = data.levels.iter().map(|level| level.price).filter(|price| (low - reach..=high + reach).contains(price) && *price > 0.0);
+    let candles = &data.candles;
+    let of = |prices: &[f64]| valid.iter().map(|&i| prices[i]).collect::<Vec<f64>>();
+    let body = |bodies: (f64, f64), &i: &usize| {
+        (bodies.0.min(candles.open[i]).min(candles.close[i]), bodies.1.max(candles.open[i]).max(candles.close[i]))
+    };
+    let bodies = valid.iter().fold((f64::INFINITY, f64::NEG_INFINITY), body);
+    let (low, lowest) = reach(&of(candles.low), bodies, -1.0);
+    let (high, highest) = reach(&of(candles.high), bodies, 1.0);
+    (scale(data, low, high), [lowest, highest])
+}
+
+/// The scale of these prices and of levels near them, with a margin.
+fn scale(data: &ChartData<'_>, low: f64, high: f64) -> Scale {
+    let near = (high - low) * 0.5;
+    let levels = data.levels.iter().map(|level| level.price).filter(|price| (low - near..=high + near).contains(price) && *price > 0.0);
     let (low, high) = levels.fold((low, high), |(low, high), price| (low.min(price), high.max(price)));
     if data.log {
         let room = (high / low).powf(0.03);

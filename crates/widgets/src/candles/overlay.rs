@@ -100,6 +100,11 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
         let rows = [Some(y), y.checked_sub(1), Some(y + 1)].into_iter().flatten().filter(|y| (plot.y..plot.bottom()).contains(y));
         write_where_free(layout, buf, rows, left, level.label, style);
     }
+    // A wick that the axis leaves out has its price at the edge.
+    for price in layout.cut.into_iter().flatten() {
+        let level = PriceLevel { price, from: None, role: Role::Dim, label: &named("wick", price) };
+        beyond(&level, layout, buf, body::drawing(theme.style(Role::Dim)), data.ascii);
+    }
 }
 
 /// A label with its price; nothing for a label without words.

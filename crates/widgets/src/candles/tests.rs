@@ -345,3 +345,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_lone_wick_does_not_take_the_axis_and_is_named_at_its_edge() {
+    let theme = Theme::default();
+    // Bodies from 6.75 to 15.5 or so; the low of candle 20 changes, in the second row those of two.
+    let bodies = wave(40);
+    let (bottom, top) = (bodies.open.iter().copied().fold(f64::INFINITY, f64::min), bodies.open.iter().copied().fold(0.0, f64::max));
+    for (lows, is_cut) in [(&[][..], false), (&[(20, 5.0)], false), (&[(20, 0.5)], true), (&[(20, 0.5), (25, 0.6)], false)] {
+        let mut candles = wave(40);
+        for (i, low) in lows {
+            candles.low[*i] = *low;
+        }
+        let (buffer, layout) = drawn(&ChartData::new(candles.candles()), 100, 30, &theme);
+        let (low, shown) = (layout.scale.low(), picture::text(&buffer));
+        assert!(layout.scale.high() > top && low < bottom, "{lows:?}");
+        assert_eq!(
+            (low > 4.0, shown.contains("▼ wick 0.5000")),
+            (is_cut || lows.is_empty() || lows[0].1 > 4.0, is_cut),
+            "{lows:?}\n{shown}"
+        );
+    }
+    // Of few candles, each counts.
+    let mut few = wave(6);
+    few.low[3] = 0.5;
+    assert!(drawn(&ChartData::new(few.candles()), 100, 30, &theme).1.scale.low() < 0.5);
+}

@@ -14,10 +14,14 @@ pub(super) const ROWS: u16 = 13;
 /// Columns of the figures and of their notes.
 const FIGURE: u16 = 13;
 const NOTE: u16 = 23;
+/// Width of reasons with their longest names.
+const REASONS: u16 = 62;
 /// From this width distances name their reference.
 const ROOMY: u16 = 48;
 /// From this width the reasons are drawn beside the card.
 const BESIDE: u16 = 76;
+/// Width of the figures beside reasons that need the room.
+const NARROW: u16 = 38;
 
 /// The label of the target in one-line texts.
 pub(super) const TARGET: &str = "target ";
@@ -61,7 +65,7 @@ impl Card<'_> {
             return self.draw_why(buffer, area, context);
         }
         let beside = self.part == CardPart::Whole && area.width >= BESIDE;
-        let half = Rect { width: area.width / 2, ..area };
+        let half = Rect { width: (area.width / 2).min(NARROW.max(area.width.saturating_sub(REASONS))), ..area };
         let card = if beside { Rect { width: half.width - 2, ..half } } else { Rect { height: area.height.min(ROWS + 1), ..area } };
         let hint = if self.part == CardPart::Whole && self.has_room(area) { "" } else { "Enter: why" };
         self.draw_figures(buffer, card, hint, context);
@@ -200,13 +204,17 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
     if parts.is_empty() {
         put(buffer, body, 1, 0, "no reasons were given", context.theme.dim());
     }
-    // The figures take twenty cells at the right.
-    let words = usize::from(body.width.saturating_sub(22));
+    // The figures take twenty cells at the right; the contribution alone, where the names need the room.
+    let longest = parts.iter().map(|(measure, ..)| text::width(measure)).max().unwrap_or(0);
+    let has_values = longest <= usize::from(body.width.saturating_sub(22));
+    let words = usize::from(body.width.saturating_sub(if has_values { 22 } else { 9 }));
     for (y, (measure, value, contribution)) in parts.iter().take(usize::from(body.height)).enumerate() {
         let y = y as u16;
         put(buffer, body, 1, y, &text::truncate(measure, words), context.theme.text());
         let value = text::fit(&format::human(Some(*value)), 8, text::Align::Right);
-        put(buffer, body, body.width.saturating_sub(20), y, &value, context.theme.dim());
+        if has_values {
+            put(buffer, body, body.width.saturating_sub(20), y, &value, context.theme.dim());
+        }
         let role = Role::of_sign(*contribution);
         let slot = Rect { width: body.width.saturating_sub(2), ..body };
         put_right(buffer, slot, y, &format!("{contribution:+.2}"), context.theme.style(role));

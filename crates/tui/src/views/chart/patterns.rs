@@ -400,7 +400,7 @@ fn advised(answer: &PatternsAnswer) -> String {
     answer.advice.as_ref().map_or_else(String::new, |advice| words::of(&advice.word))
 }
 
-/// `Watch: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64 +1 · no record yet: R`: as many of the deciding patterns as fit, by descending
+/// `Watch: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64 +1 · record not counted: R`: as many of the deciding patterns as fit, by descending
 /// contribution, and the reason. Signals that disagree are named in it.
 fn reasons(answer: &PatternsAnswer, cells: usize) -> String {
     let named = |pattern: &Pattern| {

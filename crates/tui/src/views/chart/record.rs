@@ -81,7 +81,7 @@ impl Fields for SignalFields {
             .decimal(),
         F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).change(),
         F::figure("random_mean_return", "any mean", 7, 140, |row| row.random_mean_return.into()).change(),
-        F::figure("median_days", "days", 5, 120, |row| row.median_days.into()),
+        F::figure("median_days", "days", 5, 120, |row| row.median_days.into()).fixed(1, Role::Text).decimal(),
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("errors"));

@@ -151,8 +151,9 @@ fn signed(value: f64, digits: usize) -> String {
 /// The time at the crosshair, the span, and each token's figures over it; its return is that at the crosshair.
 fn draw_tokens(answer: &Comparison, at: usize, legend: &mut List<LegendFields>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let Some(row) = answer.rows.get(at) else { return };
-    let says = [span(answer), format!("percent to {}", format::candle_time(row.timestamp))].join(" · ");
-    put(buffer, area, 0, 0, &text::truncate(&says, usize::from(area.width)), context.theme.dim());
+    let percent = format!("percent to {}", format::candle_time(row.timestamp));
+    let all: Vec<String> = [span(answer), percent].into_iter().chain(answer.beta_missing.clone()).collect();
+    put(buffer, area, 0, 0, &text::truncate(&all.join(" · "), usize::from(area.width)), context.theme.dim());
     let rows: Vec<LegendRow<'_>> = legend::rows(answer, row, context);
     legend.empty_columns = if rows.iter().any(|row| row.score.is_some()) { Vec::new() } else { vec!["score"] };
     legend.draw(buffer, ListFrame::new(below(area, 1), "no tokens"), context, |place| rows.get(place));

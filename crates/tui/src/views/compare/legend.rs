@@ -70,7 +70,8 @@ impl Fields for LegendFields {
         L::figure("volatility", "volatility", 8, 230, |row| row.token.volatility.into()).fixed(1, Role::Text).unit("%"),
         L::figure("correlation", "corr", 5, 220, |row| row.token.correlation.into())
             .cell(|row, _| if row.is_base { base() } else { two_decimals(row.token.correlation) }),
-        L::figure("beta", "beta", 5, 110, |row| row.token.beta.into()).cell(|row, _| two_decimals(row.token.beta)),
+        L::figure("beta", "beta", 7, 110, |row| row.token.beta.into())
+            .cell(|row, _| if row.is_base { base() } else { two_decimals(row.token.beta) }),
         L::figure("market_cap", "cap", 7, 100, |row| row.summary.and_then(|token| token.market_cap).into()).cell(|row, _| {
             let outdated = |token: &TokenSummary| token.outdated(token.market_cap_as_of).is_some();
             money(row.summary.and_then(|token| token.market_cap), &row, row.summary.is_some_and(outdated))

@@ -248,6 +248,12 @@ fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
     settled(&stage, &mut view);
     let shown = stage.text(&mut view, 80, 20);
     assert!(shown.contains("candles by interval count max:close") && shown.contains("MAX_CLOSE"), "{shown}");
+    group(&mut view, "interval count, ").expect("a grouping");
+    settled(&stage, &mut view);
+    let shown = stage.text(&mut view, 80, 20);
+    assert!(shown.contains("candles by interval count ─"), "{shown}");
+    group(&mut view, "interval count max:close").expect("a grouping");
+    settled(&stage, &mut view);
     let target = stage.look(|context| view.request(context)).expect("a request").target;
     assert_eq!(target, "/tables/candles?by=interval&agg=count%2Cmax%3Aclose&limit=10000");
     stage.press(&mut view, &[Action::Open]);

@@ -60,7 +60,7 @@ impl Fields for PoolFields {
             .cell(|pool, _| share(pool.price_impact, pool.is_estimate()))
             .smallest_first(),
         P::figure("loss", "loss", 9, 250, |pool| pool.loss.into()).cell(|pool, _| share(pool.loss, pool.is_estimate())).smallest_first(),
-        P::figure("proceeds", "proceeds", 8, 200, |pool| pool.proceeds.into()),
+        P::figure("proceeds", "proceeds", 8, 245, |pool| pool.proceeds.map(f64::round).into()).counted(),
         P::figure("liquidity", "liquidity", 9, 240, |pool| pool.liquidity.into()),
         P::figure("volume24h", "vol 24h", 8, 220, |pool| pool.volume24h.into()),
         P::figure("trades_per_day", "trades/d", 8, 110, |pool| pool.trades_per_day.into()),

@@ -13,6 +13,9 @@ pub(super) const SELL: &str = "sell";
 /// The most pools of an answer.
 const POOLS_MAX: u64 = 250;
 
+/// Below this height the sale takes one line.
+const LOW: u16 = 10;
+
 /// USD that are sold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SoldAmount(u64);
@@ -58,13 +61,16 @@ pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context
         Some(best) => {
             let about = if best.is_estimate() { "≈ " } else { "" };
             let brings = best.proceeds.map_or_else(|| format::human(None), |usd| format::count(usd.round() as u64));
-            format!("{selling} {about}{} lost and {brings} USD left, best in {} on {}", format::share(best.loss), best.pair, best.dex_id)
+            let lost = format!("{about}{} lost", format::share(best.loss));
+            let whole = format!("{selling} {lost} and {brings} USD left, best in {} on {}", best.pair, best.dex_id);
+            let short = format!("{selling} {lost}, {brings} left in {}, {}", best.pair, best.dex_id);
+            if area.height < LOW { text::fitting([whole, short], usize::from(area.width)) } else { whole }
         }
         None => format!("{selling} no pool has both a fee and liquidity in the data"),
     };
     let hint = "x amount  a every DEX";
     // In a low pane the pools need the room.
-    let lines = if area.height < 10 { 1 } else { 2 };
+    let lines = if area.height < LOW { 1 } else { 2 };
     let used = put_wrapped(buffer, area, 0, 0, &says, lines, context.theme.text());
     if text::width(&says) + text::width(hint) + 2 <= usize::from(area.width) {
         put_right(buffer, area, 0, hint, context.theme.dim());

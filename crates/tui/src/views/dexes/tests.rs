@@ -95,6 +95,8 @@ fn the_amount_is_typed_and_every_pool_is_shown_with_its_loss() {
     assert_eq!(view.filter(), Some("uni"), "the filter stays");
     let one = stage.text(&mut view, 80, 24);
     assert!(one.contains("sell 50,000 USD"), "{one}");
+    let wide = stage.text(&mut view, 140, 38);
+    assert!(wide.contains("PROCEEDS") && wide.contains("IMPACT"), "{wide}");
     stage.act(&mut view, Action::EveryPool);
     let all = stage.text(&mut view, 140, 38);
     assert!(all.contains("pools of ") && all.contains("DEX  ") && all.contains("IMPACT"), "{all}");

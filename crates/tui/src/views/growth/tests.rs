@@ -1,13 +1,30 @@
 //! The Growth view on the synthetic market.
 
 use super::*;
-use crate::views::fixture::{Stage, address, shown};
+use crate::views::fixture::{Stage, address, market, shown};
 use store::{Dataset, sample};
 
 #[test]
 fn screens_look_as_they_did() {
     let (stage, mut view) = shown::<GrowthView>();
     insta::assert_snapshot!("growth", stage.screen(&mut view));
+}
+
+#[test]
+fn the_programs_token_is_selected_where_it_has_a_row() {
+    for (token, selected) in [(address(1), address(1)), (address(3), address(3)), (Address([0xee; 20]), address(8))] {
+        let mut stage = Stage::new(Some(market()));
+        stage.token = Some(token);
+        let mut view = GrowthView::default();
+        stage.draw(&mut view, 140, 38);
+        assert_eq!(view.token(&stage.context()), Some(selected), "{token}");
+        // Another that is chosen elsewhere is followed; a new order starts at its top.
+        stage.token = Some(address(2));
+        stage.draw(&mut view, 140, 38);
+        assert_eq!(view.token(&stage.context()), Some(address(2)));
+        stage.act(&mut view, Action::SortReverse);
+        assert_eq!(view.list.cursor.selected(), Some(0));
+    }
 }
 
 #[test]

@@ -212,24 +212,35 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     let mut stage = Stage::loaded();
     stage.jobs = Some(Jobs::open(folder.path(), std::sync::Arc::clone(&stage.deck), JobOptions::default()).expect("a job store"));
     let mut view = JobsView::default();
-    let until = |view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool| {
-        let start = std::time::Instant::now();
-        while !reached(view) {
-            assert!(start.elapsed().as_secs() < 60, "{:?}", view.stored);
-            std::thread::sleep(std::time::Duration::from_millis(5));
-            stage.look(|context| view.refresh(context));
-        }
-    };
-    until(&mut view, &|view| view.stored.read);
+    until(&stage, &mut view, &|view| view.stored.read);
     assert!(stage.text_now(&mut view, 80, 20).contains("no deep analysis yet"));
     let said = stage.look(|context| view.act(Action::StartJob, context));
     assert_eq!(said, Effect::Say("starting a deep analysis of UNI".to_owned()));
-    until(&mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
+    until(&stage, &mut view, &|view| view.job().is_some_and(|job| job.status.ended()));
     assert_eq!(view.job().map(|job| (job.tasks.len(), rows::ended(job))), Some((6, 6)));
     let said = stage.look(|context| view.act(Action::Terminate, context));
     assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
     stage.look(|context| view.act(Action::Open, context));
-    until(&mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
+    until(&stage, &mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
     let shown = stage.text_now(&mut view, 80, 20);
     assert!(shown.contains("UNI  0x1f9840a85d5af5bf1d1762f925bdaddc4201f984"), "{shown}");
+    // Asked for by itself, before the jobs are read, it is the same report and no other job.
+    let mut again = JobsView::default();
+    stage.look(|context| again.refresh(context));
+    assert_eq!(stage.look(|context| again.act(Action::Report, context)), Effect::Redraw);
+    until(&stage, &mut again, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
+    assert_eq!(again.stored.reading.total, 1);
+    // A token without one has it made.
+    stage.token = Address::parse(LINK);
+    assert_eq!(stage.act(&mut again, Action::Report), Effect::Say("starting a deep analysis of LINK".to_owned()));
+    until(&stage, &mut again, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some_and(|json| json.contains(LINK))));
+}
+
+fn until(stage: &Stage, view: &mut JobsView, reached: &dyn Fn(&JobsView) -> bool) {
+    let start = std::time::Instant::now();
+    while !reached(view) {
+        assert!(start.elapsed().as_secs() < 60, "{:?}", view.stored);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        stage.look(|context| view.refresh(context));
+    }
 }

@@ -26,7 +26,7 @@ impl Fields for PostFields {
     const FIELDS: &'static [F] = &[
         F::hidden("post_id", ColumnKind::Text, |row| (&row.post.post_id).into()),
         F::figure("published_at", "age", 5, 240, |row| row.post.published_at.into())
-            .cell(|row, look| Cell::new(format::age(look.newest.0.saturating_sub(row.post.published_at.0)), Role::Dim)),
+            .cell(|row, _| Cell::new(format::age(row.context.newest_post().0.saturating_sub(row.post.published_at.0)), Role::Dim)),
         F::picture("date", "published", 16, 90, |row, look| {
             let time = row.post.published_at.minute_text();
             let shown = if look.cells >= 16 { time.as_str() } else { time.split(' ').next().unwrap_or_default() };

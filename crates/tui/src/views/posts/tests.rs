@@ -97,11 +97,25 @@ fn posts_are_filtered_by_the_age_that_their_column_shows() {
         stage.draw(&mut view, 140, 38);
         let ages: Vec<i64> = (0..view.pages.total())
             .filter_map(|place| view.pages.post(place))
-            .map(|post| (stage.context().newest().0 - post.published_at.0).div_euclid(DAY_MS))
+            .map(|post| (stage.context().newest_post().0 - post.published_at.0).div_euclid(DAY_MS))
             .collect();
         assert!(ages.iter().all(|age| fits.contains(age)), "{filter}: {ages:?}");
         assert!(view.pages.total() < 130, "{filter}: {}", view.pages.total());
     }
     assert!(view.request(&stage.context()).is_some_and(|request| request.target.contains("published_at")));
     assert!(view.set_filter("age!=5d", &stage.context()).is_err());
+}
+
+#[test]
+fn ages_count_from_the_newest_post_whatever_candles_come() {
+    let posts = ("posts", "post_id,token_address,title,published_at\na,0x1,first,2026-01-01\nb,0x2,second,2026-01-04");
+    let tokens = ("tokens", "token_address,symbol,name,chain\n0x1,A,A,eth\n0x2,B,B,eth");
+    let candles = |day: &str| format!("token_address,interval,timestamp,open,high,low,close\n0x2,1d,{day},1,1,1,1");
+    for day in ["2026-01-04", "2026-03-04"] {
+        let candles = candles(day);
+        let mut stage = Stage::new(Some(store::sample::dataset(&[tokens, posts, ("candles", &candles)])));
+        stage.token = Some(store::sample::address("0x1"));
+        let shown = stage.text(&mut PostsView::default(), 140, 20);
+        assert!(shown.contains("age to 2026-01-04 00:00") && shown.contains("    3d  2026-01-01"), "{day}\n{shown}");
+    }
 }

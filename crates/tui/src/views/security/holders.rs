@@ -86,6 +86,11 @@ impl Fields for HeldFields {
     }
 }
 
+/// The note of a pane that Esc leaves.
+fn with_back(note: &str) -> String {
+    if note.is_empty() { "Esc back".to_owned() } else { format!("{note} · Esc back") }
+}
+
 /// What moved; nothing is dim.
 fn moved(amount: Option<f64>, role: Role) -> Cell {
     match amount {
@@ -216,6 +221,7 @@ impl HoldersPane {
                 many(total, "holder", "holders")
             }
         });
+        let note = with_back(&note);
         let panel = Panel { note: &note, focused: true, ..Panel::new(&title) };
         let body = inset(panel.render(area, buffer, context.theme));
         if let Some(sentence) = missing_table(context, "holders", "the holders of a token") {
@@ -226,11 +232,18 @@ impl HoldersPane {
         }
         let Some(known) = known else { return progress::skeleton(body, buffer, context.theme) };
         let says = match (&known.answer.flows_missing, known.answer.flows_to) {
-            (Some(missing), _) => format!("in and out unknown: {missing}"),
-            (None, Some(last)) => format!("whole tokens in and out over 7 and 30 days to {}, in the transfers of the data", last.day()),
-            (None, None) => String::new(),
+            (Some(missing), _) => vec![format!("in and out unknown: {missing}"), "in and out unknown".to_owned()],
+            (None, Some(last)) => vec![
+                format!("whole tokens in and out over 7 and 30 days to {}, in the transfers of the data", last.day()),
+                format!("in and out: whole tokens, to {}, by the data's transfers", last.day()),
+            ],
+            (None, None) => Vec::new(),
         };
-        put(buffer, body, 0, 0, &text::truncate(&says, usize::from(body.width)), context.theme.dim());
+        // Balances have no time: they are of today whatever the day.
+        let today = if context.of_today(&["holders"]).is_some() { "balances of today" } else { "" };
+        put_right(buffer, Rect { height: 1, ..body }, 0, today, context.theme.style(Role::Warning));
+        let room = usize::from(body.width).saturating_sub(if today.is_empty() { 0 } else { text::width(today) + 2 });
+        put(buffer, body, 0, 0, &text::fitting(says, room), context.theme.dim());
         let empty = if known.answer.total == 0 && self.list.filter().is_empty() {
             "no holder of this token is in the data"
         } else {
@@ -245,6 +258,7 @@ impl HoldersPane {
         let labels = known.as_ref().map_or_else(String::new, |known| known.answer.labels.join(", "));
         let title = if labels.is_empty() { format!("tokens of {address}") } else { format!("tokens of {address} · {labels}") };
         let note = known.as_ref().map_or_else(String::new, |known| many(known.answer.total, "token", "tokens"));
+        let note = with_back(&note);
         let body = inset(Panel { note: &note, focused: true, ..Panel::new(&title) }.render(area, buffer, context.theme));
         if let Some(problem) = &self.holds.problem {
             return panel::failure(body, buffer, context.theme, &problem.detail);

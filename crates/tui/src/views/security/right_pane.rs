@@ -35,8 +35,9 @@ pub(super) fn holders(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> 
             lines.push(bar_line(PaneLine::default(), label, share, Role::Accent, look));
         }
     }
-    let nakamoto = metrics.nakamoto.map_or_else(|| MISSING.to_owned(), |holders| holders.to_string());
-    let mut line = PaneLine::default().at(LEFT, "holders for over 50 %", Role::Dim).at(LABEL, nakamoto, Role::Text);
+    // Free holders alone: what they leave out is said below.
+    let nakamoto = metrics.nakamoto.map_or_else(|| "no free ones".to_owned(), |count| format!("{count} free"));
+    let mut line = PaneLine::default().at(LEFT, "over half is held by", Role::Dim).at(LABEL, nakamoto, Role::Text);
     for (name, figure) in [("HHI", metrics.hhi), ("Gini", metrics.gini)] {
         let figure = format::human(Some(figure));
         // A figure that does not fit moves to the next line.

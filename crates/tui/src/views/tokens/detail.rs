@@ -16,6 +16,8 @@ const TWO_COLUMNS_WIDTH: u16 = 76;
 const TWO_COLUMNS_HEIGHT: u16 = 28;
 /// Width of a label.
 const LABEL: u16 = 12;
+/// Digits of an amount that is still read at a glance, with its commas.
+const READABLE: usize = 19;
 /// Maximum lines of the person's note.
 const NOTE_LINES: usize = 3;
 
@@ -32,7 +34,11 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     let title = summary.name.as_deref().or(summary.symbol.as_deref()).unwrap_or("no name");
     let symbol = summary.symbol.as_deref().map(|symbol| text::truncate(symbol, 12)).unwrap_or_default();
     let loading = (shown.detail.is_none() && shown.problem.is_none()).then_some(None);
-    let rule = Panel { note: &symbol, progress: loading, ..Panel::new(title) };
+    // Where one looks for more of the token.
+    let more = "P report";
+    let roomy = usize::from(area.width) > text::width(title) + text::width(&symbol) + text::width(more) + 14;
+    let note = if roomy { format!("{symbol} · {more}") } else { symbol.into_owned() };
+    let rule = Panel { note: &note, progress: loading, ..Panel::new(title) };
     let body = rule.render(area, buffer, context.theme);
     let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
     if body.width < 20 || body.height == 0 {
@@ -61,6 +67,8 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
 struct Figure {
     label: &'static str,
     value: String,
+    /// Of half a line.
+    short: String,
     role: Role,
     /// Texts beside the value, the longest first: the first one that fits is drawn.
     exact: Vec<String>,
@@ -71,15 +79,18 @@ impl Figure {
     fn new(label: &'static str, value: String, exact: String) -> Self {
         let role = role_of(&value);
         let exact = if exact == value || exact == MISSING { Vec::new() } else { vec![exact] };
-        Self { label, value, role, exact, exact_role: Role::Dim }
+        Self { label, short: value.clone(), value, role, exact, exact_role: Role::Dim }
     }
 
+    /// A count in every digit.
     fn whole(label: &'static str, value: Option<i64>) -> Self {
-        Self::new(label, format::human(float(value)), exact(value))
+        Self { short: format::human(float(value)), ..Self::new(label, exact(value), String::new()) }
     }
 
+    /// Whole USD where they can be read, else in short.
     fn money(label: &'static str, value: Option<f64>) -> Self {
-        Self::new(label, format::human(value), format::exact(value))
+        let whole = value.map_or_else(|| MISSING.to_owned(), |value| format::exact(Some(value.round())));
+        Self::new(label, if whole.len() <= READABLE { whole } else { format::human(value) }, String::new())
     }
 
     /// Dim and with its day, if it is older than the others.
@@ -105,7 +116,9 @@ impl Figure {
     /// Draws it in half a line, the value right-aligned.
     fn draw_half(&self, buffer: &mut Buffer, area: Rect, y: u16, context: &Context<'_>) {
         put(buffer, area, 0, y, self.label, context.theme.dim());
-        put_right(buffer, area, y, &self.value, context.theme.style(self.role));
+        let room = usize::from(area.width).saturating_sub(text::width(self.label) + 1);
+        let value = text::fitting([&self.value, &self.short].map(Clone::clone), room);
+        put_right(buffer, area, y, &value, context.theme.style(self.role));
     }
 }
 
@@ -322,14 +335,9 @@ fn draw_sections(shown: &DetailContent<'_>, sections: &[Section], buffer: &mut B
     }
 }
 
-/// A panel's note where the rows of the table are of today while the data are as of a day.
-fn today_note(context: &Context<'_>, table: &'static str) -> &'static str {
-    if context.of_today(&[table]).is_some() { "of today" } else { "" }
-}
-
 fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { note: today_note(context, "holders"), warns: true, ..Panel::new("holders") }.render(area, buffer, theme);
+    let area = Panel { note: &with_today("", &["holders"], context).0, warns: true, ..Panel::new("holders") }.render(area, buffer, theme);
     let spread = &detail.holders_distribution;
     for (y, (label, share, role)) in
         [("top 10", spread.top_10_holders, Role::Accent), ("top 50", spread.top_50_holders, Role::AccentSoft)].into_iter().enumerate()
@@ -361,7 +369,8 @@ fn draw_holders(detail: &TokenDetail, buffer: &mut Buffer, area: Rect, context: 
 
 fn draw_kols(kols: &[Kol], buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
     let theme = context.theme;
-    let area = Panel { note: today_note(context, "kols"), warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
+    let area =
+        Panel { note: &with_today("", &["kols"], context).0, warns: true, ..Panel::new("key opinion leaders") }.render(area, buffer, theme);
     if kols.is_empty() {
         let why = missing_table(context, "kols", "leaders").unwrap_or_else(|| "none known for this token".to_owned());
         put(buffer, area, 0, 0, &why, theme.dim());
@@ -397,7 +406,7 @@ fn draw_posts(posts: &[Post], buffer: &mut Buffer, area: Rect, context: &Context
         let mark = "◆";
         let smart = format::human(float(post.smart_engagement));
         let engagement = format::human(float(post.engagement));
-        let age = format::age(context.newest().0.saturating_sub(post.published_at.0));
+        let age = format::age(context.newest_post().0.saturating_sub(post.published_at.0));
         put_right(buffer, Rect { width: 4.min(area.width), ..area }, y, &age, theme.dim());
         let title = Rect { width: area.width.saturating_sub(17), ..area };
         match &post.title {

@@ -97,6 +97,7 @@ impl Fields for TokenFields {
     ];
 
     const STANDARD: Option<Order> = Some(Order::falling("market_cap"));
+    const OTHERWISE: Option<Order> = Some(Order::falling("volume_24h"));
     const STARS: bool = true;
     const CELLS: bool = true;
 

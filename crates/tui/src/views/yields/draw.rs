@@ -195,9 +195,11 @@ impl YieldView {
         let title = format!("{} {}", row.protocol.as_deref().unwrap_or("pool"), row.token.symbol.as_deref().unwrap_or_default());
         let panel = Panel { note: "y copies the pool", ..Panel::new(&title) };
         let body = panel.render(Rect { width: left.width.saturating_sub(2), ..left }, buffer, context.theme);
-        for (y, (word, value)) in facts.iter().filter(|(_, value)| !value.is_empty()).enumerate() {
-            put(buffer, body, 1, y as u16, word, context.theme.dim());
-            put(buffer, body, 14, y as u16, value, context.theme.style(role_of(value)));
+        let mut y = 0;
+        for (word, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+            put(buffer, body, 1, y, word, context.theme.dim());
+            let room = Rect { x: body.x + 14.min(body.width), width: body.width.saturating_sub(14), ..body };
+            y += put_wrapped(buffer, room, 0, y, value, 2, context.theme.style(role_of(value)));
         }
     }
 

@@ -1,0 +1,76 @@
+//! What a view needs of the API server and of the configuration file; implemented where these are known.
+
+use crate::{keymap::Keymap, task::Wake};
+use model::time::Time;
+use widgets::theme::Appearance;
+
+/// The API server as its view needs it. By default, there is none.
+pub trait ApiDesk {
+    fn state(&self) -> ApiState {
+        ApiState::Off
+    }
+    /// The first API key, for display and copying.
+    fn key(&self) -> Option<String> {
+        None
+    }
+    /// The latest requests, newest first, at most `limit`.
+    fn requests(&self, _limit: usize) -> Vec<RequestLine> {
+        Vec::new()
+    }
+    /// Latency histogram: upper bound in microseconds, number of requests.
+    fn histogram(&self) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+    fn start(&self) -> std::result::Result<(), String> {
+        Err("the API is not part of this run".to_owned())
+    }
+    fn stop(&self) {}
+    /// Makes incoming requests wake the event loop.
+    fn listen(&self, _: Wake) {}
+}
+
+/// The watched configuration file.
+pub trait LiveSettings: Send + Sync {
+    /// Takes the new settings or their error, once after each change.
+    fn take(&self) -> Option<std::result::Result<NewSettings, String>>;
+    /// Makes a change wake the event loop.
+    fn listen(&self, wake: Wake);
+}
+
+/// Changed settings to apply.
+#[derive(Debug, Clone)]
+pub struct NewSettings {
+    pub keymap: Option<Keymap>,
+    pub look: Option<Appearance>,
+    /// User-readable messages: the applied changes, and those that need a restart.
+    pub says: Vec<String>,
+}
+
+/// Whether the API server listens, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ApiState {
+    /// Not started, or stopped.
+    #[default]
+    Off,
+    /// At this address.
+    Listening(String),
+    /// Failed to listen; user-readable reason.
+    Failed(String),
+}
+
+/// A line of the request log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestLine {
+    pub time: Time,
+    pub method: String,
+    pub path: String,
+    pub status: u16,
+    pub micros: u64,
+    pub bytes: u64,
+}
+
+/// The implementation without an API server.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoApi;
+
+impl ApiDesk for NoApi {}
