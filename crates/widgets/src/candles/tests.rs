@@ -345,3 +345,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn zz_look() {
+    let owned = wave(120);
+    let support = [SUPPORT, ChartLine { dashed: true, intercept: 12.0, to: 130.0, ..SUPPORT }];
+    let spans = [Span { from: 60, to: 80, prices: Some((9.0, 15.0)), role: Role::Up, label: "flag" }];
+    let levels = [PriceLevel { price: 17.0, from: Some(100), role: Role::Warning, label: "target" }];
+    let curve = IndicatorCurve { values: owned.close.iter().map(|c| c * 0.98).collect(), role: Role::Curve, dashed: false };
+    let curves = [curve.clone()];
+    let panes = [IndicatorPane { title: vec![(" RSI ".into(), Role::Text)], curves: vec![curve], guides: vec![10.0, 14.0], ..IndicatorPane::default() }];
+    let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index: 70 + glyph as usize * 3, over: true, role: Role::Warning, glyph });
+    let data = ChartData { lines: &support, spans: &spans, levels: &levels, curves: &curves, panes: &panes, marks: &marks, future: 8, crosshair: Some(Crosshair { candle: 90, price: None }), ..ChartData::new(owned.candles()) };
+    let area = Rect::new(0, 0, 140, 36);
+    let mut buffer = Buffer::empty(area);
+    let (_, scene) = render_words(&data, area, &mut buffer, &Theme::default());
+    println!("{}", lines(&buffer).join("\n"));
+    let scene = scene.unwrap();
+    let cell = crate::pixels::plot::CellPixels::new(10, 20).unwrap();
+    for _ in 0..3 {
+        let start = std::time::Instant::now();
+        let canvas = scene.paint(cell);
+        let painted = start.elapsed();
+        for level in [1, 3, 6, 9] {
+            let start = std::time::Instant::now();
+            let png = crate::pixels::png::png(&canvas, level);
+            println!("paint {painted:?} {}x{} png level {level} {:?} {} bytes {} colours", canvas.width(), canvas.height(), start.elapsed(), png.len(), canvas.palette().len());
+            std::fs::write("/tmp/look.png", png).unwrap();
+        }
+        let start = std::time::Instant::now();
+        let sixel = crate::pixels::sixel::sixel(&canvas);
+        println!("sixel {:?} {} bytes", start.elapsed(), sixel.len());
+    }
+}
