@@ -32,6 +32,7 @@ use serde_json::{Map, Value};
 use crate::{
     chrome::ChromeHit,
     event::Event,
+    graphics::{Graphics, PictureSlot},
     keymap::{Action, Keymap, VIEWS, ViewId},
     overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
     task::{BackgroundTask, Wake},
@@ -62,6 +63,7 @@ pub struct Setup {
     pub start_api: bool,
     pub keymap: Keymap,
     pub look: Appearance,
+    pub graphics: Graphics,
     /// The clock for ages on screen; a fixed one makes screenshots reproducible.
     pub clock: fn() -> Time,
     /// Where demo data may be written when there is no dataset.
@@ -82,6 +84,7 @@ impl Setup {
             start_api: false,
             keymap: Keymap::default(),
             look,
+            graphics: Graphics::Off,
             clock: wall_clock,
             demo_folder: None,
             config_folder: None,
@@ -144,6 +147,8 @@ pub struct App {
     /// The program ends, with this code.
     pub(super) exit: Option<i32>,
     pub(super) suspend: bool,
+    /// Of the last frame.
+    pub(super) picture: PictureSlot,
     /// The tokens whose star changed and is not saved yet.
     pub(super) starred: Vec<Address>,
     /// The changes of levels and notes that are not saved yet.
@@ -192,6 +197,7 @@ impl App {
             full_redraw: false,
             exit: None,
             suspend: false,
+            picture: PictureSlot::default(),
             starred: Vec::new(),
             annotated: Vec::new(),
             is_new_here: false,
@@ -221,7 +227,7 @@ impl App {
             Event::Key(key) => self.key(&key),
             Event::Mouse(mouse) => self.mouse(mouse),
             Event::Paste(text) => self.paste(&text),
-            Event::Resize => self.dirty = true,
+            Event::Resize | Event::Terminal(_) => self.dirty = true,
             Event::Continue => self.request_full_redraw(),
             Event::Wake => self.take_in_changes(),
             Event::Deck(event) => self.on_deck_event(event),
@@ -468,7 +474,7 @@ impl App {
 
     /// Runs `work` with the view and its context.
     pub(crate) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
-        let Self { setup, views, token, watchlist, annotations, alerts, snapshot, load, wake, earlier, .. } = self;
+        let Self { setup, views, token, watchlist, annotations, alerts, snapshot, load, wake, earlier, picture, .. } = self;
         let context = Context {
             deck: earlier.or(&setup.deck),
             jobs: setup.jobs.as_ref(),
@@ -483,6 +489,7 @@ impl App {
             ascii: setup.look.ascii,
             now: (setup.clock)(),
             wake,
+            picture,
         };
         work(views[id as usize].as_mut(), &context)
     }

@@ -51,6 +51,8 @@ impl App {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
         self.hits.clear();
+        // What lies over a view would lie under its picture.
+        self.picture.begin(self.overlay.is_none() && !self.setup.look.ascii);
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
