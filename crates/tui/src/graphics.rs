@@ -138,6 +138,11 @@ impl Pictures {
         Self { protocol, cell, shown: None }
     }
 
+    /// Whether a picture outlasts the screen it was drawn on.
+    pub fn outlasts(&self) -> bool {
+        self.protocol == PictureProtocol::Kitty
+    }
+
     pub fn is_shown(&self) -> bool {
         self.shown.is_some()
     }

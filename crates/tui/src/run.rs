@@ -116,8 +116,7 @@ fn take_answers(answers: &TerminalAnswers, app: &mut App, screen: &mut Screen) {
         None if app.setup.graphics == Graphics::Auto => return,
         None => app.say("graphics: the terminal does not tell how many pixels a cell has, so charts stay in characters", true),
     }
-    app.picture.allow(screen.has_pictures());
-    app.dirty = true;
+    app.allow_pictures(screen.has_pictures());
 }
 
 /// Blocks for an event or until the app's or the saver's deadline; no polling.
@@ -140,7 +139,7 @@ fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
     let after = std::mem::take(&mut app.after_frame);
     let render = |frame: &mut Frame<'_>| {
         app.draw(frame);
-        app.picture.take()
+        app.take_picture()
     };
     screen.draw(render, &after).map_err(|error| format!("cannot draw: {error}"))
 }

@@ -53,7 +53,7 @@ impl Screen {
 
     /// From now on frames may have pictures.
     pub fn show_pictures(&mut self, pictures: Option<Pictures>) {
-        PICTURED.store(pictures.is_some(), Ordering::SeqCst);
+        PICTURED.store(pictures.as_ref().is_some_and(Pictures::outlasts), Ordering::SeqCst);
         self.pictures = pictures;
     }
 

@@ -1,5 +1,6 @@
 //! Pictures in pixels: a canvas of at most 256 colours with anti-aliased strokes, what is drawn on it, and its codings as PNG and sixel.
 
+pub mod letters;
 pub mod plot;
 pub mod png;
 pub mod sixel;
@@ -117,6 +118,19 @@ impl PixelCanvas {
                     (under, mixed) = (Some(here), self.mix(here, ink, step.min(WHOLE)));
                 }
                 self.pixels[place] = mixed;
+            }
+        }
+    }
+
+    /// Lays another canvas over this one, its top left at these pixels.
+    pub fn lay(&mut self, other: &Self, (left, top): (i64, i64)) {
+        let indices: Vec<u8> = other.palette.iter().map(|color| self.index_of(*color)).collect();
+        for (y, row) in other.pixels.chunks_exact(other.width.max(1)).enumerate() {
+            for (x, index) in row.iter().enumerate() {
+                let (x, y) = (left + x as i64, top + y as i64);
+                if x >= 0 && y >= 0 && x < self.width as i64 && y < self.height as i64 {
+                    self.pixels[y as usize * self.width + x as usize] = indices[usize::from(*index)];
+                }
             }
         }
     }
