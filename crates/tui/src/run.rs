@@ -41,10 +41,11 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
     app.remember(memory);
     app.follow_settings(settings, events.wake());
     let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot take the terminal: {error}"))?;
-    // The first frame is drawn before any data is read.
-    paint(&mut app, &mut screen)?;
+    // Asked before the first frame, which covers the question where a terminal prints it.
     let question = app.setup.graphics.question(app.setup.look.theme.rgb(Role::Background).is_some(), variable);
     let asked = (!question.is_empty() && screen.ask(question).is_ok()).then(Instant::now);
+    // The first frame is drawn before any data is read.
+    paint(&mut app, &mut screen)?;
     events.listen(&deck, asked).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
     deck.load_in_background();
     app.start();

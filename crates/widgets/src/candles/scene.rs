@@ -17,8 +17,8 @@ const BODY: f64 = 0.74;
 /// Points of a line for each column.
 const POINTS: f64 = 2.0;
 
-/// Cells between the end of a candle and its mark.
-const MARK_OFF: f64 = 0.55;
+/// Cells between the end of a candle and its mark, at least; and of the mark from the edge of the next row, where no word stands.
+const MARK_OFF: (f64, f64) = (0.55, 0.25);
 
 /// The scene of a drawn chart; `None` where the theme has no colours of its own.
 pub(super) fn scene(data: &ChartData<'_>, layout: &ChartLayout, theme: &Theme) -> Option<PlotScene> {
@@ -209,7 +209,11 @@ impl Builder<'_> {
         let shown = self.layout.shown.0..self.layout.shown.1;
         for mark in self.data.marks.iter().filter(|mark| shown.contains(&mark.index)) {
             let (high, low) = (self.data.candles.high[mark.index], self.data.candles.low[mark.index]);
-            let y = if mark.over { self.y(high) - MARK_OFF } else { self.y(low) + MARK_OFF };
+            let y = if mark.over {
+                (self.y(high) - MARK_OFF.0).min(self.y(high).floor() - MARK_OFF.1)
+            } else {
+                (self.y(low) + MARK_OFF.0).max(self.y(low).ceil() + MARK_OFF.1)
+            };
             let kind = match mark.glyph {
                 Glyph::Touch => SignKind::Disc,
                 Glyph::Anchor => SignKind::Diamond,

@@ -201,7 +201,8 @@ impl Painter {
         match kind {
             SignKind::Disc => self.canvas.spot(at, size * 0.28, false, ink),
             SignKind::Diamond => self.canvas.spot(at, size * 0.36, true, ink),
-            SignKind::Up | SignKind::Down => self.canvas.arrow(at, size, kind == SignKind::Up, ink),
+            SignKind::Up => self.canvas.arrow((at.0, at.1 - size / 2.0), size, true, ink),
+            SignKind::Down => self.canvas.arrow((at.0, at.1 + size / 2.0), size, false, ink),
         }
     }
 }

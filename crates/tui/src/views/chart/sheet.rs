@@ -178,7 +178,8 @@ impl ChartSheet {
 
     /// The closest zoom, up to `FILLING_MAX` columns each, at which all candles fit.
     fn filling(&self) -> Zoom {
-        let near = (1..=FILLING_MAX).rev().map(|columns| Zoom { columns, per_column: 1 });
+        // A candle of two columns has no room for a body of two and air.
+        let near = (1..=FILLING_MAX).rev().filter(|columns| *columns != 2).map(|columns| Zoom { columns, per_column: 1 });
         let each = self.len().div_ceil(self.room(Zoom::default()).max(1)).max(1);
         near.into_iter().find(|zoom| self.all_fit(*zoom)).unwrap_or(Zoom { columns: 1, per_column: each })
     }
