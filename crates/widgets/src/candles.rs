@@ -207,3 +207,5 @@ fn draw(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (C
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod scene_tests;

@@ -152,13 +152,14 @@ impl PixelCanvas {
         let slope = (b.1 - a.1) / (b.0 - a.0);
         let half = weight / 2.0 * length / (b.0 - a.0);
         let along = if steep { rows.clone() } else { 0..self.width as i64 };
+        let most = if steep { self.width } else { self.height } as i64;
         let (first, last) = ((a.0.floor() as i64).max(along.start), (b.0.ceil() as i64).min(along.end));
         for step in first..last {
             let (begin, end) = ((step as f64).max(a.0), ((step + 1) as f64).min(b.0));
             let share = end - begin;
             let middle = a.1 + slope * ((begin + end) / 2.0 - a.0);
             let (low, high) = (middle - half, middle + half);
-            for across in low.floor() as i64..high.ceil() as i64 {
+            for across in (low.floor() as i64).max(0)..(high.ceil() as i64).min(most) {
                 let covered = (high.min((across + 1) as f64) - low.max(across as f64)).clamp(0.0, 1.0) * share;
                 let (x, y) = if steep { (across, step) } else { (step, across) };
                 if rows.contains(&y) {
@@ -192,3 +193,6 @@ impl PixelCanvas {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

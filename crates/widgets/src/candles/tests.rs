@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     picture,
+    pixels::plot::CellPixels,
     theme::{Depth, Options, Palette},
 };
 
@@ -13,7 +14,7 @@ const DAY: i64 = 86_400_000;
 
 /// Owned candle columns.
 #[derive(Debug, Clone, Default)]
-struct Owned {
+pub(super) struct Owned {
     timestamp: Vec<i64>,
     open: Vec<f64>,
     high: Vec<f64>,
@@ -23,13 +24,13 @@ struct Owned {
 }
 
 impl Owned {
-    fn new(rows: &[[f64; 5]]) -> Self {
+    pub(super) fn new(rows: &[[f64; 5]]) -> Self {
         let column = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<_>>();
         let timestamp = (0..rows.len() as i64).map(|i| 1_767_225_600_000 + i * DAY).collect();
         Self { timestamp, open: column(0), high: column(1), low: column(2), close: column(3), volume: column(4) }
     }
 
-    fn candles(&self) -> Candles<'_> {
+    pub(super) fn candles(&self) -> Candles<'_> {
         Candles {
             timestamp: &self.timestamp,
             open: &self.open,
@@ -42,7 +43,7 @@ impl Owned {
     }
 }
 
-fn wave(count: usize) -> Owned {
+pub(super) fn wave(count: usize) -> Owned {
     let price = |i: usize| 10.0 + 3.0 * (i as f64 * 0.35).sin() + i as f64 * 0.05;
     let rows: Vec<[f64; 5]> = (0..count)
         .map(|i| {
@@ -60,7 +61,7 @@ fn drawn(data: &ChartData<'_>, width: u16, height: u16, theme: &Theme) -> (Buffe
     (buffer, layout)
 }
 
-fn lines(buffer: &Buffer) -> Vec<String> {
+pub(super) fn lines(buffer: &Buffer) -> Vec<String> {
     picture::text(buffer).lines().map(str::to_owned).collect()
 }
 
@@ -100,14 +101,14 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
         Owned::new(&[[1.0, 4.0, 1.0, 3.0, 5.0], [3.0, 3.0, 1.0, 1.0, 1.0], [f64::NAN, 1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0, f64::NAN]]);
     let theme = Theme::default();
     let (buffer, layout) = drawn(&ChartData { volume: false, ..ChartData::new(owned.candles()) }, 4, 4, &theme);
-    assert_eq!(lines(&buffer), ["│", "╽╻", "┃┃ ╹", "┃┃"], "{layout:?}");
+    assert_eq!(lines(&buffer), ["│", "▌▖", "▌▌ ▘", "▌▌"], "{layout:?}");
     assert_eq!(
         (buffer[(0, 1)].fg, buffer[(1, 1)].fg),
         (theme.style(Role::Up).fg.expect("the role has a colour"), theme.style(Role::Down).fg.expect("the role has a colour"))
     );
 }
 
-const SUPPORT: ChartLine<'static> =
+pub(super) const SUPPORT: ChartLine<'static> =
     ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" };
 
 #[test]
@@ -236,7 +237,7 @@ fn without_colours_rising_and_falling_differ_in_shape() {
     let owned = Owned::new(&[[1.0, 4.0, 1.0, 4.0, 1.0], [4.0, 4.0, 1.0, 1.0, 1.0]]);
     let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
     let (buffer, _) = drawn(&ChartData::new(owned.candles()), 2, 3, &theme);
-    assert_eq!(lines(&buffer)[1], "║┃");
+    assert_eq!(lines(&buffer)[1], "║▌");
 }
 
 #[test]
@@ -340,41 +341,12 @@ proptest! {
                 let data = ChartData { columns, future, lines: &lines, spans: &spans, levels: &levels, curves: &curves, panes: &panes, marks: &marks, crosshair, log, volume, ascii, ..ChartData::new(owned.candles()) };
                 let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 40));
                 let layout = render(&data, area, &mut buffer, &Theme::default());
+                let (_, scene) = render_words(&data, area, &mut buffer, &Theme::default());
+                if let Some((scene, cell)) = scene.zip(CellPixels::new(4, 8)) {
+                    let _ = scene.paint(cell);
+                }
                 let _ = (layout.candle_at(x), layout.price_at(y), layout.x_of(index), layout.x_of(other), layout.y_of(intercept));
             }
         }
-    }
-}
-
-#[test]
-fn zz_look() {
-    let owned = wave(120);
-    let support = [SUPPORT, ChartLine { dashed: true, intercept: 12.0, to: 130.0, ..SUPPORT }];
-    let spans = [Span { from: 60, to: 80, prices: Some((9.0, 15.0)), role: Role::Up, label: "flag" }];
-    let levels = [PriceLevel { price: 17.0, from: Some(100), role: Role::Warning, label: "target" }];
-    let curve = IndicatorCurve { values: owned.close.iter().map(|c| c * 0.98).collect(), role: Role::Curve, dashed: false };
-    let curves = [curve.clone()];
-    let panes = [IndicatorPane { title: vec![(" RSI ".into(), Role::Text)], curves: vec![curve], guides: vec![10.0, 14.0], ..IndicatorPane::default() }];
-    let marks = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown].map(|glyph| Mark { index: 70 + glyph as usize * 3, over: true, role: Role::Warning, glyph });
-    let data = ChartData { lines: &support, spans: &spans, levels: &levels, curves: &curves, panes: &panes, marks: &marks, future: 8, crosshair: Some(Crosshair { candle: 90, price: None }), ..ChartData::new(owned.candles()) };
-    let area = Rect::new(0, 0, 140, 36);
-    let mut buffer = Buffer::empty(area);
-    let (_, scene) = render_words(&data, area, &mut buffer, &Theme::default());
-    println!("{}", lines(&buffer).join("\n"));
-    let scene = scene.unwrap();
-    let cell = crate::pixels::plot::CellPixels::new(10, 20).unwrap();
-    for _ in 0..3 {
-        let start = std::time::Instant::now();
-        let canvas = scene.paint(cell);
-        let painted = start.elapsed();
-        for level in [1, 3, 6, 9] {
-            let start = std::time::Instant::now();
-            let png = crate::pixels::png::png(&canvas, level);
-            println!("paint {painted:?} {}x{} png level {level} {:?} {} bytes {} colours", canvas.width(), canvas.height(), start.elapsed(), png.len(), canvas.palette().len());
-            std::fs::write("/tmp/look.png", png).unwrap();
-        }
-        let start = std::time::Instant::now();
-        let sixel = crate::pixels::sixel::sixel(&canvas);
-        println!("sixel {:?} {} bytes", start.elapsed(), sixel.len());
     }
 }

@@ -71,6 +71,14 @@ impl PlotScene {
     }
 }
 
+/// Farther from the picture than this nothing is told apart.
+const FAR: f64 = 1e6;
+
+/// The nearest pixel.
+fn pixel(place: f64) -> i64 {
+    place.round().clamp(-FAR, FAR) as i64
+}
+
 struct Painter {
     canvas: PixelCanvas,
     /// Of a cell.
@@ -80,11 +88,11 @@ struct Painter {
 
 impl Painter {
     fn x(&self, cells: f64) -> i64 {
-        (cells * self.width).round() as i64
+        pixel(cells * self.width)
     }
 
     fn y(&self, cells: f64) -> i64 {
-        (cells * self.height).round() as i64
+        pixel(cells * self.height)
     }
 
     /// At least one pixel.
@@ -96,7 +104,7 @@ impl Painter {
     /// Pixels `width` cells wide around a place: as wide for each, whatever the place.
     fn columns(&self, x: f64, width: f64) -> Range<i64> {
         let pixels = ((width * self.width).floor() as i64).max(1);
-        let left = (x * self.width - pixels as f64 / 2.0).round() as i64;
+        let left = pixel(x * self.width - pixels as f64 / 2.0);
         left..left + pixels
     }
 
@@ -181,7 +189,7 @@ impl Painter {
         let ink = self.canvas.ink(color);
         let flat = from.1 == to.1;
         // The pixel that the place lies in.
-        let pixel = |cells: f64, size: f64| (cells * size).floor() as i64;
+        let pixel = |cells: f64, size: f64| pixel((cells * size).floor());
         let (start, end) = if flat { (self.x(from.0), self.x(to.0)) } else { (self.y(from.1), self.y(to.1)) };
         let across = if flat { pixel(from.1, self.height) } else { pixel(from.0, self.width) };
         let (drawn, period) = if dashed { ((DASH.0 * self.height).round() as i64, ((DASH.0 + DASH.1) * self.height).round() as i64) } else { (1, 1) };
@@ -196,7 +204,7 @@ impl Painter {
 
     fn sign(&mut self, (x, y): PlotPoint, kind: SignKind, color: Rgb) {
         let ink = self.canvas.ink(color);
-        let at = (x * self.width, y * self.height);
+        let at = ((x * self.width).clamp(-FAR, FAR), (y * self.height).clamp(-FAR, FAR));
         let size = self.width.min(self.height / 2.0);
         match kind {
             SignKind::Disc => self.canvas.spot(at, size * 0.28, false, ink),
