@@ -248,11 +248,12 @@ fn pictures(c: &mut Criterion) {
         for (zoom, actions) in [("near", &[Action::ZoomIn, Action::ZoomIn][..]), ("usual", &[]), ("far", &[Action::ZoomOut, Action::ZoomOut])] {
             let options = Options { depth: Depth::True, ..Options::default() };
             let look = Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true };
-            let (_, mut app) = picture(Setup::still(Arc::clone(&deck), look), ViewId::Chart, (220, 42), |app| {
+            let (mut buffer, mut app): (Buffer, _) = picture(Setup::still(Arc::clone(&deck), look), ViewId::Chart, (220, 42), |app| {
                 app.allow_pictures(true);
                 app.select(uni);
-                actions.iter().for_each(|action| app.act(*action));
             });
+            actions.iter().for_each(|action| app.act(*action));
+            app.draw_into(&mut buffer, Rect::new(0, 0, 220, 42));
             let Some(scene): Option<PlotScene> = app.take_picture() else { continue };
             let canvas = scene.paint(cell);
             let sent = png(&canvas, 6).len().div_ceil(3) * 4;

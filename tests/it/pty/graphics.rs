@@ -146,7 +146,7 @@ fn each_protocol_gets_the_chart_and_nothing_without_need() {
         assert_eq!(pictures(&terminal, shows, before), [first], "{shows:?}");
         let before = terminal.written();
         terminal.keys("1");
-        terminal.see("TOKENS");
+        terminal.see("SYMBOL");
         terminal.settle();
         assert_eq!((pictures(&terminal, shows, before), deletes(&terminal)), (Vec::new(), 2 * usize::from(shows == Shows::Kitty)));
         terminal.keys("3");

@@ -1,4 +1,4 @@
-//! Sixel of a canvas (DEC VT340): bands of six rows, in each band a run-length coded pass for every colour in it.
+//! Sixel of a canvas (DEC VT340): bands of six rows, in each band the background and over it a run-length coded pass for every colour.
 
 use std::io::Write as _;
 
@@ -21,20 +21,19 @@ pub fn sixel(canvas: &PixelCanvas) -> Vec<u8> {
     for band in canvas.pixels().chunks(BAND * width.max(1)) {
         let mut extents: Vec<Option<(usize, usize)>> = vec![None; canvas.palette().len()];
         for (row, pixels) in band.chunks_exact(width.max(1)).enumerate() {
-            for (x, index) in pixels.iter().enumerate() {
+            for (x, index) in pixels.iter().enumerate().filter(|(_, index)| **index != 0) {
                 let index = usize::from(*index);
                 masks[index * width + x] |= 1 << row;
                 let extent = &mut extents[index];
                 *extent = Some(extent.map_or((x, x), |(first, last)| (first.min(x), last.max(x))));
             }
         }
-        let mut first = true;
+        // One run instead of one between every two shapes.
+        out.extend(b"#0");
+        run(&mut out, ((1_u16 << (band.len() / width.max(1))) - 1) as u8, width);
         for (index, extent) in extents.iter().enumerate() {
             let Some((from, to)) = *extent else { continue };
-            if !std::mem::take(&mut first) {
-                out.push(b'$');
-            }
-            let _ = write!(out, "#{index}");
+            let _ = write!(out, "$#{index}");
             let mask = &mut masks[index * width..(index + 1) * width];
             run(&mut out, 0, from);
             pass(&mut out, &mask[from..=to]);

@@ -102,7 +102,8 @@ fn read_sixel(image: &[u8]) -> (usize, usize, Vec<Option<Rgb>>) {
         for _ in 0..count {
             for row in (0..6).filter(|row| mask >> row & 1 == 1) {
                 let place = (top + row) * width + x;
-                assert!(pixels[place].is_none(), "a pixel has two colours");
+                // The background is laid first, each other colour once.
+                assert!(pixels[place].is_none_or(|under| under == palette[0]), "a pixel has two colours");
                 pixels[place] = Some(palette[color]);
             }
             x += 1;
