@@ -245,7 +245,9 @@ fn pictures(c: &mut Criterion) {
     group.sample_size(30).measurement_time(Duration::from_secs(2));
     for (data, folder) in [("demo", "datasets"), ("recorded", "tests/real")] {
         let deck = deck(loaded(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)), 128 << 20);
-        for (zoom, actions) in [("near", &[Action::ZoomIn, Action::ZoomIn][..]), ("usual", &[]), ("far", &[Action::ZoomOut, Action::ZoomOut])] {
+        for (zoom, actions) in
+            [("near", &[Action::ZoomIn, Action::ZoomIn][..]), ("usual", &[]), ("far", &[Action::ZoomOut, Action::ZoomOut])]
+        {
             let options = Options { depth: Depth::True, ..Options::default() };
             let look = Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true };
             let (mut buffer, mut app): (Buffer, _) = picture(Setup::still(Arc::clone(&deck), look), ViewId::Chart, (220, 42), |app| {

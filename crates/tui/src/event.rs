@@ -166,11 +166,12 @@ fn hear(sender: &SyncSender<Event>, asked: Instant) -> Option<()> {
             }
         };
         for heard in hearing.take(&bytes[..count]) {
-            sender.send(match heard {
-                Heard::Key(key) => Event::Key(key),
-                Heard::Paste(text) => Event::Paste(text),
-            })
-            .ok()?;
+            sender
+                .send(match heard {
+                    Heard::Key(key) => Event::Key(key),
+                    Heard::Paste(text) => Event::Paste(text),
+                })
+                .ok()?;
         }
         if hearing.is_whole() && (hearing.answers.arrived || asked.elapsed() > ANSWER_TIME) {
             return sender.send(Event::Terminal(hearing.answers)).ok();

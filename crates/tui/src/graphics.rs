@@ -52,7 +52,8 @@ impl Graphics {
 
     /// What to ask the terminal; nothing where it is known to print questions that it does not understand, or to have no colours to draw in.
     pub fn question(self, has_colors: bool, var: impl Fn(&str) -> Option<String>) -> &'static [u8] {
-        let prints = var("TERM_PROGRAM").is_some_and(|program| program == "Apple_Terminal") || var("TERM").is_some_and(|term| term == "linux");
+        let prints =
+            var("TERM_PROGRAM").is_some_and(|program| program == "Apple_Terminal") || var("TERM").is_some_and(|term| term == "linux");
         if self == Self::Off || prints || !has_colors { b"" } else { answers::QUESTION }
     }
 
@@ -128,6 +129,8 @@ pub struct Pictures {
     cell: CellPixels,
     /// What stands there: the scene and the words in its cells.
     shown: Option<(PlotScene, Words)>,
+    /// Whether it may be gone: the window was resized, or the screen cleared.
+    uncertain: bool,
 }
 
 /// The cells with words over a picture.
@@ -135,7 +138,7 @@ type Words = Vec<(u16, u16, ratatui::buffer::Cell)>;
 
 impl Pictures {
     pub fn new(protocol: PictureProtocol, cell: CellPixels) -> Self {
-        Self { protocol, cell, shown: None }
+        Self { protocol, cell, shown: None, uncertain: false }
     }
 
     /// Whether a picture outlasts the screen it was drawn on.
@@ -147,16 +150,22 @@ impl Pictures {
         self.shown.is_some()
     }
 
-    /// The terminal's content is unknown, or gone.
+    /// The terminal's content is unknown: the next picture is sent in any case.
     pub fn forget(&mut self) {
-        self.shown = None;
+        self.uncertain = true;
     }
 
     /// Brings the terminal's picture up to the frame just written: nothing is sent where it is the same.
-    pub fn follow<B: Backend<Error = io::Error> + Write>(&mut self, scene: Option<PlotScene>, frame: &Buffer, out: &mut B) -> io::Result<()> {
+    pub fn follow<B: Backend<Error = io::Error> + Write>(
+        &mut self,
+        scene: Option<PlotScene>,
+        frame: &Buffer,
+        out: &mut B,
+    ) -> io::Result<()> {
         let Some(scene) = scene else { return self.remove(frame, out) };
         let words = if self.protocol == PictureProtocol::Kitty { Words::new() } else { words(frame, scene.area) };
-        if self.shown.as_ref().is_some_and(|(shown, over)| *shown == scene && *over == words) {
+        let is_certain = !std::mem::take(&mut self.uncertain);
+        if is_certain && self.shown.as_ref().is_some_and(|(shown, over)| *shown == scene && *over == words) {
             return Ok(());
         }
         if self.shown.as_ref().is_some_and(|(shown, _)| shown.area != scene.area) {
@@ -235,8 +244,7 @@ fn kitty(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
 
 fn iterm(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
     let size = png.len();
-    let head =
-        format!("\x1b]1337;File=inline=1;size={size};width={columns};height={rows};preserveAspectRatio=0;doNotMoveCursor=1:");
+    let head = format!("\x1b]1337;File=inline=1;size={size};width={columns};height={rows};preserveAspectRatio=0;doNotMoveCursor=1:");
     [head.as_bytes(), &base64(png), b"\x07"].concat()
 }
 

@@ -99,6 +99,7 @@ fn handle(event: Event, events: &Events, app: &mut App, screen: &mut Screen, sav
     match event {
         Event::Terminal(answers) => return take_answers(&answers, app, screen),
         Event::Wake => events.seen_wake(),
+        Event::Resize => screen.forget_picture(),
         Event::Key(_) | Event::Mouse(_) | Event::Paste(_) => saver.touch(),
         _ => {}
     }

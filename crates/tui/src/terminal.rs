@@ -51,6 +51,13 @@ impl Screen {
         self.pictures.is_some()
     }
 
+    /// The picture may be gone: the next frame's is sent in any case.
+    pub fn forget_picture(&mut self) {
+        if let Some(pictures) = &mut self.pictures {
+            pictures.forget();
+        }
+    }
+
     /// From now on frames may have pictures.
     pub fn show_pictures(&mut self, pictures: Option<Pictures>) {
         PICTURED.store(pictures.as_ref().is_some_and(Pictures::outlasts), Ordering::SeqCst);
@@ -76,9 +83,7 @@ impl Screen {
         self.terminal.backend_mut().clear_region(ClearType::All)?;
         // Of the two buffers one is blank, the other holds the last frame; swapping resets that one.
         self.terminal.swap_buffers();
-        if let Some(pictures) = &mut self.pictures {
-            pictures.forget();
-        }
+        self.forget_picture();
         Ok(())
     }
 

@@ -206,6 +206,6 @@ fn draw(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (C
 }
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 mod scene_tests;
+#[cfg(test)]
+mod tests;

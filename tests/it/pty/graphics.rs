@@ -42,7 +42,9 @@ fn pictures(terminal: &Terminal, shows: Shows, from: usize) -> Vec<Decoded> {
             }
             texts.iter().map(|text| png(&base64(text))).collect()
         }
-        Shows::Iterm => between("\x1b]1337;File=inline=1", "\x07").iter().map(|image| png(&base64(image.split_once(':').unwrap().1))).collect(),
+        Shows::Iterm => {
+            between("\x1b]1337;File=inline=1", "\x07").iter().map(|image| png(&base64(image.split_once(':').unwrap().1))).collect()
+        }
         Shows::Sixel => between("\x1bP0;1q\"1;1;", "\x1b\\").iter().map(|image| sixel(image)).collect(),
     }
 }

@@ -189,7 +189,12 @@ impl Terminal {
         let pair = native_pty_system().openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let parser = Parser::new_with_callbacks(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(cols).unwrap(), 0, Answers { shows, ..Answers::default() });
+        let parser = Parser::new_with_callbacks(
+            NonZeroU16::new(rows).unwrap(),
+            NonZeroU16::new(cols).unwrap(),
+            0,
+            Answers { shows, ..Answers::default() },
+        );
         let seen: Shared = Arc::new((Mutex::new(Seen { parser, bytes: Vec::new(), owes: false }), Condvar::new()));
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let reader = pair.master.try_clone_reader().unwrap();

@@ -98,7 +98,9 @@ fn keys_among_the_answers_stay_keys_wherever_the_bytes_are_cut() {
 #[test]
 fn any_bytes_are_taken() {
     let mut hearing = Hearing::default();
-    for bytes in [&b"\xff\xfe"[..], b"\x1b[", b"999999999999999999;;\xc3t", b"\x1b[6;1;99999999999t", b"\x1bO", b"\x1b_", b"\x1b]", b"\x1b\\"] {
+    for bytes in
+        [&b"\xff\xfe"[..], b"\x1b[", b"999999999999999999;;\xc3t", b"\x1b[6;1;99999999999t", b"\x1bO", b"\x1b_", b"\x1b]", b"\x1b\\"]
+    {
         hearing.take(bytes);
     }
     assert_eq!(hearing.answers.cell, None);
@@ -116,7 +118,7 @@ fn a_picture_is_sent_when_it_changes_and_taken_away_when_a_frame_has_none() {
         let mut pictures = Pictures::new(protocol, cell);
         let mut frame = Buffer::empty(Rect::new(0, 0, 12, 4));
         frame.set_string(2, 2, "word", ratatui::style::Style::new());
-        let mut sent = |scene: Option<PlotScene>, frame: &Buffer| {
+        let sent = |pictures: &mut Pictures, scene: Option<PlotScene>, frame: &Buffer| {
             let mut backend = CrosstermBackend::new(Vec::new());
             pictures.follow(scene, frame, &mut backend).expect("memory can be written");
             String::from_utf8_lossy(backend.writer()).into_owned()
@@ -126,19 +128,21 @@ fn a_picture_is_sent_when_it_changes_and_taken_away_when_a_frame_has_none() {
             PictureProtocol::Iterm => "\x1b]1337;File=inline=1",
             PictureProtocol::Sixel => "\x1bP",
         };
-        let first = sent(Some(scene(1, (200, 0, 0))), &frame);
+        let first = sent(&mut pictures, Some(scene(1, (200, 0, 0))), &frame);
         assert!(first.starts_with("\x1b[2;2H") && first.contains(begin), "{first:?}");
         // Where text replaces a picture, the words in it are written after it.
         assert_eq!(first.ends_with("\x1b[0m") && first.contains("wor"), protocol != PictureProtocol::Kitty, "{first:?}");
-        assert_eq!(sent(Some(scene(1, (200, 0, 0))), &frame), "", "{protocol:?} unchanged");
-        assert!(sent(Some(scene(1, (0, 200, 0))), &frame).contains(begin));
+        assert_eq!(sent(&mut pictures, Some(scene(1, (200, 0, 0))), &frame), "", "{protocol:?} unchanged");
+        assert!(sent(&mut pictures, Some(scene(1, (0, 200, 0))), &frame).contains(begin));
         frame.set_string(2, 2, "else", ratatui::style::Style::new());
-        assert_eq!(sent(Some(scene(1, (0, 200, 0))), &frame).contains(begin), protocol != PictureProtocol::Kitty);
-        assert!(sent(Some(scene(2, (0, 200, 0))), &frame).contains(begin), "it moved");
-        let gone = sent(None, &frame);
+        assert_eq!(sent(&mut pictures, Some(scene(1, (0, 200, 0))), &frame).contains(begin), protocol != PictureProtocol::Kitty);
+        assert!(sent(&mut pictures, Some(scene(2, (0, 200, 0))), &frame).contains(begin), "it moved");
+        pictures.forget();
+        assert!(sent(&mut pictures, Some(scene(2, (0, 200, 0))), &frame).contains(begin), "the screen was cleared");
+        let gone = sent(&mut pictures, None, &frame);
         assert_eq!(gone == farewell(), protocol == PictureProtocol::Kitty);
         assert_eq!(gone.contains("else"), protocol != PictureProtocol::Kitty, "{gone:?}");
-        assert_eq!(sent(None, &frame), "", "once");
+        assert_eq!(sent(&mut pictures, None, &frame), "", "once");
     }
 }
 

@@ -133,7 +133,14 @@ pub(super) fn dot(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: Style) {
 }
 
 /// Writes the label into the first row that is empty from `left` on, also trying positions further left; returns its place.
-fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<Item = u16>, left: u16, label: &str, style: Style) -> Option<Rect> {
+fn write_where_free(
+    layout: &ChartLayout,
+    buf: &mut Buffer,
+    rows: impl Iterator<Item = u16>,
+    left: u16,
+    label: &str,
+    style: Style,
+) -> Option<Rect> {
     let width = text::width(label) as u16;
     if width == 0 || width > layout.plot.width {
         return None;

@@ -21,16 +21,48 @@ pub type PlotPoint = (f64, f64);
 #[derive(Debug, Clone, PartialEq)]
 pub enum PlotShape {
     /// A soft surface of so many eighths of the colour, with a finer edge.
-    Surface { x: (f64, f64), y: (f64, f64), color: Rgb, share: usize, edged: bool },
+    Surface {
+        x: (f64, f64),
+        y: (f64, f64),
+        color: Rgb,
+        share: usize,
+        edged: bool,
+    },
     /// A bar of a histogram.
-    Bar { x: f64, width: f64, y: (f64, f64), color: Rgb },
+    Bar {
+        x: f64,
+        width: f64,
+        y: (f64, f64),
+        color: Rgb,
+    },
     /// From the top down: wick, body.
-    Candle { x: f64, width: f64, wick: (f64, f64), body: (f64, f64), color: Rgb },
+    Candle {
+        x: f64,
+        width: f64,
+        wick: (f64, f64),
+        body: (f64, f64),
+        color: Rgb,
+    },
     /// Points from left to right, clipped to the rows.
-    Line { points: Vec<PlotPoint>, rows: (f64, f64), color: Rgb, dashed: bool },
+    Line {
+        points: Vec<PlotPoint>,
+        rows: (f64, f64),
+        color: Rgb,
+        dashed: bool,
+    },
     /// One pixel high or wide, of so many eighths of the colour.
-    Rule { from: PlotPoint, to: PlotPoint, color: Rgb, share: usize, dashed: bool },
-    Sign { at: PlotPoint, kind: SignKind, color: Rgb },
+    Rule {
+        from: PlotPoint,
+        to: PlotPoint,
+        color: Rgb,
+        share: usize,
+        dashed: bool,
+    },
+    Sign {
+        at: PlotPoint,
+        kind: SignKind,
+        color: Rgb,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +224,8 @@ impl Painter {
         let pixel = |cells: f64, size: f64| pixel((cells * size).floor());
         let (start, end) = if flat { (self.x(from.0), self.x(to.0)) } else { (self.y(from.1), self.y(to.1)) };
         let across = if flat { pixel(from.1, self.height) } else { pixel(from.0, self.width) };
-        let (drawn, period) = if dashed { ((DASH.0 * self.height).round() as i64, ((DASH.0 + DASH.1) * self.height).round() as i64) } else { (1, 1) };
+        let (drawn, period) =
+            if dashed { ((DASH.0 * self.height).round() as i64, ((DASH.0 + DASH.1) * self.height).round() as i64) } else { (1, 1) };
         let mut at = start;
         while at < end {
             let part = at..(at + drawn).min(end);
