@@ -254,7 +254,9 @@ fn pictures(c: &mut Criterion) {
                 app.allow_pictures(true);
                 app.select(uni);
             });
-            actions.iter().for_each(|action| app.act(*action));
+            for action in actions {
+                app.act(*action);
+            }
             app.draw_into(&mut buffer, Rect::new(0, 0, 220, 42));
             let Some(scene): Option<PlotScene> = app.take_picture() else { continue };
             let canvas = scene.paint(cell);

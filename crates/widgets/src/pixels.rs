@@ -157,7 +157,7 @@ impl PixelCanvas {
         for step in first..last {
             let (begin, end) = ((step as f64).max(a.0), ((step + 1) as f64).min(b.0));
             let share = end - begin;
-            let middle = a.1 + slope * ((begin + end) / 2.0 - a.0);
+            let middle = a.1 + slope * (f64::midpoint(begin, end) - a.0);
             let (low, high) = (middle - half, middle + half);
             for across in (low.floor() as i64).max(0)..(high.ceil() as i64).min(most) {
                 let covered = (high.min((across + 1) as f64) - low.max(across as f64)).clamp(0.0, 1.0) * share;

@@ -119,9 +119,9 @@ fn a_picture_is_sent_when_it_changes_and_taken_away_when_a_frame_has_none() {
         let mut frame = Buffer::empty(Rect::new(0, 0, 12, 4));
         frame.set_string(2, 2, "word", ratatui::style::Style::new());
         let sent = |pictures: &mut Pictures, scene: Option<PlotScene>, frame: &Buffer| {
-            let mut backend = CrosstermBackend::new(Vec::new());
-            pictures.follow(scene, frame, &mut backend).expect("memory can be written");
-            String::from_utf8_lossy(backend.writer()).into_owned()
+            let mut bytes = Vec::new();
+            pictures.follow(scene, frame, &mut CrosstermBackend::new(&mut bytes)).expect("memory can be written");
+            String::from_utf8_lossy(&bytes).into_owned()
         };
         let begin = match protocol {
             PictureProtocol::Kitty => "\x1b_Ga=T,f=100",

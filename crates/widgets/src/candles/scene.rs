@@ -23,7 +23,7 @@ const MARK_OFF: (f64, f64) = (0.55, 0.25);
 /// The scene of a drawn chart; `None` where the theme has no colours of its own.
 pub(super) fn scene(data: &ChartData<'_>, layout: &ChartLayout, theme: &Theme) -> Option<PlotScene> {
     let background = theme.rgb(Role::Background)?;
-    let bottom = (0..layout.panes()).filter_map(|nth| layout.pane(nth)).map(|pane| pane.bottom()).max();
+    let bottom = (0..layout.panes()).filter_map(|nth| layout.pane(nth)).map(Rect::bottom).max();
     let below = layout.volume.bottom().max(layout.plot.bottom()).max(bottom.unwrap_or(0));
     let area = Rect { height: below - layout.plot.y, ..layout.plot };
     let mut builder = Builder { data, layout, theme, background, shapes: Vec::with_capacity(data.candles.len() * 2 + 64) };
@@ -173,12 +173,12 @@ impl Builder<'_> {
                 _ => (0..=pieces).map(place).collect(),
             };
             let color = self.color(line.role);
-            self.line(points, self.rows(self.layout.plot), color, line.dashed);
+            self.line(&points, self.rows(self.layout.plot), color, line.dashed);
         }
     }
 
     /// Adds the parts of a line that have a place.
-    fn line(&mut self, points: Vec<PlotPoint>, rows: (f64, f64), color: Rgb, dashed: bool) {
+    fn line(&mut self, points: &[PlotPoint], rows: (f64, f64), color: Rgb, dashed: bool) {
         for part in points.split(|(_, y)| !y.is_finite()).filter(|part| part.len() > 1) {
             self.shapes.push(PlotShape::Line { points: part.to_vec(), rows, color, dashed });
         }
@@ -191,9 +191,9 @@ impl Builder<'_> {
             let value = curve.values.get(index).copied().unwrap_or(f64::NAN);
             (self.x(index as f64), bottom - scale.place(value) * (bottom - top))
         };
-        let points = (first..last).map(place).collect();
+        let points: Vec<PlotPoint> = (first..last).map(place).collect();
         let color = self.color(curve.role);
-        self.line(points, (top, bottom), color, curve.dashed);
+        self.line(&points, (top, bottom), color, curve.dashed);
     }
 
     fn levels(&mut self) {

@@ -241,6 +241,33 @@ fn without_colours_rising_and_falling_differ_in_shape() {
 }
 
 #[test]
+fn bodies_are_two_columns_wide_when_zoomed_in_and_no_wick_looks_like_one() {
+    let owned = wave(120);
+    for columns in [1_u16, 3, 4, 5, 8] {
+        let (buffer, layout) = drawn(&ChartData { columns, volume: false, ..ChartData::new(owned.candles()) }, 80, 24, &Theme::default());
+        insta::with_settings!({ snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/snapshots"), prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("candles-{columns}"), lines(&buffer).join("\n"));
+        });
+        // Halves of a column that a glyph fills.
+        let halves = |glyph: &str| match glyph {
+            "▌" | "▐" | "▖" | "▗" | "▘" | "▝" => 1,
+            "█" | "▀" | "▄" | "▁" | "▂" | "▃" | "▅" | "▆" | "▇" | "━" => 2,
+            _ => 0,
+        };
+        for index in layout.shown.0..layout.shown.1 {
+            let left = layout.left_of(index);
+            let middle = f64::midpoint(owned.open[index], owned.close[index]);
+            let y = layout.y_of(middle).expect("inside");
+            // A thin body may be rounded into the row beside.
+            let rows = y.saturating_sub(1)..=(y + 1).min(layout.plot.bottom() - 1);
+            let wide: u16 = rows.map(|y| (left..left + columns).map(|x| halves(buffer[(x, y)].symbol())).sum()).max().unwrap_or(0);
+            let least = if columns > 1 { 4 } else { 1 };
+            assert!(wide >= least && wide < 2 * columns, "candle {index} of {columns} columns: {wide} halves");
+        }
+    }
+}
+
+#[test]
 fn wide_bodies_end_to_an_eighth() {
     // The scale is 0.9 to 5.1 here; the body is 2 to 3.
     let owned = Owned::new(&[[1.0, 5.0, 1.0, 5.0, 1.0], [2.0, 3.0, 2.0, 3.0, 1.0]]);

@@ -46,7 +46,7 @@ pub fn write(canvas: &mut PixelCanvas, (left, top): (i64, i64), letter: char, bo
     let Some(glyph) = letters.glyph(letter).or_else(|| letters.glyph('□')) else { return };
     let covered = |x: usize, y: usize| {
         let at = y * WIDTH + x;
-        usize::from(if at % 2 == 0 { glyph[at / 2] >> 4 } else { glyph[at / 2] & 15 })
+        usize::from(if at.is_multiple_of(2) { glyph[at / 2] >> 4 } else { glyph[at / 2] & 15 })
     };
     for y in 0..HEIGHT {
         for x in 0..WIDTH {

@@ -57,11 +57,10 @@ fn pass(out: &mut Vec<u8>, masks: &[u8]) {
 /// So many times the same six pixels.
 fn run(out: &mut Vec<u8>, mask: u8, count: usize) {
     let sixel = b'?' + mask;
-    match count {
-        0..=3 => out.extend(std::iter::repeat_n(sixel, count)),
-        _ => {
-            let _ = write!(out, "!{count}");
-            out.push(sixel);
-        }
+    if count <= 3 {
+        out.extend(std::iter::repeat_n(sixel, count));
+    } else {
+        let _ = write!(out, "!{count}");
+        out.push(sixel);
     }
 }
