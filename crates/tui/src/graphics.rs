@@ -54,25 +54,41 @@ impl Graphics {
     pub fn question(self, has_colors: bool, var: impl Fn(&str) -> Option<String>) -> &'static [u8] {
         let prints =
             var("TERM_PROGRAM").is_some_and(|program| program == "Apple_Terminal") || var("TERM").is_some_and(|term| term == "linux");
-        if self == Self::Off || prints || !has_colors { b"" } else { answers::QUESTION }
-    }
-
-    /// The protocol to use after what the terminal answered.
-    pub fn protocol(self, answers: &TerminalAnswers, var: impl Fn(&str) -> Option<String>) -> Option<PictureProtocol> {
-        let is = |name: &str, values: &[&str]| var(name).is_some_and(|value| values.contains(&&*value));
-        // Inside a multiplexer these variables are of the terminal it was started in.
-        let alone = ["TMUX", "STY"].into_iter().all(|name| var(name).is_none_or(|value| value.is_empty()));
         match self {
-            Self::Off => None,
-            Self::By(protocol) => Some(protocol),
-            Self::Auto if answers.kitty => Some(PictureProtocol::Kitty),
-            Self::Auto if answers.names_iterm() => Some(PictureProtocol::Iterm),
-            Self::Auto if alone && answers.arrived && (is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) || is("LC_TERMINAL", &["iTerm2"])) => {
-                Some(PictureProtocol::Iterm)
-            }
-            Self::Auto => answers.sixel.then_some(PictureProtocol::Sixel),
+            Self::Off => b"",
+            _ if prints || !has_colors => b"",
+            // tmux would take kitty's for a window's title.
+            _ if in_multiplexer(var) => answers::ATTRIBUTES,
+            _ => answers::QUESTION,
         }
     }
+
+    /// The protocol to use after what the terminal answered; the error says why it is not the one that was asked for.
+    pub fn protocol(
+        self,
+        answers: &TerminalAnswers,
+        var: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<PictureProtocol>, &'static str> {
+        let is = |name: &str, values: &[&str]| var(name).is_some_and(|value| values.contains(&&*value));
+        let by_name = || is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) || is("LC_TERMINAL", &["iTerm2"]);
+        let inside = in_multiplexer(&var);
+        Ok(match self {
+            Self::Off => None,
+            Self::By(PictureProtocol::Kitty | PictureProtocol::Iterm) if inside => {
+                return Err("inside tmux or screen only sixel can be shown");
+            }
+            Self::By(protocol) => Some(protocol),
+            Self::Auto if answers.kitty => Some(PictureProtocol::Kitty),
+            // Inside a multiplexer these variables are of the terminal that it was started in.
+            Self::Auto if answers.names_iterm() || answers.arrived && !inside && by_name() => Some(PictureProtocol::Iterm),
+            Self::Auto => answers.sixel.then_some(PictureProtocol::Sixel),
+        })
+    }
+}
+
+/// Whether tmux or screen stands between the program and the terminal.
+fn in_multiplexer(var: impl Fn(&str) -> Option<String>) -> bool {
+    ["TMUX", "STY"].into_iter().any(|name| var(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// Where a view leaves the picture of its frame.

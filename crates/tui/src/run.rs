@@ -112,11 +112,14 @@ fn variable(name: &str) -> Option<String> {
 
 /// Draws charts in pixels from now on, where the terminal can.
 fn take_answers(answers: &TerminalAnswers, app: &mut App, screen: &mut Screen) {
-    let Some(protocol) = app.setup.graphics.protocol(answers, variable) else { return };
-    match cell_pixels().or(answers.cell) {
-        Some(cell) => screen.show_pictures(Some(Pictures::new(protocol, cell))),
-        None if app.setup.graphics == Graphics::Auto => return,
-        None => app.say("graphics: the terminal does not tell how many pixels a cell has, so charts stay in characters", true),
+    let sized = |protocol| {
+        let cell = cell_pixels().or(answers.cell).ok_or("the terminal does not tell how many pixels a cell has")?;
+        Ok(Pictures::new(protocol, cell))
+    };
+    match app.setup.graphics.protocol(answers, variable).and_then(|protocol| protocol.map(sized).transpose()) {
+        Ok(pictures) => screen.show_pictures(pictures),
+        Err(reason) if app.setup.graphics != Graphics::Auto => app.say(format!("graphics: {reason}, so charts stay in characters"), true),
+        Err(_) => {}
     }
     app.allow_pictures(screen.has_pictures());
 }

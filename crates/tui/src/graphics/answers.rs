@@ -7,7 +7,10 @@ use widgets::pixels::plot::CellPixels;
 
 /// kitty's question with a picture of one pixel, the terminal's name (XTVERSION), the size of a cell, and its attributes (DA1): these every
 /// terminal answers, so they come last.
-pub const QUESTION: &[u8] = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[>q\x1b[16t\x1b[c";
+pub(super) const QUESTION: &[u8] = b"\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[>q\x1b[16t\x1b[c";
+
+/// The question without kitty's.
+pub(super) const ATTRIBUTES: &[u8] = b"\x1b[>q\x1b[16t\x1b[c";
 
 /// What is known of the terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

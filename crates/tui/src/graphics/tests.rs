@@ -46,10 +46,14 @@ fn the_protocol_follows_the_answers_and_the_setting() {
         ("off", heard(&[KITTY, SIXELS]), None),
     ] {
         let setting = Graphics::parse(setting).expect("a setting");
-        assert_eq!(setting.protocol(&answers, none), expected, "{setting:?} {answers:?}");
+        assert_eq!(setting.protocol(&answers, none), Ok(expected), "{setting:?} {answers:?}");
     }
-    assert_eq!(Graphics::Auto.protocol(&heard(&[PLAIN]), iterm), Some(PictureProtocol::Iterm));
-    assert_eq!(Graphics::Auto.protocol(&heard(&[PLAIN]), in_tmux), None);
+    assert_eq!(Graphics::Auto.protocol(&heard(&[PLAIN]), iterm), Ok(Some(PictureProtocol::Iterm)));
+    assert_eq!(Graphics::Auto.protocol(&heard(&[PLAIN]), in_tmux), Ok(None));
+    assert_eq!(Graphics::Auto.protocol(&heard(&[SIXELS]), in_tmux), Ok(Some(by)));
+    assert!(Graphics::By(PictureProtocol::Kitty).protocol(&heard(&[PLAIN]), in_tmux).is_err());
+    let question = Graphics::Auto.question(true, in_tmux);
+    assert!(question.ends_with(b"\x1b[c") && !question.contains(&b'_'), "tmux would make a title of it");
     assert_eq!(heard(&[CELL]).cell, CellPixels::new(10, 20));
     assert_eq!(Graphics::parse("yes"), None);
 }
