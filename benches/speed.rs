@@ -44,8 +44,19 @@ use store::{
     cache::{CacheOptions, RowSelection, sort_rows, top_rows},
     load::{load, load_with},
 };
-use tui::{app::Setup, keymap::VIEWS, run::picture};
-use widgets::theme::{Appearance, Depth, Options, Palette, Theme};
+use tui::{
+    app::Setup,
+    keymap::{Action, VIEWS, ViewId},
+    run::picture,
+};
+use widgets::{
+    pixels::{
+        plot::{CellPixels, PlotScene},
+        png::png,
+        sixel::sixel,
+    },
+    theme::{Appearance, Depth, Options, Palette, Theme},
+};
 
 #[path = "../tests/generator/yields.rs"]
 mod generator;
@@ -226,6 +237,41 @@ fn frames(c: &mut Criterion) {
     group.finish();
 }
 
+/// The picture of a chart: painting it, and its coding for each protocol. The bytes that are sent are printed beside.
+fn pictures(c: &mut Criterion) {
+    let uni = Address::parse("0x1f9840a85d5af5bf1d1762f925bdaddc4201f984").expect("an address");
+    let cell = CellPixels::new(10, 20).expect("a cell");
+    let mut group = c.benchmark_group("picture");
+    group.sample_size(30).measurement_time(Duration::from_secs(2));
+    for (data, folder) in [("demo", "datasets"), ("recorded", "tests/real")] {
+        let deck = deck(loaded(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)), 128 << 20);
+        for (zoom, actions) in
+            [("near", &[Action::ZoomIn, Action::ZoomIn][..]), ("usual", &[]), ("far", &[Action::ZoomOut, Action::ZoomOut])]
+        {
+            let options = Options { depth: Depth::True, ..Options::default() };
+            let look = Appearance { theme: Theme::new(&Palette::dark(), options), ascii: false, bell: false, options, fixed: true };
+            let (mut buffer, mut app): (Buffer, _) = picture(Setup::still(Arc::clone(&deck), look), ViewId::Chart, (220, 42), |app| {
+                app.allow_pictures(true);
+                app.select(uni);
+            });
+            for action in actions {
+                app.act(*action);
+            }
+            app.draw_into(&mut buffer, Rect::new(0, 0, 220, 42));
+            let Some(scene): Option<PlotScene> = app.take_picture() else { continue };
+            let canvas = scene.paint(cell);
+            let sent = png(&canvas, 6).len().div_ceil(3) * 4;
+            let (width, height, colors) = (canvas.width(), canvas.height(), canvas.palette().len());
+            println!("{data} {zoom}: {width}x{height}, {colors} colours, kitty {sent} bytes, sixel {} bytes", sixel(&canvas).len());
+            let name = format!("{data}-{zoom}");
+            group.bench_function(BenchmarkId::new("paint", &name), |b| b.iter(|| black_box(&scene).paint(cell)));
+            group.bench_function(BenchmarkId::new("png", &name), |b| b.iter(|| png(black_box(&canvas), 6)));
+            group.bench_function(BenchmarkId::new("sixel", &name), |b| b.iter(|| sixel(black_box(&canvas))));
+        }
+    }
+    group.finish();
+}
+
 /// Cost of executing one contract, for planted contracts of different cost.
 fn security(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("security");
@@ -276,5 +322,5 @@ fn large(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(speed, loading, snapshots, answers, candles, yields, frames, security, large);
+criterion_group!(speed, loading, snapshots, answers, candles, yields, frames, pictures, security, large);
 criterion_main!(speed);

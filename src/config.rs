@@ -31,6 +31,7 @@ use query::{
     },
 };
 use store::cache::CacheOptions;
+use tui::graphics::Graphics;
 use wire;
 use wire::{Consent, Source, web::WebhookUrl};
 
@@ -148,6 +149,7 @@ settings! {
     "terminal" terminal Terminal "The dashboard." {
         theme: ThemeChoice = "\"auto\"", Expect::Theme, "auto (as the terminal: dark or light), dark, light, high-contrast, or a theme file; `--theme` overrides it.";
         mouse: bool = "true", Expect::Switch, "Whether the mouse is used; `--no-mouse` overrides it.";
+        graphics: Graphics = "\"auto\"", Expect::Graphics, "Whether charts are drawn in pixels: auto (where the terminal answers that it can), kitty, iterm or sixel (by that protocol), off; `--graphics` overrides it.";
         up_down_swapped: bool = "false", Expect::Switch, "Rising is red and falling green, as markets in East Asia show it.";
         colour_blind: bool = "false", Expect::Switch, "Blue and orange instead of green and red.";
         ascii: bool = "false", Expect::Switch, "Only ASCII in lines, bars and marks.";

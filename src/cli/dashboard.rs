@@ -26,6 +26,7 @@ use query::jobs::Jobs;
 use tui;
 use tui::{
     app::{Setup, wall_clock},
+    graphics::Graphics,
     keymap::Keymap,
     memory::{Forgetful, Memory},
     terminal,
@@ -43,6 +44,9 @@ pub(super) struct DashboardArgs {
     /// auto, dark, light, high-contrast, or a theme file
     #[arg(long, value_parser = theme)]
     theme: Option<ThemeChoice>,
+    /// auto, kitty, iterm, sixel or off: whether charts are drawn in pixels, and by which protocol
+    #[arg(long, value_parser = graphics)]
+    graphics: Option<Graphics>,
     /// Leave the mouse to the terminal
     #[arg(long)]
     no_mouse: bool,
@@ -64,6 +68,10 @@ pub(super) fn theme(text: &str) -> Result<ThemeChoice, String> {
     ThemeChoice::parse(text, Path::new("")).ok_or_else(|| format!("expected {}", Expect::Theme.sentence()))
 }
 
+fn graphics(text: &str) -> Result<Graphics, String> {
+    Graphics::parse(text).ok_or_else(|| format!("expected {}", Expect::Graphics.sentence()))
+}
+
 impl DashboardArgs {
     /// Applies the command-line overrides to the configuration of this run; returns the names of the overridden settings.
     fn apply_overrides(&self, config: &mut Config) -> Vec<&'static str> {
@@ -79,6 +87,10 @@ impl DashboardArgs {
         if let Some(theme) = &self.theme {
             config.terminal.theme.clone_from(theme);
             overridden.push("terminal.theme");
+        }
+        if let Some(graphics) = self.graphics {
+            config.terminal.graphics = graphics;
+            overridden.push("terminal.graphics");
         }
         overridden
     }
@@ -114,6 +126,7 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
         start_api: program.config.api.enabled,
         keymap,
         look,
+        graphics: program.config.terminal.graphics,
         clock: wall_clock,
         config_folder: config_folder(&program.config),
         demo_folder: dirs.map(|dirs| dirs.data.join("demo")),

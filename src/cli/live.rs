@@ -151,7 +151,9 @@ impl Watch {
             Failure::Bad(reason) | Failure::Usage(reason) => reason,
             Failure::Reported | Failure::Signal(_) | Failure::Unread => "the theme cannot be read".to_owned(),
         })?;
-        let is_look = |name: &String| name.starts_with("terminal.") && *name != KEYS_SECTION && name != "terminal.mouse";
+        let is_look = |name: &String| {
+            name.starts_with("terminal.") && *name != KEYS_SECTION && !["terminal.mouse", "terminal.graphics"].contains(&&**name)
+        };
         let is_analysis = |name: &String| name.starts_with("analysis.");
         if changed.iter().any(is_analysis)
             && let Some(deck) = self.deck.upgrade()

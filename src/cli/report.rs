@@ -1,6 +1,6 @@
 //! `tokendeck report`: a document about a token, straight from the dataset.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -8,7 +8,7 @@ use super::{
     AsOfArgs,
     outcome::{Failure, Outcome, print_line},
     program::{Program, warn},
-    shot::ending,
+    shot::{chart, ending},
     token::{TokenName, token},
 };
 use crate::{
@@ -30,6 +30,9 @@ pub(super) struct ReportArgs {
     /// The file to write; its ending decides the format: .html or .md
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: ReportFile,
+    /// Also write the token's chart as a picture, into this file that ends in .png
+    #[arg(long, value_name = "FILE", value_parser = png_file)]
+    png: Option<PathBuf>,
     #[command(flatten)]
     location: AsOfArgs,
 }
@@ -47,6 +50,11 @@ fn out_file(text: &str) -> Result<ReportFile, String> {
     Ok(ReportFile { file: PathBuf::from(text), form: *form })
 }
 
+fn png_file(text: &str) -> Result<PathBuf, String> {
+    let is_png = ending(text).as_deref() == Some("png");
+    is_png.then(|| PathBuf::from(text)).ok_or_else(|| "expected a file that ends in .png".to_owned())
+}
+
 pub(super) fn run(args: &ReportArgs) -> Outcome {
     let program = Program::open_loaded(&args.location.location())?;
     let token = args.token.find(&program.deck)?;
@@ -58,10 +66,17 @@ pub(super) fn run(args: &ReportArgs) -> Outcome {
         document.annotate([token], AnnotationFile::open(&dirs.state).annotations());
     }
     let text = document.write(args.out.form);
-    let file = args.out.file.display();
-    write_whole(&args.out.file, text.as_bytes())
-        .map_err(|error| Failure::Bad(format!("`{file}` cannot be written: {}", plain_reason(&error))))?;
-    print_line(&format!("{}: {file}, {}", document.title, format::bytes(text.len() as u64)))
+    write(&args.out.file, text.as_bytes(), &document.title)?;
+    match &args.png {
+        Some(file) => write(file, &chart(&program, token)?, "chart"),
+        None => Ok(()),
+    }
+}
+
+fn write(file: &Path, bytes: &[u8], title: &str) -> Outcome {
+    let name = file.display();
+    write_whole(file, bytes).map_err(|error| Failure::Bad(format!("`{name}` cannot be written: {}", plain_reason(&error))))?;
+    print_line(&format!("{title}: {name}, {}", format::bytes(bytes.len() as u64)))
 }
 
 #[cfg(test)]
@@ -72,6 +87,7 @@ mod tests {
     fn the_file_ending_decides_the_format() {
         assert_eq!(out_file("a/b.HTML").map(|out| out.form), Ok(DocumentForm::Html));
         assert_eq!(out_file("b.md").map(|out| out.form), Ok(DocumentForm::Markdown));
+        assert!(png_file("a.PNG").is_ok() && png_file("a.svg").is_err());
         assert!(out_file("b.pdf").is_err() && out_file("html").is_err());
     }
 }

@@ -14,10 +14,12 @@ use super::{
     token::{TokenName, token},
 };
 use crate::config::{ThemeChoice, plain_reason};
+use model::address::Address;
 use query::question::known_token;
 use store::export::write_whole;
 use tui::{
     app::Setup,
+    chrome,
     keymap::{Keymap, VIEWS, ViewId},
     run::picture,
 };
@@ -35,7 +37,7 @@ pub(super) struct ShotArgs {
     /// Columns and rows
     #[arg(long, value_name = "WxH", default_value = "140x42", value_parser = size)]
     size: Size,
-    /// The file to write; its ending decides the format: .svg, .txt or .ansi
+    /// The file to write; its ending decides the format: .png, .svg, .txt or .ansi
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: PictureFile,
     /// The token that is selected, by address or a symbol that one token has; else the most traded one that is no stablecoin
@@ -57,6 +59,7 @@ struct Size {
 /// Output format of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PictureFormat {
+    Png,
     Svg,
     Text,
     Ansi,
@@ -84,10 +87,11 @@ fn size(text: &str) -> Result<Size, String> {
 
 fn out_file(text: &str) -> Result<PictureFile, String> {
     let format = match ending(text).as_deref() {
+        Some("png") => PictureFormat::Png,
         Some("svg") => PictureFormat::Svg,
         Some("txt") => PictureFormat::Text,
         Some("ansi") => PictureFormat::Ansi,
-        _ => return Err("expected a file that ends in .svg, .txt or .ansi".to_owned()),
+        _ => return Err("expected a file that ends in .png, .svg, .txt or .ansi".to_owned()),
     };
     Ok(PictureFile { file: PathBuf::from(text), format })
 }
@@ -111,11 +115,11 @@ pub(super) fn run(args: &ShotArgs) -> Outcome {
     let look = appearance::for_picture(&program.config.terminal)?;
     program.load()?;
     let picture = draw(args, &program, look)?;
-    write_whole(&args.out.file, picture.as_ref())
+    write_whole(&args.out.file, &picture)
         .map_err(|error| Failure::Bad(format!("`{}` cannot be written: {}", args.out.file.display(), plain_reason(&error))))
 }
 
-fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, Failure> {
+fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<Vec<u8>, Failure> {
     let token = args.token.as_ref().map(|token| token.find(&program.deck)).transpose()?;
     if let Some(token) = token {
         let snapshot = program.deck.snapshot().map_err(|problem| Failure::Bad(problem.detail))?;
@@ -124,16 +128,32 @@ fn draw(args: &ShotArgs, program: &Program, look: Appearance) -> Result<String, 
     let theme = look.theme.clone();
     let (keymap, _) = Keymap::with(&program.config.keys);
     let setup = Setup { keymap, ..Setup::still(program.deck.clone(), look) };
-    let (buffer, _) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
+    let (buffer, mut app) = picture(setup, args.view, (args.size.columns, args.size.rows), |app| {
+        app.allow_pictures(args.out.format == PictureFormat::Png);
         if let Some(token) = token {
             app.select(token);
         }
     });
     Ok(match args.out.format {
-        PictureFormat::Svg => render::svg(&buffer, &theme),
-        PictureFormat::Text => render::text(&buffer),
-        PictureFormat::Ansi => render::ansi(&buffer),
+        PictureFormat::Png => render::png(&buffer, buffer.area, &theme, app.take_picture().as_ref()),
+        PictureFormat::Svg => render::svg(&buffer, &theme).into_bytes(),
+        PictureFormat::Text => render::text(&buffer).into_bytes(),
+        PictureFormat::Ansi => render::ansi(&buffer).into_bytes(),
     })
+}
+
+/// Columns and rows of a report's chart: the view without the frame around it.
+const CHART: (u16, u16) = (120, 36);
+
+/// A token's chart as a PNG file, drawn in pixels.
+pub(super) fn chart(program: &Program, token: Address) -> Result<Vec<u8>, Failure> {
+    let look = appearance::for_picture(&program.config.terminal)?;
+    let theme = look.theme.clone();
+    let (buffer, mut app) = picture(Setup::still(program.deck.clone(), look), ViewId::Chart, CHART, |app| {
+        app.allow_pictures(true);
+        app.select(token);
+    });
+    Ok(render::png(&buffer, chrome::body(buffer.area), &theme, app.take_picture().as_ref()))
 }
 
 #[cfg(test)]
@@ -147,6 +167,6 @@ mod tests {
             assert!(size(bad).is_err(), "{bad}");
         }
         assert_eq!(out_file("a/b.SVG").map(|picture| picture.format), Ok(PictureFormat::Svg));
-        assert!(out_file("a.png").is_err() && out_file("svg").is_err());
+        assert!(out_file("a.gif").is_err() && out_file("svg").is_err());
     }
 }

@@ -6,6 +6,7 @@ use toml::de::DeValue;
 
 use model::toml_reader::{integer, number};
 use query::jobs::{AlertCommand, AlertRoutes};
+use tui::graphics::Graphics;
 use wire::{Consent, web::WebhookUrl};
 
 /// Accepted values of a setting.
@@ -19,6 +20,7 @@ pub enum Expect {
     Hosts,
     Origins,
     Theme,
+    Graphics,
     /// Whether remote files may be fetched.
     Consent,
     /// A program with its arguments; empty for none.
@@ -44,6 +46,7 @@ impl Expect {
             Self::Hosts => "a list of host names without port, as in [\"deck.example.org\"]".into(),
             Self::Origins => "a list of origins, as in [\"https://deck.example.org\"]".into(),
             Self::Theme => "auto, dark, light, high-contrast, or the path of a theme file that ends in .toml".into(),
+            Self::Graphics => "auto, kitty, iterm, sixel or off".into(),
             Self::Consent => "\"ask\", true or false".into(),
             Self::Command => AlertCommand::expected(),
             Self::Webhook => "a URL that begins with https://, or http:// on this machine or in its network; empty for none".into(),
@@ -138,6 +141,12 @@ impl SettingValue for Consent {
 impl SettingValue for ThemeChoice {
     fn read(value: &DeValue<'_>, _: Expect, folder: &Path) -> Option<Self> {
         Self::parse(value.as_str()?, folder)
+    }
+}
+
+impl SettingValue for Graphics {
+    fn read(value: &DeValue<'_>, _: Expect, _: &Path) -> Option<Self> {
+        Self::parse(value.as_str()?)
     }
 }
 

@@ -2,6 +2,7 @@
 //! hang-ups.
 
 mod defect;
+mod graphics;
 mod screening;
 mod tasks;
 mod terminal;

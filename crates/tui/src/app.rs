@@ -7,6 +7,7 @@ mod annotations;
 mod as_of;
 #[cfg(test)]
 mod bench;
+mod data;
 mod early;
 mod effects;
 mod export;
@@ -33,11 +34,11 @@ use serde_json::{Map, Value};
 use crate::{
     chrome::ChromeHit,
     event::Event,
+    graphics::{Graphics, PictureSlot},
     keymap::{Action, Keymap, VIEWS, ViewId},
-    overlay::{Overlay, OverlayOutcome, confirm::Confirm, help::Help, palette::CommandPalette},
+    overlay::{Overlay, OverlayOutcome, help::Help, palette::CommandPalette},
     task::{BackgroundTask, Wake},
     view::{ApiDesk, ApiState, Context, Effect, LiveSettings, NoApi, View},
-    views::tokens::MARKED_FOR,
 };
 use model::{
     address::Address,
@@ -45,7 +46,7 @@ use model::{
     time::Time,
 };
 use query::{
-    deck::{Deck, DeckEvent, load::LoadState},
+    deck::{Deck, load::LoadState},
     jobs::Jobs,
     question::{rehearsal::Rehearsal, snapshot::Snapshot},
 };
@@ -63,6 +64,7 @@ pub struct Setup {
     pub start_api: bool,
     pub keymap: Keymap,
     pub look: Appearance,
+    pub graphics: Graphics,
     /// The clock for ages on screen; a fixed one makes screenshots reproducible.
     pub clock: fn() -> Time,
     /// Where demo data may be written when there is no dataset.
@@ -83,6 +85,7 @@ impl Setup {
             start_api: false,
             keymap: Keymap::default(),
             look,
+            graphics: Graphics::Off,
             clock: wall_clock,
             demo_folder: None,
             config_folder: None,
@@ -146,6 +149,8 @@ pub struct App {
     /// The program ends, with this code.
     pub(super) exit: Option<i32>,
     pub(super) suspend: bool,
+    /// Of the last frame.
+    pub(super) picture: PictureSlot,
     /// The tokens whose star changed and is not saved yet.
     pub(super) starred: Vec<Address>,
     /// The changes of levels and notes that are not saved yet.
@@ -195,6 +200,7 @@ impl App {
             full_redraw: false,
             exit: None,
             suspend: false,
+            picture: PictureSlot::default(),
             starred: Vec::new(),
             annotated: Vec::new(),
             is_new_here: false,
@@ -224,7 +230,7 @@ impl App {
             Event::Key(key) => self.key(&key),
             Event::Mouse(mouse) => self.mouse(mouse),
             Event::Paste(text) => self.paste(&text),
-            Event::Resize => self.dirty = true,
+            Event::Resize | Event::Terminal(_) => self.dirty = true,
             Event::Continue => self.request_full_redraw(),
             Event::Wake => self.take_in_changes(),
             Event::Deck(event) => self.on_deck_event(event),
@@ -259,74 +265,6 @@ impl App {
     pub fn say(&mut self, text: impl Into<String>, warning: bool) {
         self.message = Some(Message { text: text.into(), warning, until: Instant::now() + MESSAGE_TIME });
         self.dirty = true;
-    }
-
-    fn on_deck_event(&mut self, event: DeckEvent) {
-        let reloaded = matches!(event, DeckEvent::Reloaded(_));
-        match event {
-            DeckEvent::Reloaded(generation) => {
-                self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
-                if generation > 1 {
-                    self.marked_until = Some(Instant::now() + MARKED_FOR);
-                    let snapshot = self.setup.deck.snapshot().ok();
-                    match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
-                        Some(stale) => self.say(stale, true),
-                        // Tables that come by themselves do so all the time.
-                        None if self.setup.deck.feed_tables().is_empty() => self.say("data loaded again", false),
-                        None => {}
-                    }
-                }
-                self.ask_consent();
-                self.read_alerts();
-            }
-            DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
-            DeckEvent::Notice(text) => self.say(text, false),
-            // Of the present, which is not on screen.
-            DeckEvent::AlertsFired if self.earlier.is_shown() => {}
-            DeckEvent::AlertsFired => self.read_alerts(),
-            DeckEvent::FeedFailed { table, reason } => self.say(format!("{table}: {reason}"), true),
-            DeckEvent::FeedRefreshed { .. } | DeckEvent::FeedRunning => self.dirty = true,
-            DeckEvent::JobUpdated(_) => {}
-        }
-        self.take_in_changes();
-        if let (true, Some(Overlay::Palette(palette)), Some(snapshot)) = (reloaded, &mut self.overlay, &self.snapshot) {
-            palette.set_tokens(&snapshot.market.tokens);
-        }
-    }
-
-    /// Asks once for consent to the dataset's remote origins; false where there is nothing to ask.
-    fn ask_consent(&mut self) -> bool {
-        let origins = self.setup.deck.load_state().unconsented;
-        if origins.is_empty() || origins == self.asked_about {
-            return false;
-        }
-        let places = origins.join(", ");
-        let says = format!(
-            "This dataset asks for data at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
-             How much it is stands below before the first byte comes."
-        );
-        self.asked_about.clone_from(&origins);
-        let confirm = Confirm::new("files elsewhere", says, "ask there", super::overlay::Command::Agree(origins));
-        self.overlay = Some(Overlay::Confirm(confirm));
-        true
-    }
-
-    /// A failed load: without any data, offers to write demo data.
-    fn load_failed(&mut self, reason: &str) {
-        if self.ask_consent() {
-            return;
-        }
-        if let (Some(folder), true) = (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
-            let says = format!("{reason}. Write synthetic demo data to {} and open it?", folder.display());
-            let confirm = Confirm::new("no dataset", says, "write demo data", super::overlay::Command::WriteDemo);
-            self.overlay = Some(Overlay::Confirm(confirm));
-            return;
-        }
-        // The next reload reads the folder of the data on screen.
-        if let Some(snapshot) = &self.snapshot {
-            self.setup.deck.open(&snapshot.dataset.folder);
-        }
-        self.say(reason, true);
     }
 
     fn key(&mut self, key: &KeyEvent) {
@@ -472,7 +410,7 @@ impl App {
 
     /// Runs `work` with the view and its context.
     pub(crate) fn with_view<T>(&mut self, id: ViewId, work: impl FnOnce(&mut dyn View, &Context<'_>) -> T) -> T {
-        let Self { setup, views, token, watchlist, annotations, alerts, snapshot, load, wake, earlier, .. } = self;
+        let Self { setup, views, token, watchlist, annotations, alerts, snapshot, load, wake, earlier, picture, .. } = self;
         let context = Context {
             deck: earlier.or(&setup.deck),
             jobs: setup.jobs.as_ref(),
@@ -487,6 +425,7 @@ impl App {
             ascii: setup.look.ascii,
             now: (setup.clock)(),
             wake,
+            picture,
         };
         work(views[id as usize].as_mut(), &context)
     }

@@ -13,6 +13,7 @@ use crate::{
 };
 use model::{format, time::Time};
 use widgets::{
+    pixels::plot::PlotScene,
     put, text,
     theme::{Role, Theme},
 };
@@ -43,10 +44,26 @@ pub enum ChromeHit {
     FilterKey(KeyCode, usize),
 }
 
+/// The view's part of the screen.
+pub fn body(area: Rect) -> Rect {
+    Rect { y: area.y + 3, height: area.height.saturating_sub(4), ..area }
+}
+
 impl App {
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let area = frame.area();
         self.draw_into(frame.buffer_mut(), area);
+    }
+
+    /// From now on frames may have pictures.
+    pub fn allow_pictures(&mut self, allowed: bool) {
+        self.picture.allow(allowed);
+        self.dirty = true;
+    }
+
+    /// The picture of the frame just drawn.
+    pub fn take_picture(&mut self) -> Option<PlotScene> {
+        self.picture.take()
     }
 
     /// Draws one frame.
@@ -54,6 +71,8 @@ impl App {
         let theme = self.setup.look.theme.clone();
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
         self.hits.clear();
+        // What lies over a view would lie under its picture.
+        self.picture.begin(self.overlay.is_none() && !self.setup.look.ascii);
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
@@ -63,7 +82,7 @@ impl App {
         self.draw_tabs(buffer, row(1));
         put(buffer, row(2), 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
         self.draw_undated(buffer, row(2));
-        let body = Rect { y: area.y + 3, height: area.height - 4, ..area };
+        let body = body(area);
         self.with_view(self.current, |view, context| {
             let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
             if !waits {

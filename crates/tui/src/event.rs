@@ -2,6 +2,7 @@
 //! live here; their handling does not.
 
 use std::{
+    io::Read,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,12 +14,15 @@ use std::{
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::{
-    consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP},
+    consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH},
     iterator::Signals,
 };
 use tokio::sync::broadcast::error::RecvError;
 
-use super::task::Wake;
+use super::{
+    graphics::answers::{Heard, Hearing, TerminalAnswers},
+    task::Wake,
+};
 use query::deck::{Deck, DeckEvent};
 
 #[derive(Debug, Clone)]
@@ -27,6 +31,8 @@ pub enum Event {
     Mouse(MouseEvent),
     Paste(String),
     Resize,
+    /// What the terminal answered about pictures.
+    Terminal(TerminalAnswers),
     /// An answer arrived, or a load progressed.
     Wake,
     Deck(DeckEvent),
@@ -71,13 +77,16 @@ impl Events {
         self.woken.store(false, Ordering::Release);
     }
 
-    /// Starts the threads that listen to terminal, signals and deck.
-    pub fn listen(&self, deck: &Deck) -> std::io::Result<()> {
+    /// Starts the threads that listen to terminal, signals and deck; `asked` when the terminal was asked about pictures.
+    pub fn listen(&self, deck: &Deck, asked: Option<Instant>) -> std::io::Result<()> {
         self.listen_to_signals()?;
         self.listen_to_deck(deck)?;
         let sender = self.sender.clone();
         thread::Builder::new().name("input".into()).spawn(move || {
             let mut answer = LateAnswer::default();
+            if asked.is_some_and(|asked| hear(&sender, asked).is_none()) {
+                return;
+            }
             loop {
                 let event = match crossterm::event::read() {
                     Ok(crossterm::event::Event::Key(key)) if answer.holds(&key, Instant::now()) => continue,
@@ -99,7 +108,8 @@ impl Events {
     }
 
     fn listen_to_signals(&self) -> std::io::Result<()> {
-        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT])?;
+        // While the terminal's answers are awaited, nobody else listens to its size.
+        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
         let sender = self.sender.clone();
         thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in &mut signals {
@@ -107,6 +117,7 @@ impl Events {
                     SIGHUP => Event::Terminate(129),
                     SIGTSTP => Event::Suspend,
                     SIGCONT => Event::Continue,
+                    SIGWINCH => Event::Resize,
                     _ => Event::Terminate(0),
                 };
                 if sender.send(event).is_err() {
@@ -137,8 +148,39 @@ impl Events {
     }
 }
 
-/// The terminal's late reply to a colour query, which arrives as key events: Alt-], the letters of the reply, and Alt-\ or Ctrl-G at its
-/// end. Filtered out, or it would run arbitrary key commands.
+/// How long a terminal's answers are awaited; later ones are not used.
+const ANSWER_TIME: Duration = Duration::from_millis(150);
+
+/// Reads the terminal's answers and the keys among them, until it has told its attributes or it is too late: from then on crossterm reads,
+/// which knows more keys. `None` when the terminal or the dashboard is gone.
+fn hear(sender: &SyncSender<Event>, asked: Instant) -> Option<()> {
+    let (mut hearing, mut bytes) = (Hearing::default(), [0; 1 << 14]);
+    loop {
+        // More than the standard library's own buffer takes, so that nothing stays in that.
+        let count = match std::io::stdin().lock().read(&mut bytes) {
+            Ok(count @ 1..) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            _ => {
+                sender.send(Event::Terminate(129)).ok();
+                return None;
+            }
+        };
+        for heard in hearing.take(&bytes[..count]) {
+            sender
+                .send(match heard {
+                    Heard::Key(key) => Event::Key(key),
+                    Heard::Paste(text) => Event::Paste(text),
+                })
+                .ok()?;
+        }
+        if hearing.is_whole() && (hearing.answers.arrived || asked.elapsed() > ANSWER_TIME) {
+            return sender.send(Event::Terminal(hearing.answers)).ok();
+        }
+    }
+}
+
+/// The terminal's late reply to a question, which arrives as key events: Alt-] (a colour), Alt-_ (kitty's) or Alt-P (its name), the letters
+/// of the reply, and Alt-\ or Ctrl-G at its end. Filtered out, or it would run arbitrary key commands.
 #[derive(Debug, Default)]
 struct LateAnswer {
     since: Option<Instant>,
@@ -151,7 +193,8 @@ impl LateAnswer {
     /// Whether the key is a part of a reply.
     fn holds(&mut self, key: &KeyEvent, now: Instant) -> bool {
         let with = |modifiers, letter| key.modifiers == modifiers && key.code == KeyCode::Char(letter);
-        if with(KeyModifiers::ALT, ']') {
+        let begins = |letter| key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::ALT);
+        if [']', '_', 'P'].into_iter().any(begins) {
             self.since = Some(now);
             return true;
         }
@@ -177,6 +220,10 @@ mod tests {
         let keys = [alt(']'), plain('1'), plain(';'), plain('r'), alt('\\')];
         assert!(keys.iter().all(|key| answer.holds(key, start)));
         assert!(!answer.holds(&plain('q'), start), "the answer has ended");
+        let capital = KeyEvent::new(KeyCode::Char('P'), KeyModifiers::ALT | KeyModifiers::SHIFT);
+        for begin in [alt('_'), capital] {
+            assert!([begin, plain('G'), plain('O'), plain('K'), alt('\\')].iter().all(|key| answer.holds(key, start)));
+        }
         assert!(answer.holds(&alt(']'), start));
         assert!(!answer.holds(&plain('q'), start + LateAnswer::TIME * 2), "nobody answers so slowly");
     }

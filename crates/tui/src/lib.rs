@@ -4,6 +4,7 @@
 pub mod app;
 pub mod chrome;
 pub mod event;
+pub mod graphics;
 pub mod keymap;
 pub mod list;
 pub mod memory;

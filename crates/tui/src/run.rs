@@ -6,11 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{Frame, buffer::Buffer, layout::Rect};
+use widgets::theme::Role;
 
 use super::{
     app::{App, Setup},
     event::{Event, Events},
+    graphics::{Graphics, Pictures, answers::TerminalAnswers, cell_pixels},
     keymap::ViewId,
     memory::Memory,
     saver::Saver,
@@ -39,9 +41,12 @@ pub fn run(setup: Setup, memory: &mut dyn Memory, mouse: bool, settings: Option<
     app.remember(memory);
     app.follow_settings(settings, events.wake());
     let mut screen = Screen::enter(mouse).map_err(|error| format!("cannot take the terminal: {error}"))?;
+    // Asked before the first frame, which covers the question where a terminal prints it.
+    let question = app.setup.graphics.question(app.setup.look.theme.rgb(Role::Background).is_some(), variable);
+    let asked = (!question.is_empty() && screen.ask(question).is_ok()).then(Instant::now);
     // The first frame is drawn before any data is read.
     paint(&mut app, &mut screen)?;
-    events.listen(&deck).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
+    events.listen(&deck, asked).map_err(|error| format!("cannot listen to the terminal: {error}"))?;
     deck.load_in_background();
     app.start();
     std::thread::scope(|scope| {
@@ -57,13 +62,13 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
     let mut painted = Instant::now();
     loop {
         match next(events, app, saver) {
-            Some(event) => handle(event, events, app, saver),
+            Some(event) => handle(event, events, app, screen, saver),
             None => app.deadline_passed(Instant::now()),
         }
         // Pending events are coalesced into one frame; under a flood the frame is still drawn in time.
         while painted.elapsed() < FRAME || !app.dirty {
             let Ok(event) = events.receiver.try_recv() else { break };
-            handle(event, events, app, saver);
+            handle(event, events, app, screen, saver);
         }
         for token in std::mem::take(&mut app.starred) {
             saver.star(token);
@@ -90,13 +95,33 @@ fn run_until_exit(events: &Events, app: &mut App, screen: &mut Screen, saver: &m
     }
 }
 
-fn handle(event: Event, events: &Events, app: &mut App, saver: &mut Saver<'_>) {
+fn handle(event: Event, events: &Events, app: &mut App, screen: &mut Screen, saver: &mut Saver<'_>) {
     match event {
+        Event::Terminal(answers) => return take_answers(&answers, app, screen),
         Event::Wake => events.seen_wake(),
+        Event::Resize => screen.forget_picture(),
         Event::Key(_) | Event::Mouse(_) | Event::Paste(_) => saver.touch(),
         _ => {}
     }
     app.update(event);
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Draws charts in pixels from now on, where the terminal can.
+fn take_answers(answers: &TerminalAnswers, app: &mut App, screen: &mut Screen) {
+    let sized = |protocol| {
+        let cell = cell_pixels().or(answers.cell).ok_or("the terminal does not tell how many pixels a cell has")?;
+        Ok(Pictures::new(protocol, cell))
+    };
+    match app.setup.graphics.protocol(answers, variable).and_then(|protocol| protocol.map(sized).transpose()) {
+        Ok(pictures) => screen.show_pictures(pictures),
+        Err(reason) if app.setup.graphics != Graphics::Auto => app.say(format!("graphics: {reason}, so charts stay in characters"), true),
+        Err(_) => {}
+    }
+    app.allow_pictures(screen.has_pictures());
 }
 
 /// Blocks for an event or until the app's or the saver's deadline; no polling.
@@ -117,7 +142,11 @@ fn paint(app: &mut App, screen: &mut Screen) -> Result<(), String> {
         screen.clear().map_err(|error| format!("cannot draw: {error}"))?;
     }
     let after = std::mem::take(&mut app.after_frame);
-    screen.draw(|frame| app.draw(frame), &after).map_err(|error| format!("cannot draw: {error}"))
+    let render = |frame: &mut Frame<'_>| {
+        app.draw(frame);
+        app.take_picture()
+    };
+    screen.draw(render, &after).map_err(|error| format!("cannot draw: {error}"))
 }
 
 /// Longest wait of a screenshot for its view's answers.

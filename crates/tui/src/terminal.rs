@@ -18,26 +18,61 @@ use ratatui::{
     backend::{Backend, ClearType, CrosstermBackend},
 };
 
+use super::graphics::{Pictures, farewell};
+use widgets::pixels::plot::PlotScene;
+
 /// Whether the modes are entered, so that a panic or a signal knows whether to restore.
 static ENTERED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a picture may stand on the terminal, which is taken away with the modes.
+static PICTURED: AtomicBool = AtomicBool::new(false);
 
 /// The terminal in the dashboard's modes; dropping it restores the previous ones.
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     mouse: bool,
+    pictures: Option<Pictures>,
 }
 
 impl Screen {
     pub fn enter(mouse: bool) -> io::Result<Self> {
         enter_modes(mouse)?;
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
-        Ok(Self { terminal, mouse })
+        Ok(Self { terminal, mouse, pictures: None })
     }
 
-    /// Draws one frame as a single synchronized update, then writes `after` (clipboard sequences).
-    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>), after: &[u8]) -> io::Result<()> {
+    /// Asks the terminal; its answers come among the keys.
+    pub fn ask(&mut self, question: &[u8]) -> io::Result<()> {
+        self.terminal.backend_mut().write_all(question)?;
+        Write::flush(self.terminal.backend_mut())
+    }
+
+    pub fn has_pictures(&self) -> bool {
+        self.pictures.is_some()
+    }
+
+    /// The picture may be gone: the next frame's is sent in any case.
+    pub fn forget_picture(&mut self) {
+        if let Some(pictures) = &mut self.pictures {
+            pictures.forget();
+        }
+    }
+
+    /// From now on frames may have pictures.
+    pub fn show_pictures(&mut self, pictures: Option<Pictures>) {
+        PICTURED.store(pictures.as_ref().is_some_and(Pictures::outlasts), Ordering::SeqCst);
+        self.pictures = pictures;
+    }
+
+    /// Draws one frame with its picture as a single synchronized update, then writes `after` (clipboard sequences).
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>) -> Option<PlotScene>, after: &[u8]) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        self.terminal.draw(render)?;
+        let mut scene = None;
+        let done = self.terminal.draw(|frame| scene = render(frame))?;
+        if let Some(pictures) = self.pictures.as_mut().filter(|pictures| scene.is_some() || pictures.is_shown()) {
+            let frame = done.buffer.clone();
+            pictures.follow(scene, &frame, self.terminal.backend_mut())?;
+        }
         self.terminal.backend_mut().write_all(after)?;
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         Write::flush(self.terminal.backend_mut())
@@ -48,6 +83,7 @@ impl Screen {
         self.terminal.backend_mut().clear_region(ClearType::All)?;
         // Of the two buffers one is blank, the other holds the last frame; swapping resets that one.
         self.terminal.swap_buffers();
+        self.forget_picture();
         Ok(())
     }
 
@@ -81,6 +117,9 @@ fn enter_modes(mouse: bool) -> io::Result<()> {
 pub fn restore() {
     if ENTERED.swap(false, Ordering::SeqCst) {
         let mut out = io::stdout();
+        if PICTURED.load(Ordering::SeqCst) {
+            out.write_all(farewell().as_bytes()).ok();
+        }
         execute!(out, EndSynchronizedUpdate, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, Show).ok();
         disable_raw_mode().ok();
     }

@@ -46,7 +46,6 @@ pub struct Context<'a> {
     pub watchlist: &'a HashSet<Address>,
     /// The person's levels and notes.
     pub annotations: &'a Annotations,
-    /// Alert marks of token rows.
     pub alerts: &'a HashMap<Address, AlertMark>,
     pub theme: &'a Theme,
     /// ASCII glyphs only.
@@ -54,6 +53,7 @@ pub struct Context<'a> {
     /// The wall clock, for what the program did: jobs, reading the data.
     pub now: Time,
     pub wake: &'a Wake,
+    pub picture: &'a crate::graphics::PictureSlot,
 }
 
 impl Context<'_> {

@@ -8,6 +8,7 @@ mod layout;
 mod notation;
 mod overlay;
 mod scale;
+mod scene;
 mod trace;
 
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -17,7 +18,10 @@ pub use self::{
     layout::ChartLayout,
     scale::{Scale, decimals},
 };
-use crate::theme::{Role, Theme};
+use crate::{
+    pixels::plot::PlotScene,
+    theme::{Role, Theme},
+};
 use model::candles::Candles;
 
 /// The data of a chart. Indices refer to the given candles; a line may begin before the first and end after the last.
@@ -159,9 +163,29 @@ pub fn label_cells(candles: &Candles<'_>) -> u16 {
 
 /// Draws the chart; the returned layout maps mouse positions.
 pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> ChartLayout {
+    draw(data, area, buf, theme).0
+}
+
+/// As `render`, with words and axes alone; the rest is for a picture under them. In a theme without colours there is none, and all is cells.
+pub fn render_words(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (ChartLayout, Option<PlotScene>) {
+    let (layout, words) = draw(data, area, buf, theme);
+    let scene = scene::scene(data, &layout, theme).filter(|scene| !layout.plot.is_empty() && !scene.area.is_empty());
+    let blank = theme.text().patch(theme.style(Role::Background));
+    for place in scene.iter().flat_map(|scene| scene.area.positions()) {
+        if !words.iter().any(|word| word.contains(place)) {
+            buf[place].reset();
+            buf[place].set_style(blank);
+        }
+    }
+    (layout, scene)
+}
+
+/// Draws the chart in cells; also returns where words stand.
+fn draw(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme) -> (ChartLayout, Vec<Rect>) {
     let layout = ChartLayout::new(data, area.intersection(buf.area));
+    let mut words = Vec::new();
     if layout.plot.is_empty() {
-        return layout;
+        return (layout, words);
     }
     overlay::spans(data, &layout, buf, theme);
     body::candles(data, &layout, buf, theme);
@@ -171,14 +195,17 @@ pub fn render(data: &ChartData<'_>, area: Rect, buf: &mut Buffer, theme: &Theme)
     overlay::marks(data, &layout, buf, theme);
     overlay::span_frames(data, &layout, buf, theme);
     // Words of levels stand in their rows, before those of lines.
-    overlay::levels(data, &layout, buf, theme);
-    overlay::lines(data, &layout, buf, theme);
+    overlay::levels(data, &layout, buf, theme, &mut words);
+    overlay::lines(data, &layout, buf, theme, &mut words);
     curves::over(data, &layout, buf, theme);
-    overlay::span_labels(data, &layout, buf, theme);
+    overlay::span_labels(data, &layout, buf, theme, &mut words);
     overlay::crosshair(data, &layout, buf, theme);
     curves::panes(data, &layout, buf, theme);
-    layout
+    words.extend((0..layout.panes()).filter_map(|nth| layout.pane(nth)).map(|pane| Rect { height: 1, ..pane }));
+    (layout, words)
 }
 
+#[cfg(test)]
+mod scene_tests;
 #[cfg(test)]
 mod tests;

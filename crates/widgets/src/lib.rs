@@ -5,6 +5,7 @@ pub mod candles;
 pub mod gauge;
 pub mod panel;
 pub mod picture;
+pub mod pixels;
 pub mod progress;
 pub mod sparkline;
 pub mod table;

@@ -1,4 +1,6 @@
-//! Screenshots as plain text, ANSI or SVG, for reports and documents. No view is drawn here.
+//! Screenshots as plain text, ANSI, SVG or PNG, for reports and documents. No view is drawn here.
+
+mod screen;
 
 use std::fmt::Write;
 
@@ -8,6 +10,7 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr;
 
+pub use self::screen::png;
 use super::theme::{Role, Theme};
 
 /// The cells as text, line by line, without trailing spaces.

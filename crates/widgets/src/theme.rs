@@ -159,6 +159,16 @@ impl Theme {
         self.styles[role as usize]
     }
 
+    /// The role's colour; `None` where the terminal's own colours are used, which are not known.
+    pub fn rgb(&self, role: Role) -> Option<Rgb> {
+        let style = self.style(role);
+        match style.fg.filter(|_| style.bg.is_none()).or(style.bg)? {
+            Color::Rgb(r, g, b) => Some((r, g, b)),
+            Color::Indexed(index) if index >= 16 => Some(indexed_rgb(index)),
+            _ => None,
+        }
+    }
+
     pub fn text(&self) -> Style {
         self.style(Role::Text)
     }
@@ -242,9 +252,10 @@ fn sixteen(palette: &Palette, role: Role, options: Options) -> Style {
     }
 }
 
-type Rgb = (u8, u8, u8);
+pub type Rgb = (u8, u8, u8);
 
-fn mixed(base: Rgb, over: Rgb, share: f64) -> Rgb {
+/// A colour between two.
+pub(crate) fn mixed(base: Rgb, over: Rgb, share: f64) -> Rgb {
     let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
     (mix(base.0, over.0), mix(base.1, over.1), mix(base.2, over.2))
 }
@@ -253,9 +264,20 @@ fn color_at_depth((r, g, b): Rgb, depth: Depth) -> Color {
     if depth == Depth::True { Color::Rgb(r, g, b) } else { Color::Indexed(nearest_indexed((r, g, b))) }
 }
 
+/// The steps of a channel in xterm's cube of colours.
+const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+/// The colour of an index from 16 on.
+fn indexed_rgb(index: u8) -> Rgb {
+    let level = |place: u8| LEVELS[usize::from(place % 6)];
+    match index {
+        232.. => (8 + 10 * (index - 232), 8 + 10 * (index - 232), 8 + 10 * (index - 232)),
+        _ => (level(index.saturating_sub(16) / 36), level(index.saturating_sub(16) / 6), level(index.saturating_sub(16))),
+    }
+}
+
 /// The nearest colour of xterm's 6×6×6 cube (16–231) and grey ramp (232–255); the first sixteen are configurable, thus unknown.
 fn nearest_indexed(rgb: Rgb) -> u8 {
-    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let distance = |other: Rgb| {
         let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
         square(rgb.0, other.0) + square(rgb.1, other.1) + square(rgb.2, other.2)
@@ -355,5 +377,7 @@ mod tests {
         assert_eq!(nearest_indexed((255, 0, 0)), 196);
         assert_eq!(nearest_indexed((8, 8, 8)), 232);
         assert_eq!(nearest_indexed((255, 255, 255)), 231);
+        assert!((16..=255).all(|index| index == 16 || indexed_rgb(nearest_indexed(indexed_rgb(index))) == indexed_rgb(index)));
+        assert_eq!((indexed_rgb(196), indexed_rgb(232), indexed_rgb(21)), ((255, 0, 0), (8, 8, 8), (0, 0, 255)));
     }
 }

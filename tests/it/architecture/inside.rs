@@ -51,8 +51,8 @@ const ORDERS: &[(&str, &str)] = &[
         "keys format coding+reply+rows+call endpoint router datasets log metrics rate unread connection guard chosen service \
          events+stream openapi docs mcp handlers batch routes server",
     ),
-    ("crates/widgets/src", "ascii text theme picture progress gauge panel sparkline table candles"),
-    ("crates/tui/src", "words keymap task event typed view+list overlay views app+chrome memory saver terminal run"),
+    ("crates/widgets/src", "ascii text theme pixels picture progress gauge panel sparkline table candles"),
+    ("crates/tui/src", "words keymap task graphics event typed view+list overlay views app+chrome memory saver terminal run"),
     (
         "src/cli",
         "outcome meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \

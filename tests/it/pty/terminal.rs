@@ -67,14 +67,19 @@ impl Home {
     }
 
     pub(super) fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Terminal {
-        Terminal::start(self.command(args, variables), Duration::ZERO)
+        Terminal::start(self.command(args, variables), Duration::ZERO, Shows::Text)
+    }
+
+    /// Runs the dashboard on the demo data in a terminal that shows pictures, and answers after so long.
+    pub(super) fn run_in(&self, shows: Shows, late: Duration, args: &[&str]) -> Terminal {
+        Terminal::start(self.command(&[&["--data", DEMO], args].concat(), &[]), late, shows)
     }
 
     /// Runs a test of this binary as the program, with `variable` set.
     pub(super) fn run_this(&self, test: &str, variable: &str) -> Terminal {
         let this = std::env::current_exe().unwrap();
         let command = self.command_of(&this.to_string_lossy(), &["--exact", test, "--nocapture"], &[(variable, "1")]);
-        Terminal::start(command, Duration::ZERO)
+        Terminal::start(command, Duration::ZERO, Shows::Text)
     }
 
     fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> CommandBuilder {
@@ -103,30 +108,60 @@ impl Home {
 
     /// Like `open`, in a terminal that answers queries only after `late`.
     pub(super) fn open_slow(&self, late: Duration) -> Terminal {
-        let terminal = Terminal::start(self.command(&["--data", DEMO], &[]), late);
+        let terminal = Terminal::start(self.command(&["--data", DEMO], &[]), late, Shows::Kitty);
         terminal.ready();
         terminal
     }
 }
 
+/// What a terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Shows {
+    #[default]
+    Text,
+    Kitty,
+    Iterm,
+    Sixel,
+}
+
+/// Pixels of a cell.
+pub(super) const CELL: (u16, u16) = (10, 20);
+
 #[derive(Default)]
-struct Answers(Vec<u8>);
+struct Answers {
+    bytes: Vec<u8>,
+    shows: Shows,
+    /// The terminal's name was asked, which comes with the question about pictures.
+    named: bool,
+}
 
 impl Callbacks for Answers {
     fn unhandled_csi(&mut self, screen: &mut Screen, first: Option<u8>, _: Option<u8>, params: &[&[u16]], last: char) {
         match (first, params, last) {
             (None, [[6]], 'n') => {
                 let (row, column) = screen.cursor_position();
-                self.0.extend(format!("\x1b[{};{}R", row + 1, column + 1).bytes());
+                self.bytes.extend(format!("\x1b[{};{}R", row + 1, column + 1).bytes());
             }
-            (None, _, 'c') => self.0.extend(b"\x1b[?62;c"),
+            (Some(b'>'), _, 'q') => {
+                self.named = true;
+                if self.shows == Shows::Iterm {
+                    self.bytes.extend(b"\x1bP>|iTerm2 3.5.4\x1b\\");
+                }
+            }
+            (None, [[16]], 't') if self.shows != Shows::Text => self.bytes.extend(format!("\x1b[6;{};{}t", CELL.1, CELL.0).bytes()),
+            (None, _, 'c') => {
+                if self.named && self.shows == Shows::Kitty {
+                    self.bytes.extend(b"\x1b_Gi=31;OK\x1b\\");
+                }
+                self.bytes.extend_from_slice(if self.shows == Shows::Sixel { b"\x1b[?62;4;22c" } else { b"\x1b[?62;c" });
+            }
             _ => {}
         }
     }
 
     fn unhandled_osc(&mut self, _: &mut Screen, params: &[&[u8]]) {
         if params.first() == Some(&&b"11"[..]) && params.get(1) == Some(&&b"?"[..]) {
-            self.0.extend(b"\x1b]11;rgb:1111/1313/1a1a\x1b\\");
+            self.bytes.extend(b"\x1b]11;rgb:1111/1313/1a1a\x1b\\");
         }
     }
 }
@@ -149,12 +184,17 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    fn start(command: CommandBuilder, late: Duration) -> Self {
+    fn start(command: CommandBuilder, late: Duration, shows: Shows) -> Self {
         let (cols, rows) = SIZE;
         let pair = native_pty_system().openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let parser = Parser::new_with_callbacks(NonZeroU16::new(rows).unwrap(), NonZeroU16::new(cols).unwrap(), 0, Answers::default());
+        let parser = Parser::new_with_callbacks(
+            NonZeroU16::new(rows).unwrap(),
+            NonZeroU16::new(cols).unwrap(),
+            0,
+            Answers { shows, ..Answers::default() },
+        );
         let seen: Shared = Arc::new((Mutex::new(Seen { parser, bytes: Vec::new(), owes: false }), Condvar::new()));
         let writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let reader = pair.master.try_clone_reader().unwrap();
@@ -321,7 +361,7 @@ fn read(mut reader: Box<dyn Read + Send>, seen: &Shared, writer: &Mutex<Box<dyn 
             let mut seen = lock.locked();
             seen.bytes.extend_from_slice(&buffer[..count]);
             seen.parser.process(&buffer[..count]);
-            let answers = std::mem::take(&mut seen.parser.callbacks_mut().0);
+            let answers = std::mem::take(&mut seen.parser.callbacks_mut().bytes);
             seen.owes = !answers.is_empty();
             answers
         };

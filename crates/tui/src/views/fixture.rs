@@ -17,6 +17,7 @@ pub(super) use self::{
     market::{address, market, table},
 };
 use crate::{
+    graphics::PictureSlot,
     task::Wake,
     view::{ApiDesk, ApiState, NoApi, RequestLine, take_filter_off},
     views::prelude::*,
@@ -64,6 +65,7 @@ pub(super) struct Stage {
     pub(super) alerts: HashMap<Address, AlertMark>,
     pub(super) theme: Theme,
     pub(super) ascii: bool,
+    pub(super) picture: PictureSlot,
     pub(super) wake: Wake,
     woken: Receiver<()>,
 }
@@ -85,6 +87,7 @@ impl Stage {
             alerts: HashMap::new(),
             theme: Theme::default(),
             ascii: false,
+            picture: PictureSlot::default(),
             wake: Arc::new(move || sender.send(()).unwrap_or_default()),
             woken,
         }
@@ -115,6 +118,7 @@ impl Stage {
             ascii: self.ascii,
             now: NOW,
             wake: &self.wake,
+            picture: &self.picture,
         }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     if !layout.has_axis() {
         return;
     }
-    let ticks = layout.scale.ticks(usize::from(plot.height / 3).clamp(2, 10));
+    let ticks = ticks(layout);
     let notation = PriceNotation::of(&ticks, layout.label_cells());
     let tags = tags(data, layout, &notation, theme);
     for y in plot.y..plot.bottom() {
@@ -43,6 +43,11 @@ pub(super) fn price(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
         widgets::put(buf, slot, 0, 0, &text::fit(&format!(" {}", tag.says), slot.width.into(), text::Align::Left), tag.style);
     }
     volume_label(data, layout, buf, theme);
+}
+
+/// The labelled prices.
+pub(super) fn ticks(layout: &ChartLayout) -> Vec<f64> {
+    layout.scale.ticks(usize::from(layout.plot.height / 3).clamp(2, 10))
 }
 
 /// A price on the axis, in a colour of its own.
@@ -186,7 +191,7 @@ impl Step {
 
 /// The candles with a time label: the first of each interval. The interval is long enough that labels do not crowd; with fewer than two
 /// labels a shorter one is used, whose labels are left out where they do not fit. Gaps in the data get no label.
-fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String)> {
+pub(super) fn time_labels(data: &ChartData<'_>, layout: &ChartLayout) -> Vec<(usize, String)> {
     let (first, last) = layout.shown;
     let times = &data.candles.timestamp[first..last];
     let (Some(&start), Some(&end)) = (times.first(), times.last()) else { return Vec::new() };

@@ -11,8 +11,9 @@ use crate::{
     theme::{Depth, Role, Theme},
 };
 
-/// Glyphs by the content of the upper and lower half cell: empty, wick, body.
-const BOX: [[char; 3]; 3] = [[' ', '╷', '╻'], ['╵', '│', '╽'], ['╹', '╿', '┃']];
+/// Glyphs by the content of the upper and lower half cell: empty, wick, body. A body is half a column, which nobody takes for a wick; where
+/// a wick goes on from it, it fills the cell.
+const BOX: [[char; 3]; 3] = [[' ', '╷', '▖'], ['╵', '│', '▌'], ['▘', '▌', '▌']];
 /// A rising body without colours: hollow.
 const HOLLOW: [[char; 3]; 3] = [[' ', '╷', '║'], ['╵', '│', '║'], ['║', '║', '║']];
 /// A candle of three columns: a body of two, half a column at each side of the wick's, which keeps its place where it goes on from the body.

@@ -66,7 +66,7 @@ pub(super) fn panes(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
 }
 
 /// The value range on screen; `None` without values.
-fn scale(pane: &IndicatorPane, layout: &ChartLayout) -> Option<Scale> {
+pub(super) fn scale(pane: &IndicatorPane, layout: &ChartLayout) -> Option<Scale> {
     let (first, last) = layout.shown;
     let on_screen = |values: &[f64]| values[first.min(values.len())..last.min(values.len())].to_vec();
     let values: Vec<f64> = pane.curves.iter().map(|curve| &curve.values).chain([&pane.bars]).flat_map(|values| on_screen(values)).collect();

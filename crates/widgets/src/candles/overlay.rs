@@ -67,7 +67,7 @@ fn row(layout: &ChartLayout, price: f64) -> u16 {
 }
 
 /// Draws the spans' labels, in the first row of the plot or of the span where they fit.
-pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme, words: &mut Vec<Rect>) {
     for span in data.spans.iter().filter(|span| !span.label.is_empty()) {
         let (from, to) = (span.from.max(layout.shown.0), span.to.min(layout.shown.1.saturating_sub(1)));
         if from > to {
@@ -78,17 +78,17 @@ pub(super) fn span_labels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut 
         let left = middle.saturating_sub(width / 2).min(layout.plot.right().saturating_sub(width)).max(layout.plot.x);
         let top = span.prices.map_or(layout.plot.y, |(low, high)| row(layout, low.max(high)).saturating_sub(1).max(layout.plot.y));
         let rows = (top..layout.plot.bottom()).take(4).chain((layout.plot.y..top).rev());
-        write_where_free(layout, buf, rows, left, span.label, theme.style(span.role));
+        words.extend(write_where_free(layout, buf, rows, left, span.label, theme.style(span.role)));
     }
 }
 
-pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme, words: &mut Vec<Rect>) {
     let plot = layout.plot;
     for level in data.levels {
         let style = body::drawing(theme.style(level.role));
         let Some(y) = layout.y_of(level.price) else {
             let label = named(level.label, level.price);
-            beyond(&PriceLevel { label: &label, ..*level }, layout, buf, style, data.ascii);
+            words.extend(beyond(&PriceLevel { label: &label, ..*level }, layout, buf, style, data.ascii));
             continue;
         };
         let from = level.from.map_or(plot.x, |i| layout.left_of(i.clamp(layout.shown.0, layout.shown.1)));
@@ -98,7 +98,7 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
         // At the right edge, beside its price on the axis: on the line, else over or under it.
         let left = plot.right().saturating_sub(text::width(level.label) as u16).max(plot.x);
         let rows = [Some(y), y.checked_sub(1), Some(y + 1)].into_iter().flatten().filter(|y| (plot.y..plot.bottom()).contains(y));
-        write_where_free(layout, buf, rows, left, level.label, style);
+        words.extend(write_where_free(layout, buf, rows, left, level.label, style));
     }
     // A wick that the axis leaves out has its price at the edge.
     for price in layout.cut.into_iter().flatten() {
@@ -118,15 +118,15 @@ fn named(label: &str, price: f64) -> String {
 }
 
 /// Labels a level outside the plot at the nearest edge, with an arrow to it.
-fn beyond(level: &PriceLevel<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style, ascii: bool) {
+fn beyond(level: &PriceLevel<'_>, layout: &ChartLayout, buf: &mut Buffer, style: Style, ascii: bool) -> Option<Rect> {
     if level.label.is_empty() || layout.plot.is_empty() {
-        return;
+        return None;
     }
     let over = layout.rise(level.price) > 0.0;
     let label = format!("{} {}", if over { Glyph::BreakUp } else { Glyph::BreakDown }.sign(ascii), level.label);
     let left = layout.plot.right().saturating_sub(text::width(&label) as u16).max(layout.plot.x);
     let near = (0..EDGE_ROWS.min(layout.plot.height)).map(|off| if over { layout.plot.y + off } else { layout.plot.bottom() - 1 - off });
-    write_where_free(layout, buf, near, left, &label, style);
+    write_where_free(layout, buf, near, left, &label, style)
 }
 
 /// Draws in an empty cell only.
@@ -137,11 +137,18 @@ pub(super) fn dot(buf: &mut Buffer, x: u16, y: u16, glyph: char, style: Style) {
     }
 }
 
-/// Writes the label into the first row that is empty from `left` on, also trying positions further left.
-fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<Item = u16>, left: u16, label: &str, style: Style) -> bool {
+/// Writes the label into the first row that is empty from `left` on, also trying positions further left; returns its place.
+fn write_where_free(
+    layout: &ChartLayout,
+    buf: &mut Buffer,
+    rows: impl Iterator<Item = u16>,
+    left: u16,
+    label: &str,
+    style: Style,
+) -> Option<Rect> {
     let width = text::width(label) as u16;
     if width == 0 || width > layout.plot.width {
-        return false;
+        return None;
     }
     for y in rows {
         for shift in (0..24).step_by(2) {
@@ -153,11 +160,11 @@ fn write_where_free(layout: &ChartLayout, buf: &mut Buffer, rows: impl Iterator<
             let (first, last) = (x.saturating_sub(1).max(layout.plot.x), (x + width + 1).min(layout.plot.right()));
             if (first..last).all(|x| matches!(buf[(x, y)].symbol(), " " | "┄")) {
                 widgets::put(buf, layout.plot, x - layout.plot.x, y - layout.plot.y, label, style);
-                return true;
+                return Some(Rect { x, y, width, height: 1 });
             }
         }
     }
-    false
+    None
 }
 
 /// Draws each mark in the first empty cell beyond its candle, at most two rows away, to be clearly its own.
@@ -192,7 +199,7 @@ impl Glyph {
     }
 }
 
-pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme) {
+pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer, theme: &Theme, words: &mut Vec<Rect>) {
     let (mut ends, mut outside) = (Vec::new(), Vec::new());
     for line in data.lines {
         let style = body::drawing(theme.style(line.role));
@@ -210,13 +217,13 @@ pub(super) fn lines(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffer
     let pointed = crosshair_price(data, layout).map(|(_, y)| y);
     let mut taken: Vec<u16> = tagged.filter_map(|price| layout.y_of(price)).chain(pointed).collect();
     for (line, end, style) in ends.into_iter().rev() {
-        line_label(line, layout, buf, end, style, &mut taken);
+        words.extend(line_label(line, layout, buf, end, style, &mut taken));
     }
     // The axis is the candles': a line that leaves the plot is named at its edge, with its price.
     for (line, price, style) in outside.into_iter().filter(|(line, ..)| !line.label.is_empty()) {
         let label = named(line.label, price);
         let level = PriceLevel { price, from: None, role: line.role, label: &label };
-        beyond(&level, layout, buf, style, data.ascii);
+        words.extend(beyond(&level, layout, buf, style, data.ascii));
     }
 }
 
@@ -233,7 +240,7 @@ fn columns(line: &ChartLine<'_>, layout: &ChartLayout) -> std::ops::Range<u16> {
 }
 
 /// The line's price at a fractional column.
-fn price_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> f64 {
+pub(super) fn price_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> f64 {
     let along = line.slope * layout.index_exact(x);
     if line.geometric { line.intercept * along.exp() } else { line.intercept + along }
 }
@@ -245,10 +252,17 @@ fn height_at(line: &ChartLine<'_>, layout: &ChartLayout, x: f64) -> Option<f64> 
 }
 
 /// Places the label at the end of its line, or in a row near it without another label: two in a row would read as one.
-fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, y): (u16, u16), style: Style, taken: &mut Vec<u16>) {
+fn line_label(
+    line: &ChartLine<'_>,
+    layout: &ChartLayout,
+    buf: &mut Buffer,
+    (x, y): (u16, u16),
+    style: Style,
+    taken: &mut Vec<u16>,
+) -> Option<Rect> {
     let (plot, width) = (layout.plot, text::width(line.label) as u16);
     if width == 0 || width > plot.width {
-        return;
+        return None;
     }
     // Short labels may cover lines, longer ones may not.
     let short = width <= END_LABEL;
@@ -264,10 +278,10 @@ fn line_label(line: &ChartLine<'_>, layout: &ChartLayout, buf: &mut Buffer, (x, 
         let cells = left.saturating_sub(1).max(plot.x)..(left + width + 1).min(plot.right());
         left >= plot.x && cells.into_iter().all(|x| free(buf[(x, y)].symbol()))
     });
-    if let Some((left, y)) = place {
-        widgets::put(buf, plot, left - plot.x, y - plot.y, line.label, style);
-        taken.push(y);
-    }
+    let (left, y) = place?;
+    widgets::put(buf, plot, left - plot.x, y - plot.y, line.label, style);
+    taken.push(y);
+    Some(Rect { x: left, y, width, height: 1 })
 }
 
 /// The price of the crosshair's horizontal line, and its row.

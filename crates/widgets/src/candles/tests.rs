@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     picture,
+    pixels::plot::CellPixels,
     theme::{Depth, Options, Palette},
 };
 
@@ -13,7 +14,7 @@ const DAY: i64 = 86_400_000;
 
 /// Owned candle columns.
 #[derive(Debug, Clone, Default)]
-struct Owned {
+pub(super) struct Owned {
     timestamp: Vec<i64>,
     open: Vec<f64>,
     high: Vec<f64>,
@@ -23,13 +24,13 @@ struct Owned {
 }
 
 impl Owned {
-    fn new(rows: &[[f64; 5]]) -> Self {
+    pub(super) fn new(rows: &[[f64; 5]]) -> Self {
         let column = |k: usize| rows.iter().map(|row| row[k]).collect::<Vec<_>>();
         let timestamp = (0..rows.len() as i64).map(|i| 1_767_225_600_000 + i * DAY).collect();
         Self { timestamp, open: column(0), high: column(1), low: column(2), close: column(3), volume: column(4) }
     }
 
-    fn candles(&self) -> Candles<'_> {
+    pub(super) fn candles(&self) -> Candles<'_> {
         Candles {
             timestamp: &self.timestamp,
             open: &self.open,
@@ -42,7 +43,7 @@ impl Owned {
     }
 }
 
-fn wave(count: usize) -> Owned {
+pub(super) fn wave(count: usize) -> Owned {
     let price = |i: usize| 10.0 + 3.0 * (i as f64 * 0.35).sin() + i as f64 * 0.05;
     let rows: Vec<[f64; 5]> = (0..count)
         .map(|i| {
@@ -60,7 +61,7 @@ fn drawn(data: &ChartData<'_>, width: u16, height: u16, theme: &Theme) -> (Buffe
     (buffer, layout)
 }
 
-fn lines(buffer: &Buffer) -> Vec<String> {
+pub(super) fn lines(buffer: &Buffer) -> Vec<String> {
     picture::text(buffer).lines().map(str::to_owned).collect()
 }
 
@@ -100,14 +101,14 @@ fn every_candle_has_its_glyphs_and_its_own_colour() {
         Owned::new(&[[1.0, 4.0, 1.0, 3.0, 5.0], [3.0, 3.0, 1.0, 1.0, 1.0], [f64::NAN, 1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0, f64::NAN]]);
     let theme = Theme::default();
     let (buffer, layout) = drawn(&ChartData { volume: false, ..ChartData::new(owned.candles()) }, 4, 4, &theme);
-    assert_eq!(lines(&buffer), ["│", "╽╻", "┃┃ ╹", "┃┃"], "{layout:?}");
+    assert_eq!(lines(&buffer), ["│", "▌▖", "▌▌ ▘", "▌▌"], "{layout:?}");
     assert_eq!(
         (buffer[(0, 1)].fg, buffer[(1, 1)].fg),
         (theme.style(Role::Up).fg.expect("the role has a colour"), theme.style(Role::Down).fg.expect("the role has a colour"))
     );
 }
 
-const SUPPORT: ChartLine<'static> =
+pub(super) const SUPPORT: ChartLine<'static> =
     ChartLine { intercept: 6.5, slope: 0.05, geometric: false, from: 5.0, to: 50.0, role: Role::Accent, dashed: false, label: "support" };
 
 #[test]
@@ -236,7 +237,34 @@ fn without_colours_rising_and_falling_differ_in_shape() {
     let owned = Owned::new(&[[1.0, 4.0, 1.0, 4.0, 1.0], [4.0, 4.0, 1.0, 1.0, 1.0]]);
     let theme = Theme::new(&Palette::dark(), Options { depth: Depth::None, ..Options::default() });
     let (buffer, _) = drawn(&ChartData::new(owned.candles()), 2, 3, &theme);
-    assert_eq!(lines(&buffer)[1], "║┃");
+    assert_eq!(lines(&buffer)[1], "║▌");
+}
+
+#[test]
+fn bodies_are_two_columns_wide_when_zoomed_in_and_no_wick_looks_like_one() {
+    let owned = wave(120);
+    for columns in [1_u16, 3, 4, 5, 8] {
+        let (buffer, layout) = drawn(&ChartData { columns, volume: false, ..ChartData::new(owned.candles()) }, 80, 24, &Theme::default());
+        insta::with_settings!({ snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/snapshots"), prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("candles-{columns}"), lines(&buffer).join("\n"));
+        });
+        // Halves of a column that a glyph fills.
+        let halves = |glyph: &str| match glyph {
+            "▌" | "▐" | "▖" | "▗" | "▘" | "▝" => 1,
+            "█" | "▀" | "▄" | "▁" | "▂" | "▃" | "▅" | "▆" | "▇" | "━" => 2,
+            _ => 0,
+        };
+        for index in layout.shown.0..layout.shown.1 {
+            let left = layout.left_of(index);
+            let middle = f64::midpoint(owned.open[index], owned.close[index]);
+            let y = layout.y_of(middle).expect("inside");
+            // A thin body may be rounded into the row beside.
+            let rows = y.saturating_sub(1)..=(y + 1).min(layout.plot.bottom() - 1);
+            let wide: u16 = rows.map(|y| (left..left + columns).map(|x| halves(buffer[(x, y)].symbol())).sum()).max().unwrap_or(0);
+            let least = if columns > 1 { 4 } else { 1 };
+            assert!(wide >= least && wide < 2 * columns, "candle {index} of {columns} columns: {wide} halves");
+        }
+    }
 }
 
 #[test]
@@ -340,6 +368,10 @@ proptest! {
                 let data = ChartData { columns, future, lines: &lines, spans: &spans, levels: &levels, curves: &curves, panes: &panes, marks: &marks, crosshair, log, volume, ascii, ..ChartData::new(owned.candles()) };
                 let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 40));
                 let layout = render(&data, area, &mut buffer, &Theme::default());
+                let (_, scene) = render_words(&data, area, &mut buffer, &Theme::default());
+                if let Some((scene, cell)) = scene.zip(CellPixels::new(4, 8)) {
+                    let _ = scene.paint(cell);
+                }
                 let _ = (layout.candle_at(x), layout.price_at(y), layout.x_of(index), layout.x_of(other), layout.y_of(intercept));
             }
         }

@@ -15,7 +15,7 @@ use analysis::{
 };
 use model::{annotations::OwnLevel, candles::Candles};
 use query::{deck::cached::CachedAnswer, question::candles::TokenCandles};
-use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, label_cells, render};
+use widgets::candles::{ChartData, ChartLayout, Crosshair, Glyph, Last, label_cells, render, render_words};
 
 /// Empty columns at the right, into which lines are extended; the words of levels stand there.
 const FUTURE: u16 = 8;
@@ -41,7 +41,7 @@ impl Default for Zoom {
 }
 
 /// Columns of a candle, by zoom level, zooming in.
-const COLUMNS: &[u16] = &[1, 2, 3, 5, 8];
+const COLUMNS: &[u16] = &[1, 3, 5, 8];
 
 /// Maximum number of columns of a candle when few candles fill the screen.
 const FILLING_MAX: u16 = 5;
@@ -178,7 +178,8 @@ impl ChartSheet {
 
     /// The closest zoom, up to `FILLING_MAX` columns each, at which all candles fit.
     fn filling(&self) -> Zoom {
-        let near = (1..=FILLING_MAX).rev().map(|columns| Zoom { columns, per_column: 1 });
+        // A candle of two columns has no room for a body of two and air.
+        let near = (1..=FILLING_MAX).rev().filter(|columns| *columns != 2).map(|columns| Zoom { columns, per_column: 1 });
         let each = self.len().div_ceil(self.room(Zoom::default()).max(1)).max(1);
         near.into_iter().find(|zoom| self.all_fit(*zoom)).unwrap_or(Zoom { columns: 1, per_column: each })
     }
@@ -321,7 +322,13 @@ impl ChartSheet {
             ascii: context.ascii,
             ..ChartData::new(condensed.as_ref().map_or(part, CandleVec::as_candles))
         };
-        let layout = render(&data, area, buffer, context.theme);
+        let layout = if context.picture.is_on() {
+            let (layout, scene) = render_words(&data, area, buffer, context.theme);
+            context.picture.put(scene);
+            layout
+        } else {
+            render(&data, area, buffer, context.theme)
+        };
         let signs = [Glyph::Touch, Glyph::Anchor, Glyph::BreakUp, Glyph::BreakDown];
         self.marks = signs.into_iter().filter(|glyph| overlays.marks.iter().any(|mark| mark.glyph == *glyph)).collect();
         layout

@@ -1,0 +1,80 @@
+//! What the data have to say: they are loaded, failed to load, or ask for consent.
+
+use std::time::Instant;
+
+use super::App;
+use crate::{
+    overlay::{Command, Overlay, confirm::Confirm},
+    views::tokens::MARKED_FOR,
+};
+use query::deck::DeckEvent;
+
+impl App {
+    pub(super) fn on_deck_event(&mut self, event: DeckEvent) {
+        let reloaded = matches!(event, DeckEvent::Reloaded(_));
+        match event {
+            DeckEvent::Reloaded(generation) => {
+                self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
+                if generation > 1 {
+                    self.marked_until = Some(Instant::now() + MARKED_FOR);
+                    let snapshot = self.setup.deck.snapshot().ok();
+                    match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
+                        Some(stale) => self.say(stale, true),
+                        // Tables that come by themselves do so all the time.
+                        None if self.setup.deck.feed_tables().is_empty() => self.say("data loaded again", false),
+                        None => {}
+                    }
+                }
+                self.ask_consent();
+                self.read_alerts();
+            }
+            DeckEvent::LoadFailed(reason) => self.load_failed(&reason),
+            DeckEvent::Notice(text) => self.say(text, false),
+            // Of the present, which is not on screen.
+            DeckEvent::AlertsFired if self.earlier.is_shown() => {}
+            DeckEvent::AlertsFired => self.read_alerts(),
+            DeckEvent::FeedFailed { table, reason } => self.say(format!("{table}: {reason}"), true),
+            DeckEvent::FeedRefreshed { .. } | DeckEvent::FeedRunning => self.dirty = true,
+            DeckEvent::JobUpdated(_) => {}
+        }
+        self.take_in_changes();
+        if let (true, Some(Overlay::Palette(palette)), Some(snapshot)) = (reloaded, &mut self.overlay, &self.snapshot) {
+            palette.set_tokens(&snapshot.market.tokens);
+        }
+    }
+
+    /// Asks once for consent to the dataset's remote origins; false where there is nothing to ask.
+    fn ask_consent(&mut self) -> bool {
+        let origins = self.setup.deck.load_state().unconsented;
+        if origins.is_empty() || origins == self.asked_about {
+            return false;
+        }
+        let places = origins.join(", ");
+        let says = format!(
+            "This dataset asks for data at {places}. They are fetched from there and kept here; nothing is sent but the requests for them. \
+             How much it is stands below before the first byte comes."
+        );
+        self.asked_about.clone_from(&origins);
+        let confirm = Confirm::new("files elsewhere", says, "ask there", Command::Agree(origins));
+        self.overlay = Some(Overlay::Confirm(confirm));
+        true
+    }
+
+    /// A failed load: without any data, offers to write demo data.
+    fn load_failed(&mut self, reason: &str) {
+        if self.ask_consent() {
+            return;
+        }
+        if let (Some(folder), true) = (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
+            let says = format!("{reason}. Write synthetic demo data to {} and open it?", folder.display());
+            let confirm = Confirm::new("no dataset", says, "write demo data", Command::WriteDemo);
+            self.overlay = Some(Overlay::Confirm(confirm));
+            return;
+        }
+        // The next reload reads the folder of the data on screen.
+        if let Some(snapshot) = &self.snapshot {
+            self.setup.deck.open(&snapshot.dataset.folder);
+        }
+        self.say(reason, true);
+    }
+}
