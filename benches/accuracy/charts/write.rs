@@ -27,7 +27,7 @@ pub(super) fn model(model: &Model) {
 
 fn trees(trees: &Trees) -> String {
     let mut text = format!("tree,measure,threshold,right,adds\n,,,,{}\n", short(trees.base()));
-    for (tree, nodes) in trees.trees().iter().enumerate() {
+    for (tree, nodes) in trees.nodes().iter().enumerate() {
         for node in nodes {
             let split =
                 node.split.map_or_else(|| ",,".to_owned(), |split| format!("{},{},{}", split.measure, short(split.threshold), split.right));

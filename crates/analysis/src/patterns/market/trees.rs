@@ -32,14 +32,15 @@ pub struct TreeSplit {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trees {
     base: f64,
-    trees: Vec<Vec<TreeNode>>,
+    /// The nodes of each tree.
+    nodes: Vec<Vec<TreeNode>>,
     scorer: TreeScorer,
 }
 
 impl Trees {
     /// Trees of at most [`LEAVES_MOST`](super::LEAVES_MOST) leaves.
-    pub fn new(base: f64, trees: Vec<Vec<TreeNode>>) -> Self {
-        Self { base, scorer: TreeScorer::new(&trees), trees }
+    pub fn new(base: f64, nodes: Vec<Vec<TreeNode>>) -> Self {
+        Self { base, scorer: TreeScorer::new(&nodes), nodes }
     }
 
     /// The trees of the built-in model.
@@ -51,8 +52,9 @@ impl Trees {
         self.base
     }
 
-    pub fn trees(&self) -> &[Vec<TreeNode>] {
-        &self.trees
+    /// The nodes of each tree.
+    pub fn nodes(&self) -> &[Vec<TreeNode>] {
+        &self.nodes
     }
 
     pub fn logit(&self, measures: &[f64; JUDGED]) -> f64 {
@@ -67,7 +69,7 @@ impl Trees {
     /// What each measure adds to the log odds; they and a constant sum up to it.
     pub fn parts(&self, measures: &[f64; JUDGED]) -> [f64; JUDGED] {
         let mut parts = [0.0; JUDGED];
-        for tree in &self.trees {
+        for tree in &self.nodes {
             walk(tree, measures, |measure, adds| parts[measure] += adds);
         }
         parts
@@ -116,9 +118,9 @@ mod tests {
     #[test]
     fn the_file_is_a_forest_whose_ways_all_end_in_a_leaf() {
         let forest = Trees::built_in();
-        let nodes: usize = forest.trees.iter().map(Vec::len).sum();
+        let nodes: usize = forest.nodes.iter().map(Vec::len).sum();
         assert_eq!(nodes + 2, FILE.lines().count(), "every row is a node");
-        for tree in &forest.trees {
+        for tree in &forest.nodes {
             let mut met = vec![0; tree.len()];
             met[0] = 1;
             for (at, node) in tree.iter().enumerate() {
