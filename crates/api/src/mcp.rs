@@ -5,6 +5,7 @@ mod answers;
 mod budget;
 mod described;
 mod lines;
+mod refused;
 mod tools;
 
 use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc};
@@ -187,14 +188,14 @@ impl ServerHandler for Tools {
             match tool.request(&call.arguments.unwrap_or_default()) {
                 Ok(request) => {
                     let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
-                    tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing())
+                    tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing(), tools)
                 }
-                Err(refusal) => tool_refusal(&refusal, tool),
+                Err(refusal) => tool_refusal(&refusal, tool, tools),
             }
         };
         // A panic is answered too, or the client would wait for ever.
         let answering = AssertUnwindSafe(answering).catch_unwind();
-        let defect = |_| tool_refusal(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool);
+        let defect = |_| tool_refusal(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool, tools);
         tokio::select! {
             result = answering => Ok(result.unwrap_or_else(defect).into()),
             // Dropping the answer cancels the work.
@@ -215,15 +216,15 @@ impl Tools {
     }
 }
 
-/// A problem of the call itself, as the endpoint would answer it.
-fn tool_refusal(problem: &Problem, tool: &Tool) -> CallToolResult {
-    tool_result(reply::problem(problem, tool.path()), None, usize::MAX, "")
+/// A problem of the call itself.
+fn tool_refusal(problem: &Problem, tool: &Tool, tools: &[Tool]) -> CallToolResult {
+    tool_result(reply::problem(problem, tool.path()), None, usize::MAX, "", tools)
 }
 
 /// Converts a reply: its bytes, cut to the budget, as text and as structured content; a refusal as a tool error. Further texts say what was
 /// left out and what asks for less, name the other pages, and tell how old the data are.
-fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
-    let refused = !reply.status().is_success();
+fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str, tools: &[Tool]) -> CallToolResult {
+    let is_refused = !reply.status().is_success();
     let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
     let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Not known as of then, and so of today: the tables {tables}."));
@@ -232,6 +233,7 @@ fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowi
         // No tool takes `format`, so none streams.
         Body::Stream(_) | Body::Rows(_) => Bytes::new(),
     };
+    let body = if is_refused { refused::refusal(&body, tools).unwrap_or(body) } else { body };
     let cut = budget::cut(&body, budget).map(Bytes::from);
     let is_cut = cut.is_some();
     let body = cut.unwrap_or(body);
@@ -242,7 +244,7 @@ fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowi
         content.push(ContentBlock::text(format!("The answer was cut: `cut` says what was left out. {narrowing}{not_later}")));
     }
     content.extend(of_today.into_iter().chain(next).chain(snapshot.map(|snapshot| data_age(snapshot, now()))).map(ContentBlock::text));
-    let mut result = if refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    let mut result = if is_refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
     // A client may demand what the tool's schema of answers describes.
     result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
     result
@@ -253,7 +255,7 @@ fn data_age(snapshot: &Snapshot, now: Time) -> String {
     let as_of = snapshot.dataset.as_of.as_ref().map_or_else(String::new, |as_of| format!(", as known {}", as_of.time.minute_text()));
     let newest = snapshot.market.newest.map_or_else(
         || "No candle says how old they are.".to_owned(),
-        |newest| format!("The newest candle begins {} (UTC), {} ago.", newest.minute_text(), format::age(now.0.saturating_sub(newest.0))),
+        |newest| format!("They reach {} (UTC), {} ago.", newest.minute_text(), format::age(now.0.saturating_sub(newest.0))),
     );
     let reading = snapshot.reading;
     format!("The data are of generation {reading}{as_of}: `generation` {reading} in further calls keeps to them. {newest}")

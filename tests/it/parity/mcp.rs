@@ -197,7 +197,7 @@ pub(super) fn text(result: &CallToolResult) -> &str {
     &result.content[0].as_text().unwrap().text
 }
 
-/// Asserts that the tool's answer, where nothing is cut, equals the endpoint's, byte for byte.
+/// Asserts that the tool's answer, where nothing is cut, equals the endpoint's, byte for byte; of a refusal the code.
 fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &(u16, Vec<u8>)) {
     given.insert("budget_kb".into(), 4_096.into());
     // A tool asks for less than its endpoint answers where nothing is said.
@@ -212,7 +212,15 @@ fn compare(client: &Client, tool: &str, mut given: JsonObject, (status, sent): &
     }
     let what = format!("{tool} {given:?}");
     let result = client.call(tool, given).unwrap();
-    assert_eq!((result.is_error, text(&result).as_bytes()), (Some(*status >= 400), sent.as_slice()), "{what}");
+    assert_eq!(result.is_error, Some(*status >= 400), "{what}");
+    if *status >= 400 {
+        let (said, problem): (Value, Value) = (serde_json::from_str(text(&result)).unwrap(), serde_json::from_slice(sent).unwrap());
+        assert_eq!((said.as_object().unwrap().len(), &said["code"]), (2, &problem["code"]), "{what}");
+        assert!(!said["detail"].as_str().unwrap().contains("GET /"), "{said}");
+        assert_eq!(result.structured_content, Some(said), "{what}");
+        return;
+    }
+    assert_eq!(text(&result).as_bytes(), sent.as_slice(), "{what}");
     assert_eq!(result.structured_content, serde_json::from_slice(sent).ok(), "{what}");
 }
 
