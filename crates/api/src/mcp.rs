@@ -178,7 +178,8 @@ impl ServerHandler for Tools {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        let tools = tools(self.api.router.endpoints);
+        let router = &self.api.router;
+        let tools = tools(router.endpoints);
         let Some(tool) = tools.iter().find(|tool| tool.name() == call.name) else {
             let near = nearest(&call.name, tools.iter().map(Tool::name)).unwrap_or_default();
             return Err(ErrorData::invalid_params(format!("Unknown tool `{}`: did you mean `{near}`?", clip(&call.name)), None));
@@ -188,14 +189,18 @@ impl ServerHandler for Tools {
             match tool.request(&call.arguments.unwrap_or_default()) {
                 Ok(request) => {
                     let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
-                    tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing(), tools)
+                    if reply.status().is_success() {
+                        tool_result(reply, snapshot.as_deref(), request.budget, &tool.narrowing())
+                    } else {
+                        refused::reply(&whole(reply), router)
+                    }
                 }
-                Err(refusal) => tool_refusal(&refusal, tool, tools),
+                Err(problem) => refused::problem(&problem, router),
             }
         };
         // A panic is answered too, or the client would wait for ever.
         let answering = AssertUnwindSafe(answering).catch_unwind();
-        let defect = |_| tool_refusal(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), tool, tools);
+        let defect = |_| refused::problem(&Problem::new(Code::Defect, format!("`{}` met a defect of the program.", tool.name())), router);
         tokio::select! {
             result = answering => Ok(result.unwrap_or_else(defect).into()),
             // Dropping the answer cancels the work.
@@ -216,24 +221,12 @@ impl Tools {
     }
 }
 
-/// A problem of the call itself.
-fn tool_refusal(problem: &Problem, tool: &Tool, tools: &[Tool]) -> CallToolResult {
-    tool_result(reply::problem(problem, tool.path()), None, usize::MAX, "", tools)
-}
-
-/// Converts a reply: its bytes, cut to the budget, as text and as structured content; a refusal as a tool error. Further texts say what was
-/// left out and what asks for less, name the other pages, and tell how old the data are.
-fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str, tools: &[Tool]) -> CallToolResult {
-    let is_refused = !reply.status().is_success();
+/// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts say what was left out and what asks for less, name the other pages, and tell how old the data are.
+fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
     let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
     let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let of_today = header(X_AS_OF_UNKNOWN).map(|tables| format!("Not known as of then, and so of today: the tables {tables}."));
-    let body = match reply.into_body() {
-        Body::Whole(body) => body,
-        // No tool takes `format`, so none streams.
-        Body::Stream(_) | Body::Rows(_) => Bytes::new(),
-    };
-    let body = if is_refused { refused::refusal(&body, tools).unwrap_or(body) } else { body };
+    let body = whole(reply);
     let cut = budget::cut(&body, budget).map(Bytes::from);
     let is_cut = cut.is_some();
     let body = cut.unwrap_or(body);
@@ -244,10 +237,18 @@ fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowi
         content.push(ContentBlock::text(format!("The answer was cut: `cut` says what was left out. {narrowing}{not_later}")));
     }
     content.extend(of_today.into_iter().chain(next).chain(snapshot.map(|snapshot| data_age(snapshot, now()))).map(ContentBlock::text));
-    let mut result = if is_refused { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    let mut result = CallToolResult::success(content);
     // A client may demand what the tool's schema of answers describes.
     result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
     result
+}
+
+fn whole(reply: Reply) -> Bytes {
+    match reply.into_body() {
+        Body::Whole(body) => body,
+        // No tool takes `format`, so none streams.
+        Body::Stream(_) | Body::Rows(_) => Bytes::new(),
+    }
 }
 
 /// Which data an answer is from, and how old they are.

@@ -8,6 +8,7 @@ use std::{
     io::{self, Write},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossterm::{cursor::MoveTo, queue};
 use ratatui::{backend::Backend, buffer::Buffer, layout::Rect};
 
@@ -243,7 +244,7 @@ fn words(frame: &Buffer, area: Rect) -> Words {
 
 /// Under the text (`z`), over so many cells, without moving the cursor (`C`), and with no answer (`q`).
 fn kitty(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
-    let text = base64(png);
+    let text = STANDARD.encode(png).into_bytes();
     let mut out = Vec::with_capacity(text.len() + text.len() / 64 + 128);
     let mut pieces = text.chunks(PIECE).peekable();
     let mut head = format!("a=T,f=100,q=2,i={ID},p=1,C=1,z=-1,c={columns},r={rows},");
@@ -261,20 +262,7 @@ fn kitty(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
 fn iterm(png: &[u8], columns: u16, rows: u16) -> Vec<u8> {
     let size = png.len();
     let head = format!("\x1b]1337;File=inline=1;size={size};width={columns};height={rows};preserveAspectRatio=0;doNotMoveCursor=1:");
-    [head.as_bytes(), &base64(png), b"\x07"].concat()
-}
-
-/// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> Vec<u8> {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |place: usize| u32::from(three.get(place).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        let letter = |place: usize| if place > three.len() { b'=' } else { LETTERS[(bits >> (18 - 6 * place)) as usize & 63] };
-        out.extend((0..4).map(letter));
-    }
-    out
+    [head.as_bytes(), STANDARD.encode(png).as_bytes(), b"\x07"].concat()
 }
 
 #[cfg(test)]

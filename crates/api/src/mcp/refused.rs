@@ -1,46 +1,52 @@
 //! Refusals in the words of tools: the code and the reason, with tools named in place of requests.
 
-use hyper::body::Bytes;
+use hyper::Method;
+use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use super::tools::Tool;
+use crate::router::Router;
+use model::error::Problem;
 
-/// The problem that an endpoint answered, as a tool says it.
-pub(super) fn refusal(problem: &[u8], tools: &[Tool]) -> Option<Bytes> {
-    let problem: Value = serde_json::from_slice(problem).ok()?;
-    let detail = in_words_of_tools(problem.get("detail")?.as_str()?, tools);
-    serde_json::to_vec(&json!({ "code": problem.get("code")?, "detail": detail })).ok().map(Bytes::from)
+/// A problem of the call itself.
+pub(super) fn problem(problem: &Problem, router: &Router) -> CallToolResult {
+    refusal(problem.code.word(), &problem.detail, router)
+}
+
+/// The problem that an endpoint answered.
+pub(super) fn reply(body: &[u8], router: &Router) -> CallToolResult {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let of = |member: &str| body.get(member).and_then(Value::as_str).unwrap_or_default();
+    refusal(of("code"), of("detail"), router)
+}
+
+fn refusal(code: &str, detail: &str, router: &Router) -> CallToolResult {
+    let said = json!({ "code": code, "detail": in_words_of_tools(detail, router) });
+    let mut result = CallToolResult::error(vec![ContentBlock::text(said.to_string())]);
+    result.structured_content = Some(said);
+    result
 }
 
 /// Names the tool in place of each `GET /path?parameter=…`; a path that no tool asks stays.
-fn in_words_of_tools(text: &str, tools: &[Tool]) -> String {
+fn in_words_of_tools(text: &str, router: &Router) -> String {
     let mut parts = text.split("GET /");
     let mut told = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let target = part.split([' ', ',']).next().unwrap_or_default().trim_end_matches('.');
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let asked = tools.iter().filter_map(|tool| Some((literals(tool.path(), path)?, tool))).max_by_key(|(literals, _)| *literals);
-        let Some((_, tool)) = asked else {
-            told += "GET /";
-            told += part;
-            continue;
-        };
-        let with = query.split_once('=').map_or_else(String::new, |(parameter, _)| format!(" with `{parameter}`"));
-        told += &format!("`{}`{with}{}", tool.name(), &part[target.len()..]);
+        match router.find(&Method::GET, &format!("/{path}")) {
+            Ok(route) if route.endpoint.tool => {
+                let with = query.split_once('=').map_or_else(String::new, |(parameter, _)| format!(" with `{parameter}`"));
+                told += &format!("`{}`{with}{}", route.endpoint.name, &part[target.len()..]);
+            }
+            _ => told += &format!("GET /{part}"),
+        }
     }
     told
 }
 
-/// The number of segments that are alike in a tool's path and in one without its slash; `None` if another segment differs.
-fn literals(template: &str, path: &str) -> Option<usize> {
-    let (template, path): (Vec<&str>, Vec<&str>) = (template.trim_start_matches('/').split('/').collect(), path.split('/').collect());
-    let fits = template.len() == path.len() && template.iter().zip(&path).all(|(of, is)| of == is || of.starts_with('{'));
-    fits.then(|| template.iter().zip(&path).filter(|(of, is)| of == is).count())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{super::tools::tools, *};
+    use super::*;
     use crate::routes::ENDPOINTS;
 
     #[test]
@@ -53,7 +59,7 @@ mod tests {
             ("GET /metrics is no tool", "GET /metrics is no tool"),
             ("no request", "no request"),
         ] {
-            assert_eq!(in_words_of_tools(text, tools(ENDPOINTS)), expected);
+            assert_eq!(in_words_of_tools(text, &Router::of(ENDPOINTS)), expected);
         }
     }
 }

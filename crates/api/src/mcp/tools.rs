@@ -83,10 +83,6 @@ impl Tool {
         self.endpoint.name
     }
 
-    pub(super) fn path(&self) -> &'static str {
-        self.endpoint.path
-    }
-
     /// Returns the tool's definition for clients.
     pub(super) fn described(&self) -> Described {
         // Tools only read the loaded data.

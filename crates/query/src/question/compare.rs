@@ -14,7 +14,7 @@ use super::{
     timeframes::{FROM, TIMEFRAME, TO, candles_of, interval},
 };
 use analysis::{
-    compare::{Points, STEADY_VOLATILITY, against, correlation, days_of, maximum_drawdown, points, side_by_side, volatility},
+    compare::{Points, against, correlation, days_of, is_steady, maximum_drawdown, points, side_by_side, volatility},
     frames,
 };
 use model::{
@@ -182,6 +182,8 @@ impl Question for CompareQuestion {
         }
         let (first_day, last_day) = days_of(start, end, interval(self.timeframe).0);
         let returned = |nth: usize| side.percent.get(nth).and_then(|percent| percent.iter().rev().find_map(|value| *value));
+        let volatility_of = |nth: usize| volatility(&daily[nth], first_day, last_day);
+        let base_is_steady = is_steady(volatility_of(base));
         let compared = |nth: usize| {
             let alike = (nth != base).then(|| correlation(&daily[nth], &daily[base], first_day, last_day));
             Compared {
@@ -190,9 +192,9 @@ impl Question for CompareQuestion {
                 percent: returned(nth),
                 percent_against_base: returned(nth).zip(returned(base)).and_then(|(own, base)| against(own, base)),
                 maximum_drawdown: maximum_drawdown(&series[nth], start, end),
-                volatility: volatility(&daily[nth], first_day, last_day),
+                volatility: volatility_of(nth),
                 correlation: alike.and_then(|alike| alike.correlation),
-                beta: alike.and_then(|alike| alike.beta),
+                beta: alike.and_then(|alike| alike.beta).filter(|_| !base_is_steady),
             }
         };
         let row = |(i, time): (usize, &i64)| ComparedRow {
@@ -213,17 +215,16 @@ impl Question for CompareQuestion {
             to: Time(end),
             correlations: correlations.collect(),
             rows: side.times.iter().enumerate().map(row).collect(),
-            beta_missing: tokens.get(base).and_then(steady),
+            beta_missing: base_is_steady.then(|| no_beta(&tokens[base])),
             tokens,
         })
     }
 }
 
 /// Why nothing has a beta against the token.
-fn steady(base: &Compared) -> Option<String> {
-    base.volatility.filter(|volatility| *volatility < STEADY_VOLATILITY)?;
+fn no_beta(base: &Compared) -> String {
     let name = base.symbol.clone().unwrap_or_else(|| base.token_address.short());
-    Some(format!("no beta: {name} hardly moves"))
+    format!("no beta: {name} hardly moves")
 }
 
 impl CompareQuestion {
