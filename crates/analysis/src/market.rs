@@ -125,8 +125,8 @@ pub struct LastCount {
 #[derive(Debug, Default)]
 pub struct Market {
     pub tokens: Vec<TokenSummary>,
-    /// What the age of a token or a pool counts from, as there is no clock here: the time that the candles of most tokens have reached, by
-    /// which they are judged to be stale too, or a later contract.
+    /// What the age of a token or a pool counts from, as there is no clock here: the time that the candles of
+    /// several tokens have reached, by which they are judged to be stale too, or a later contract.
     pub newest: Option<Time>,
     /// What the age of a post counts from: the newest one.
     pub newest_post: Option<Time>,

@@ -57,7 +57,7 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The time from which ages in the market count: that which the data are as of, else that which most of them have reached.
+    /// The time from which ages in the market count: that which the data are as of, else that which several tokens have reached.
     pub fn newest(&self) -> Time {
         self.as_of().or(self.snapshot.and_then(|snapshot| snapshot.market.newest)).unwrap_or(self.now)
     }

@@ -66,7 +66,7 @@ impl Clocks {
         Self { alike, newest: all.iter().max().copied(), all: reached(all) }
     }
 
-    /// How far most candles reach, which a few rows of one token do not move.
+    /// The time that one token of ten has reached, and at least two: a few rows of one token do not move it.
     pub(super) fn all(&self) -> Option<Time> {
         self.all
     }
@@ -112,6 +112,11 @@ mod tests {
         assert_eq!((clocks(9, 268).lag(hours(100)), clocks(2, 268).lag(hours(100))), (None, None), "a week ahead");
         assert_eq!(clocks(9, 269).lag(hours(100)), all(169), "what is older than a week is old");
         assert_eq!(clocks(1, 104).lag(hours(100)), Some(Lag { by: 4 * HOUR_MS, clock: Clock::Alike }), "of two tokens one is enough");
+        assert_eq!(
+            (clocks(9, 268).all(), clocks(2, 268).all()),
+            (Some(Time(100 * HOUR_MS)), Some(Time(100 * HOUR_MS))),
+            "nor moves an age"
+        );
         let days = (Time(268 * HOUR_MS), Interval::DAY, None);
         let mixed = Clocks::new((0..12).map(|_| hours(100)).chain([days]));
         assert_eq!((mixed.lag(hours(100)), mixed.lag(days)), (None, None));

@@ -288,6 +288,9 @@ mod tests {
         assert!(second.volatility.is_some_and(|volatility| volatility < 2.0) && second.beta.is_some());
         let moved = ask(&format!("addresses={0}&period=7d&base={1}", addresses("12"), addresses("2"))).expect("an answer");
         assert_eq!((moved.base_address, moved.tokens[1].beta), (second.token_address, None));
+        // The second hardly moves, so nothing is held against it.
+        assert_eq!((moved.tokens[0].beta, moved.beta_missing.as_deref()), (None, Some("no beta: B hardly moves")));
+        assert_eq!(answer.beta_missing, None);
         assert_eq!(moved.tokens[0].correlation, second.correlation);
         // The candles of the second begin on the 5th, whatever the period.
         let long = ask(&format!("addresses={0}&period=90d", addresses("12"))).expect("an answer");
