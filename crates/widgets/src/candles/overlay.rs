@@ -103,7 +103,7 @@ pub(super) fn levels(data: &ChartData<'_>, layout: &ChartLayout, buf: &mut Buffe
     // A wick that the axis leaves out has its price at the edge.
     for price in layout.cut.into_iter().flatten() {
         let level = PriceLevel { price, from: None, role: Role::Dim, label: &named("wick", price) };
-        beyond(&level, layout, buf, body::drawing(theme.style(Role::Dim)), data.ascii);
+        words.extend(beyond(&level, layout, buf, body::drawing(theme.style(Role::Dim)), data.ascii));
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
         Rgb, WHOLE,
         plot::{PlotPoint, PlotScene, PlotShape, SignKind},
     },
+    text,
     theme::{Role, Theme, mixed},
 };
 
@@ -201,7 +202,9 @@ impl Builder<'_> {
             let y = self.y(level.price);
             let from = level.from.map_or(0.0, |index| self.left(index.clamp(self.layout.shown.0, self.layout.shown.1)));
             let color = self.color(level.role);
-            self.shapes.push(PlotShape::Rule { from: (from, y), to: (self.width(), y), color, share: WHOLE, dashed: true });
+            // Its word stands at the right edge.
+            let to = self.width() - text::width(level.label) as f64;
+            self.shapes.push(PlotShape::Rule { from: (from, y), to: (to, y), color, share: WHOLE, dashed: true });
         }
     }
 

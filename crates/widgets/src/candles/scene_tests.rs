@@ -60,7 +60,9 @@ fn a_wick_is_one_pixel_in_the_middle_of_its_body_and_air_is_between_bodies() {
 
 #[test]
 fn words_and_axes_are_those_of_the_cells_and_nothing_else_is() {
-    let owned = wave(120);
+    let mut owned = wave(120);
+    // Of one candle that is on screen, the wick leaves the axis.
+    owned.low[110] = 0.5;
     let support = [SUPPORT, ChartLine { intercept: 12.0, to: 130.0, label: "reg", dashed: true, ..SUPPORT }];
     let spans = [Span { from: 60, to: 80, prices: Some((9.0, 15.0)), role: Role::Up, label: "flag" }];
     let levels = [PriceLevel { price: 17.0, from: Some(100), role: Role::Warning, label: "target" }];
@@ -75,7 +77,12 @@ fn words_and_axes_are_those_of_the_cells_and_nothing_else_is() {
     assert_eq!(letters(&buffer), letters(&cells));
     let plot = lines(&buffer)[..usize::from(layout.plot.height)].concat();
     assert!(!plot.contains(['▌', '│', '◆', '⠉', '┄']) || plot.chars().filter(|glyph| *glyph == '│').count() <= 36, "{plot}");
-    assert!(plot.contains("flag") && plot.contains("target"));
+    assert!(plot.contains("flag") && plot.contains("target") && plot.contains("wick 0.5000"));
+    // The level's line ends at its word.
+    let y = ((f64::from(layout.plot.height) - layout.rise(17.0)) * f64::from(CELL.1)) as usize;
+    let end = runs(&canvas, y, color(Role::Warning)).last().map_or(0, |run| run.1);
+    let word = (usize::from(layout.plot.width) - "target".len()) * usize::from(CELL.0);
+    assert!(end > 0 && end <= word, "{end} of {word}");
     // Line, level, mark and soft surface are in the picture.
     for role in [Role::Accent, Role::Warning, Role::Up, Role::Down, Role::UpSoft] {
         assert!(canvas.palette().contains(&color(role)), "{role:?}");

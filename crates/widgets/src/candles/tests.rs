@@ -18,7 +18,7 @@ pub(super) struct Owned {
     timestamp: Vec<i64>,
     open: Vec<f64>,
     high: Vec<f64>,
-    low: Vec<f64>,
+    pub(super) low: Vec<f64>,
     close: Vec<f64>,
     volume: Vec<f64>,
 }
