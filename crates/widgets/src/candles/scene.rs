@@ -121,10 +121,13 @@ impl Builder<'_> {
 
     fn candles(&mut self) {
         let candles = &self.data.candles;
+        let (top, bottom) = self.rows(self.layout.plot);
+        // A wick beyond the axis ends with the plot.
+        let inside = |y: f64| y.clamp(top, bottom);
         for index in (self.layout.shown.0..self.layout.shown.1).filter(|index| candles.valid(*index)) {
             let (open, close) = (candles.open[index], candles.close[index]);
             let color = self.color(if close < open { Role::Down } else { Role::Up });
-            let wick = (self.y(candles.high[index]), self.y(candles.low[index]));
+            let wick = (inside(self.y(candles.high[index])), inside(self.y(candles.low[index])));
             let body = (self.y(open.max(close)), self.y(open.min(close)));
             self.shapes.push(PlotShape::Candle { x: self.x(index as f64), width: self.body_width(), wick, body, color });
         }

@@ -83,6 +83,9 @@ fn words_and_axes_are_those_of_the_cells_and_nothing_else_is() {
     let end = runs(&canvas, y, color(Role::Warning)).last().map_or(0, |run| run.1);
     let word = (usize::from(layout.plot.width) - "target".len()) * usize::from(CELL.0);
     assert!(end > 0 && end <= word, "{end} of {word}");
+    // The wick that leaves the axis ends with the plot.
+    let below = usize::from(layout.plot.height) * usize::from(CELL.1)..canvas.height();
+    assert!(below.clone().count() > 40 && below.into_iter().all(|y| runs(&canvas, y, color(Role::Up)).is_empty()));
     // Line, level, mark and soft surface are in the picture.
     for role in [Role::Accent, Role::Warning, Role::Up, Role::Down, Role::UpSoft] {
         assert!(canvas.palette().contains(&color(role)), "{role:?}");
