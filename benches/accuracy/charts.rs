@@ -44,9 +44,33 @@ pub(super) fn report() {
         let said = by_the_others(&windows, set);
         println!("Those of `{name}`, by a model fitted to the other sets:\n\n{}", score(&windows[set.clone()], &said).figures());
     }
+    report_by_time(&windows);
     let built_in = Model::built_in();
     let seen: Vec<Vec<Said>> = windows.iter().map(|window| answers(window, built_in)).collect();
     println!("The built-in model, which was fitted on these very windows.\n\n{}", score(&windows, &seen).figures());
+    for (name, set) in &sets {
+        println!("Of these, the {} of `{name}`:\n\n{}", set.len(), score(&windows[set.clone()], &seen[set.clone()]).figures());
+    }
+}
+
+/// Prints how a model fitted to the windows before a day answers those after it: three of ten windows whose days are known.
+fn report_by_time(windows: &[Window]) {
+    let mut starts: Vec<i32> = windows.iter().filter_map(|window| Some(window.days?.0)).collect();
+    starts.sort_unstable();
+    let Some(day) = starts.get(starts.len() * 7 / 10).copied() else { return };
+    let among = |is: fn(i32, i32, i32) -> bool| {
+        let within = |window: &&Window| window.days.is_some_and(|(first, last)| is(first, last, day));
+        windows.iter().filter(within).cloned().collect::<Vec<_>>()
+    };
+    let (before, after) = (among(|_, last, day| last < day), among(|first, _, day| first >= day));
+    let model = whole(&before);
+    let said: Vec<Vec<Said>> = after.iter().map(|window| answers(window, &model)).collect();
+    println!(
+        "The latest {} of known days, by a model fitted to the {} that ended before:\n\n{}",
+        after.len(),
+        before.len(),
+        score(&after, &said).figures()
+    );
 }
 
 /// Answers on a set of windows by a model fitted to the windows outside it.

@@ -9,7 +9,7 @@ use analysis::{
 
 use crate::random::Random;
 
-const TREES: usize = 120;
+const TREES: usize = 200;
 const LEAVES: usize = 20;
 const _: () = assert!(LEAVES <= LEAVES_MOST);
 /// Fraction of a tree's values that is added.

@@ -9,6 +9,8 @@ use std::{
 };
 
 use analysis::frames::CandleVec;
+use chrono::NaiveDate;
+use model::time::DAY_MS;
 use serde_json::Value;
 
 /// 150 candles of a token, and each chartist's annotations.
@@ -18,6 +20,8 @@ pub(crate) struct Window {
     pub(crate) group: String,
     pub(crate) candles: CandleVec,
     pub(crate) marks: [Vec<Mark>; 2],
+    /// Days since 1970 of its first and last candle, where its source is known.
+    pub(crate) days: Option<(i32, i32)>,
 }
 
 #[derive(Debug, Clone)]
@@ -66,9 +70,10 @@ fn read_folder(folder: &Path) -> Option<Vec<Window>> {
             group: group.to_owned(),
             candles: CandleVec::default(),
             marks: [Vec::new(), Vec::new()],
+            days: None,
         });
         let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
-        window.candles.timestamp.push(i.parse::<i64>().unwrap_or(0) * model::time::DAY_MS);
+        window.candles.timestamp.push(i.parse::<i64>().unwrap_or(0) * DAY_MS);
         window.candles.open.push(number(open));
         window.candles.high.push(number(high));
         window.candles.low.push(number(low));
@@ -79,6 +84,19 @@ fn read_folder(folder: &Path) -> Option<Vec<Window>> {
         let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
         let window = line["window"].as_str().and_then(|id| windows.get_mut(id)).unwrap_or_else(|| panic!("no window of `{line}`"));
         window.marks[usize::from(line["chartist"] == "B")] = line["patterns"].as_array().into_iter().flatten().map(mark).collect();
+    }
+    for row in text("sources.csv").unwrap_or_default().lines().skip(1) {
+        let fields: Vec<&str> = row.split(',').collect();
+        let (id, timeframe, first) = (fields[0], fields[1], fields[fields.len() - 1]);
+        let first = NaiveDate::parse_from_str(&first[..10], "%Y-%m-%d").unwrap_or_else(|error| panic!("`{row}`: {error}")).to_epoch_days();
+        let days_long = match timeframe {
+            "1h" => 7,
+            "4h" => 25,
+            _ => 150,
+        };
+        if let Some(window) = windows.get_mut(id) {
+            window.days = Some((first, first + days_long));
+        }
     }
     Some(windows.into_values().collect())
 }

@@ -16,6 +16,11 @@ const PARTS: usize = 12;
 /// Maximum number of turns in which the right rim is searched for.
 const TURNS: usize = 12;
 
+/// Maximum offset of the low from the middle between the rims; nineteen of twenty roundings and cups that chartists draw have less.
+const OFF_MIDDLE_MOST: f64 = 0.3;
+/// Minimum fraction of a rounding's segments near its lowest one: a V has fewer, and one of twenty that chartists draw.
+const NEAR_LOW_LEAST: f64 = 0.33;
+
 /// All bowls at one pivot scale.
 pub(super) fn search(prices: &LogPrices, pivots: &[Pivot], scale: &PivotScale, found: &mut Candidates<'_>) {
     if scale.theta < 1.4 {
@@ -116,7 +121,7 @@ fn propose(prices: &LogPrices, rim: Pivot, low: Pivot, right: Pivot, found: &mut
         return;
     }
     let place = low.x(rim.at) / length as f64;
-    if !(0.12..=0.88).contains(&place) {
+    if (place - 0.5).abs() > OFF_MIDDLE_MOST {
         return;
     }
     let apart = (right.price - rim.price) / height;
@@ -197,7 +202,7 @@ impl Bowl<'_> {
     }
 
     fn rounding(&self, end: PatternEnd, level: f64, found: &mut Candidates<'_>) {
-        let Some(mut own) = self.measures(end.at) else { return };
+        let Some(mut own) = self.measures(end.at).filter(|own| own[bowl::TIME_NEAR_LOW] >= NEAR_LOW_LEAST) else { return };
         own[bowl::OVER_LEFT_RIM] = f64::from(u8::from(end.broken && level >= self.rim.price));
         let end_turn = Pivot::new(end.at, self.prices.high[end.at], true);
         found.push(&self.candidate(CandidateKind::Rounding, &[self.rim, self.low, end_turn], end, level, own));
