@@ -7,6 +7,7 @@ mod generations;
 mod hostile;
 mod lists;
 mod python_readers;
+mod reference;
 mod server;
 mod tables;
 
