@@ -105,14 +105,19 @@ impl DashboardArgs {
     }
 }
 
+pub(super) fn require_terminal() -> Outcome {
+    if stdout().is_terminal() && stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::Usage(
+        "the dashboard needs a terminal: use `tokendeck serve` for the API, `tokendeck get PATH` for one answer, or `tokendeck shot` for a picture"
+            .to_owned(),
+    ))
+}
+
 pub(super) fn run(args: &DashboardArgs) -> Outcome {
     let mut program = Program::open(&args.location)?;
-    if !stdout().is_terminal() || !stdin().is_terminal() {
-        return Err(Failure::Usage(
-            "the dashboard needs a terminal: use `tokendeck serve` for the API, `tokendeck get PATH` for one answer, or `tokendeck shot` for a picture"
-                .to_owned(),
-        ));
-    }
+    require_terminal()?;
     args.apply_overrides(&mut program.config);
     let look = appearance::for_terminal(&program.config.terminal, args.theme.is_some())?;
     show(&program, look, args)

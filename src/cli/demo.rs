@@ -49,6 +49,9 @@ fn interval(text: &str) -> Result<Interval, String> {
 }
 
 pub(super) fn run(args: &DemoArgs) -> Outcome {
+    if args.tour {
+        dashboard::require_terminal()?;
+    }
     let dir = match &args.dir {
         Some(dir) => dir.clone(),
         None => Dirs::find().map_err(Failure::Bad)?.data.join("demo"),

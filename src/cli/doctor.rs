@@ -35,7 +35,7 @@ use store::{
 };
 use tui::{graphics::Graphics, terminal};
 use widgets::{text::wrap, theme::Depth};
-use wire::{Source, SourceKind};
+use wire::{Source, SourceKind, UrlPattern};
 
 /// Most lines of a sentence.
 const LINES_MAX: usize = 10;
@@ -104,7 +104,7 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
     let folder = &config.datasets.dir;
     let reached = args.online.then(|| {
         let mut places = origins_of(folder, &outgoing);
-        places.extend(config.sources.iter().filter_map(url_of));
+        places.extend(config.sources.iter().filter_map(server_of));
         places.extend(provider_hosts(&args.location));
         places.sort();
         places.dedup();
@@ -224,9 +224,10 @@ fn source(source: &Source) -> SourceFact {
     SourceFact { name: source.name.clone(), kind, keys: credentials(source, &variable), unset: unset_variable(source, &variable) }
 }
 
-/// Where the source is asked over HTTP, as far as the configuration says it; a URL that holds a key stays in its variable.
-fn url_of(source: &Source) -> Option<String> {
-    [&source.url, &source.endpoint].into_iter().find(|url| !url.is_empty()).cloned()
+/// The server that the source is at, as far as the configuration says it; a URL that holds a key stays in its variable.
+fn server_of(source: &Source) -> Option<String> {
+    let url = [&source.url, &source.endpoint].into_iter().find(|url| !url.is_empty())?;
+    UrlPattern::parse(&format!("{}/x", url.trim_end_matches('/'))).ok().map(|place| place.origin())
 }
 
 /// The hosts that a refresh of the dataset would ask now.
