@@ -6,6 +6,7 @@ mod examples;
 mod generations;
 mod hostile;
 mod lists;
+mod notebooks;
 mod python_readers;
 mod reference;
 mod server;
