@@ -1,5 +1,6 @@
 //! The HTTP contract of a running server: statuses and codes, order of checks, entity tags, methods, request ids.
 
+mod commands;
 mod docs;
 mod document;
 mod examples;

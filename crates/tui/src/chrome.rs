@@ -109,8 +109,9 @@ impl App {
     fn draw_what_the_demo_is(&self, buffer: &mut Buffer, row: Rect) {
         let is_demo = self.snapshot.as_ref().is_some_and(|snapshot| snapshot.dataset.synthetic && snapshot.dataset.as_of.is_none());
         if is_demo && self.is_new_here {
-            let tour = self.setup.keymap.keys(Action::Tour).first().map_or_else(String::new, |key| format!(" · {key} shows you around"));
-            let says = [DEMO_IS, DEMO_IS_SHORT].map(|says| format!(" {says}{tour} "));
+            let key = self.setup.keymap.keys(Action::Tour).first().cloned().unwrap_or_default();
+            let says = [(DEMO_IS, "shows you around"), (DEMO_IS_SHORT, "shows you around"), (DEMO_IS_SHORT, "tour")];
+            let says = says.map(|(says, tour)| if key.is_empty() { format!(" {says} ") } else { format!(" {says} · {key} {tour} ") });
             let says = text::fitting(says, usize::from(row.width).saturating_sub(4));
             put(buffer, row, 2, 0, &says, self.setup.look.theme.style(Role::Warning));
         }

@@ -18,7 +18,7 @@ pub(super) enum LineVerdict {
     Good,
     /// It works, and could be better.
     Note,
-    /// Something does not work until it is mended.
+    /// Something does not work, or is not safe, until it is mended.
     Mend,
 }
 

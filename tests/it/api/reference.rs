@@ -77,7 +77,9 @@ fn page(document: &Value) -> String {
                     operation["parameters"].as_array().unwrap().iter().filter(|parameter| parameter["name"].is_string()).collect();
                 if !own.is_empty() {
                     page.push_str("\n| parameter | expected | what |\n|---|---|---|\n");
-                    own.into_iter().for_each(|parameter| row(&mut page, parameter));
+                    for parameter in own {
+                        row(&mut page, parameter);
+                    }
                 }
                 let body = operation["requestBody"]["content"]["application/json"].get("example");
                 if let Some(body) = body {

@@ -148,7 +148,7 @@ mod tests {
     /// What somebody new sees: no data, the demo's first screen, a stop of the tour.
     #[test]
     fn the_first_minute_looks_as_it_did() {
-        for size @ (width, height) in [(80, 24), (140, 42)] {
+        for size @ (width, height) in [(60, 16), (80, 24), (140, 42)] {
             let mut bench = Bench::new(views::all());
             bench.app.remember(&Forgetful);
             bench.app.setup.data_folder = Some("/home/a/.local/share/tokendeck".into());

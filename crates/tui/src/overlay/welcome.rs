@@ -83,9 +83,9 @@ impl Dialog for Welcome {
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let width = 78_u16.min(area.width.saturating_sub(2));
         let cells = usize::from(width.saturating_sub(4)).max(1);
-        let why = text::wrap(&self.reason, cells, 3);
+        let mut why = text::wrap(&self.reason, cells, 3);
         let ways = self.ways();
-        let lines: Vec<Vec<String>> = ways
+        let mut lines: Vec<Vec<String>> = ways
             .iter()
             .map(|way| {
                 let mut lines = text::wrap(way.says, cells.saturating_sub(4), 3);
@@ -96,13 +96,17 @@ impl Dialog for Welcome {
             })
             .collect();
         // Where there is no room for all sentences, the selected way has its own.
-        let rows = |lines: &[Vec<String>]| why.len() + lines.iter().map(|lines| lines.len() + 2).sum::<usize>() + 4;
-        let mut lines = lines;
-        if rows(&lines) > usize::from(area.height.saturating_sub(2)) {
+        let rows = |why: &[String], lines: &[Vec<String>], gap: usize| {
+            why.len() + lines.iter().map(|lines| lines.len() + 1 + gap).sum::<usize>() + 4
+        };
+        let is_tight = rows(&why, &lines, 1) > usize::from(area.height.saturating_sub(2));
+        if is_tight {
+            why.truncate(1);
             let selected = self.selected;
             lines.iter_mut().enumerate().filter(|(nth, _)| *nth != selected).for_each(|(_, lines)| lines.clear());
         }
-        let height = rows(&lines);
+        let gap = u16::from(!is_tight);
+        let height = rows(&why, &lines, gap.into());
         let inside = floating(buffer, area, (width, height as u16), "no dataset here: where to begin?", theme);
         let base = theme.style(Role::Panel);
         let mut y = 0;
@@ -112,7 +116,7 @@ impl Dialog for Welcome {
         }
         self.places.clear();
         for (nth, (way, lines)) in ways.iter().zip(&lines).enumerate() {
-            y += 1;
+            y += gap;
             let height = (lines.len() as u16 + 1).min(inside.height.saturating_sub(y));
             let place = Rect { y: inside.y + y, height, ..inside };
             let style = theme.style(if nth == self.selected { Role::Selection } else { Role::Panel });
