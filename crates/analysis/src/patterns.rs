@@ -10,6 +10,7 @@ mod overlap;
 mod record;
 mod series;
 mod textbook;
+mod thin;
 mod weighed;
 mod zigzag;
 
@@ -26,10 +27,11 @@ use self::{
     find::{BoundaryLine, FoundPattern},
     market::Model,
     series::CandleSeries,
+    thin::Trading,
 };
 use super::{
     numeric::{Line, finite},
-    peg::{Peg, peg},
+    peg::{Coin, Peg, peg},
 };
 use model::{candles::Candles, time::Time};
 
@@ -45,8 +47,8 @@ pub struct PatternsAnswer {
     /// `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
-    /// The peg that the token holds: then the recommendation is hold, and its patterns, which are of a fraction of a percent, come with `explain`
-    /// alone. Only with `explain`, of a pegged token.
+    /// The peg that the token holds, to the dollar or to a coin of which it is a wrapped or staked form: then the recommendation is hold, and
+    /// its patterns, which are of a fraction of a percent or the coin's, come with `explain` alone. Only with `explain`, of a pegged token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peg: Option<Peg>,
     /// Start of the last candle used. Only with `explain`, and if there is one.
@@ -278,12 +280,12 @@ pub fn patterns(candles: &Candles<'_>, explain: bool) -> PatternsAnswer {
 
 /// As `patterns`, with another model than the built-in one.
 pub fn patterns_by(candles: &Candles<'_>, model: &Model, explain: bool) -> PatternsAnswer {
-    found(candles, model, explain).map_or_else(PatternsAnswer::empty, |(answer, ..)| answer)
+    found(candles, &[], model, explain).map_or_else(PatternsAnswer::empty, |(answer, ..)| answer)
 }
 
-/// The patterns, with their details if `explain` is set, and the status of the leading one.
-pub fn patterns_and_status(candles: &Candles<'_>, explain: bool) -> (PatternsAnswer, Option<Status>) {
-    let Some((answer, series, finds)) = found(candles, Model::built_in(), explain) else {
+/// As `patterns`, of a token that may follow one of the coins; and the status of the leading pattern.
+pub fn patterns_and_status(candles: &Candles<'_>, coins: &[Coin<'_>], explain: bool) -> (PatternsAnswer, Option<Status>) {
+    let Some((answer, series, finds)) = found(candles, coins, Model::built_in(), explain) else {
         return (PatternsAnswer::empty(), None);
     };
     let status = advice::leading(answer.worth_following(), |_| true).map(|best| advice::status(&series, &finds[best]));
@@ -291,11 +293,16 @@ pub fn patterns_and_status(candles: &Candles<'_>, explain: bool) -> (PatternsAns
 }
 
 /// The answer, and what it was made of; `None` for too few candles.
-fn found(candles: &Candles<'_>, model: &Model, explain: bool) -> Option<(PatternsAnswer, CandleSeries, Vec<FoundPattern>)> {
+fn found(
+    candles: &Candles<'_>,
+    coins: &[Coin<'_>],
+    model: &Model,
+    explain: bool,
+) -> Option<(PatternsAnswer, CandleSeries, Vec<FoundPattern>)> {
     let series = CandleSeries::of(candles, CANDLES_LEAST)?;
-    let peg = peg(candles);
+    let peg = peg(candles, coins);
     // Of a pegged token they are told with `explain` alone.
-    let finds = if peg.is_some() && !explain { Vec::new() } else { finds(&series, model, explain) };
+    let finds = if peg.is_some() && !explain { Vec::new() } else { finds(&series, candles.timestamp, model, explain) };
     let builder = AnswerBuilder { series: &series, candles, explain };
     let answer = PatternsAnswer {
         patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
@@ -334,16 +341,20 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
         target_price: finite(series.price(find.target())),
         stop_price: finite(series.price(advice::stop(&series, find))),
     };
-    finds(&series, model, false).iter().filter(fresh).map(breakout).collect()
+    finds(&series, candles.timestamp, model, false).iter().filter(fresh).map(breakout).collect()
 }
 
 /// All detected patterns in response order.
-fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPattern> {
+fn finds(series: &CandleSeries, timestamp: &[i64], model: &Model, explain: bool) -> Vec<FoundPattern> {
     let mut finds = overlap::better(textbook::all(series, explain), series.len());
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
     taken.sort_unstable();
     finds.extend(market::finds(series, model, &taken, explain));
     finds.retain(|find| is_confirmed_by_closes(series, find));
+    let trading = Trading::of(series, timestamp);
+    for find in &mut finds {
+        trading.weigh(find);
+    }
     overlap::order(&mut finds, series.len());
     finds
 }

@@ -32,12 +32,12 @@ pub struct TrendlineAnswer {
     /// Trend of the closes, as a chartist would call it.
     pub trend: Trend,
     /// Probability, 0 to 1, that two chartists both call it so. Fitted to spans of 30 to 150 candles labelled by two chartists; 0 with
-    /// fewer than three candles, 1 for a constant price and for a token that holds a peg, which is sideways.
+    /// fewer than three candles, 1 for a constant price and for a token that holds a peg to the dollar, which is sideways.
     pub confidence: f64,
     /// Start of the last candle used. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
-    /// Contributions to the trend and its confidence. Only with `explain`, and not with fewer than three candles, a constant price or a peg.
+    /// Contributions to the trend and its confidence. Only with `explain`, and not with fewer than three candles, a constant price or a dollar's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<TrendReasons>,
     /// Whether chance explains the closes' movement; it does not affect `trend`. Only with `explain`.
@@ -154,7 +154,7 @@ pub fn trendlines(candles: &Candles, period: usize, explain: bool) -> TrendlineA
     let significance = Significance::of(&window, &logs);
     let verdict = trend::judge(&window, &logs);
     // What holds a peg goes nowhere, however straight its last tenth of a percent is.
-    let pegged = peg(candles).is_some();
+    let pegged = peg(candles, &[]).is_some();
     let (trend, confidence) = if pegged { (Trend::Sideways, 1.0) } else { (verdict.trend, verdict.confidence) };
     let builder = AnswerBuilder { window: &window, candles, explain };
     let mut lines = vec![builder.regression(significance.p)];

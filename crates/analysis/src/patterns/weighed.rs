@@ -75,6 +75,6 @@ pub enum AdviceReason {
     Faint,
     /// No pattern is open.
     NoPattern,
-    /// The token holds a peg, so that its patterns are of a fraction of a percent.
+    /// The token holds a peg, so that its patterns are of a fraction of a percent, or those of its coin.
     Pegged,
 }

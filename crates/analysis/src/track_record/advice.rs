@@ -12,9 +12,8 @@ const ERRORS_LEAST: f64 = 1.96;
 /// Weighs the recommended action of explained patterns by the records of all tokens, `None` if those are not known. Only patterns that were
 /// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it.
 pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Advice {
-    if let Some(Peg { price, within_percent }) = answer.peg {
-        let text = format!("95 of 100 closes within {within_percent:.2} % of {price} USD");
-        return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text };
+    if let Some(peg) = &answer.peg {
+        return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text: held_peg(peg) };
     }
     let action = answer.recommended_action;
     let side = match action {
@@ -46,6 +45,12 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Adv
         None => (AdviceReason::NoBetterThanChance, String::new()),
     };
     Advice { word: AdviceWord::Watch, reason, text }
+}
+
+/// `95 of 100 closes within 0.21 % of 1 USD`, `… within 0.11 % of 1.2043 ETH: see its chart`.
+fn held_peg(Peg { price, within_percent, coin }: &Peg) -> String {
+    let worth = coin.as_ref().map_or_else(|| format!("{price} USD"), |coin| format!("{:.4} {}: see its chart", coin.ratio, coin.symbol));
+    format!("95 of 100 closes within {within_percent:.2} % of {worth}")
 }
 
 fn held(answer: &PatternsAnswer) -> Advice {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{
     Question,
+    coins::Coins,
     parameter::{Arguments, CONTRACT, Parameter, ParameterKind, parameter},
     progress::Progress,
     request::{ParameterValue, Request as _, request},
@@ -13,7 +14,7 @@ use super::{
 };
 use analysis::{
     frames,
-    patterns::{PatternsAnswer, patterns},
+    patterns::{PatternsAnswer, patterns_and_status},
 };
 use model::{address::Address, error::Result};
 
@@ -71,10 +72,14 @@ impl Question for PatternsQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<PatternsAnswer> {
         let candles = candles_of(snapshot, &self.contract_address)?;
         let series = candles.series();
-        let frame = frames::frame(&series, interval(self.timeframe));
+        let interval = interval(self.timeframe);
+        let frame = frames::frame(&series, interval);
+        let coins = Coins::of(snapshot, &self.contract_address)?;
         progress.step(1, 2)?;
         let explain = self.explain != Explain::Plain;
-        let mut answer = frame.map_or_else(PatternsAnswer::empty, |frame| patterns(&frame.as_candles(), explain));
+        let mut answer = frame.map_or_else(PatternsAnswer::empty, |frame| {
+            patterns_and_status(&frame.as_candles(), &coins.frames(interval).coins(), explain).0
+        });
         if explain {
             TrackRecordQuestion::advise(snapshot, &mut answer, self.timeframe, progress);
         }

@@ -157,7 +157,7 @@ impl Question for RehearsalQuestion {
         let mut tokens: Vec<RehearsedToken> = places.into_iter().map(RehearsedToken::new).collect();
         let (quick, slow) = conditions.split(|column| !is_computed(column));
         let known = past.days().iter().map(|_| AtomicBool::new(false)).collect();
-        let judge = PastJudge { past: &past, progress, quick, slow, pattern_days: AtomicUsize::new(0), known };
+        let judge = PastJudge { snapshot, past: &past, progress, quick, slow, pattern_days: AtomicUsize::new(0), known };
         parallel::each(&mut tokens, progress, |token| judge.rehearse(token))?;
         let known_days = judge.known.iter().filter(|known| known.load(Ordering::Relaxed)).count();
         Ok(self.summed_up(snapshot, &past, &tokens, known_days, of_today(&conditions, snapshot)))
@@ -205,6 +205,7 @@ impl RehearsedToken {
 
 /// Judges the days of the past.
 struct PastJudge<'a> {
+    snapshot: &'a Snapshot,
     past: &'a PastMarket<'a>,
     progress: &'a Progress,
     quick: Filter,
@@ -252,7 +253,7 @@ impl PastJudge<'_> {
             );
             return Err(Problem::new(Code::InvalidParameter, detail));
         }
-        row.figures = Some(Cow::Owned(of_candles(&needed, &series, summary.is_stale())));
+        row.figures = Some(Cow::Owned(of_candles(self.snapshot, &summary.token_address, &needed, &series, summary.is_stale())?));
         Ok(is_met(&self.slow, &row))
     }
 }

@@ -8,7 +8,12 @@ use super::{
     value,
 };
 use crate::question::{
-    progress::Progress, security::SecurityQuestion, snapshot::Snapshot, timeframes::candles_of, track_record::TrackRecordQuestion,
+    coins::{CoinFrames, Coins},
+    progress::Progress,
+    security::SecurityQuestion,
+    snapshot::Snapshot,
+    timeframes::candles_of,
+    track_record::TrackRecordQuestion,
     trendline::PERIOD_DEFAULT,
 };
 use analysis::{
@@ -34,7 +39,8 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     let candles = if by_candles { none_without_data(candles_of(snapshot, &token))? } else { None };
     let series = candles.as_ref().map_or_else(Vec::new, ChartCandles::series);
     let advise = |answer: &mut PatternsAnswer| TrackRecordQuestion::advise(snapshot, answer, "1d", progress);
-    add_of_candles(&mut figures, fields, &series, summary.is_some_and(TokenSummary::is_stale), &advise);
+    let coins = coins(snapshot, &token, fields)?;
+    add_of_candles(&mut figures, fields, &series, &coins.frames(Interval::DAY), summary.is_some_and(TokenSummary::is_stale), &advise);
     for (name, source) in named(fields) {
         let FigureSource::Security(of) = source else { continue };
         let figure = match SecurityQuestion::summary(snapshot, token, progress) {
@@ -57,11 +63,23 @@ pub fn is_by_patterns(name: &str) -> bool {
     named(&[name]).any(|(_, source)| matches!(source, FigureSource::Patterns(_)))
 }
 
-/// Those of the named figures that are told by these candles alone.
-pub fn of_candles(fields: &[&str], series: &[(Interval, Candles<'_>)], is_stale: bool) -> Figures {
+/// Those of the named figures that are told by these candles of the token alone, and those of the coin that it follows.
+pub fn of_candles(
+    snapshot: &Snapshot,
+    token: &Address,
+    fields: &[&str],
+    series: &[(Interval, Candles<'_>)],
+    is_stale: bool,
+) -> Result<Figures> {
     let mut figures = Figures::default();
-    add_of_candles(&mut figures, fields, series, is_stale, &|_| {});
-    figures
+    let coins = coins(snapshot, token, fields)?;
+    add_of_candles(&mut figures, fields, series, &coins.frames(Interval::DAY), is_stale, &|_| {});
+    Ok(figures)
+}
+
+/// The coins that the token may follow, if the patterns are asked for: nothing else depends on them.
+fn coins<'a>(snapshot: &'a Snapshot, token: &Address, fields: &[&str]) -> Result<Coins<'a>> {
+    if fields.iter().any(|field| is_by_patterns(field)) { Coins::of(snapshot, token) } else { Ok(Coins::default()) }
 }
 
 /// Weighed by the records of all tokens, which its candles do not tell.
@@ -75,6 +93,7 @@ fn add_of_candles(
     figures: &mut Figures,
     fields: &[&str],
     series: &[(Interval, Candles<'_>)],
+    coins: &CoinFrames<'_>,
     is_stale: bool,
     advise: &dyn Fn(&mut PatternsAnswer),
 ) {
@@ -82,7 +101,8 @@ fn add_of_candles(
     let by_days = named(fields).any(|(_, source)| matches!(source, FigureSource::Days(_)));
     let frame = if by_patterns || by_days { frames::frame(series, Interval::DAY) } else { None };
     let advised = fields.contains(&ADVICE);
-    let mut patterns = frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles(), advised));
+    let mut patterns =
+        frame.as_ref().filter(|_| by_patterns).map(|frame| patterns_and_status(&frame.as_candles(), &coins.coins(), advised));
     if let Some((answer, _)) = patterns.as_mut().filter(|_| advised) {
         advise(answer);
     }
