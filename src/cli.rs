@@ -13,6 +13,7 @@ pub mod defect;
 mod demo;
 mod desk;
 mod dispute;
+mod doctor;
 mod feed;
 mod flatten;
 mod get;
@@ -101,6 +102,8 @@ enum Command {
     Alert(alert::AlertArgs),
     /// Object to a security finding: it stays visible with the reason, and no longer counts
     Dispute(dispute::DisputeArgs),
+    /// Look at terminal, fonts, clock, folders, port, keys and sources, and say what mends each
+    Doctor(doctor::DoctorArgs),
     /// Print every setting in force and where it comes from
     Config(config::ConfigArgs),
     /// Show, make and revoke API keys
@@ -197,6 +200,7 @@ pub fn run(arguments: CommandLine) -> Outcome {
         Some(Command::Jobs(args)) => jobs::run(&args),
         Some(Command::Alert(args)) => alert::run(&args),
         Some(Command::Dispute(args)) => dispute::run(&args),
+        Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Config(args)) => config::run(&args),
         Some(Command::Key(args)) => key::run(&args),
         Some(Command::Shot(args)) => shot::run(&args),

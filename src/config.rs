@@ -19,7 +19,7 @@ pub(crate) use self::field::is_listen_address;
 pub use self::{
     document::{config_toml, settings_table},
     field::{Expect, ThemeChoice},
-    shown::{GivenSetting, VARIABLES},
+    shown::{GivenSetting, VARIABLES, credentials, unset_variable},
     sources::{SOURCE_SETTINGS, SourceRow},
 };
 use query::{

@@ -3,7 +3,7 @@
 use std::{
     io::{IsTerminal, stdin, stdout},
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -52,6 +52,9 @@ pub(super) struct DashboardArgs {
     no_mouse: bool,
     #[arg(skip = user_memory as OpenMemory)]
     pub(super) memory: OpenMemory,
+    /// Whether it begins with the tour
+    #[arg(skip)]
+    tour: bool,
 }
 
 /// Opens the storage of the dashboard's session; by default the user's folders, if any.
@@ -73,6 +76,12 @@ fn graphics(text: &str) -> Result<Graphics, String> {
 }
 
 impl DashboardArgs {
+    /// The dashboard on a dataset, with the tour.
+    pub(super) fn toured(data: PathBuf) -> Self {
+        let location = LocationArgs { config: None, data: Some(data), remote: false, as_of: None };
+        Self { location, no_api: false, theme: None, graphics: None, no_mouse: false, memory: user_memory, tour: true }
+    }
+
     /// Applies the command-line overrides to the configuration of this run; returns the names of the overridden settings.
     fn apply_overrides(&self, config: &mut Config) -> Vec<&'static str> {
         let mut overridden = self.location.apply_overrides(config);
@@ -96,14 +105,19 @@ impl DashboardArgs {
     }
 }
 
+pub(super) fn require_terminal() -> Outcome {
+    if stdout().is_terminal() && stdin().is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::Usage(
+        "the dashboard needs a terminal: use `tokendeck serve` for the API, `tokendeck get PATH` for one answer, or `tokendeck shot` for a picture"
+            .to_owned(),
+    ))
+}
+
 pub(super) fn run(args: &DashboardArgs) -> Outcome {
     let mut program = Program::open(&args.location)?;
-    if !stdout().is_terminal() || !stdin().is_terminal() {
-        return Err(Failure::Usage(
-            "the dashboard needs a terminal: use `tokendeck serve` for the API, `tokendeck get PATH` for one answer, or `tokendeck shot` for a picture"
-                .to_owned(),
-        ));
-    }
+    require_terminal()?;
     args.apply_overrides(&mut program.config);
     let look = appearance::for_terminal(&program.config.terminal, args.theme.is_some())?;
     show(&program, look, args)
@@ -129,8 +143,9 @@ fn show(program: &Program, look: Appearance, args: &DashboardArgs) -> Outcome {
         graphics: program.config.terminal.graphics,
         clock: wall_clock,
         config_folder: config_folder(&program.config),
-        demo_folder: dirs.map(|dirs| dirs.data.join("demo")),
+        data_folder: dirs.map(|dirs| dirs.data),
         warnings,
+        tour: args.tour,
     };
     defect::restore_with(terminal::restore);
     let args = args.clone();

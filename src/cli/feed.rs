@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{config::Config, state::Dirs};
 use live::{LiveMarket, RefreshContext, RefreshWatch};
-use model::address::Address;
+use model::{address::Address, format::many};
 use store::{
     load,
     manifest::{FILE, Manifest},
@@ -86,7 +86,7 @@ impl Feed {
         }
         let said = |(origin, count): &(&String, &u64)| match count {
             0 => format!("{} (where the others do not know)", host(origin)),
-            count => format!("{} ({count} requests or more)", host(origin)),
+            count => format!("{} ({} or more)", host(origin), many(**count, "request", "requests")),
         };
         let named: Vec<String> = open.iter().map(said).collect();
         let named = named.join(", ");

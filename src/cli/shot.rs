@@ -40,7 +40,7 @@ pub(super) struct ShotArgs {
     /// The file to write; its ending decides the format: .png, .svg, .txt or .ansi
     #[arg(long, value_name = "FILE", value_parser = out_file)]
     out: PictureFile,
-    /// The token that is selected, by address or a symbol that one token has; else the most traded one that is no stablecoin
+    /// The token that is selected, by address or a symbol that one token has; else the one that the dashboard opens on
     #[arg(long, value_name = "TOKEN", value_parser = token)]
     token: Option<TokenName>,
     /// auto, dark, light, high-contrast, or a theme file

@@ -89,7 +89,7 @@ impl Config {
         for (_, said) in self.said_of_sources.iter().filter(|(of, _)| *of == source.name) {
             writeln!(text, "{} = {}  # {file}:{}", said.key, said.value, said.line).ok();
         }
-        writeln!(text, "# keys: {}", keys_of(source, variable)).ok();
+        writeln!(text, "# keys: {}", credentials(source, variable)).ok();
     }
 
     /// Returns the settings that differ between the two configurations, as `section.key`.
@@ -109,8 +109,20 @@ impl Config {
     }
 }
 
+/// The variable that a source's key is in, where it is not set.
+pub fn unset_variable(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> Option<String> {
+    let named = match source.kind {
+        SourceKind::ClickHouse => [&source.password_env, ""],
+        SourceKind::Https | SourceKind::Provider => [&source.token_env, ""],
+        SourceKind::Node => [source.token_env.as_str(), &source.url_env],
+        SourceKind::S3 | SourceKind::Gcs | SourceKind::Azure => ["", ""],
+    };
+    let is_unset = |name: &&str| !name.is_empty() && variable(name).is_none_or(|value| value.is_empty());
+    named.into_iter().find(is_unset).map(str::to_owned)
+}
+
 /// Describes the origin of a source's credentials.
-fn keys_of(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> String {
+pub fn credentials(source: &Source, variable: &impl Fn(&str) -> Option<String>) -> String {
     let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
     let of_variable = |name: &str| format!("{name} of the environment, which is {}", if is_set(name) { "set" } else { "not set" });
     match source.kind {

@@ -1,12 +1,15 @@
 //! The HTTP contract of a running server: statuses and codes, order of checks, entity tags, methods, request ids.
 
+mod commands;
 mod docs;
 mod document;
 mod examples;
 mod generations;
 mod hostile;
 mod lists;
+mod notebooks;
 mod python_readers;
+mod reference;
 mod server;
 mod tables;
 

@@ -1,6 +1,7 @@
 //! The program as a process: success and failure of every command, exit codes and messages. The user's own configuration and state are
 //! neither read nor written.
 
+mod doctor;
 mod help;
 mod live;
 mod serve;

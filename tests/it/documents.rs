@@ -3,11 +3,11 @@
 use std::{
     fmt::Write as _,
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use tokendeck::config::{Config, SETTINGS, config_toml, settings_table};
-use tui::keymap::{KEYS, Keymap, Scope};
+use tui::keymap::{KEYS, Keymap, Scope, VIEWS};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -83,11 +83,13 @@ fn the_pages_have_the_tables_that_the_program_can_print() {
 fn every_page_is_found_and_every_link_leads_somewhere() {
     let summary = read("docs/SUMMARY.md");
     let mut files = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned(), "ARCHITECTURE.md".to_owned(), "CHANGELOG.md".to_owned()];
-    for entry in fs::read_dir(path("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        if Path::new(&name).extension().is_some_and(|ending| ending == "md") {
-            assert!(name == "SUMMARY.md" || summary.contains(&format!("({name})")), "SUMMARY.md lacks {name}");
-            files.push(format!("docs/{name}"));
+    for folder in ["", "recipes/", "notebooks/"] {
+        for entry in fs::read_dir(path("docs").join(folder)).unwrap() {
+            let name = folder.to_owned() + &entry.unwrap().file_name().into_string().unwrap();
+            if Path::new(&name).extension().is_some_and(|ending| ending == "md") {
+                assert!(name == "SUMMARY.md" || summary.contains(&format!("({name})")), "SUMMARY.md lacks {name}");
+                files.push(format!("docs/{name}"));
+            }
         }
     }
     let mut links = 0;
@@ -95,15 +97,59 @@ fn every_page_is_found_and_every_link_leads_somewhere() {
         let folder = path(&file).parent().unwrap().to_owned();
         let text = read(&file);
         assert!(!text.is_empty(), "{file} is not there");
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        let named = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let pictures =
+            ["src=\"", "srcset=\""].into_iter().flat_map(|start| text.split(start).skip(1)).filter_map(|rest| rest.split('"').next());
+        for target in named.chain(pictures) {
             let target = target.split('#').next().unwrap();
             if !target.is_empty() && !target.contains("://") {
+                // The book holds the pages alone.
+                let place = Path::new(&file).parent().unwrap().join(target);
+                let climbs = place.components().fold(0, |depth, part| depth + if part == Component::ParentDir { -1 } else { 1 });
+                assert!(!file.starts_with("docs/") || climbs >= 2, "{file}: `{target}` leads out of the book");
                 assert!(folder.join(target).exists(), "{file}: `{target}` is not there");
                 links += 1;
             }
         }
     }
     assert!(links > 30, "{links}");
+}
+
+/// Bytes of a picture at most, and of the recording that moves.
+const PICTURE_MAX: u64 = 100_000;
+const MOVING_MAX: u64 = 1_500_000;
+
+#[test]
+fn every_view_has_its_pictures_and_none_is_there_that_no_page_shows() {
+    let pages: String = ["README.md", "docs/views.md"].map(read).concat();
+    for row in VIEWS {
+        for theme in ["dark", "light"] {
+            assert!(pages.contains(&format!("pictures/{}-{theme}.png\"", row.word)), "docs/views.md lacks {} in {theme}", row.word);
+        }
+    }
+    for entry in fs::read_dir(path("docs/pictures")).unwrap() {
+        let entry = entry.unwrap();
+        let (name, bytes) = (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len());
+        let most = match name.rsplit_once('.') {
+            Some((_, "png")) => PICTURE_MAX,
+            Some((_, "gif")) => MOVING_MAX,
+            // The recording that it is made from, and the scripts.
+            _ => continue,
+        };
+        assert!(bytes <= most, "{name} has {bytes} bytes");
+        assert!(pages.contains(&format!("pictures/{name}")), "no page shows {name}");
+    }
+}
+
+#[test]
+fn the_recording_can_be_played() {
+    let text = read("docs/pictures/first-minutes.cast");
+    assert!(text.len() as u64 <= MOVING_MAX);
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["version"], &lines[0]["width"], &lines[0]["height"]), (&2.into(), &100.into(), &30.into()));
+    let times: Vec<f64> = lines[1..].iter().map(|event| event[0].as_f64().unwrap()).collect();
+    assert!(times.is_sorted() && times.last().is_some_and(|end| (30.0..=120.0).contains(end)), "{times:?}");
+    assert!(lines[1..].iter().all(|event| event[1] == "o" && event[2].is_string()));
 }
 
 #[test]

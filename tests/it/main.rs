@@ -28,6 +28,7 @@ mod patterns_accuracy;
 mod pty;
 #[path = "../generator/random.rs"]
 mod random;
+mod recipes;
 mod rehearsal;
 mod remote;
 mod screens;

@@ -259,13 +259,14 @@ fn without_a_place_for_state_it_runs_and_says_so() {
 }
 
 #[test]
-fn without_data_it_offers_to_write_some() {
+fn without_data_it_offers_three_ways() {
     let home = Home::new();
     let nowhere = home.path().join("nowhere");
     let mut terminal = home.run(&["--data", &nowhere.to_string_lossy()], &[]);
-    terminal.see("no dataset");
-    terminal.see("Enter write demo data");
-    terminal.keys("\r");
+    terminal.see("where to begin");
+    terminal.see("2   a folder of your own");
+    terminal.see("3   tokens of today");
+    terminal.keys("1");
     terminal.ready();
     terminal.until("demo data in the header", |screen| header(screen).contains("DEMO DATA"));
     assert!(home.path().join("data/tokendeck/demo/tokens.csv").is_file());

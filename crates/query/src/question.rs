@@ -26,6 +26,7 @@ pub mod held;
 pub mod holders;
 pub mod indicators;
 pub mod list;
+pub mod opening;
 pub mod order;
 pub mod patterns;
 pub mod pools;

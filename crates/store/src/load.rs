@@ -38,7 +38,7 @@ use polars::prelude::DataFrame;
 
 pub use self::blocks::Blocks;
 pub use self::logs::NodeLogs;
-pub use self::remote::origins_to_agree;
+pub use self::remote::{origins_of, origins_to_agree};
 use self::task::TableLoad;
 use crate::{
     Dataset, SourcePosition, Table,

@@ -17,6 +17,7 @@ mod import;
 mod mouse;
 mod rehearsal;
 mod screens;
+mod tour;
 
 pub use self::filter::FilterLine;
 pub use store::wall_clock::now as wall_clock;
@@ -67,12 +68,14 @@ pub struct Setup {
     pub graphics: Graphics,
     /// The clock for ages on screen; a fixed one makes screenshots reproducible.
     pub clock: fn() -> Time,
-    /// Where demo data may be written when there is no dataset.
-    pub demo_folder: Option<std::path::PathBuf>,
+    /// The user's own data, where a dataset may be made when there is none.
+    pub data_folder: Option<std::path::PathBuf>,
     /// Where the user describes import formats and providers of their own.
     pub config_folder: Option<std::path::PathBuf>,
     /// Start-up warnings, shown in the header.
     pub warnings: Vec<String>,
+    /// Whether it begins with the tour.
+    pub tour: bool,
 }
 
 impl Setup {
@@ -87,7 +90,8 @@ impl Setup {
             look,
             graphics: Graphics::Off,
             clock: wall_clock,
-            demo_folder: None,
+            data_folder: None,
+            tour: false,
             config_folder: None,
             warnings: Vec::new(),
         }
@@ -113,6 +117,7 @@ pub struct App {
     pub(super) watchlist: HashSet<Address>,
     pub(super) annotations: Annotations,
     pub(super) overlay: Option<Overlay>,
+    pub(super) tour: Option<tour::Tour>,
     pub(super) filter: Option<FilterLine>,
     pub(super) message: Option<Message>,
     exporting: Option<export::Exporting>,
@@ -175,6 +180,7 @@ impl App {
             watchlist: HashSet::new(),
             annotations: Annotations::new(),
             overlay: None,
+            tour: None,
             filter: None,
             message: None,
             exporting: None,
@@ -209,6 +215,9 @@ impl App {
         };
         if !warnings.is_empty() {
             app.say(warnings, true);
+        }
+        if app.setup.tour {
+            app.begin_tour();
         }
         app.take_in_changes();
         app
@@ -281,7 +290,11 @@ impl App {
         } else if self.filter.is_some() {
             self.filter_key(key);
         } else if let Some(action) = self.setup.keymap.action(self.current, key) {
+            if action == Action::Back && self.leave_tour() {
+                return;
+            }
             self.act(action);
+            self.tour_follows(action);
         }
     }
 
@@ -320,6 +333,7 @@ impl App {
             Action::NextView => self.go(self.current.next()),
             Action::PreviousView => self.go(self.current.previous()),
             Action::Help => self.open_help(),
+            Action::Tour => self.begin_tour(),
             Action::Palette => self.open_palette(),
             Action::Filter => self.open_filter(),
             Action::Export => self.open_export(),

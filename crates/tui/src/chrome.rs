@@ -35,6 +35,10 @@ const TITLE_FROM: u16 = 100;
 const FIRST_HINT: &str = "looks closer · 3 chart · 4 is it safe?";
 const FIRST_HINT_FROM: u16 = 80;
 
+/// What the demo is.
+const DEMO_IS: &str = "the demo: an invented market under real names, written on this machine; no price, holder or post in it is real";
+const DEMO_IS_SHORT: &str = "demo: real names, no figure is real";
+
 /// What a press of the mouse around the view stands for.
 #[derive(Debug, Clone, Copy)]
 pub enum ChromeHit {
@@ -72,7 +76,7 @@ impl App {
         buffer.set_style(area, theme.text().patch(theme.style(Role::Background)));
         self.hits.clear();
         // What lies over a view would lie under its picture.
-        self.picture.begin(self.overlay.is_none() && !self.setup.look.ascii);
+        self.picture.begin(self.overlay.is_none() && self.tour.is_none() && !self.setup.look.ascii);
         if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
             self.ask_for_room(buffer, area);
             return;
@@ -82,6 +86,7 @@ impl App {
         self.draw_tabs(buffer, row(1));
         put(buffer, row(2), 0, 0, &"─".repeat(usize::from(area.width)), theme.style(Role::Grid));
         self.draw_undated(buffer, row(2));
+        self.draw_what_the_demo_is(buffer, row(2));
         let body = body(area);
         self.with_view(self.current, |view, context| {
             let waits = view.needs().is_some_and(|needs| views::waiting::draw(needs, buffer, body, context));
@@ -89,6 +94,7 @@ impl App {
                 view.draw(buffer, body, context);
             }
         });
+        self.draw_tour(buffer, body);
         self.draw_footer(buffer, row(area.height - 1));
         self.tell_room();
         if let Some(overlay) = &mut self.overlay {
@@ -96,6 +102,18 @@ impl App {
         }
         if self.setup.look.ascii {
             widgets::ascii::replace_glyphs(buffer);
+        }
+    }
+
+    /// Says in the rule above the first screen of somebody new that nothing of the demo is real.
+    fn draw_what_the_demo_is(&self, buffer: &mut Buffer, row: Rect) {
+        let is_demo = self.snapshot.as_ref().is_some_and(|snapshot| snapshot.dataset.synthetic && snapshot.dataset.as_of.is_none());
+        if is_demo && self.is_new_here {
+            let key = self.setup.keymap.keys(Action::Tour).first().cloned().unwrap_or_default();
+            let says = [(DEMO_IS, "shows you around"), (DEMO_IS_SHORT, "shows you around"), (DEMO_IS_SHORT, "tour")];
+            let says = says.map(|(says, tour)| if key.is_empty() { format!(" {says} ") } else { format!(" {says} · {key} {tour} ") });
+            let says = text::fitting(says, usize::from(row.width).saturating_sub(4));
+            put(buffer, row, 2, 0, &says, self.setup.look.theme.style(Role::Warning));
         }
     }
 

@@ -14,6 +14,7 @@ pub mod palette;
 mod prelude;
 mod rehearsal;
 pub mod screens;
+pub mod welcome;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{
@@ -26,7 +27,7 @@ use ratatui::{
 use self::{
     alerts::AlertsDialog, columns::ColumnsDialog, confirm::Confirm, export::ExportDialog, found::FoundDialog, help::Help,
     import::ImportDialog, indicators::IndicatorsDialog, levels::LevelsDialog, note::NoteDialog, palette::CommandPalette,
-    screens::ScreensDialog,
+    screens::ScreensDialog, welcome::Welcome,
 };
 use crate::{keymap::Action, list::ColumnLayout};
 use analysis::indicators::Indicator;
@@ -49,6 +50,7 @@ pub enum Overlay {
     Alerts(AlertsDialog),
     Levels(LevelsDialog),
     Note(NoteDialog),
+    Welcome(Welcome),
 }
 
 /// The outcome of a key.
@@ -85,6 +87,8 @@ pub enum Command {
         replace: bool,
     },
     WriteDemo,
+    /// Open the dataset whose tokens come by themselves, and ask for the first.
+    BeginLive,
     /// The columns of the list on screen; `None` for the defaults.
     Columns(Option<Box<ColumnLayout>>),
     /// The indicators of the chart.
@@ -130,6 +134,7 @@ impl Overlay {
             Self::Alerts(dialog) => dialog,
             Self::Levels(dialog) => dialog,
             Self::Note(dialog) => dialog,
+            Self::Welcome(dialog) => dialog,
         }
     }
 

@@ -1,8 +1,13 @@
 //! The terminal's modes: entered together, restored together, also after a panic or signal. Views are not known here.
 
 use std::{
-    io::{self, BufWriter, Stdout, Write},
-    sync::atomic::{AtomicBool, Ordering},
+    io::{self, BufWriter, Read as _, Stdout, Write},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::sync_channel,
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use crossterm::{
@@ -18,7 +23,11 @@ use ratatui::{
     backend::{Backend, ClearType, CrosstermBackend},
 };
 
-use super::graphics::{Pictures, farewell};
+use super::graphics::{
+    Pictures,
+    answers::{Hearing, TerminalAnswers},
+    farewell,
+};
 use widgets::pixels::plot::PlotScene;
 
 /// Whether the modes are entered, so that a panic or a signal knows whether to restore.
@@ -100,6 +109,44 @@ impl Drop for Screen {
     fn drop(&mut self) {
         restore();
     }
+}
+
+/// Columns and rows of the terminal.
+pub fn size() -> Option<(u16, u16)> {
+    crossterm::terminal::size().ok()
+}
+
+/// Asks a terminal that no dashboard is on, and reads what it answers within `patience`. Keys pressed meanwhile are lost.
+pub fn interview(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {
+    enable_raw_mode()?;
+    // On the other screen, as some terminals print a question that they do not understand.
+    execute!(io::stdout(), EnterAlternateScreen)?;
+    let answers = asked(question, patience);
+    execute!(io::stdout(), LeaveAlternateScreen)?;
+    disable_raw_mode()?;
+    answers
+}
+
+fn asked(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {
+    let mut out = io::stdout();
+    out.write_all(question)?;
+    out.flush()?;
+    let (sender, heard) = sync_channel(16);
+    // A terminal that does not answer is never read to its end: the thread ends with the program.
+    thread::Builder::new().name("answers".into()).spawn(move || {
+        let mut bytes = [0; 1 << 10];
+        while let Ok(count @ 1..) = io::stdin().lock().read(&mut bytes) {
+            if sender.send(bytes[..count].to_vec()).is_err() {
+                break;
+            }
+        }
+    })?;
+    let (mut hearing, end) = (Hearing::default(), Instant::now() + patience);
+    while !(hearing.answers.arrived && hearing.is_whole()) {
+        let Ok(bytes) = heard.recv_timeout(end.saturating_duration_since(Instant::now())) else { break };
+        hearing.take(&bytes);
+    }
+    Ok(hearing.answers)
 }
 
 fn enter_modes(mouse: bool) -> io::Result<()> {

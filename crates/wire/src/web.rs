@@ -1,6 +1,7 @@
 //! Services on the web: GET requests at the pace that each allows, asked again where it is busy. What the answers mean belongs to `live`.
 
 mod post;
+mod reach;
 
 use std::{
     collections::{HashMap, VecDeque},

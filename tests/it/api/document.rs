@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::server::Running;
 
-fn document() -> Value {
+pub(super) fn document() -> Value {
     Running::start().ask(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").json()
 }
 

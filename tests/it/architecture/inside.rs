@@ -34,7 +34,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "crates/query/src/question",
         "filter order parameter progress missing parallel paging json exchanges caches snapshot balance_keys tabular request list timeframes coins candles \
-         track_record patterns trendline indicators posts dexes pools security token yields growth compare fields+search alert_body rehearsal tables holders held batch",
+         track_record patterns trendline indicators posts dexes pools security token yields growth compare fields+search opening alert_body rehearsal tables holders held batch",
     ),
     ("crates/query/src/deck", "cached pending fetch single_flight feed load as_of generations watch"),
     ("crates/query/src/jobs", "request alert id store alerts sources report ask list messages owner watch+worker"),
@@ -56,7 +56,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "src/cli",
         "outcome meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \
-         demo import cache config schema alert dispute jobs completions",
+         demo import cache config schema alert dispute jobs completions doctor",
     ),
 ];
 

@@ -12,7 +12,7 @@ fn the_help_names_every_command() {
 #[test]
 fn every_command_and_every_option_has_help() {
     let desk = Desk::new();
-    for command in ["serve", "get", "check", "demo", "schema", "config", "key", "shot", "completions", "man"] {
+    for command in ["serve", "get", "check", "demo", "schema", "config", "doctor", "key", "shot", "completions", "man"] {
         let (code, out, _) = desk.run(&[command, "--help"]);
         assert!(code == 0 && out.contains(&format!("Usage: tokendeck {command}")), "{out}");
         // Every option needs help text, beside or below it.

@@ -10,16 +10,8 @@ use super::{
     paging::with_parameter,
     parameter::{AS_OF, GENERATION},
 };
-use analysis::{
-    market::{Market, TokenSummary},
-    numeric::descending,
-    security::{code::live::Exchanges, own_pools::is_stablecoin},
-    yields::pools::Pools,
-};
-use model::{
-    address::Address,
-    error::{Code, Problem, Result},
-};
+use analysis::{market::Market, security::code::live::Exchanges, yields::pools::Pools};
+use model::error::{Code, Problem, Result};
 use store::{Dataset, Table};
 
 /// One generation, immutable; replaced as a whole on reload.
@@ -160,16 +152,5 @@ impl Snapshot {
         let target = with_parameter(target, GENERATION, &self.reading.to_string());
         let as_of = self.dataset.as_of.as_ref();
         as_of.map_or_else(|| target.clone(), |as_of| with_parameter(&target, AS_OF, &as_of.time.to_string()))
-    }
-
-    /// The token to show first: the most traded one that has candles and is no stablecoin, else the one with the largest market cap.
-    pub fn first_token(&self) -> Option<Address> {
-        let mut tokens: Vec<&TokenSummary> = self.market.tokens.iter().collect();
-        tokens.sort_by(|a, b| descending(a.market_cap, b.market_cap));
-        let largest = tokens.first().map(|token| token.token_address);
-        tokens.retain(|token| token.last_candle.is_some() && token.volume_24h.is_some());
-        tokens.sort_by(|a, b| descending(a.volume_24h, b.volume_24h));
-        let moves = tokens.iter().find(|token| !is_stablecoin(&self.dataset, &token.token_address));
-        moves.map(|token| token.token_address).or(largest)
     }
 }

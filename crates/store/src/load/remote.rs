@@ -116,6 +116,14 @@ fn table_nodes(table: &TableManifest) -> impl Iterator<Item = &str> {
 /// Origins of the dataset that the user has not consented to, where consent is to be asked for.
 pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut origins = origins_of(folder, wire);
+    origins.retain(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err());
+    origins
+}
+
+/// Every origin that the tables of the dataset name.
+pub fn origins_of(folder: &Path, wire: &Wire) -> Vec<String> {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let text = super::read_manifest(&real.join(crate::manifest::FILE)).unwrap_or_default();
     let manifest = Manifest::parse(&text).unwrap_or_default();
     let mut origins: Vec<String> = manifest
@@ -124,7 +132,6 @@ pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
         // A source missing from the configuration cannot be queried.
         .filter(|table| table.engine.as_ref().is_none_or(|asked| wire.has_engine(&asked.source)))
         .flat_map(|table| origins(table).chain(table_nodes(table).flat_map(|node| chain::origins(wire, node))))
-        .filter(|origin| wire.asks_first() && wire.may_ask(&real, origin).is_err())
         .collect();
     origins.sort();
     origins.dedup();

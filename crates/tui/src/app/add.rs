@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::{
-    overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog},
+    overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome},
     task::BackgroundTask,
 };
 use model::{
@@ -18,6 +18,16 @@ pub(crate) struct Adding {
 }
 
 impl App {
+    /// Opens the dataset whose tokens come by themselves; without any, one is asked for.
+    pub(super) fn begin_live(&mut self) {
+        let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(welcome::LIVE)) else { return };
+        match self.setup.deck.begin_live(&folder) {
+            Ok(true) => self.say("`:` and add TOKEN puts another token in", false),
+            Ok(false) => self.run(Command::Type("add ".to_owned())),
+            Err(reason) => self.say(reason, true),
+        }
+    }
+
     /// Runs `add WORDS`; asks first where hosts were not agreed to.
     pub(super) fn add_token(&mut self, words: &str) {
         if let Some(symbol) = words.strip_prefix("coin:").filter(|symbol| !symbol.is_empty()) {

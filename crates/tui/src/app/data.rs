@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::{
-    overlay::{Command, Overlay, confirm::Confirm},
+    overlay::{Command, Overlay, confirm::Confirm, welcome::Welcome},
     views::tokens::MARKED_FOR,
 };
 use query::deck::DeckEvent;
@@ -60,15 +60,14 @@ impl App {
         true
     }
 
-    /// A failed load: without any data, offers to write demo data.
+    /// A failed load: without any data, offers the ways to some.
     fn load_failed(&mut self, reason: &str) {
         if self.ask_consent() {
             return;
         }
-        if let (Some(folder), true) = (&self.setup.demo_folder, self.setup.deck.snapshot().is_err()) {
-            let says = format!("{reason}. Write synthetic demo data to {} and open it?", folder.display());
-            let confirm = Confirm::new("no dataset", says, "write demo data", Command::WriteDemo);
-            self.overlay = Some(Overlay::Confirm(confirm));
+        if self.setup.deck.snapshot().is_err() {
+            let folder = self.setup.data_folder.as_ref().map(|folder| folder.display().to_string());
+            self.overlay = Some(Overlay::Welcome(Welcome::new(reason, folder)));
             return;
         }
         // The next reload reads the folder of the data on screen.

@@ -29,6 +29,7 @@ fn needs_no_row(action: Action) -> bool {
         Action::NextView,
         Action::PreviousView,
         Action::Help,
+        Action::Tour,
         Action::Palette,
         Action::Filter,
         Action::Reload,

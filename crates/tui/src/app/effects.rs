@@ -16,6 +16,7 @@ use crate::{
     overlay::{
         Command, Overlay,
         export::{ExportDialog, ExportRetry},
+        welcome,
     },
     view::{ApiState, Effect, HttpRequest},
 };
@@ -91,6 +92,7 @@ impl App {
             Command::OpenScreen(name) => self.open_screen(&name),
             Command::DropScreen(name) => self.drop_screen(&name),
             Command::WriteDemo => self.write_demo(),
+            Command::BeginLive => self.begin_live(),
             Command::Agree(origins) => self.agree(&origins),
             Command::AddToken(words) => self.add_token(&words),
             Command::AsOf(typed) => self.show_as_of(&typed),
@@ -210,7 +212,7 @@ impl App {
     }
 
     fn write_demo(&mut self) {
-        let Some(folder) = self.setup.demo_folder.clone() else { return };
+        let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(welcome::DEMO)) else { return };
         let deck = Arc::clone(&self.setup.deck);
         self.say("writing demo data", false);
         let spawned = thread::Builder::new().name("demo".into()).spawn(move || {

@@ -13,6 +13,7 @@ use crate::{
     view::{LiveSettings, NewSettings},
 };
 use model::address::Address;
+use query::question::opening::opening_token;
 
 /// Maximum number of tokens that a step passes over.
 const STEPS_MAX: usize = 1_000;
@@ -35,7 +36,7 @@ impl App {
             self.token = self.lost_token;
         }
         if self.token.is_none_or(|token| self.snapshot.as_ref().is_some_and(|s| s.dataset.token(&token).is_none())) {
-            self.token = self.snapshot.as_ref().and_then(|snapshot| snapshot.first_token()).or(self.token);
+            self.token = self.snapshot.as_ref().and_then(|snapshot| opening_token(snapshot)).or(self.token);
         }
         self.with_view(self.current, |view, context| view.refresh(context));
         self.adopt_selected_token();

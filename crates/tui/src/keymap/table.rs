@@ -159,6 +159,7 @@ macro_rules! keys {
 keys! {
     Everywhere {
         Help "help" ["?" "F1"] "Show the keys of this view." ("help" 255) or "keys shortcuts manual";
+        Tour "tour" ["F3"] "A tour of six stops: what is where, and by which key." or "introduction tutorial guide first steps begin";
         Palette "palette" [":" "Ctrl-P"] "Find an action or a token by name." ("palette" 60) or "command search go jump find menu";
         Filter "filter" ["/"] "Filter the rows: words are fuzzy, `cap>1m` is exact." ("filter" 90)
             or "search screen find where narrow condition only";

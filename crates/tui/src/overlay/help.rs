@@ -47,6 +47,11 @@ impl Help {
         Self { lines, filter: None, title, warnings: Vec::new(), rows: Rows::default() }
     }
 
+    /// Whether it is of a view: a tour is no action of a row.
+    fn has_tour(&self) -> bool {
+        self.lines.iter().any(|line| line.action == Action::Tour)
+    }
+
     fn set_filter(&mut self, filter: Option<String>) {
         self.filter = filter;
         self.rows.selected = 0;
@@ -69,7 +74,7 @@ impl Help {
 
 impl Dialog for Help {
     fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let count = self.matching_lines().len();
+        let (count, has_tour) = (self.matching_lines().len(), self.has_tour());
         match (key.code, self.filter.as_mut()) {
             (KeyCode::Esc, Some(_)) => self.set_filter(None),
             (KeyCode::Esc | KeyCode::Char('q' | '?'), None) => return OverlayOutcome::Close,
@@ -85,6 +90,7 @@ impl Dialog for Help {
                 }
             }
             (KeyCode::Char('/'), None) => self.set_filter(Some(String::new())),
+            (KeyCode::Char('t'), None) if has_tour => return OverlayOutcome::Run(Command::Act(Action::Tour)),
             (code, _) => _ = self.rows.letter(code, count),
         }
         OverlayOutcome::Stay
@@ -128,6 +134,7 @@ impl Dialog for Help {
         }
         let hint = match &self.filter {
             Some(filter) => format!("/ {filter}▏"),
+            None if self.has_tour() => "Enter runs it   / filters   t a tour   Esc closes".to_owned(),
             None => "Enter runs it   / filters   Esc closes".to_owned(),
         };
         let bottom = inside.height.saturating_sub(1);

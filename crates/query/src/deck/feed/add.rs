@@ -1,14 +1,15 @@
 //! A token that a person adds while the program runs: found by the providers, kept in the dataset, and its rows fetched by the feed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use super::{Deck, Feeds};
 pub use live::find::{FoundToken, FoundTokens};
 use live::{
     RefreshError, RefreshWatch, Unwatched,
+    create::create,
     find::{FindContext, find, keep_coin, search_hosts},
 };
-use store::wall_clock::now;
+use store::{manifest::FILE, provider, wall_clock::now};
 
 const NOT_LIVE: &str = "the tokens of this dataset do not come by themselves: write [tables.tokens] provider = \"dexscreener\" into its dataset.toml, or \
                         make another dataset with `tokendeck new`";
@@ -23,6 +24,20 @@ impl<F: Fn() -> bool + Send + Sync> RefreshWatch for Stops<F> {
 }
 
 impl Deck {
+    /// Opens the dataset in the folder whose tokens come by themselves; where there is none it is made, without a token. Nothing is fetched
+    /// before one is added. Returns whether there are rows.
+    pub fn begin_live(self: &Arc<Self>, folder: &Path) -> Result<bool, String> {
+        if !folder.join(FILE).exists() {
+            create(folder, &[], &provider::all(self.options.feed.own_providers.as_deref(), None)?, None)?;
+        }
+        self.open(folder);
+        let has_rows = folder.join(store::live::FOLDER).is_dir();
+        if has_rows {
+            self.load_in_background();
+        }
+        Ok(has_rows)
+    }
+
     fn with_search<T>(&self, watch: Arc<dyn RefreshWatch>, work: impl FnOnce(&FindContext<'_>) -> Result<T, String>) -> Result<T, String> {
         let Feeds { folder, manifest, providers } = self.feeds()?.ok_or(NOT_LIVE)?;
         if manifest.tables.get("tokens").is_none_or(|tokens| tokens.live.is_none()) {

@@ -1,0 +1,234 @@
+//! The tour: six stops over the views. Each says in one sentence what is there and which key goes on; keys do what they always do.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    widgets::{Block, Clear, Widget},
+};
+
+use super::App;
+use crate::keymap::{Action, ViewId};
+use widgets::{
+    put, text,
+    theme::{Role, Theme},
+};
+
+/// Where the tour is.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tour {
+    /// In `STOPS`; behind the last the tour only says goodbye.
+    stop: usize,
+}
+
+struct Stop {
+    /// Where its key works.
+    at: ViewId,
+    /// What goes on to the next stop.
+    action: Action,
+    says: &'static str,
+}
+
+const STOPS: [Stop; 6] = [
+    Stop {
+        at: ViewId::Tokens,
+        action: Action::Filter,
+        says: "Every token is in this table; narrow it by words and conditions: try cap>1b and Enter.",
+    },
+    Stop {
+        at: ViewId::Tokens,
+        action: Action::ViewChart,
+        says: "The selected token has a chart with trendlines and patterns, each with target and stop.",
+    },
+    Stop {
+        at: ViewId::Chart,
+        action: Action::NextPattern,
+        says: "Its patterns are marked and listed, open ones first: go through them, Enter says why.",
+    },
+    Stop {
+        at: ViewId::Chart,
+        action: Action::ViewSecurity,
+        says: "What its contract, holders and liquidity can do to you is checked, with evidence.",
+    },
+    Stop {
+        at: ViewId::Security,
+        action: Action::ViewYield,
+        says: "Idle money gets a plan: where it earns most after gas, at the risk that you choose.",
+    },
+    Stop {
+        at: ViewId::Yield,
+        action: Action::ViewApi,
+        says: "Every answer on screen is also there for scripts, over HTTP on this machine.",
+    },
+];
+
+const GOODBYE: &str = "That was the tour: in any view c copies the curl line of what it shows, and ? lists its keys.";
+
+/// Rows of the box with its border, and its width at most.
+const HEIGHT: u16 = 5;
+const WIDTH_MAX: u16 = 78;
+
+impl App {
+    pub(super) fn begin_tour(&mut self) {
+        self.tour = Some(Tour::default());
+        self.go(STOPS[0].at);
+    }
+
+    /// Ends the tour; false where there is none.
+    pub(super) fn leave_tour(&mut self) -> bool {
+        self.tour.take().is_some()
+    }
+
+    /// The key of this stop or a later one was pressed: on to the one behind it.
+    pub(super) fn tour_follows(&mut self, action: Action) {
+        let Some(tour) = &mut self.tour else { return };
+        let behind = STOPS.iter().position(|stop| stop.action == action).map_or(0, |nth| nth + 1);
+        tour.stop = tour.stop.max(behind);
+    }
+
+    /// Over the lower end of the view; under a dialog and while a line is typed there is nothing to say.
+    pub(crate) fn draw_tour(&self, buffer: &mut Buffer, body: Rect) {
+        let Some(tour) = self.tour.filter(|_| self.overlay.is_none() && self.filter.is_none()) else { return };
+        let key = |action: Action| self.setup.keymap.keys(action).first().cloned().unwrap_or_else(|| action.name().to_owned());
+        let (title, says, press) = match STOPS.get(tour.stop) {
+            Some(stop) => {
+                // A number key works everywhere, another one in its view.
+                let is_here = stop.at == self.current || crate::keymap::VIEWS.iter().any(|row| row.goto == stop.action);
+                let first = if is_here { String::new() } else { format!("{} and then ", key(stop.at.row().goto)) };
+                (
+                    format!("tour · {} of {} · {}", tour.stop + 1, STOPS.len(), stop.at.title()),
+                    stop.says,
+                    format!("press {first}{}", key(stop.action)),
+                )
+            }
+            None => ("tour · the end".to_owned(), GOODBYE, String::new()),
+        };
+        let leave = format!("{} {}", key(Action::Back), if press.is_empty() { "closes this" } else { "leaves the tour" });
+        draw_box(buffer, body, &self.setup.look.theme, (&title, says, &press, &leave));
+    }
+}
+
+fn draw_box(buffer: &mut Buffer, body: Rect, theme: &Theme, (title, says, press, leave): (&str, &str, &str, &str)) {
+    let width = WIDTH_MAX.min(body.width.saturating_sub(2));
+    let height = HEIGHT.min(body.height);
+    let place = Rect { x: body.x + (body.width - width) / 2, y: body.y + body.height - height, width, height };
+    let base = theme.style(Role::Panel);
+    Clear.render(place, buffer);
+    let block = Block::bordered()
+        .title(format!(" {title} "))
+        .style(theme.text().patch(base))
+        .border_style(theme.accent().patch(base))
+        .title_style(theme.accent().patch(base));
+    let inner = block.inner(place);
+    block.render(place, buffer);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    for (row, line) in text::wrap(says, inner.width.into(), 2).iter().enumerate() {
+        put(buffer, inner, 0, row as u16, line, theme.text().patch(base));
+    }
+    let last = inner.height.saturating_sub(1);
+    put(buffer, inner, 0, last, press, theme.accent().patch(base));
+    put(buffer, inner, inner.width.saturating_sub(text::width(leave) as u16), last, leave, theme.dim().patch(base));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{app::bench::Bench, event::Event, memory::Forgetful, views};
+    use query::deck::DeckEvent;
+    use store::sample;
+
+    /// The screen once every answer has arrived, the same wherever the test runs.
+    fn settled(bench: &mut Bench, (width, height): (u16, u16)) -> String {
+        while bench.app.setup.deck.waiting() > 0 {
+            std::thread::yield_now();
+        }
+        bench.app.take_in_changes();
+        bench.screen_of(width, height).replace(&bench.folder.path().display().to_string(), "DATASETS")
+    }
+
+    /// What somebody new sees: no data, the demo's first screen, a stop of the tour.
+    #[test]
+    fn the_first_minute_looks_as_it_did() {
+        for size @ (width, height) in [(60, 16), (80, 24), (140, 42)] {
+            let mut bench = Bench::new(views::all());
+            bench.app.remember(&Forgetful);
+            bench.app.setup.data_folder = Some("/home/a/.local/share/tokendeck".into());
+            bench.app.update(Event::Deck(DeckEvent::LoadFailed("the dataset folder `datasets` cannot be read".to_owned())));
+            insta::assert_snapshot!(format!("welcome-{width}x{height}"), settled(&mut bench, size));
+            let mut market = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price,market_cap\n0x1,UNI,Uniswap,eth,7,90")]);
+            (market.synthetic, market.title) = (true, Some("Demo market".to_owned()));
+            bench.load(market);
+            bench.app.overlay = None;
+            bench.screen_of(width, height);
+            insta::assert_snapshot!(format!("first-{width}x{height}"), settled(&mut bench, size));
+            bench.app.act(Action::Tour);
+            bench.screen_of(width, height);
+            insta::assert_snapshot!(format!("tour-{width}x{height}"), settled(&mut bench, size));
+        }
+    }
+
+    #[test]
+    fn each_way_to_data_is_a_number_away() {
+        let folder = |bench: &Bench| Some(bench.folder.path().join("own"));
+        for (keys, has_folder, shown) in [
+            ("2", true, "› open"),
+            ("1", false, "› open"),
+            ("↓⏎", true, "› open"),
+            ("3", true, "› add"),
+            ("9", true, "where to begin"),
+            ("⎋", true, "reading the dataset"),
+        ] {
+            let mut bench = Bench::new(views::all());
+            bench.app.setup.data_folder = folder(&bench).filter(|_| has_folder);
+            bench.app.update(Event::Deck(DeckEvent::LoadFailed("there is nothing".to_owned())));
+            assert_eq!(bench.screen().contains("the demo"), has_folder, "{keys}");
+            bench.keys(keys);
+            assert!(bench.screen().contains(shown), "{keys}\n{}", bench.screen());
+            // Nothing is made before it is chosen.
+            assert_eq!(bench.files(), if keys == "3" { vec!["own"] } else { Vec::new() }, "{keys}");
+        }
+    }
+
+    #[test]
+    fn six_keys_walk_the_tour_and_do_what_they_always_do() {
+        let mut bench = Bench::new(views::all());
+        bench.load(sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth")]));
+        bench.app.act(Action::Tour);
+        let walk = [
+            ("1 of 6 · Tokens", "/cap>1⎋", ViewId::Tokens),
+            ("2 of 6 · Tokens", "3", ViewId::Chart),
+            ("3 of 6 · Chart", "n", ViewId::Chart),
+            ("4 of 6 · Chart", "4", ViewId::Security),
+            ("5 of 6 · Security", "7", ViewId::Yield),
+            ("6 of 6 · Yield", "0", ViewId::Api),
+        ];
+        for (title, keys, view) in walk {
+            assert!(bench.screen().contains(&format!("tour · {title}")), "{title}\n{}", bench.screen());
+            bench.keys(keys);
+            assert_eq!(bench.app.current, view, "after {keys}");
+        }
+        assert!(bench.screen().contains("tour · the end"));
+        bench.keys("⎋");
+        assert!(!bench.screen().contains("tour ·"));
+    }
+
+    #[test]
+    fn the_tour_waits_for_its_key_and_goes_by_esc() {
+        let mut bench = Bench::new(views::all());
+        bench.load(sample::dataset(&[("tokens", "token_address,symbol,name,chain\n0x1,UNI,Uniswap,eth")]));
+        bench.keys("?t");
+        // Under a dialog and a typed line it is silent.
+        for (keys, shown) in [("", true), ("/", false), ("⎋", true), (":", false), ("⎋", true), ("9", true)] {
+            bench.keys(keys);
+            assert_eq!(bench.screen().contains("tour ·"), shown, "after {keys}");
+        }
+        // `/` counted as the first stop; the second's key works from any view.
+        assert!(bench.screen().contains("tour · 2 of 6 · Tokens") && bench.screen().contains("press 3 "));
+        bench.keys("31");
+        assert!(bench.screen().contains("3 of 6 · Chart") && bench.screen().contains("press 3 and then n"), "{}", bench.screen());
+        // A later stop's key is not asked for again.
+        bench.keys("71");
+        assert!(bench.screen().contains("6 of 6 · Yield") && bench.screen().contains("press 0 "), "{}", bench.screen());
+        bench.keys("⎋");
+        assert!(!bench.screen().contains("tour ·") && bench.app.current == ViewId::Tokens);
+    }
+}

@@ -1,0 +1,135 @@
+//! What is offered where there is no dataset: the demo, a folder of one's own, tokens by address.
+
+use super::prelude::*;
+
+/// A way to data: its name, what it does, and what is kept where.
+struct Way {
+    name: &'static str,
+    says: &'static str,
+    /// The folder that it fills, below the user's own data.
+    fills: Option<&'static str>,
+    command: fn() -> Command,
+}
+
+/// The folder of the demo, and of tokens that come by themselves.
+pub(crate) const DEMO: &str = "demo";
+pub(crate) const LIVE: &str = "live";
+
+const WAYS: [Way; 3] = [
+    Way {
+        name: "the demo",
+        says: "an invented market of 64 tokens under real names, made here in a second: nothing is fetched, and no figure is real",
+        fills: Some(DEMO),
+        command: || Command::WriteDemo,
+    },
+    Way {
+        name: "a folder of your own",
+        says: "with CSV, Parquet or JSON tables: type its path; `tokendeck import` takes files of explorers and exchanges into one",
+        fills: None,
+        command: || Command::Type("open ".to_owned()),
+    },
+    Way {
+        name: "tokens of today",
+        says: "by address or symbol, with their pools and a year of candles from public services: you are asked before anything is sent",
+        fills: Some(LIVE),
+        command: || Command::BeginLive,
+    },
+];
+
+#[derive(Debug)]
+pub struct Welcome {
+    /// Why there is no dataset.
+    reason: String,
+    /// The user's own data: without it the ways that fill it are not there.
+    folder: Option<String>,
+    selected: usize,
+    /// Where each way was drawn, for the mouse.
+    places: Vec<(usize, Rect)>,
+}
+
+impl Welcome {
+    pub fn new(reason: &str, folder: Option<String>) -> Self {
+        Self { reason: reason.to_owned(), folder, selected: 0, places: Vec::new() }
+    }
+
+    fn ways(&self) -> Vec<&'static Way> {
+        WAYS.iter().filter(|way| way.fills.is_none() || self.folder.is_some()).collect()
+    }
+
+    fn run(&self, nth: usize) -> OverlayOutcome {
+        self.ways().get(nth).map_or(OverlayOutcome::Stay, |way| OverlayOutcome::Run((way.command)()))
+    }
+}
+
+impl Dialog for Welcome {
+    fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
+        let last = self.ways().len() - 1;
+        match key.code {
+            KeyCode::Enter => return self.run(self.selected),
+            KeyCode::Char(digit @ '1'..='9') => return self.run(digit as usize - '1' as usize),
+            KeyCode::Esc | KeyCode::Char('q') => return OverlayOutcome::Close,
+            KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => self.selected = (self.selected + 1).min(last),
+            KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => self.selected = self.selected.saturating_sub(1),
+            _ => {}
+        }
+        OverlayOutcome::Stay
+    }
+
+    fn click(&mut self, x: u16, y: u16) -> Option<OverlayOutcome> {
+        let (nth, _) = self.places.iter().find(|(_, place)| place.contains((x, y).into()))?;
+        Some(self.run(*nth))
+    }
+
+    fn draw(&mut self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let width = 78_u16.min(area.width.saturating_sub(2));
+        let cells = usize::from(width.saturating_sub(4)).max(1);
+        let mut why = text::wrap(&self.reason, cells, 3);
+        let ways = self.ways();
+        let mut lines: Vec<Vec<String>> = ways
+            .iter()
+            .map(|way| {
+                let mut lines = text::wrap(way.says, cells.saturating_sub(4), 3);
+                if let (Some(fills), Some(folder)) = (way.fills, &self.folder) {
+                    lines.push(format!("kept in {folder}/{fills}"));
+                }
+                lines
+            })
+            .collect();
+        // Where there is no room for all sentences, the selected way has its own.
+        let rows = |why: &[String], lines: &[Vec<String>], gap: usize| {
+            why.len() + lines.iter().map(|lines| lines.len() + 1 + gap).sum::<usize>() + 4
+        };
+        let is_tight = rows(&why, &lines, 1) > usize::from(area.height.saturating_sub(2));
+        if is_tight {
+            why.truncate(1);
+            let selected = self.selected;
+            lines.iter_mut().enumerate().filter(|(nth, _)| *nth != selected).for_each(|(_, lines)| lines.clear());
+        }
+        let gap = u16::from(!is_tight);
+        let height = rows(&why, &lines, gap.into());
+        let inside = floating(buffer, area, (width, height as u16), "no dataset here: where to begin?", theme);
+        let base = theme.style(Role::Panel);
+        let mut y = 0;
+        for says in &why {
+            put(buffer, inside, 0, y, says, theme.dim().patch(base));
+            y += 1;
+        }
+        self.places.clear();
+        for (nth, (way, lines)) in ways.iter().zip(&lines).enumerate() {
+            y += gap;
+            let height = (lines.len() as u16 + 1).min(inside.height.saturating_sub(y));
+            let place = Rect { y: inside.y + y, height, ..inside };
+            let style = theme.style(if nth == self.selected { Role::Selection } else { Role::Panel });
+            buffer.set_style(place, style);
+            put(buffer, place, 0, 0, &format!("{}", nth + 1), theme.accent().patch(style));
+            put(buffer, place, 4, 0, way.name, theme.strong().patch(style));
+            for (row, says) in lines.iter().enumerate() {
+                put(buffer, place, 4, row as u16 + 1, says, theme.text().patch(style));
+            }
+            self.places.push((nth, place));
+            y += lines.len() as u16 + 1;
+        }
+        let keys = format!("Enter or {} chooses   Esc none of them", if ways.len() == 1 { "1" } else { "1 2 3" });
+        put(buffer, inside, 0, inside.height.saturating_sub(1), &keys, theme.accent().patch(base));
+    }
+}

@@ -1,0 +1,237 @@
+//! `tokendeck doctor`: looks at what the program runs on, says what it found, and how each thing is mended. It writes nothing that stays,
+//! and asks nobody outside without `--online`. What the facts mean is in `checks`.
+
+mod checks;
+
+use std::{
+    fs,
+    io::{IsTerminal as _, stdin, stdout},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Args;
+use serde_json::json;
+
+use self::checks::{CacheFact, DataFact, DoctorLine, LineVerdict, MachineFacts, SourceFact, checks};
+use super::{
+    LocationArgs,
+    feed::Feed,
+    outcome::{Failure, Outcome, print, print_json},
+    program::{self, configuration, open_keys, wire},
+    table,
+};
+use crate::{
+    config::{Config, credentials, plain_reason, unset_variable},
+    state::Dirs,
+};
+use model::{format::many, time::Time};
+use store::{
+    cache::list,
+    load::{origins_of, origins_to_agree, read_manifest},
+    manifest::{FILE, Manifest},
+    wall_clock::now,
+};
+use tui::{graphics::Graphics, terminal};
+use widgets::{text::wrap, theme::Depth};
+use wire::{Source, SourceKind, UrlPattern};
+
+/// Most lines of a sentence.
+const LINES_MAX: usize = 10;
+
+/// How long the terminal's answers are awaited: over a slow line they take longer than the dashboard waits.
+const ANSWER_TIME: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// What was found as JSON
+    #[arg(long)]
+    json: bool,
+    /// Ask every source and every host of the dataset once whether it answers
+    #[arg(long)]
+    online: bool,
+    #[command(flatten)]
+    location: LocationArgs,
+}
+
+pub(super) fn run(args: &DoctorArgs) -> Outcome {
+    let found = checks(&facts(args));
+    let mends = found.iter().filter(|check| check.verdict == LineVerdict::Mend).count();
+    if args.json {
+        print_json(&as_json(&found, mends))?;
+    } else {
+        print(as_table(&found, mends, terminal::size().filter(|_| stdout().is_terminal())))?;
+    }
+    if mends > 0 { Err(Failure::Reported) } else { Ok(()) }
+}
+
+fn as_json(found: &[DoctorLine], mends: usize) -> serde_json::Value {
+    let row = |check: &DoctorLine| json!({ "what": check.what, "verdict": check.verdict.word(), "found": check.found, "mend": check.mend });
+    json!({ "version": env!("CARGO_PKG_VERSION"), "to_mend": mends, "checks": found.iter().map(row).collect::<Vec<_>>() })
+}
+
+/// Found and mend are sentences: each begins a line of its own, and goes on in the next where the terminal is narrow.
+fn as_table(found: &[DoctorLine], mends: usize, size: Option<(u16, u16)>) -> String {
+    let before = found.iter().map(|check| check.what.chars().count()).max().unwrap_or(0) + "  mend  ".len();
+    let cells = size.map_or(usize::MAX, |(width, _)| usize::from(width).saturating_sub(before).max(20));
+    let mut rows = Vec::new();
+    for check in found {
+        let mend = if check.mend.is_empty() { Vec::new() } else { wrap(&format!("→ {}", check.mend), cells, LINES_MAX) };
+        let (mut what, mut verdict) = (check.what.clone(), check.verdict.word().to_owned());
+        for line in wrap(&check.found, cells, LINES_MAX).into_iter().chain(mend) {
+            rows.push(vec![std::mem::take(&mut what), std::mem::take(&mut verdict), line]);
+        }
+    }
+    let notes = found.iter().filter(|check| check.verdict == LineVerdict::Note).count();
+    let end = format!("{} to mend, {}", many(mends as u64, "thing", "things"), many(notes as u64, "note", "notes"));
+    table::section(&["what", "", "found, and → what mends it"], rows) + &end + "\n"
+}
+
+fn facts(args: &DoctorArgs) -> MachineFacts {
+    let (config, config_file) = match configuration(args.location.config.as_deref()) {
+        Ok(config) => (config.clone(), Ok(config.file.as_ref().map(|file| file.display().to_string()))),
+        Err(Failure::Usage(reason) | Failure::Bad(reason)) => (defaults(), Err(reason)),
+        Err(_) => (defaults(), Err("the configuration cannot be read".to_owned())),
+    };
+    let mut config = config;
+    args.location.apply_overrides(&mut config);
+    let dirs = Dirs::find();
+    let state = dirs.clone().and_then(|dirs| writable(&dirs.state));
+    let cache = program::cache(&config).folder.ok_or_else(|| "there is no folder for it: set HOME, or cache.dir".to_owned());
+    let (size, depth, protocol) = terminal_facts(&config);
+    let outgoing = wire(&config);
+    let folder = &config.datasets.dir;
+    let reached = args.online.then(|| {
+        let mut places = origins_of(folder, &outgoing);
+        places.extend(config.sources.iter().filter_map(server_of));
+        places.extend(provider_hosts(&args.location));
+        places.sort();
+        places.dedup();
+        let asked = places.into_iter().filter(|place| place.starts_with("http"));
+        asked.map(|place| (place.clone(), outgoing.reach(&place).map_err(|fault| fault.to_string()))).collect()
+    });
+    MachineFacts {
+        size,
+        term: variable("TERM").unwrap_or_default(),
+        depth,
+        graphics: config.terminal.graphics,
+        protocol,
+        locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default(),
+        ascii: config.terminal.ascii,
+        now: now(),
+        newest: newest(dirs.as_ref().map(|dirs| dirs.state.as_path()).ok()),
+        config: config_file,
+        data: data(folder),
+        keys: keys(&config, &state),
+        state,
+        cache: cache.and_then(|folder| cache_fact(&folder, config.cache.size_mb)),
+        port: config.api.enabled.then(|| TcpListener::bind(&config.api.listen).map(drop).map_err(|error| plain_reason(&error))),
+        listen: config.api.listen.clone(),
+        sources: config.sources.iter().map(source).collect(),
+        open_origins: origins_to_agree(folder, &outgoing),
+        reached,
+    }
+}
+
+fn defaults() -> Config {
+    // The defaults are parsed by a test.
+    Config::parse(None, "").unwrap_or_else(|reason| unreachable!("{reason}"))
+}
+
+/// A variable that says something.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+type Protocol = Result<Option<tui::graphics::PictureProtocol>, String>;
+
+fn terminal_facts(config: &Config) -> (Option<(u16, u16)>, Depth, Protocol) {
+    let depth = Depth::detect(variable);
+    if !stdout().is_terminal() || !stdin().is_terminal() {
+        return (None, depth, Ok(None));
+    }
+    let graphics: Graphics = config.terminal.graphics;
+    let question = graphics.question(depth > Depth::Sixteen, variable);
+    let answers = if question.is_empty() { None } else { terminal::interview(question, ANSWER_TIME).ok() };
+    let protocol = graphics.protocol(&answers.unwrap_or_default(), variable).map_err(str::to_owned);
+    (terminal::size(), depth, protocol)
+}
+
+/// The newest file of the program and its state, which the clock cannot be before.
+fn newest(state: Option<&Path>) -> Option<(Time, String)> {
+    let below = state.and_then(|state| fs::read_dir(state).ok()).into_iter().flatten().flatten().map(|entry| entry.path());
+    let times = std::env::current_exe().ok().into_iter().chain(below).filter_map(|path| {
+        let modified = fs::metadata(&path).ok()?.modified().ok()?;
+        let since = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some((Time(since.as_millis() as i64), path.display().to_string()))
+    });
+    times.max_by_key(|(time, _)| *time)
+}
+
+fn data(folder: &Path) -> DataFact {
+    let shown = folder.display().to_string();
+    let Ok(entries) = fs::read_dir(folder) else {
+        return if folder.exists() { DataFact::Bad(format!("`{shown}` cannot be read")) } else { DataFact::Absent(shown) };
+    };
+    let files = entries.flatten().count();
+    if files == 0 {
+        return DataFact::Absent(shown);
+    }
+    let manifest = folder.join(FILE);
+    if manifest.exists() {
+        let parsed = read_manifest(&manifest)
+            .map_err(|error| error.to_string())
+            .and_then(|text| Manifest::parse(&text).map_err(|error| error.to_string()));
+        if let Err(reason) = parsed {
+            return DataFact::Bad(format!("`{}`: {reason}", manifest.display()));
+        }
+    }
+    DataFact::There { folder: shown, files }
+}
+
+/// Whether files can be made in the folder, or in the nearest one above it that is there.
+fn writable(folder: &Path) -> Result<String, String> {
+    let shown = folder.display();
+    let there = folder.ancestors().find(|above| above.exists()).ok_or_else(|| format!("`{shown}` is nowhere"))?;
+    let probe = there.join(format!(".tokendeck-doctor-{}", std::process::id()));
+    let made = fs::OpenOptions::new().write(true).create_new(true).open(&probe);
+    made.map_err(|error| format!("`{shown}` cannot be written: {}", plain_reason(&error)))?;
+    fs::remove_file(&probe).map_err(|error| format!("`{}` cannot be removed: {}", probe.display(), plain_reason(&error)))?;
+    Ok(shown.to_string())
+}
+
+/// The keys that are there: none is made here.
+fn keys(config: &Config, state: &Result<String, String>) -> Result<usize, Vec<String>> {
+    let is_made = variable(api::keys::ENVIRONMENT).is_some()
+        || config.api.keys_file.is_some()
+        || state.as_ref().is_ok_and(|state| PathBuf::from(state).join("keys").exists());
+    if !is_made {
+        return Ok(0);
+    }
+    let keys = open_keys(config).map_err(|reason| vec![reason])?;
+    let warnings = keys.warnings();
+    if warnings.is_empty() { Ok(keys.list().len()) } else { Err(warnings) }
+}
+
+fn cache_fact(folder: &Path, limit_mb: u32) -> Result<CacheFact, String> {
+    let bytes = list(folder).iter().map(|entry| entry.bytes).sum();
+    Ok(CacheFact { folder: writable(folder)?, bytes, limit_mb })
+}
+
+fn source(source: &Source) -> SourceFact {
+    let kind = SourceKind::WORDS.iter().find(|(_, kind)| *kind == source.kind).map_or("", |(word, _)| word);
+    SourceFact { name: source.name.clone(), kind, keys: credentials(source, &variable), unset: unset_variable(source, &variable) }
+}
+
+/// The server that the source is at, as far as the configuration says it; a URL that holds a key stays in its variable.
+fn server_of(source: &Source) -> Option<String> {
+    let url = [&source.url, &source.endpoint].into_iter().find(|url| !url.is_empty())?;
+    UrlPattern::parse(&format!("{}/x", url.trim_end_matches('/'))).ok().map(|place| place.origin())
+}
+
+/// The hosts that a refresh of the dataset would ask now.
+fn provider_hosts(location: &LocationArgs) -> Vec<String> {
+    let hosts = |feed: Feed| feed.with(None, |context| Ok(live::hosts(context, &[]).into_keys().collect()));
+    Feed::open(location).and_then(hosts).unwrap_or_default()
+}
