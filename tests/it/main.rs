@@ -29,6 +29,7 @@ mod pty;
 #[path = "../generator/random.rs"]
 mod random;
 mod rehearsal;
+mod release;
 mod remote;
 mod screens;
 mod security;
