@@ -27,6 +27,9 @@ fn versions_agree() {
     assert_eq!(manifest("/workspace/package/version"), VERSION);
     let changes = read("CHANGELOG.md");
     assert!(changes.lines().any(|line| line == format!("## {VERSION}") || line.starts_with(&format!("## {VERSION} "))), "CHANGELOG.md");
+    for (page, says) in [("README.md", format!("tokendeck_{VERSION}-1_amd64.deb")), ("docs/installing.md", format!("`V={VERSION}`"))] {
+        assert!(read(page).contains(&says), "{page} lacks `{says}`");
+    }
     // The others take it from Cargo.toml, or from the script that fills them in.
     assert!(read("flake.nix").contains("builtins.fromTOML (builtins.readFile ./Cargo.toml)).workspace.package"));
     for template in ["packaging/tokendeck.rb", "packaging/PKGBUILD", "packaging/nfpm.yaml", "packaging/Containerfile"] {
