@@ -1,6 +1,6 @@
 //! `tokendeck --version`: the version; with `--verbose` also the commit, and the formats of what is kept on disk.
 
-use super::outcome::{Outcome, print};
+use super::outcome::{Outcome, print_line};
 use model::schema::TABLES;
 use query::jobs::JOBS_VERSION;
 use store::{cache::CACHE_VERSION, chain::TRANSFERS_VERSION, schema_hash};
@@ -9,11 +9,11 @@ use store::{cache::CACHE_VERSION, chain::TRANSFERS_VERSION, schema_hash};
 const COMMIT: Option<&str> = option_env!("TOKENDECK_COMMIT");
 
 pub(super) fn run(is_verbose: bool) -> Outcome {
-    let line = format!("tokendeck {}\n", env!("CARGO_PKG_VERSION"));
-    print(if is_verbose { line + &details() } else { line })
+    print_line(concat!("tokendeck ", env!("CARGO_PKG_VERSION")))?;
+    if is_verbose { details().iter().try_for_each(|line| print_line(line)) } else { Ok(()) }
 }
 
-fn details() -> String {
+fn details() -> Vec<String> {
     let columns: usize = TABLES.iter().map(|table| table.columns.len()).sum();
     let rows = [
         ("commit", COMMIT.filter(|commit| !commit.is_empty()).unwrap_or("not said: not a release build").to_owned()),
@@ -24,5 +24,5 @@ fn details() -> String {
         ("jobs", format!("version {JOBS_VERSION}")),
         ("transfers", format!("version {TRANSFERS_VERSION}")),
     ];
-    rows.iter().map(|(name, text)| format!("{name:<10} {text}\n")).collect()
+    rows.iter().map(|(name, text)| format!("{name:<10} {text}")).collect()
 }
