@@ -161,7 +161,7 @@ fn health_asks_a_running_server_and_fails_without_one() {
     let answering = std::thread::spawn(move || {
         use std::io::Write as _;
         let (mut client, _) = other.accept().unwrap();
-        client.read(&mut [0; 1024]).unwrap();
+        assert!(client.read(&mut [0; 1024]).unwrap() > 0);
         client.write_all(b"HTTP/1.1 404 Not Found\r\n\r\n").unwrap();
     });
     let (code, _, err) = health(&address);
