@@ -17,6 +17,7 @@ mod doctor;
 mod feed;
 mod flatten;
 mod get;
+mod health;
 mod import;
 mod jobs;
 mod key;
@@ -37,6 +38,7 @@ mod shot;
 mod table;
 mod token;
 mod verify;
+mod version;
 
 use std::path::PathBuf;
 
@@ -53,10 +55,16 @@ use wire::Consent;
 ///
 /// Without a command the dashboard opens, with the API beside it.
 #[derive(Debug, Parser)]
-#[command(name = "tokendeck", version, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
+#[command(name = "tokendeck", version, disable_version_flag = true, args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
 pub struct CommandLine {
     #[command(flatten)]
     dashboard: dashboard::DashboardArgs,
+    /// Print the version
+    #[arg(short = 'V', long)]
+    version: bool,
+    /// With --version: also the commit, and the formats of what is kept on disk
+    #[arg(long, requires = "version")]
+    verbose: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -70,6 +78,8 @@ No data yet? `tokendeck demo datasets` writes some.";
 enum Command {
     /// Answer the API alone, logging to stderr, until SIGTERM or Ctrl-C
     Serve(serve::ServeArgs),
+    /// Ask a running server whether it lives
+    Health(health::HealthArgs),
     /// Print what the API would answer, straight from the dataset, without a server
     Get(get::GetArgs),
     /// Speak the Model Context Protocol on stdin and stdout: every question is a tool
@@ -182,8 +192,10 @@ pub fn arguments() -> CommandLine {
 pub fn run(arguments: CommandLine) -> Outcome {
     set_mmap_threshold();
     match arguments.command {
+        None if arguments.version => version::run(arguments.verbose),
         None => dashboard::run(&arguments.dashboard),
         Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Health(args)) => health::run(&args),
         Some(Command::Get(args)) => get::run(&args),
         Some(Command::Mcp(args)) => mcp::run(&args),
         Some(Command::Report(args)) => report::run(&args),

@@ -28,7 +28,7 @@ pub(super) struct ServeArgs {
     location: LocationArgs,
 }
 
-fn listen_address(text: &str) -> Result<String, String> {
+pub(super) fn listen_address(text: &str) -> Result<String, String> {
     if is_listen_address(text) { Ok(text.to_owned()) } else { Err("expected an address and a port, as in 127.0.0.1:8787".to_owned()) }
 }
 

@@ -30,6 +30,7 @@ mod pty;
 mod random;
 mod recipes;
 mod rehearsal;
+mod release;
 mod remote;
 mod screens;
 mod security;

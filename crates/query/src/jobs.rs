@@ -30,7 +30,7 @@ pub use self::{
     report::{Report, TokenReport},
     request::JobBody,
     sources::{JobSourceFile, SourceTable, Sources},
-    store::Purge,
+    store::{JOBS_VERSION, Purge},
 };
 use self::{
     store::{HistoryLimits, JobDataset, JobStore, NewToken},

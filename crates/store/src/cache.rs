@@ -33,7 +33,7 @@ pub use self::{
     table::LargeTable,
 };
 pub use self::{
-    entry::{CacheBuildError, EntryLocation, Key, KeyFile},
+    entry::{CACHE_VERSION, CacheBuildError, EntryLocation, Key, KeyFile},
     grow::{Tail, grow},
     import::CacheBuilder,
     index::{FileEnd, LoadReport},

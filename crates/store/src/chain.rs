@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+pub use self::transfers::TRANSFERS_VERSION;
 use self::{kept::StateFiles, nodes::ChainNodes, token_state::TokenState};
 pub(crate) use self::{
     nodes::origins,

@@ -49,8 +49,8 @@ pub use self::{
     table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };
 use crate::{
-    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable, frame_rows::FromFrame,
-    rows_by_address::RowsByAddress,
+    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable, field_hash::FieldHash,
+    frame_rows::FromFrame, rows_by_address::RowsByAddress,
 };
 use model::{
     address::Address,
@@ -61,12 +61,17 @@ use model::{
         ContractRow, CreationRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, HolderRow, KolRow, LabelRow, LockRow, PoolEventRow,
         PoolRow, Post, ScamRow, TransferRow, YieldRow,
     },
-    schema::TABLES,
+    schema::{TABLES, TableSchema},
     table_state::TableState,
     time::Time,
     token::{OwnColumn, Token, merge_tokens},
     yield_rows::YieldDay,
 };
+
+/// Short hash of all tables and columns that a dataset may have: programs with the same one read a dataset alike.
+pub fn schema_hash() -> String {
+    FieldHash::of(TABLES.iter().map(TableSchema::text)).file_name()[..8].to_owned()
+}
 
 /// One generation of the analyst's data.
 #[derive(Debug, Default)]

@@ -56,7 +56,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "src/cli",
         "outcome meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \
-         demo import cache config schema alert dispute jobs completions doctor",
+         demo import cache config schema alert dispute jobs completions health version doctor",
     ),
 ];
 

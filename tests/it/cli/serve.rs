@@ -141,3 +141,30 @@ fn sigusr1_reloads_the_data() {
     wait_for("the next generation", || (generation() > before).then_some(()));
     assert_eq!(server.end("-TERM").0, 0);
 }
+
+#[test]
+fn health_asks_a_running_server_and_fails_without_one() {
+    let desk = Desk::new();
+    let server = Server::with_key(&desk);
+    let health = |address: &str| desk.run(&["health", "--listen", address]);
+    assert!(wait_for("data", || Some(health(&server.address)).filter(|told| told.1.contains("\"ok\""))).0 == 0);
+    // A server that listens on every address is asked on loopback.
+    let port = server.address.rsplit(':').next().unwrap().to_owned();
+    assert_eq!(health(&format!("0.0.0.0:{port}")).0, 0);
+    drop(server);
+    let (code, out, err) = health(&format!("127.0.0.1:{port}"));
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.contains("does not answer: "), "{err}");
+    // Another program's answer is none.
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        use std::io::Write as _;
+        let (mut client, _) = other.accept().unwrap();
+        assert!(client.read(&mut [0; 1024]).unwrap() > 0);
+        client.write_all(b"HTTP/1.1 404 Not Found\r\n\r\n").unwrap();
+    });
+    let (code, _, err) = health(&address);
+    answering.join().unwrap();
+    assert!(code == 1 && err.contains("`HTTP/1.1 404 Not Found`"), "{err}");
+}

@@ -11,12 +11,12 @@ use std::sync::{Mutex, MutexGuard};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 
-pub use self::history::Purge;
 pub(super) use self::{
     alerts::{AlertCheck, NewAlert, StoredAlert},
     history::HistoryLimits,
     read::{JobDataset, task_id},
 };
+pub use self::{history::Purge, open::JOBS_VERSION};
 
 use super::{Analysis, JobStatus, TaskStatus};
 use model::{

@@ -24,7 +24,7 @@ use crate::{
 use model::{address::Address, progress::Cancelled, schema::TableSchema};
 
 /// Format version: incremented whenever a table is stored or read differently.
-const VERSION: u32 = 6;
+pub const CACHE_VERSION: u32 = 6;
 const LOCK: &str = ".lock";
 const PART: &str = ".part";
 /// Poll interval while waiting for another program's lock; each poll checks for cancellation.
@@ -93,7 +93,7 @@ impl Key {
         files: &[KeyFile],
     ) -> Self {
         let mut hash = FieldHash::default();
-        hash.add(VERSION.to_le_bytes());
+        hash.add(CACHE_VERSION.to_le_bytes());
         // The parsing of cells may change with the program's version.
         hash.add(env!("CARGO_PKG_VERSION"));
         hash.add(schema.text());

@@ -16,6 +16,7 @@ use std::{
 };
 
 pub(crate) use self::fetch::BlockStep;
+pub use self::state::TRANSFERS_VERSION;
 use self::{fetch::TransferFetch, holders::HolderFiles, state::RowFiles};
 use super::nodes::ChainNodes;
 use crate::private_files::try_exclusive;
@@ -105,7 +106,7 @@ impl TransferLogs {
         let mut notes = Vec::new();
         let outcome = self.bring_up_to_date(step, &mut notes);
         // As it is on disk, which is what counts.
-        let state = self.files.load();
+        let state = self.files.load().unwrap_or_default();
         TransfersRead { files: self.files.shown(&state), as_of: state.at.map(Time), end: state.end, fault: outcome.err(), notes }
     }
 
@@ -118,7 +119,7 @@ impl TransferLogs {
             )));
         }
         let _lock = self.lock()?;
-        let mut state = self.files.load();
+        let mut state = self.files.load().map_err(Fault::Refused)?;
         let mut fetch = TransferFetch::new(node, &self.files, &mut state, &self.tokens, step);
         let outcome = fetch.run(self.nodes.depth(), self.from_block);
         notes.append(&mut fetch.notes);
@@ -136,7 +137,7 @@ impl TransferLogs {
     /// Counts the holders of what was read, and compares a sample of them with the chain. Its file, relative to the dataset's folder, and
     /// what the person should know of it.
     pub(crate) fn holder_counts(&self, step: BlockStep<'_>) -> Result<(String, Vec<HolderNote>), Fault> {
-        let state = self.files.load();
+        let state = self.files.load().map_err(Fault::Refused)?;
         let counts = self.holders.counted(&self.files, &state, &self.tokens, self.nodes.node().ok().as_ref(), step)?;
         Ok((self.holders.shown(), counts))
     }

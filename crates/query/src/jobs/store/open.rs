@@ -15,7 +15,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WAL_TRIES: u32 = 100;
 
 /// Schema version, stored in `user_version`.
-const VERSION: i64 = 6;
+pub const JOBS_VERSION: i64 = 6;
 /// Earlier versions: with uncompressed findings (still readable); without alerts; counting an alert's firings by the rows of `fired`;
 /// without a job's sources; without its dataset.
 const PLAIN_FINDINGS: i64 = 1;
@@ -130,7 +130,7 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
         0 => {
             let schema = [SCHEMA, alerts::SCHEMA].concat();
             transaction.execute_batch(&schema).map_err(|error| Failure::Damaged(error.to_string()))?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
+            transaction.pragma_update(None, "user_version", JOBS_VERSION)?;
         }
         before @ (PLAIN_FINDINGS | NO_ALERTS | COUNTED_BY_ROWS | NO_SOURCES | NO_DATASET) => {
             match before {
@@ -142,11 +142,12 @@ fn connect(path: &Path, check: bool, limits: HistoryLimits) -> Result<JobStore, 
                 transaction.execute_batch(ADD_SOURCES)?;
             }
             transaction.execute_batch(ADD_DATASET)?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
+            transaction.pragma_update(None, "user_version", JOBS_VERSION)?;
         }
-        VERSION => {}
+        JOBS_VERSION => {}
         newer => {
-            let reason = format!("it has version {newer} and this program knows version {VERSION}: use the newer program, or move it away");
+            let reason =
+                format!("it has version {newer} and this program knows version {JOBS_VERSION}: use the newer program, or move it away");
             return Err(Failure::Other(reason));
         }
     }
@@ -201,24 +202,61 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
         drop(JobStore::open(&path, true, LIMITS).expect("a store"));
-        Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", VERSION + 1)).expect("a newer store");
+        Connection::open(&path).and_then(|c| c.pragma_update(None, "user_version", JOBS_VERSION + 1)).expect("a newer store");
         let reason = JobStore::open(&path, true, LIMITS).expect_err("it is refused");
-        assert!(reason.contains(&format!("version {}", VERSION + 1)), "{reason}");
+        assert!(reason.contains(&format!("version {}", JOBS_VERSION + 1)), "{reason}");
         assert!(path.exists());
+    }
+
+    /// What each version lacks that the next one has, latest first.
+    const STEPS_BACK: &[(i64, &str)] = &[
+        (NO_DATASET, "DROP INDEX job_by_dataset; ALTER TABLE job DROP COLUMN dataset"),
+        (NO_SOURCES, "ALTER TABLE job DROP COLUMN sources"),
+        (
+            COUNTED_BY_ROWS,
+            "DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
+            ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at",
+        ),
+        (NO_ALERTS, "DROP TABLE alert; DROP TABLE fired"),
+        (PLAIN_FINDINGS, ""),
+    ];
+
+    /// A store as that version left it, with one finished job.
+    fn earlier_store(path: &Path, version: i64) -> Connection {
+        drop(JobStore::open(path, true, LIMITS).expect("a store"));
+        let earlier = Connection::open(path).expect("a database");
+        earlier.execute("INSERT INTO job VALUES ('j_1', 'completed', 0, 0, 1, NULL, 'd')", []).expect("a job");
+        for (_, step) in STEPS_BACK.iter().take_while(|(reached, _)| *reached >= version) {
+            earlier.execute_batch(step).expect("a step back");
+        }
+        earlier.pragma_update(None, "user_version", version).expect("its version");
+        earlier
+    }
+
+    #[test]
+    fn a_store_of_every_earlier_version_is_read() {
+        assert!(STEPS_BACK.iter().map(|step| step.0).eq((1..JOBS_VERSION).rev()));
+        for (version, _) in STEPS_BACK {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("jobs.sqlite");
+            drop(earlier_store(&path, *version));
+            let (store, notice) = JobStore::open(&path, true, LIMITS).unwrap_or_else(|reason| panic!("{version}: {reason}"));
+            let kept = |question: &str| store.reader().query_row(question, [], |row| row.get::<_, i64>(0));
+            assert_eq!(
+                (notice, kept("SELECT count(*) FROM job"), kept("PRAGMA user_version")),
+                (None, Ok(1), Ok(JOBS_VERSION)),
+                "{version}"
+            );
+        }
     }
 
     #[test]
     fn a_store_that_counted_firings_by_rows_is_migrated() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("jobs.sqlite");
-        drop(JobStore::open(&path, true, LIMITS).expect("a store"));
-        let before =
-            "DROP INDEX job_by_dataset; ALTER TABLE job DROP COLUMN dataset; ALTER TABLE job DROP COLUMN sources; DROP TABLE told; DROP INDEX fired_by_dataset; ALTER TABLE alert DROP COLUMN holds; ALTER TABLE alert DROP COLUMN digest;
-            ALTER TABLE alert DROP COLUMN fired_count; ALTER TABLE alert DROP COLUMN last_fired_at;
-            INSERT INTO alert VALUES ('a_1', 'd', NULL, NULL, 'price>2', 1, 1, NULL, zeroblob(40));
-            INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5);
-            PRAGMA user_version = 3";
-        Connection::open(&path).and_then(|c| c.execute_batch(before)).expect("an earlier store");
+        let fired = "INSERT INTO alert VALUES ('a_1', 'd', NULL, NULL, 'price>2', 1, 1, NULL, zeroblob(40));
+            INSERT INTO fired VALUES (7, 'a_1', 'd', '0x0000000000000000000000000000000000000000', NULL, 'price>2', 5)";
+        earlier_store(&path, COUNTED_BY_ROWS).execute_batch(fired).expect("an alert that fired");
         let (store, notice) = JobStore::open(&path, true, LIMITS).expect("a store");
         let alert = &store.alerts("d", 0, 1).expect("a list").alerts[0];
         assert_eq!((notice, alert.holds, alert.fired, alert.last_fired_at.map(|at| at.0)), (None, 2, 1, Some(5)));

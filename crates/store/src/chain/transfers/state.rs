@@ -18,7 +18,8 @@ use crate::{
 use model::{address::Address, chain_state::Word};
 use polars::prelude::DataFrame;
 
-const VERSION: u32 = 1;
+/// Format version: a newer one is left alone.
+pub const TRANSFERS_VERSION: u32 = 1;
 /// Blocks whose hashes are kept, the newest.
 const MARKS_MAX: usize = 64;
 const STATE_MAX: u64 = 16 << 20;
@@ -60,6 +61,11 @@ pub(super) struct LogState {
     pub(super) files: Vec<RowFile>,
     /// The name of the next file.
     next_file: u64,
+}
+
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
 }
 
 impl LogState {
@@ -104,23 +110,34 @@ impl RowFiles {
         self.folder.join("state.json")
     }
 
-    /// What was read so far; nothing where the file is missing or damaged, and all is read again.
-    pub(super) fn load(&self) -> LogState {
+    /// What was read so far; nothing where the file is missing or damaged, and all is read again. Errors: a newer program wrote it.
+    pub(super) fn load(&self) -> Result<LogState, String> {
         let path = self.state_path();
         if fs::metadata(&path).map_or(true, |meta| meta.len() > STATE_MAX) {
-            return LogState::default();
+            return Ok(LogState::default());
         }
-        let state = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<LogState>(&bytes).ok());
+        let bytes = fs::read(&path).unwrap_or_default();
+        // Its other members may be of any form, so the version is read alone.
+        if let Ok(Versioned { version }) = serde_json::from_slice(&bytes)
+            && version > TRANSFERS_VERSION
+        {
+            return Err(format!(
+                "is not asked for logs: `{}` has version {version} and this program knows version {TRANSFERS_VERSION}: use the newer program, \
+                 or move the folder away",
+                path.display()
+            ));
+        }
+        let state = serde_json::from_slice::<LogState>(&bytes).ok();
         let plain =
             |file: &RowFile| file.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.') && file.name.ends_with(".parquet");
-        state.filter(|state| state.version == VERSION && state.files.iter().all(plain)).unwrap_or_else(|| {
+        Ok(state.filter(|state| state.version == TRANSFERS_VERSION && state.files.iter().all(plain)).unwrap_or_else(|| {
             tracing::warn!("`{}` does not say how far transfers were read, and they are read again", path.display());
             LogState::default()
-        })
+        }))
     }
 
     pub(super) fn save(&self, state: &mut LogState) -> Result<(), String> {
-        state.version = VERSION;
+        state.version = TRANSFERS_VERSION;
         write_atomic(&self.state_path(), &serde_json::to_vec(state).map_err(|error| error.to_string())?)
     }
 
@@ -195,5 +212,25 @@ impl RowFiles {
     pub(super) fn begin_anew(&self, state: &mut LogState) -> Result<(), String> {
         *state = LogState { revision: state.revision + 1, next_file: state.next_file, span: state.span, ..LogState::default() };
         self.save(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_newer_program_kept_is_refused_and_left_alone() {
+        let dataset = tempfile::tempdir().expect("a folder");
+        let files = RowFiles::new(dataset.path(), "eth");
+        fs::create_dir_all(files.folder()).expect("a folder");
+        let kept = |version: u32| format!(r#"{{"version":{version},"next":"of another form"}}"#);
+        for (version, refused) in [(TRANSFERS_VERSION, false), (TRANSFERS_VERSION + 1, true)] {
+            fs::write(files.state_path(), kept(version)).expect("a state");
+            let reason = files.load().err();
+            assert_eq!(reason.is_some(), refused, "{version}");
+            assert!(reason.is_none_or(|reason| reason.contains(&format!("has version {version} and this program knows"))));
+            assert_eq!(fs::read_to_string(files.state_path()).expect("the state"), kept(version));
+        }
     }
 }
