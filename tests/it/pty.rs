@@ -9,7 +9,8 @@ mod terminal;
 mod typed;
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::Read as _,
     net::TcpListener,
     process::{Command, Stdio},
     time::Duration,
@@ -19,7 +20,7 @@ use serde_json::Value;
 use tui::keymap::VIEWS;
 
 use self::terminal::{DEMO, Home, SIZE};
-use crate::wait::{stays, wait_until};
+use crate::wait::{stays, wait_for, wait_until};
 
 const ESC: &str = "\x1b";
 const CTRL_L: &str = "\x0c";
@@ -228,6 +229,22 @@ fn a_window_that_is_closed_ends_the_program_and_keeps_the_session() {
     terminal.signal("-HUP");
     assert_eq!(terminal.exit(), 129);
     assert_eq!(session(&home)["view"], "chart");
+}
+
+/// As of a program that a script started: no signal comes, and what is read from the terminal ends.
+#[test]
+fn a_terminal_that_goes_without_a_signal_ends_the_program() {
+    let home = Home::new();
+    let (master, mut child) = home.run_without_session(&["--data", DEMO, "--no-api"]);
+    let (mut seen, mut master) = (Vec::new(), File::from(master));
+    while !String::from_utf8_lossy(&seen).contains(FIRST.0) {
+        let mut more = [0; 4_096];
+        let count = master.read(&mut more).unwrap();
+        seen.extend_from_slice(&more[..count]);
+    }
+    drop(master);
+    let ended = wait_for("the end of the program", || child.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(129));
 }
 
 #[test]

@@ -13,6 +13,10 @@ use std::{
 };
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+};
 use signal_hook::{
     consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH},
     iterator::Signals,
@@ -80,6 +84,7 @@ impl Events {
     /// Starts the threads that listen to terminal, signals and deck; `asked` when the terminal was asked about pictures.
     pub fn listen(&self, deck: &Deck, asked: Option<Instant>) -> std::io::Result<()> {
         self.listen_to_signals()?;
+        self.listen_to_hang_up()?;
         self.listen_to_deck(deck)?;
         let sender = self.sender.clone();
         thread::Builder::new().name("input".into()).spawn(move || {
@@ -124,6 +129,18 @@ impl Events {
                     break;
                 }
             }
+        })?;
+        Ok(())
+    }
+
+    /// A terminal that goes without a signal, as of a program that is no session's leader: crossterm would read its end over and over.
+    fn listen_to_hang_up(&self) -> std::io::Result<()> {
+        let sender = self.sender.clone();
+        thread::Builder::new().name("hang-up".into()).spawn(move || {
+            let stdin = std::io::stdin();
+            // Nothing is asked for: a hang-up and an error are told anyway.
+            while let Err(Errno::INTR) = poll(&mut [PollFd::new(&stdin, PollFlags::empty())], None) {}
+            sender.send(Event::Terminate(129)).ok();
         })?;
         Ok(())
     }

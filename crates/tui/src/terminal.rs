@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, BufWriter, Read as _, Stdout, Write},
+    mem::ManuallyDrop,
     sync::{
         atomic::{AtomicBool, Ordering},
         mpsc::sync_channel,
@@ -38,7 +39,8 @@ static PICTURED: AtomicBool = AtomicBool::new(false);
 
 /// The terminal in the dashboard's modes; dropping it restores the previous ones.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    /// Never dropped: its own restoring reports a terminal that is gone on standard error, which may be gone too, and panics.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     mouse: bool,
     pictures: Option<Pictures>,
 }
@@ -47,7 +49,7 @@ impl Screen {
     pub fn enter(mouse: bool) -> io::Result<Self> {
         enter_modes(mouse)?;
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
-        Ok(Self { terminal, mouse, pictures: None })
+        Ok(Self { terminal: ManuallyDrop::new(terminal), mouse, pictures: None })
     }
 
     /// Asks the terminal; its answers come among the keys.

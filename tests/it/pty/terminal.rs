@@ -5,14 +5,20 @@ use std::{
     fs,
     io::{Read, Write},
     num::NonZeroU16,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
-    process::Command,
+    process::{self, Command},
     sync::{Arc, Condvar, Mutex},
     thread,
     time::{Duration, Instant},
 };
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::{
+    fs::{Mode, OFlags},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
+};
 use tempfile::TempDir;
 use vt100::{Callbacks, MouseProtocolMode, Parser, Screen};
 
@@ -68,6 +74,22 @@ impl Home {
 
     pub(super) fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Terminal {
         Terminal::start(self.command(args, variables), Duration::ZERO, Shows::Text)
+    }
+
+    /// Runs the program in a terminal that is not its session's: the terminal's other side, and the program.
+    pub(super) fn run_without_session(&self, args: &[&str]) -> (OwnedFd, process::Child) {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let open = || rustix::fs::open(&name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        let (ws_col, ws_row) = SIZE;
+        tcsetwinsize(&master, Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        let line = self.command(args, &[]);
+        let mut command = Command::new(&line.get_argv()[0]);
+        command.args(&line.get_argv()[1..]).env_clear();
+        command.envs(line.iter_extra_env_as_str()).stdin(open()).stdout(open()).stderr(open());
+        (master, command.spawn().unwrap())
     }
 
     /// Runs the dashboard on the demo data in a terminal that shows pictures, and answers after so long.
