@@ -54,7 +54,7 @@ pub(super) fn run(args: &DemoArgs) -> Outcome {
     }
     let dir = match &args.dir {
         Some(dir) => dir.clone(),
-        None => Dirs::find().map_err(Failure::Bad)?.data.join("demo"),
+        None => Dirs::find().map_err(Failure::Bad)?.data.join(demo::FOLDER),
     };
     let options = DemoOptions {
         tokens: args.tokens,

@@ -89,12 +89,14 @@ fn as_table(found: &[DoctorLine], mends: usize, size: Option<(u16, u16)>) -> Str
 }
 
 fn facts(args: &DoctorArgs) -> MachineFacts {
-    let (config, config_file) = match configuration(args.location.config.as_deref()) {
-        Ok(config) => (config.clone(), Ok(config.file.as_ref().map(|file| file.display().to_string()))),
+    let (mut config, config_file) = match configuration(args.location.config.as_deref()) {
+        Ok(config) => {
+            let file = config.file.as_ref().map(|file| file.display().to_string());
+            (config, Ok(file))
+        }
         Err(Failure::Usage(reason) | Failure::Bad(reason)) => (defaults(), Err(reason)),
         Err(_) => (defaults(), Err("the configuration cannot be read".to_owned())),
     };
-    let mut config = config;
     args.location.apply_overrides(&mut config);
     let dirs = Dirs::find();
     let state = dirs.clone().and_then(|dirs| writable(&dirs.state));

@@ -302,7 +302,12 @@ fn found(
     let series = CandleSeries::of(candles, CANDLES_LEAST)?;
     let peg = peg(candles, coins);
     // Of a pegged token they are told with `explain` alone.
-    let finds = if peg.is_some() && !explain { Vec::new() } else { finds(&series, candles.timestamp, model, explain) };
+    let mut finds = if peg.is_some() && !explain { Vec::new() } else { finds(&series, model, explain) };
+    let trading = Trading::of(&series, candles.timestamp);
+    for find in &mut finds {
+        trading.weigh(find);
+    }
+    overlap::order(&mut finds, series.len());
     let builder = AnswerBuilder { series: &series, candles, explain };
     let answer = PatternsAnswer {
         patterns: finds.iter().map(|find| builder.pattern(find)).collect(),
@@ -341,21 +346,18 @@ pub fn breakouts(candles: &Candles<'_>, model: &Model) -> Vec<Breakout> {
         target_price: finite(series.price(find.target())),
         stop_price: finite(series.price(advice::stop(&series, find))),
     };
-    finds(&series, candles.timestamp, model, false).iter().filter(fresh).map(breakout).collect()
+    let mut finds = finds(&series, model, false);
+    overlap::order(&mut finds, series.len());
+    finds.iter().filter(fresh).map(breakout).collect()
 }
 
-/// All detected patterns in response order.
-fn finds(series: &CandleSeries, timestamp: &[i64], model: &Model, explain: bool) -> Vec<FoundPattern> {
+/// All detected patterns, in no order.
+fn finds(series: &CandleSeries, model: &Model, explain: bool) -> Vec<FoundPattern> {
     let mut finds = overlap::better(textbook::all(series, explain), series.len());
     let mut taken: Vec<(u32, u32)> = finds.iter().map(|find| (find.start, find.end(series.len()))).collect();
     taken.sort_unstable();
     finds.extend(market::finds(series, model, &taken, explain));
     finds.retain(|find| is_confirmed_by_closes(series, find));
-    let trading = Trading::of(series, timestamp);
-    for find in &mut finds {
-        trading.weigh(find);
-    }
-    overlap::order(&mut finds, series.len());
     finds
 }
 

@@ -221,7 +221,8 @@ impl Tools {
     }
 }
 
-/// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts say what was left out and what asks for less, name the other pages, and tell how old the data are.
+/// Converts a reply: its bytes, cut to the budget, as text and as structured content. Further texts say what was left out and what asks for
+/// less, name the other pages, and tell how old the data are.
 fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowing: &str) -> CallToolResult {
     let next = reply.headers().get(LINK).and_then(|links| next_part(links.to_str().ok()?));
     let header = |name: HeaderName| reply.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);

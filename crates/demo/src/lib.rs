@@ -29,6 +29,9 @@ use self::{
 use model::candles::Interval;
 use store::export::writers::ExportFormat;
 
+/// Its folder among the user's own data.
+pub const FOLDER: &str = "demo";
+
 /// Dataset title. With `synthetic = true` it identifies a demo dataset, which may be overwritten.
 pub const TITLE: &str = "Demo market";
 const DESCRIPTION: &str = "dataset.toml";

@@ -138,9 +138,12 @@ impl Events {
         let sender = self.sender.clone();
         thread::Builder::new().name("hang-up".into()).spawn(move || {
             let stdin = std::io::stdin();
-            // Nothing is asked for: a hang-up and an error are told anyway.
-            while let Err(Errno::INTR) = poll(&mut [PollFd::new(&stdin, PollFlags::empty())], None) {}
-            sender.send(Event::Terminate(129)).ok();
+            // Nothing is asked for: a hang-up and an error are told anyway. Where terminals cannot be waited for, nobody is.
+            let mut waited = [PollFd::new(&stdin, PollFlags::empty())];
+            while let Err(Errno::INTR) = poll(&mut waited, None) {}
+            if waited[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+                sender.send(Event::Terminate(129)).ok();
+            }
         })?;
         Ok(())
     }

@@ -122,11 +122,9 @@ pub fn size() -> Option<(u16, u16)> {
 pub fn interview(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {
     enable_raw_mode()?;
     // On the other screen, as some terminals print a question that they do not understand.
-    execute!(io::stdout(), EnterAlternateScreen)?;
-    let answers = asked(question, patience);
-    execute!(io::stdout(), LeaveAlternateScreen)?;
-    disable_raw_mode()?;
-    answers
+    let answers = execute!(io::stdout(), EnterAlternateScreen).and_then(|()| asked(question, patience));
+    let left = execute!(io::stdout(), LeaveAlternateScreen);
+    disable_raw_mode().and(left).and(answers)
 }
 
 fn asked(question: &[u8], patience: Duration) -> io::Result<TerminalAnswers> {

@@ -100,15 +100,7 @@ pub(super) fn contribution(series: &CandleSeries, find: &FoundPattern) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        frames::CandleVec,
-        numeric::Line,
-        patterns::{
-            find::BoundaryLine,
-            name::PatternName,
-            zigzag::{Pivot, Turns},
-        },
-    };
+    use crate::{frames::CandleVec, patterns::find::sample as find};
 
     /// Candles with these closes and wicks of 0.01 %.
     fn series(closes: &[f64]) -> CandleSeries {
@@ -123,25 +115,6 @@ mod tests {
             low: closes.iter().map(|close| close * 0.9999).collect(),
             close: closes.to_vec(),
             volume: vec![1.0; closes.len()],
-        }
-    }
-
-    /// A pattern between 1 and e^-0.2 or e^0.2. Upwards, its target is 1 + (1 − e^-0.2) = 1.181 and its stop e^-0.1 = 0.905; downwards,
-    /// they are 1 − (e^0.2 − 1) = 0.779 and e^0.1 = 1.105.
-    fn find(up: bool, breakout: Option<u32>) -> FoundPattern {
-        FoundPattern {
-            name: if up { PatternName::DoubleBottom } else { PatternName::DoubleTop },
-            turns: Turns::of(&[Pivot::default()]),
-            start: 0,
-            breakout,
-            up,
-            level: 0.0,
-            height: 0.2,
-            completion: if breakout.is_some() { 100.0 } else { 60.0 },
-            confidence: 0.7,
-            upper: if up { BoundaryLine::Breaks(Line::level(0.0)) } else { BoundaryLine::Voids(Line::level(0.2)) },
-            lower: if up { BoundaryLine::Voids(Line::level(-0.2)) } else { BoundaryLine::Breaks(Line::level(0.0)) },
-            why: Vec::new(),
         }
     }
 

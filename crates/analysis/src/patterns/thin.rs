@@ -2,11 +2,14 @@
 //! unknown here.
 
 use super::{Reason, find::FoundPattern, series::CandleSeries};
+use crate::numeric::quantile;
 
 /// Share of a pattern's candles that may be without trades for nothing: quiet hours are in any market.
 const TRADED_ENOUGH: f64 = 0.9;
 /// Price steps of a height that is drawn well enough.
 const STEPS_ENOUGH: f64 = 10.0;
+/// Share of the distances between candles that may be shorter than one: a few rows stand beside their grid.
+const STRAY: f64 = 0.1;
 /// Prices whose logarithms are nearer than this are the same, but for rounding.
 const SAME: f64 = 1e-9;
 
@@ -21,8 +24,8 @@ pub(super) struct Trading<'a> {
 
 impl<'a> Trading<'a> {
     pub(super) fn of(series: &'a CandleSeries, timestamp: &'a [i64]) -> Self {
-        let steps = timestamp.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0);
-        Self { series, timestamp, step: steps.min().unwrap_or(1) }
+        let mut steps: Vec<f64> = timestamp.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        Self { series, timestamp, step: (quantile(&mut steps, STRAY) as i64).max(1) }
     }
 
     /// Lowers the confidence in proportion to what is missing, and adds the reasons if there are any already.
@@ -72,15 +75,7 @@ impl<'a> Trading<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        frames::CandleVec,
-        numeric::Line,
-        patterns::{
-            find::BoundaryLine,
-            name::PatternName,
-            zigzag::{Pivot, Turns},
-        },
-    };
+    use crate::{frames::CandleVec, patterns::find::sample};
     use model::time::DAY_MS;
 
     /// Closes at these days, each candle as high as its way from the one before.
@@ -102,22 +97,9 @@ mod tests {
     fn weighed(closes: &[(i64, f64)], height: f64) -> FoundPattern {
         let candles = candles(closes);
         let series = CandleSeries::of(&candles.as_candles(), 1).expect("they move");
-        let line = BoundaryLine::Breaks(Line::through((0.0, 0.0), (1.0, 0.0)));
         let base = Reason { measure: Reason::BASE, value: 0.0, contribution: 0.4 };
-        let mut find = FoundPattern {
-            name: PatternName::Rectangle,
-            turns: Turns::of(&[Pivot::default()]),
-            start: 1,
-            breakout: None,
-            up: true,
-            level: 0.0,
-            height,
-            completion: 50.0,
-            confidence: 0.6,
-            upper: line,
-            lower: line,
-            why: vec![Reason { measure: "larger", value: 0.0, contribution: 3.0 }, base],
-        };
+        let why = vec![Reason { measure: "larger", value: 0.0, contribution: 3.0 }, base];
+        let mut find = FoundPattern { start: 1, height, confidence: 0.6, why, ..sample(true, None) };
         Trading::of(&series, &candles.timestamp).weigh(&mut find);
         find
     }
@@ -139,6 +121,7 @@ mod tests {
             ("every tenth still", still(10), 0.2, 0.6),
             ("every fifth still", still(5), 0.2, 0.6 * 0.8 / 0.9),
             ("half still", still(2), 0.2, 0.6 * 0.5 / 0.9),
+            ("a stray row beside the grid", [fine(20), vec![(21, price(21))]].concat(), 0.2, 0.6),
             ("every fourth missing", gaps(4), 0.2, 0.6 * (15.0 / 19.0) / 0.9),
         ] {
             let found = weighed(&closes, height).confidence;

@@ -15,6 +15,8 @@ use model::{
 
 /// Shortest symbol of a coin that is looked for in others: shorter ones are in many names.
 const LETTERS_LEAST: usize = 3;
+/// Longest symbol that is looked at: its parts are many.
+const SYMBOL_MOST: usize = 24;
 /// Most coins whose candles are looked at.
 const COINS_MOST: usize = 8;
 
@@ -55,7 +57,10 @@ impl CoinFrames<'_> {
 /// The tokens with candles whose symbol begins or ends this longer one, or does with a `w` before it: `stETH` may follow `WETH`.
 fn named_in<'a>(symbol: &str, order: &SymbolOrder, tokens: &'a [TokenSummary]) -> Vec<&'a TokenSummary> {
     let mut found = Vec::new();
-    let cuts = (1..symbol.len()).rev().filter(|letters| *letters >= LETTERS_LEAST);
+    if symbol.len() > SYMBOL_MOST {
+        return Vec::new();
+    }
+    let cuts = (LETTERS_LEAST..symbol.len()).rev();
     let parts = cuts.flat_map(|letters| [symbol.get(symbol.len() - letters..), symbol.get(..letters)]).flatten();
     for name in parts.flat_map(|part| [part.to_owned(), format!("w{part}")]).filter(|name| name != symbol) {
         found.extend(order.of(tokens, &name).into_iter().map(|(_, token)| token).filter(|token| token.last_candle.is_some()));
@@ -79,7 +84,22 @@ mod tests {
 
     #[test]
     fn a_coin_is_named_in_the_symbol_of_what_follows_it() {
-        let symbols = ["ETH", "WETH", "stETH", "wstETH", "ETHx", "ANETHUM", "OP", "STOP", "1000PEPE", "PEPE", "USDC.e", "USDC"];
+        let symbols = [
+            "ETH",
+            "WETH",
+            "stETH",
+            "wstETH",
+            "ETHx",
+            "ANETHUM",
+            "OP",
+            "STOP",
+            "1000PEPE",
+            "PEPE",
+            "USDC.e",
+            "USDC",
+            "ABCDEFGHIJKLMNOPQRSTUETH",
+            "ABCDEFGHIJKLMNOPQRSTUVETH",
+        ];
         let token = |(at, symbol): (usize, &&str)| format!("0x{:x},{symbol},A,eth\n", at + 1);
         let candle = |at: usize| format!("0x{:x},2026-01-01,5,5,5,5,1d\n", at + 1);
         let tokens: String = symbols.iter().enumerate().map(token).collect();
@@ -98,6 +118,8 @@ mod tests {
             ("STOP", &[]),
             ("1000PEPE", &["PEPE"]),
             ("USDC.e", &["USDC"]),
+            ("ABCDEFGHIJKLMNOPQRSTUETH", &["ETH", "WETH"]),
+            ("ABCDEFGHIJKLMNOPQRSTUVETH", &[]),
         ] {
             let at = symbols.iter().position(|one| *one == symbol).map_or(0, |at| at + 1);
             let address = Address::parse(&format!("0x{at:0>40x}")).expect("an address");

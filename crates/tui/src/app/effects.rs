@@ -16,7 +16,6 @@ use crate::{
     overlay::{
         Command, Overlay,
         export::{ExportDialog, ExportRetry},
-        welcome,
     },
     view::{ApiState, Effect, HttpRequest},
 };
@@ -212,7 +211,7 @@ impl App {
     }
 
     fn write_demo(&mut self) {
-        let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(welcome::DEMO)) else { return };
+        let Some(folder) = self.setup.data_folder.as_ref().map(|folder| folder.join(demo::FOLDER)) else { return };
         let deck = Arc::clone(&self.setup.deck);
         self.say("writing demo data", false);
         let spawned = thread::Builder::new().name("demo".into()).spawn(move || {

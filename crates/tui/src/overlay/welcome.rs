@@ -11,15 +11,14 @@ struct Way {
     command: fn() -> Command,
 }
 
-/// The folder of the demo, and of tokens that come by themselves.
-pub(crate) const DEMO: &str = "demo";
+/// The folder of tokens that come by themselves.
 pub(crate) const LIVE: &str = "live";
 
 const WAYS: [Way; 3] = [
     Way {
         name: "the demo",
         says: "an invented market of 64 tokens under real names, made here in a second: nothing is fetched, and no figure is real",
-        fills: Some(DEMO),
+        fills: Some(demo::FOLDER),
         command: || Command::WriteDemo,
     },
     Way {
