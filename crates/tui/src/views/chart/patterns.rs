@@ -365,6 +365,9 @@ impl ChartPatterns {
             return (format!("patterns: {}", problem.detail), None);
         }
         let Some(answer) = self.asked.answer() else { return (String::new(), None) };
+        if answer.peg.is_some() {
+            return (reasons(answer, cells), None);
+        }
         let advice = advised(answer);
         let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
             return (format!("no patterns · {advice}"), None);
