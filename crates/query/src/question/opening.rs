@@ -8,8 +8,8 @@ use super::{
 use analysis::{market::TokenSummary, numeric::descending, patterns::Status, security::own_pools::is_stablecoin};
 use model::address::Address;
 
-/// How many charts are looked at: the answer is awaited by the first screen.
-const LOOKED_AT: usize = 8;
+/// How many charts are looked at, 10 ms each at most: the first screen waits for the answer.
+const LOOKED_AT: usize = 3;
 
 /// Of the most traded tokens that have candles and are no stablecoins the first whose leading pattern is still open; without such a pattern
 /// the most traded of them, without such tokens the one with the largest market cap.
