@@ -176,6 +176,10 @@ impl StoredJobs {
         }));
     }
 
+    pub(super) fn reads_report(&self) -> bool {
+        self.report_task.is_some()
+    }
+
     pub(super) fn close_report(&mut self) {
         (self.report, self.report_task) = (None, None);
     }
