@@ -61,7 +61,7 @@ impl App {
     }
 
     /// A failed load: without any data, offers the ways to some.
-    fn load_failed(&mut self, reason: &str) {
+    pub(super) fn load_failed(&mut self, reason: &str) {
         if self.ask_consent() {
             return;
         }
