@@ -218,6 +218,7 @@ impl Fetch for OnDemand {
             FetchKey::Balances { individual, .. } => self
                 .sum(&Aggregation::Balances(Arc::clone(individual)), &request, holders::read_balances)
                 .map(|balances| Fetched::Balances(Arc::new(balances))),
+            FetchKey::Transfers { .. } => Err(FetchError::Unavailable("it sums no transfers".to_owned())),
             // A node's affair, which never comes here.
             FetchKey::State { .. } => Err(FetchError::Unavailable("it answers queries, and holds no state of a chain".to_owned())),
         };
