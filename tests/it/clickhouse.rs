@@ -6,6 +6,7 @@ mod near;
 mod real;
 mod real_faults;
 mod real_sums;
+mod real_transfers;
 mod refused;
 mod server;
 mod stale_rows;

@@ -26,6 +26,8 @@ pub const OPENING: f64 = 1e-6;
 pub const WASH_STEP_MS: i64 = DAY_MS / 48;
 /// Steps in half of the longest window.
 pub const WASH_STEPS: i64 = 168;
+/// The spans of flows, in days before the token's last transfer.
+pub const FLOW_DAYS: [i64; 2] = [7, 30];
 /// Rows that are kept of each kind: as many as evidence shows.
 pub const SAMPLES_MAX: usize = 10;
 
@@ -93,6 +95,8 @@ pub struct WashEdge {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WashEdges {
     pub edges: Vec<WashEdge>,
+    /// Whether they are too many, and none is here.
+    pub unfinished: bool,
     pub traders: Vec<Address>,
 }
 
@@ -167,6 +171,12 @@ pub struct TransferContext {
     pub owner: Option<Address>,
     /// Creator and owner, and those whom they paid for.
     pub circle: Vec<Address>,
+}
+
+impl TransferContext {
+    /// Of a question that no role decides.
+    pub const NONE: Self =
+        Self { roles: Vec::new(), launch: None, liquidity_blocks: Vec::new(), creator: None, owner: None, circle: Vec::new() };
 }
 
 /// All values are equal, so that it does not take part in cache keys: it follows from the token in question.

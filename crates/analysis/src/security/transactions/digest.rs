@@ -93,7 +93,7 @@ impl TransferDigest {
             },
             _ => None,
         };
-        Ok(Self { sums, ring, wash_unfinished: wash.unfinished, replayed })
+        Ok(Self { sums, ring, wash_unfinished: wash.unfinished || flow.unfinished, replayed })
     }
 }
 
