@@ -84,11 +84,11 @@ pub struct Airdrop {
 /// Transfers from one trader to another within a step of `WASH_STEP_MS`; the two are numbers in `WashEdges::traders`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WashEdge {
-    pub step: i64,
+    pub step: i32,
     pub from: u32,
     pub to: u32,
+    pub count: u32,
     pub volume: f64,
-    pub count: u64,
 }
 
 /// All edges that may be part of a ring, by step.

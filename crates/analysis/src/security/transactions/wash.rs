@@ -83,8 +83,9 @@ impl Wash {
     /// Edges of several steps, in order.
     pub(super) fn add_edges(&mut self, edges: &[WashEdge]) {
         for edges in edges.chunk_by(|a, b| a.step == b.step) {
-            let own: Vec<Edge> = edges.iter().map(|&WashEdge { from, to, volume, count, .. }| Edge { from, to, volume, count }).collect();
-            self.gather(0, edges[0].step, &own);
+            let own: Vec<Edge> =
+                edges.iter().map(|&WashEdge { from, to, volume, count, .. }| Edge { from, to, volume, count: count.into() }).collect();
+            self.gather(0, edges[0].step.into(), &own);
         }
     }
 

@@ -297,7 +297,7 @@ impl Transfers<'_> {
         if span.timed == 0 {
             return Ok(flow);
         }
-        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let mut known: HashMap<Address, u32> = HashMap::new();
         for steps in span.parts() {
             let frame = self.frame(&queries.edges(steps), EDGES_MAX + 1)?;
             if frame.height() == 0 {
@@ -307,20 +307,18 @@ impl Transfers<'_> {
                 return Ok(WashEdges { unfinished: true, ..WashEdges::default() });
             }
             let mut read = || {
-                let (steps, senders, receivers) = (whole(&frame, "step")?, texts(&frame, "sender")?, texts(&frame, "receiver")?);
-                let (volumes, counts) = (floats(&frame, "volume")?, counts(&frame, "transfers")?);
-                for row in 0..frame.height() {
-                    let mut number = |text: &str| {
-                        if let Some(number) = numbers.get(text) {
-                            return Some(*number);
-                        }
-                        let number = u32::try_from(flow.traders.len()).ok()?;
-                        flow.traders.push(address(text)?);
-                        numbers.insert(text.to_owned(), number);
-                        Some(number)
-                    };
-                    let (from, to) = (number(senders.get(row)?)?, number(receivers.get(row)?)?);
-                    flow.edges.push(WashEdge { step: steps.get(row)?, from, to, volume: volumes.get(row)?, count: counts.get(row)? });
+                let [senders, receivers] = ["f", "o"].map(|end| addresses(&frame, end));
+                let [senders, receivers] = [senders?, receivers?];
+                let (steps, volumes, counts) = (whole(&frame, "step")?, floats(&frame, "volume")?, counts(&frame, "transfers")?);
+                for (row, (from, to)) in senders.into_iter().zip(receivers).enumerate() {
+                    let [from, to] = [from, to].map(|address| {
+                        *known.entry(address).or_insert_with(|| {
+                            flow.traders.push(address);
+                            flow.traders.len() as u32 - 1
+                        })
+                    });
+                    let count = u32::try_from(counts.get(row)?).ok()?;
+                    flow.edges.push(WashEdge { step: i32::try_from(steps.get(row)?).ok()?, from, to, count, volume: volumes.get(row)? });
                 }
                 Some(())
             };
@@ -422,6 +420,20 @@ impl Span {
 /// An address of a result, in digits.
 fn address(digits: &str) -> Option<Address> {
     Address::parse(&format!("0x{digits}"))
+}
+
+/// A column of addresses, of three numbers each.
+fn addresses(frame: &DataFrame, end: &str) -> Option<Vec<Address>> {
+    let [first, second, third] = [0, 1, 2].map(|nth| counts(frame, &format!("{end}{nth}")));
+    let (first, second, third) = (first?, second?, third?);
+    let address = |row: usize| {
+        let mut bytes = [0; 20];
+        bytes[..8].copy_from_slice(&first.get(row)?.to_le_bytes());
+        bytes[8..16].copy_from_slice(&second.get(row)?.to_le_bytes());
+        bytes[16..].copy_from_slice(&third.get(row)?.to_le_bytes()[..4]);
+        Some(Address(bytes))
+    };
+    (0..frame.height()).map(address).collect()
 }
 
 /// The places that `first` lists.
