@@ -213,7 +213,7 @@ impl EngineQuery<'_> {
     /// Subquery of the rows that aggregations use: candles without a time or a price are excluded.
     pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
         let all = self.all(columns, conditions, summed)?;
-        Ok(if self.load.schema.name != "candles" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
+        Ok(if self.load.schema.name == "candles" { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") } else { all })
     }
 
     /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.
@@ -382,8 +382,9 @@ mod tests {
             assert_eq!(breaches.iter().map(|breach| breach.rows.clone()).collect::<Vec<_>>(), [[0]], "{table}.{column}");
             assert_eq!((breaches[0].rule.outcome, columns[0].null_count()), (invariants::Consequence::Emptied, 1));
         }
-        let known = holders::IS_BURN_ADDRESS.split('\'').filter(|text| text.starts_with("0x"));
-        for text in known {
+        let known = holders::IS_BURN_ADDRESS.split('\'').filter(|text| text.starts_with("0x")).map(str::to_owned);
+        let of_transfers = transfers::BURNS.split('\'').skip(1).step_by(2).map(|text| format!("0x{}", text.to_lowercase()));
+        for text in known.chain(of_transfers) {
             assert!(Address::parse(&format!("{text:0<42}")).is_some_and(|address| address.is_burn_address()), "{text}");
         }
     }
