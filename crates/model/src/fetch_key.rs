@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{address::Address, chain_state::MissingState, holding::IndividualHolders};
+use super::{address::Address, chain_state::MissingState, holding::IndividualHolders, transfer_sums::TransferPart};
 
 /// Rows of a table that stays at its source, which an answer needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub enum FetchKey {
     Page { table: &'static str, token: Address, from: u64, count: u64, rows_after: u64 },
     /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
     Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
+    /// Sums over a token's transfers, or some of them.
+    Transfers { token: Address, part: TransferPart },
     /// Accounts and storage on the chain, for the execution of a token's contract.
     State { token: Address, missing: Arc<MissingState> },
 }
@@ -26,6 +28,7 @@ impl FetchKey {
             Self::Chart(_) => "candles",
             Self::Balances { .. } => "holders",
             Self::State { .. } => "contracts",
+            Self::Transfers { .. } => "transfers",
             Self::Rows { table, .. } | Self::Page { table, .. } => table,
         }
     }
@@ -37,6 +40,7 @@ impl FetchKey {
             | Self::Rows { token, .. }
             | Self::Page { token, .. }
             | Self::Balances { token, .. }
+            | Self::Transfers { token, .. }
             | Self::State { token, .. } => *token,
         }
     }
@@ -46,10 +50,16 @@ impl FetchKey {
         Self::Balances { token, about, individual: Arc::default() }
     }
 
-    /// The key without the holders reported individually, who may be as many as there are labels.
+    /// The key without the holders reported individually, and without the addresses of a role, who may be as many as there are labels.
     #[must_use]
     pub fn as_key(&self) -> Self {
-        if let Self::Balances { token, about, .. } = self { Self::balances(*token, *about) } else { self.clone() }
+        match self {
+            Self::Balances { token, about, .. } => Self::balances(*token, *about),
+            Self::Transfers { token, part: TransferPart::Sums(_) } => {
+                Self::Transfers { token: *token, part: TransferPart::Sums(Arc::default()) }
+            }
+            key => key.clone(),
+        }
     }
 
     /// Whether it bypasses the cache: paging asks for each page once.

@@ -19,12 +19,14 @@ use crate::{
 use model::{
     address::Address,
     candles::{Candles, FetchedCandles, Interval},
-    error::Problem,
+    data::AddressRows as _,
+    error::{Code, Problem},
     fetch_key::FetchKey,
     holding::{Balances, ListedBalances},
     locks::Locked as _,
     progress::LoadProgress,
     rows::{FromColumns as _, HolderRow},
+    transfer_sums::{TransferAnswer, TransferPart},
 };
 
 /// Capacity of the LRU cache, the same as for memoised answers: the charts of some hundred tokens. An entry in use stays in memory until
@@ -50,6 +52,7 @@ pub enum Fetched {
     Rows(Box<Table>, CandleTable),
     Page(DataFrame),
     Balances(Arc<Balances>),
+    Transfers(Arc<TransferAnswer>),
 }
 
 /// Identifies the version of a token's rows that the generation has: their number and a checksum of their content.
@@ -74,6 +77,7 @@ impl Fetched {
             Self::Rows(table, _) => 2 * table.frame().estimated_size() as u64,
             Self::Page(rows) => rows.estimated_size() as u64,
             Self::Balances(balances) => balances.bytes(),
+            Self::Transfers(answer) => answer.bytes(),
         }
     }
 
@@ -85,7 +89,7 @@ impl Fetched {
                 Some(large) => HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS))),
                 None => HolderRow::rows(table.frame()),
             },
-            Self::Chart(_) | Self::Balances(_) => Vec::new(),
+            Self::Chart(_) | Self::Balances(_) | Self::Transfers(_) => Vec::new(),
         }
     }
 
@@ -99,7 +103,7 @@ impl FetchedCandles for Fetched {
         match self {
             Self::Chart(candles) => candles.series(),
             Self::Rows(_, candles) => candles.one(),
-            Self::Page(_) | Self::Balances(_) => Vec::new(),
+            Self::Page(_) | Self::Balances(_) | Self::Transfers(_) => Vec::new(),
         }
     }
 }
@@ -220,7 +224,7 @@ impl InPlaceCache {
     pub(super) fn balances(&self, token: &Address, about: &Address) -> Option<Arc<Balances>> {
         match &*self.get(&FetchKey::balances(*token, *about))? {
             Fetched::Balances(balances) => Some(Arc::clone(balances)),
-            Fetched::Chart(_) | Fetched::Rows(..) | Fetched::Page(_) => None,
+            _ => None,
         }
     }
 
@@ -286,6 +290,25 @@ impl Dataset {
     /// The rows of a table in place; `None` unless the table is in place.
     pub fn in_place(&self, table: &str) -> Option<&Arc<InPlaceCache>> {
         self.table(table)?.in_place()
+    }
+
+    /// Whether the transfers stay at their source.
+    pub fn transfers_stay(&self) -> bool {
+        self.in_place("transfers").is_some()
+    }
+
+    /// Number of transfers of the token.
+    pub fn transfers_listed(&self, token: &Address) -> u64 {
+        self.in_place("transfers").map_or_else(|| self.transfers.count(token) as u64, |in_place| in_place.count(token))
+    }
+
+    /// What is asked about the token's transfers, which stay at their source. Errors: it is to be fetched, or the token has none.
+    pub fn transfer_answer(&self, token: &Address, part: &TransferPart) -> model::error::Result<Arc<TransferAnswer>> {
+        let key = FetchKey::Transfers { token: *token, part: part.clone() };
+        match self.require([key])?.first().map(|fetched| &**fetched) {
+            Some(Fetched::Transfers(answer)) => Ok(Arc::clone(answer)),
+            _ => Err(Problem::new(Code::SourceUnavailable, format!("The transfers of `{token}` do not stay at a source."))),
+        }
     }
 
     /// Returns those of these rows that stay at their source; they are here at least as long as the result lives. Rows of other tables, and

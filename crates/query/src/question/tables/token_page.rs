@@ -68,7 +68,7 @@ impl<'a> TokenPage<'a> {
         match rows {
             Fetched::Rows(table, _) => Some((**table).clone()),
             Fetched::Page(rows) => Some(Table::stored(schema, Storage::Memory(rows.clone()))),
-            Fetched::Chart(_) | Fetched::Balances(_) => None,
+            Fetched::Chart(_) | Fetched::Balances(_) | Fetched::Transfers(_) => None,
         }
     }
 

@@ -1,6 +1,8 @@
 //! On-demand queries of a table in place: aggregates of one token, and its rows. An answer from another version than the generation's is
 //! refused.
 
+mod transfers;
+
 use std::{
     io::{Cursor, Read as _},
     path::PathBuf,
@@ -37,6 +39,7 @@ use model::{
     progress::{Cancelled, LoadProgress},
     schema::TableSchema,
     table_state::TableState,
+    transfer_sums::{TransferAnswer, TransferPart},
 };
 use wire::{Fault, Wire};
 
@@ -114,12 +117,29 @@ impl OnDemand {
         let outcome = self.as_asked(request.token, request.progress, |load| {
             remote::cancellable(load, &pulse, || self.ask(load, aggregation, request.version, &pulse, read))
         });
-        outcome.map_err(|error| match error {
-            TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
-            error => {
-                FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data were loaded: load again".to_owned()))
-            }
-        })
+        outcome.map_err(fetch_error)
+    }
+
+    fn summed_transfers(&self, part: &TransferPart, request: &Request<'_>) -> Result<TransferAnswer, FetchError> {
+        let pulse = Pulse::default();
+        let outcome = self.as_asked(request.token, request.progress, |load| {
+            remote::cancellable(load, &pulse, || self.transfers(load, part, request.version, &pulse))
+        });
+        outcome.map_err(fetch_error)
+    }
+
+    /// A query about the rows of a token in the state of the generation, and their SQL.
+    fn prepare<'q>(&self, load: &TableLoad<'q>) -> Result<(EngineQuery<'q>, String), TableLoadError> {
+        let Some(asked) = &load.manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
+        let asking = EngineQuery::new(load, asked)?;
+        let columns = asking.columns()?;
+        let mut conditions = asking.conditions(&columns);
+        if conditions.is_empty() {
+            return Err(TableLoadError::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
+        }
+        conditions.extend(self.snapshot.until.iter().cloned());
+        let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
+        Ok((asking, base))
     }
 
     fn ask<T>(
@@ -130,15 +150,7 @@ impl OnDemand {
         pulse: &Pulse,
         read: impl Fn(&[DataFrame]) -> Option<T>,
     ) -> Result<T, TableLoadError> {
-        let Some(asked) = &load.manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
-        let (asking, context) = (EngineQuery::new(load, asked)?, load.context);
-        let columns = asking.columns()?;
-        let mut conditions = asking.conditions(&columns);
-        if conditions.is_empty() {
-            return Err(TableLoadError::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
-        }
-        conditions.extend(self.snapshot.until.iter().cloned());
-        let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
+        let ((asking, base), context) = (self.prepare(load)?, load.context);
         let sql = aggregation.sql(&base);
         let worth = !matches!(aggregation, Aggregation::Page { .. } | Aggregation::RowsVersion(_));
         let place = copy_folder(context, &[&self.hash, &sql]).filter(|_| worth);
@@ -151,13 +163,7 @@ impl OnDemand {
         if let Some(here) = here {
             return Ok(here);
         }
-        if asking.engine.known(&|| asking.load.is_stopped()).is_ok_and(|known| !known.takes(&sql)) {
-            return Err(TableLoadError::Unusable(format!(
-                "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
-                 raise its max_query_size, or say read = \"bring\"",
-                asking.name
-            )));
-        }
+        asking.must_take(&sql)?;
         let frames = asking.sum(aggregation, &base, pulse)?;
         // A result of another version, or one that cannot be decoded, is not kept: it would be found again each time.
         if rows_version(&frames) != Some(expected) {
@@ -173,6 +179,29 @@ impl OnDemand {
             }
         }
         Ok(answer)
+    }
+}
+
+impl EngineQuery<'_> {
+    /// Errors: the server does not take so long a query.
+    fn must_take(&self, sql: &str) -> Result<(), TableLoadError> {
+        if self.engine.known(&|| self.load.is_stopped()).is_ok_and(|known| !known.takes(sql)) {
+            return Err(TableLoadError::Unusable(format!(
+                "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
+                 raise its max_query_size, or say read = \"bring\"",
+                self.name
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn fetch_error(error: TableLoadError) -> FetchError {
+    match error {
+        TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
+        error => {
+            FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data were loaded: load again".to_owned()))
+        }
     }
 }
 
@@ -218,6 +247,7 @@ impl Fetch for OnDemand {
             FetchKey::Balances { individual, .. } => self
                 .sum(&Aggregation::Balances(Arc::clone(individual)), &request, holders::read_balances)
                 .map(|balances| Fetched::Balances(Arc::new(balances))),
+            FetchKey::Transfers { part, .. } => self.summed_transfers(part, &request).map(|answer| Fetched::Transfers(Arc::new(answer))),
             // A node's affair, which never comes here.
             FetchKey::State { .. } => Err(FetchError::Unavailable("it answers queries, and holds no state of a chain".to_owned())),
         };

@@ -2,9 +2,9 @@
 
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn as _};
 
-use super::{CHECKSUM, Repeated, first, floats, texts, whole};
+use super::{CHECKSUM, Repeated, first, floats, texts, transfers::UNKNOWN, whole};
 use crate::{coerce, order};
-use model::schema::TableSchema;
+use model::schema::{Kind, TableSchema};
 
 /// SQL: an interval as `Interval` prints it.
 const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
@@ -14,7 +14,18 @@ const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 60480
 /// SQL over rows of one token in `base`: `count` of them, with `from` before and `rows_after` after them. A page nearer to the end is
 /// sorted from there. `listed` and `mark` are number and checksum of all rows, so that pages of two versions are not mixed.
 pub(super) fn sql(base: &str, table: &str, [from, count, rows_after]: [u64; 3]) -> String {
-    let (rows, order, reversed) = if table == "holders" {
+    let (rows, order, reversed) = if table == "transfers" {
+        let known = |name: &str, column: &str| format!("nullIf({name}, {UNKNOWN}) AS {column}");
+        let all = format!(
+            "SELECT token AS token_address, {}, {}, if(startsWith(h, '0x'), h, concat('0x', h)) AS transaction_hash, nullIf(fa, '') AS from_address, \
+             nullIf(oa, '') AS to_address, nullIf(va, '') AS value, {}, {}, t, k, g, count() OVER () AS listed, {CHECKSUM} OVER () AS mark FROM {base}",
+            known("t", "timestamp"),
+            known("k", "block_number"),
+            known("g", "log_index"),
+            known("st", "status")
+        );
+        (all, "t, k, g, transaction_hash", "t DESC, k DESC, g DESC, transaction_hash DESC")
+    } else if table == "holders" {
         let all = format!(
             "SELECT token AS token_address, holder AS holder_address, b AS balance, count() OVER () AS listed, {CHECKSUM} OVER () AS mark FROM {base}"
         );
@@ -42,14 +53,16 @@ pub(in super::super) fn read(frames: &[DataFrame], schema: &'static TableSchema)
         match column.name {
             // Most tables lack these.
             "volume_usd" | "source" if all.column(column.name).is_err() => Some(coerce::empty(column, all.height())),
-            "timestamp" => whole(&all, column.name)?.into_column().cast(&coerce::canonical(column.kind)).ok(),
-            "token_address" | "holder_address" | "interval" | "source" => Some(texts(&all, column.name)?.into_column()),
+            _ if matches!(column.kind, Kind::Time | Kind::Integer) => {
+                whole(&all, column.name)?.into_column().cast(&coerce::canonical(column.kind)).ok()
+            }
             // NaN is an unknown figure: null.
-            _ => {
+            _ if column.kind == Kind::Float => {
                 let figures = floats(&all, column.name)?;
                 let known = figures.iter().map(|value| value.filter(|value| value.is_finite()));
                 Some(known.collect::<Float64Chunked>().with_name(column.name.into()).into_column())
             }
+            _ => Some(texts(&all, column.name)?.into_column()),
         }
     });
     let columns: Vec<_> = columns.collect();
