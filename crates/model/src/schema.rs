@@ -98,6 +98,13 @@ impl TableSchema {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// The columns, and whether each falls, that give rows sorted so one order: those of the table's own come last.
+    pub fn ordered_by(&self, sort: &[(&'static str, bool)]) -> Vec<(&'static str, bool)> {
+        let own = self.order.iter().map(|name| name.strip_prefix('-').map_or((*name, false), |name| (name, true)));
+        let is_new = |(name, _): &(&str, bool)| !sort.iter().any(|(sorted, _)| sorted == name);
+        sort.iter().copied().chain(own.filter(is_new)).collect()
+    }
+
     pub fn required(&self) -> impl Iterator<Item = &'static Column> {
         self.columns.iter().filter(|column| column.need != Need::Optional)
     }
