@@ -153,6 +153,10 @@ fn a_table_over_two_nodes_gives_the_answers_of_one_or_none() {
         );
     }
     assert!(same(&apis, QUESTIONS[5], 1), "the other table is as it was");
+    // Last, as the engine tries for a minute to reach a node that is away.
+    mode.store(DOWN, Ordering::Release);
+    let (status, body) = answer(&apis[1].0, QUESTIONS[6]);
+    assert!(status == 503 && body.contains("cannot be had from `warehouse`"), "{status} {}", &body[..body.len().min(300)]);
 }
 
 /// The number of candles, or why there are none.

@@ -416,6 +416,5 @@ pub(super) fn open(
     let file = file.map_err(|error| {
         TableLoadError::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`"))
     })?;
-    file.prefetch();
     Ok(file)
 }
