@@ -1,6 +1,7 @@
 //! ClickHouse tables: a dataset over the engine equals one over the same rows in a file, and every engine failure yields correct rows or a
 //! stated reason. The engine here is a test server with fault injection; `real` uses real ones.
 
+mod histories;
 pub(crate) mod in_place;
 mod near;
 mod real;
@@ -8,6 +9,7 @@ mod real_faults;
 mod real_nodes;
 mod real_sums;
 mod real_tables;
+mod real_transfers;
 mod refused;
 mod server;
 mod stale_rows;

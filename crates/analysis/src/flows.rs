@@ -5,14 +5,16 @@ use std::collections::HashMap;
 use model::{
     address::Address,
     data::Data,
+    error::{Code, Problem, Result},
     rows::TransferRow,
     time::{DAY_MS, Time},
+    transfer_sums::{AddressFlow, FLOW_DAYS, TransferAnswer, TransferPart},
 };
 
-/// The spans, in days before the token's last transfer.
-pub const SPANS: [i64; 2] = [7, 30];
+/// Maximum number of addresses that an engine is asked for at once.
+const ASKED_MAX: usize = 50_000;
 
-/// An address's part in the transfers of a token. Amounts are whole tokens, over each of `SPANS`; `None` where one of them is unknown.
+/// An address's part in the transfers of a token. Amounts are whole tokens, over each of `FLOW_DAYS`; `None` where one of them is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flow {
     /// Its first transfer of more than nothing.
@@ -28,15 +30,48 @@ impl Default for Flow {
 }
 
 /// The flows of these addresses, and the time of the token's last transfer; `None` without any that has a time, or without decimals. `go_on`
-/// is called with (done, total), in transfers, and cancels by false: then `None` too.
+/// is called with (done, total), in transfers, and cancels by false: then `None` too. Errors: they stay at an engine, and are to be fetched.
 pub fn flows(
     dataset: &dyn Data,
     token: &Address,
     addresses: &[Address],
     go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
+    let decimals = dataset.token(token).and_then(|token| i32::try_from(token.row.decimals?).ok());
+    let Some(unit) = decimals.map(|decimals| 10_f64.powi(decimals)) else { return Ok(None) };
+    if dataset.transfers_stay() { summed(dataset, token, addresses, unit) } else { Ok(folded(dataset, token, addresses, unit, go_on)) }
+}
+
+/// The flows that an engine has summed.
+fn summed(dataset: &dyn Data, token: &Address, addresses: &[Address], unit: f64) -> Result<Option<(Time, HashMap<Address, Flow>)>> {
+    if dataset.transfers_listed(token) == 0 {
+        return Ok(None);
+    }
+    if addresses.len() > ASKED_MAX {
+        let detail = format!(
+            "The transfers of `{token}` stay at their source, which is asked for those of up to {ASKED_MAX} holders, and it has {}: say \
+             read = \"bring\" in dataset.toml.",
+            addresses.len()
+        );
+        return Err(Problem::new(Code::SourceUnavailable, detail));
+    }
+    let answer = dataset.transfer_answer(token, &TransferPart::Flows(addresses.into()))?;
+    let TransferAnswer::Flows(Some(last), known) = &*answer else { return Ok(None) };
+    let mut flows: HashMap<Address, Flow> = addresses.iter().map(|address| (*address, Flow::default())).collect();
+    let whole = |sums: [Option<f64>; 2]| sums.map(|sum| Some(sum? / unit));
+    flows.extend(known.iter().map(|&AddressFlow { address, first_seen, received, sent }| {
+        (address, Flow { first_seen, received: whole(received), sent: whole(sent) })
+    }));
+    Ok(Some((*last, flows)))
+}
+
+fn folded(
+    dataset: &dyn Data,
+    token: &Address,
+    addresses: &[Address],
+    unit: f64,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Option<(Time, HashMap<Address, Flow>)> {
-    let decimals = dataset.token(token)?.row.decimals?;
-    let unit = 10_f64.powi(i32::try_from(decimals).ok()?);
     let transfers = dataset.transfers();
     // Read twice: the spans end with the last.
     let (total, mut done) = (transfers.count(token) * 2, 0);
@@ -67,7 +102,7 @@ fn add(flows: &mut HashMap<Address, Flow>, transfer: &TransferRow, unit: f64, la
     let mut take = |address: &Option<Address>, of: fn(&mut Flow) -> &mut [Option<f64>; 2]| {
         let Some(flow) = address.as_ref().and_then(|address| flows.get_mut(address)) else { return };
         flow.first_seen = Some(flow.first_seen.map_or(time, |first| first.min(time)));
-        for (sum, days) in of(flow).iter_mut().zip(SPANS) {
+        for (sum, days) in of(flow).iter_mut().zip(FLOW_DAYS) {
             if time.0 > last.0 - days * DAY_MS {
                 *sum = sum.zip(whole).map(|(sum, whole)| sum + whole);
             }
@@ -107,7 +142,8 @@ mod tests {
             bytes[19] = digit;
             Address(bytes)
         };
-        let (last, flows) = flows(&dataset, &one, &[of(10), of(11), of(12), of(13), of(14)], &mut |_, _| true).expect("flows");
+        let (last, flows) =
+            flows(&dataset, &one, &[of(10), of(11), of(12), of(13), of(14)], &mut |_, _| true).expect("flows").expect("some");
         assert_eq!(last.to_string().get(..10), Some("2026-03-01"));
         let day = |digit: u8| flows[&of(digit)].first_seen.map(|time| time.to_string()[..10].to_owned());
         let sums = |digit: u8| (flows[&of(digit)].received, flows[&of(digit)].sent);
@@ -121,7 +157,7 @@ mod tests {
             (day(10).as_deref(), day(12).as_deref(), day(13).as_deref()),
             (Some("2026-01-01"), Some("2026-02-22"), Some("2026-02-03"))
         );
-        assert_eq!(super::flows(&dataset, &one, &[of(10)], &mut |done, total| done < total), None);
-        assert_eq!(super::flows(&dataset, &two, &[of(10)], &mut |_, _| true), None);
+        assert_eq!(super::flows(&dataset, &one, &[of(10)], &mut |done, total| done < total), Ok(None));
+        assert_eq!(super::flows(&dataset, &two, &[of(10)], &mut |_, _| true), Ok(None));
     }
 }

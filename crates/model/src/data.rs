@@ -10,6 +10,7 @@ use super::{
     chain::Chain,
     chain_state::ChainState,
     day_counts::DayCounts,
+    error::Result,
     holding::Holding,
     rows::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
@@ -17,6 +18,7 @@ use super::{
     },
     time::Time,
     token::Token,
+    transfer_sums::{TransferAnswer, TransferPart},
     yield_rows::YieldDay,
 };
 
@@ -61,6 +63,8 @@ pub trait Data: fmt::Debug + Sync {
     /// Who the last candle of the token in this interval is from, if its file says so.
     fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
     fn labels_of(&self, address: &Address) -> &[LabelRow];
+    /// The address of every label: one with several labels comes several times.
+    fn labelled(&self) -> Vec<Address>;
 
     /// Whether the address has the label, ignoring ASCII case.
     fn is_labelled(&self, address: &Address, label: &str) -> bool {
@@ -73,6 +77,12 @@ pub trait Data: fmt::Debug + Sync {
     fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_>;
     /// Transfers by token, oldest first, those without a time last.
     fn transfers(&self) -> &dyn AddressRows<TransferRow>;
+    /// Number of transfers of the token.
+    fn transfers_listed(&self, token: &Address) -> u64;
+    /// Whether the transfers stay at an engine: then `transfers` has none, and `transfer_answer` tells of them.
+    fn transfers_stay(&self) -> bool;
+    /// What is asked about the token's transfers. Errors: it is to be fetched.
+    fn transfer_answer(&self, token: &Address, part: &TransferPart) -> Result<Arc<TransferAnswer>>;
     /// Events by pool, oldest first.
     fn pool_events(&self) -> &dyn AddressRows<PoolEventRow>;
     /// Contract code by token.
@@ -89,6 +99,8 @@ pub trait Data: fmt::Debug + Sync {
     fn disputes_of(&self, token: &Address) -> &[DisputeRow];
     /// Funding transfers to the address, first payment first.
     fn funders_of(&self, address: &Address) -> &[FundingRow];
+    /// The address of every funding transfer.
+    fn funded(&self) -> Vec<Address>;
     /// Every yield pool, by id.
     fn yields(&self) -> &[YieldRow];
     /// What the pool paid on each day on which it was seen, oldest first; empty without a history.

@@ -7,6 +7,7 @@ use super::{
     chain_state::MissingState,
     holding::IndividualHolders,
     table_ask::{RowsPage, TableAsk, Wanted},
+    transfer_sums::TransferPart,
 };
 
 /// Rows of a table that stays at its source, which an answer needs.
@@ -20,6 +21,8 @@ pub enum FetchKey {
     Table(Arc<TableAsk>),
     /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
     Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
+    /// Sums over a token's transfers, or some of them.
+    Transfers { token: Address, part: TransferPart },
     /// Accounts and storage on the chain, for the execution of a token's contract.
     State { token: Address, missing: Arc<MissingState> },
 }
@@ -31,6 +34,7 @@ impl FetchKey {
             Self::Chart(_) => "candles",
             Self::Balances { .. } => "holders",
             Self::State { .. } => "contracts",
+            Self::Transfers { .. } => "transfers",
             Self::Rows { table, .. } => table,
             Self::Table(ask) => ask.table,
         }
@@ -39,9 +43,11 @@ impl FetchKey {
     /// The tokens the rows are of; none: of all.
     pub fn tokens(&self) -> &[Address] {
         match self {
-            Self::Chart(token) | Self::Rows { token, .. } | Self::Balances { token, .. } | Self::State { token, .. } => {
-                std::slice::from_ref(token)
-            }
+            Self::Chart(token)
+            | Self::Rows { token, .. }
+            | Self::Balances { token, .. }
+            | Self::Transfers { token, .. }
+            | Self::State { token, .. } => std::slice::from_ref(token),
             Self::Table(ask) => &ask.tokens,
         }
     }
@@ -57,10 +63,16 @@ impl FetchKey {
         Self::Balances { token, about, individual: Arc::default() }
     }
 
-    /// The key without the holders reported individually, who may be as many as there are labels.
+    /// The key without the holders reported individually, and without the addresses of a role, who may be as many as there are labels.
     #[must_use]
     pub fn as_key(&self) -> Self {
-        if let Self::Balances { token, about, .. } = self { Self::balances(*token, *about) } else { self.clone() }
+        match self {
+            Self::Balances { token, about, .. } => Self::balances(*token, *about),
+            Self::Transfers { token, part: TransferPart::Sums(_) } => {
+                Self::Transfers { token: *token, part: TransferPart::Sums(Arc::default()) }
+            }
+            key => key.clone(),
+        }
     }
 
     /// Whether it bypasses the cache: paging asks for each page once, and answers are remembered elsewhere.

@@ -11,6 +11,7 @@ use model::{
     chain_state::ChainState,
     data::{AddressRows, Data, PostRows},
     day_counts::DayCounts,
+    error::Result,
     holding::Holding,
     rows::{
         ContractRow, DexRow, DisputeRow, FeeTierRow, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow, PoolRow, Post,
@@ -18,6 +19,7 @@ use model::{
     },
     time::Time,
     token::Token,
+    transfer_sums::{TransferAnswer, TransferPart},
     yield_rows::YieldDay,
 };
 
@@ -45,9 +47,13 @@ impl Data for Dataset {
         fn holders_held(&self, token: &Address) -> u64;
         fn holder_counts_of(&self, token: &Address) -> DayCounts<'_>;
         fn labels_of(&self, address: &Address) -> &[LabelRow];
+        fn labelled(&self) -> Vec<Address>;
         fn dexes(&self) -> &[DexRow];
         fn fee_tiers(&self) -> &[FeeTierRow];
         fn transfers(&self) -> &dyn AddressRows<TransferRow>;
+        fn transfers_listed(&self, token: &Address) -> u64;
+        fn transfers_stay(&self) -> bool;
+        fn transfer_answer(&self, token: &Address, part: &TransferPart) -> Result<Arc<TransferAnswer>>;
         fn pool_events(&self) -> &dyn AddressRows<PoolEventRow>;
         fn contracts(&self) -> &dyn AddressRows<ContractRow>;
         fn scams(&self) -> &dyn AddressRows<ScamRow>;
@@ -56,6 +62,7 @@ impl Data for Dataset {
         fn locks_of(&self, token: &Address) -> &[LockRow];
         fn disputes_of(&self, token: &Address) -> &[DisputeRow];
         fn funders_of(&self, address: &Address) -> &[FundingRow];
+        fn funded(&self) -> Vec<Address>;
         fn yields(&self) -> &[YieldRow];
         fn yield_days_of(&self, pool: &str) -> &[YieldDay];
         fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;

@@ -19,13 +19,15 @@ use crate::{
 use model::{
     address::Address,
     candles::{Candles, FetchedCandles, Interval},
-    error::Problem,
+    data::AddressRows as _,
+    error::{Code, Problem},
     fetch_key::FetchKey,
     holding::{Balances, ListedBalances},
     locks::Locked as _,
     progress::LoadProgress,
     rows::{FromColumns as _, HolderRow},
     table_ask::TableAsk,
+    transfer_sums::{TransferAnswer, TransferPart},
 };
 
 /// Capacity of the LRU cache, the same as for memoised answers: the charts of some hundred tokens. An entry in use stays in memory until
@@ -52,6 +54,7 @@ pub enum Fetched {
     /// What was asked of the rows as a table, and the number of rows that meet it.
     Answer(DataFrame, u64),
     Balances(Arc<Balances>),
+    Transfers(Arc<TransferAnswer>),
 }
 
 /// Identifies the version of a token's rows that the generation has: their number and a checksum of their content.
@@ -76,6 +79,7 @@ impl Fetched {
             Self::Rows(table, _) => 2 * table.frame().estimated_size() as u64,
             Self::Answer(rows, _) => rows.estimated_size() as u64,
             Self::Balances(balances) => balances.bytes(),
+            Self::Transfers(answer) => answer.bytes(),
         }
     }
 
@@ -87,7 +91,7 @@ impl Fetched {
                 Some(large) => HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS))),
                 None => HolderRow::rows(table.frame()),
             },
-            Self::Chart(_) | Self::Balances(_) => Vec::new(),
+            Self::Chart(_) | Self::Balances(_) | Self::Transfers(_) => Vec::new(),
         }
     }
 
@@ -101,7 +105,7 @@ impl FetchedCandles for Fetched {
         match self {
             Self::Chart(candles) => candles.series(),
             Self::Rows(_, candles) => candles.one(),
-            Self::Answer(..) | Self::Balances(_) => Vec::new(),
+            Self::Answer(..) | Self::Balances(_) | Self::Transfers(_) => Vec::new(),
         }
     }
 }
@@ -230,7 +234,7 @@ impl InPlaceCache {
     pub(super) fn balances(&self, token: &Address, about: &Address) -> Option<Arc<Balances>> {
         match &*self.get(&FetchKey::balances(*token, *about))? {
             Fetched::Balances(balances) => Some(Arc::clone(balances)),
-            Fetched::Chart(_) | Fetched::Rows(..) | Fetched::Answer(..) => None,
+            _ => None,
         }
     }
 
@@ -301,6 +305,25 @@ impl Dataset {
     /// The rows of a table in place; `None` unless the table is in place.
     pub fn in_place(&self, table: &str) -> Option<&Arc<InPlaceCache>> {
         self.table(table)?.in_place()
+    }
+
+    /// Whether the transfers stay at their source.
+    pub fn transfers_stay(&self) -> bool {
+        self.in_place("transfers").is_some()
+    }
+
+    /// Number of transfers of the token.
+    pub fn transfers_listed(&self, token: &Address) -> u64 {
+        self.in_place("transfers").map_or_else(|| self.transfers.count(token) as u64, |in_place| in_place.count(token))
+    }
+
+    /// What is asked about the token's transfers, which stay at their source. Errors: it is to be fetched, or the token has none.
+    pub fn transfer_answer(&self, token: &Address, part: &TransferPart) -> model::error::Result<Arc<TransferAnswer>> {
+        let key = FetchKey::Transfers { token: *token, part: part.clone() };
+        match self.require([key])?.first().map(|fetched| &**fetched) {
+            Some(Fetched::Transfers(answer)) => Ok(Arc::clone(answer)),
+            _ => Err(Problem::new(Code::SourceUnavailable, format!("The transfers of `{token}` do not stay at a source."))),
+        }
     }
 
     /// Returns those of these rows that stay at their source; they are here at least as long as the result lives. Rows of other tables, and

@@ -269,8 +269,8 @@ impl Dataset {
     }
 
     /// The address of every label: one with several labels comes several times.
-    pub fn labelled(&self) -> impl Iterator<Item = Address> {
-        self.labels.all().iter().map(|row| row.address)
+    pub fn labelled(&self) -> Vec<Address> {
+        self.labels.all().iter().map(|row| row.address).collect()
     }
 
     pub fn labels_of(&self, address: &Address) -> &[LabelRow] {
@@ -343,6 +343,11 @@ impl Dataset {
     /// Funding transfers to the address, first payment first.
     pub fn funders_of(&self, address: &Address) -> &[FundingRow] {
         self.funding.slice(address)
+    }
+
+    /// The address of every funding transfer.
+    pub fn funded(&self) -> Vec<Address> {
+        self.funding.all().iter().map(|row| row.to_address).collect()
     }
 
     /// What a node says of the chain, if it is that of the token.

@@ -355,7 +355,7 @@ mod tests {
             ("[tables.posts]\nsource = 'w'\nquery = 'select 1'\nfinal = true", "line 4: `final` is of a table: say FINAL in the query"),
             (
                 "[tables.posts]\nsource = 'w'\ntable = 'x'\nread = 'in place'",
-                "line 4: `read` must be \"bring\": in place are candles and holders alone",
+                "line 4: `read` must be \"bring\": in place are candles, holders and transfers alone",
             ),
             ("[tables.candles]\nsource = 'w'\ntable = 'x'\nread = 'there'", "line 4: `read` must be \"bring\" or \"in place\""),
             (

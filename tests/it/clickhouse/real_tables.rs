@@ -53,6 +53,28 @@ pub(super) fn fill(url: &str) {
             TOKENS * 300
         ),
     );
+    fill_transfers(url);
+}
+
+/// Transfers with equal times, amounts that only a text holds, and cells without a value.
+fn fill_transfers(url: &str) {
+    let columns = "token_address String, timestamp Nullable(DateTime), block_number Nullable(UInt64), transaction_hash String, from_address Nullable(String), \
+                   to_address Nullable(String), value Nullable(UInt256), log_index UInt32, status Nullable(UInt8)";
+    make(url, "asked_transfers", columns, "MergeTree ORDER BY (token_address, transaction_hash)");
+    let address = |number: &str| format!("concat('0x', lower(leftPad(hex({number}), 40, '0')))");
+    tell(
+        url,
+        &format!(
+            "INSERT INTO deck_test.asked_transfers SELECT {}, if(h % 23 = 0, NULL, toDateTime(1700000000 + intDiv(h, 7) * 60)), if(h % 29 = 0, NULL, 19000000 + intDiv(h, 7)), \
+             concat('0x', lower(hex(reinterpretAsFixedString(sipHash128(number)))), '00000000000000000000000000000000'), if(h % 31 = 0, NULL, {}), {}, \
+             multiIf(h % 19 = 0, NULL, h % 5 = 0, toUInt256('115792089237316195423570985008687907853269984665640564039457584007913129639935') - h, \
+             h % 3 = 0, toUInt256(9007199254740993) + h % 4, toUInt256(h)), number % 5, if(h % 4 = 0, NULL, h % 3 > 0) \
+             FROM (SELECT number, cityHash64(number, 'transfers') % 3000 AS h FROM numbers(4000))",
+            address("(number % {TOKENS}) * 7919 + 1").replace("{TOKENS}", &TOKENS.to_string()),
+            address("734439407616 + h % 17"),
+            address("734439407616 + h % 13"),
+        ),
+    );
 }
 
 fn tokens_csv() -> String {
@@ -63,16 +85,16 @@ fn tokens_csv() -> String {
 /// The tables in local files, and in place as the tables or views `of_…`.
 pub(super) fn stand(url: &str, of: &str) -> [(Arc<Api>, Data); 2] {
     let section = |name: &str| format!("[tables.{name}]\nsource = 'warehouse'\ntable = 'deck_test.{of}_{name}'\nread = 'in place'\n");
-    let there = Data::new(&[("tokens.csv", &tokens_csv()), ("dataset.toml", &(section("candles") + &section("holders")))]);
+    let there = Data::new(&[("tokens.csv", &tokens_csv()), ("dataset.toml", &["candles", "holders", "transfers"].map(section).concat())]);
     let here = Data::new(&[("tokens.csv", &tokens_csv())]);
-    for name in ["candles", "holders"] {
+    for name in ["candles", "holders", "transfers"] {
         here.write(
             &format!("{name}.csv"),
-            &tell(url, &format!("SELECT * FROM deck_test.asked_{name} FORMAT CSVWithNames")).replace("\\N", ""),
+            &tell(url, &format!("SELECT * FROM deck_test.asked_{name} ORDER BY ALL FORMAT CSVWithNames")).replace("\\N", ""),
         );
     }
     let datasets = [here.load(None, 10_000_000).unwrap(), load(&there, url, 10_000_000)];
-    for name in ["candles", "holders"] {
+    for name in ["candles", "holders", "transfers"] {
         let heights = datasets.each_ref().map(|dataset| dataset.table(name).unwrap().height());
         assert!(heights[0] == heights[1] && heights[0] > 1_500, "{name}: {heights:?} {:?}", datasets[1].table(name).unwrap().state);
     }
@@ -136,10 +158,13 @@ impl Choices {
 
     fn condition(&mut self, table: &str) -> String {
         let number = self.number();
-        let (columns, kinds): (&[&str], usize) =
-            if table == "holders" { (&["balance"], 2) } else { (&["open", "close", "high", "volume", "volume_usd"], 5) };
+        let (columns, kinds): (&[&str], &[usize]) = match table {
+            "holders" => (&["balance"], &[0, 1]),
+            "transfers" => (&["value", "block_number", "log_index", "status"], &[0, 1, 4, 5]),
+            _ => (&["open", "close", "high", "volume", "volume_usd"], &[0, 1, 2, 3, 4]),
+        };
         let sign = self.of(&[">", "<", ">=", "<=", "=", "!=", ":"]);
-        match self.below(kinds) {
+        match kinds[self.below(kinds.len())] {
             0 => format!("{}{sign}{number}", self.of(columns)),
             1 => {
                 let nth = self.below(TOKENS as usize + 1) as u64;
@@ -181,6 +206,8 @@ impl Choices {
 }
 
 const CANDLES: &[&str] = &["token_address", "timestamp", "open", "high", "low", "close", "volume", "interval", "volume_usd", "source"];
+const TRANSFERS: &[&str] =
+    &["token_address", "timestamp", "block_number", "transaction_hash", "from_address", "to_address", "value", "log_index", "status"];
 const HOLDERS: &[&str] = &["token_address", "holder_address", "balance"];
 
 #[test]
@@ -190,7 +217,7 @@ fn rows_of_a_table_in_place_are_those_of_local_files() {
     fill(&url);
     let apis = stand(&url, "asked");
     // Plain pages, up to the end.
-    for table in ["candles", "holders"] {
+    for table in ["candles", "holders", "transfers"] {
         for limit in [700, 10_000] {
             assert!(same(&apis, &format!("/tables/{table}?limit={limit}"), 40));
         }
@@ -198,7 +225,8 @@ fn rows_of_a_table_in_place_are_those_of_local_files() {
     let mut choices = Choices(7);
     let (mut answered, count) = (0, std::env::var("TOKENDECK_ASKED").ok().and_then(|count| count.parse().ok()).unwrap_or(1_500));
     for _ in 0..count {
-        let (table, columns) = if choices.below(3) == 0 { ("holders", HOLDERS) } else { ("candles", CANDLES) };
+        let (table, columns) =
+            [("holders", HOLDERS), ("candles", CANDLES), ("candles", CANDLES), ("transfers", TRANSFERS)][choices.below(4)];
         let (filter, sort, limit) = (choices.conditions(table), choices.sort(columns), [1, 7, 50, 1_000][choices.below(4)]);
         let chosen = if choices.below(3) == 0 { format!("&columns={}", choices.of(columns)) } else { String::new() };
         let question = format!("/tables/{table}?limit={limit}&where={}&sort={sort}{chosen}", encoded(&filter));
@@ -243,17 +271,19 @@ fn groups_and_columns_of_a_table_in_place_are_those_of_local_files() {
     let count = std::env::var("TOKENDECK_ASKED").ok().and_then(|count| count.parse().ok()).unwrap_or(600);
     let mut answered = 0;
     for _ in 0..count {
-        let (table, columns) = if choices.below(3) == 0 { ("holders", HOLDERS) } else { ("candles", CANDLES) };
+        let (table, columns) =
+            [("holders", HOLDERS), ("candles", CANDLES), ("candles", CANDLES), ("transfers", TRANSFERS)][choices.below(4)];
         let (filter, column) = (encoded(&choices.conditions(table)), choices.of(columns));
         let figure = |choices: &mut Choices| {
-            let column = choices.of(if table == "holders" {
-                &["balance"]
-            } else {
-                &["open", "close", "volume", "volume_usd", "timestamp", "source"]
+            let column = choices.of(match table {
+                "holders" => &["balance"],
+                "transfers" => &["value", "block_number", "timestamp", "to_address", "status"],
+                _ => &["open", "close", "volume", "volume_usd", "timestamp", "source"],
             });
             format!("{}:{column}", choices.of(&["count", "sum", "mean", "min", "max"]))
         };
-        let question = match choices.below(4) {
+        // Amounts beyond an integer are looked at only in rows that are here.
+        let question = match if column == "value" { 2 } else { choices.below(4) } {
             0 => format!("/tables/{table}/counts?column={column}&where={filter}&limit={}", [1, 5, 1_000][choices.below(3)]),
             1 => format!("/tables/{table}/describe?column={column}&where={filter}"),
             _ => {

@@ -117,7 +117,7 @@ fn state(rows: &DataFrame) -> DataFrame {
     let mark = if rows.column("balance").is_ok() { holders() } else { content(rows) };
     let count = rows.height() as u64;
     let again = if rows.column("balance").is_ok() { 0 } else { repeated(rows) };
-    let columns = [("listed", count), ("mark", mark), ("again", again), ("total", count)]
+    let columns = [("listed", count), ("mark", mark), ("again", again), ("odd", 0), ("total", count)]
         .map(|(name, number)| Column::new(name.into(), vec![number]));
     DataFrame::new(1, columns.to_vec()).unwrap()
 }

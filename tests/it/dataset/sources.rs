@@ -157,3 +157,21 @@ fn a_missing_column_is_answered_with_the_lines_that_would_do() {
     assert!(dataset.absence_reason("posts").unwrap().starts_with("The loaded datasets have no `posts` table"));
     assert_eq!(dataset.absence_reason("tokens"), None);
 }
+
+#[test]
+fn a_file_that_seems_meant_as_a_table_that_is_not_there_is_named() {
+    let files =
+        [("tokens.csv", TOKENS), ("candels.csv", "x"), ("posts.xlsx", "x"), ("pool.csv", "x"), ("notes.csv", "x"), ("tokens.bak", "x")];
+    let loaded = load_texts(&files).expect("loads");
+    for (table, expected) in [
+        ("candles", &["Note candels.csv: is not read, as no table has this name: is it `candles`?"][..]),
+        ("posts", &["Note posts.xlsx: is not read, as no table is in this format: `tokendeck import` may take it"]),
+        ("pools", &["Note pool.csv: is not read, as no table has this name: is it `pools`?"]),
+        ("tokens", &[]),
+        ("labels", &[]),
+    ] {
+        assert_eq!(findings(self::table(&loaded, table)), expected, "{table}");
+    }
+    let reason = load_texts(&[("tokns.csv", TOKENS)]).expect_err("no tokens").to_string();
+    assert!(reason.contains("`tokns.csv` is not read, as no table has this name: is it `tokens`?"), "{reason}");
+}

@@ -11,6 +11,7 @@ use model::{
     rows::{ContractRow, LabelRow},
     time::Time,
     token::Token,
+    transfer_sums::TransferSums,
 };
 
 model::words! {
@@ -226,6 +227,18 @@ impl<'a> Facts<'a> {
     /// Sender of the address's first funding.
     pub fn funder(&self, address: &Address) -> Option<Address> {
         self.dataset.funders_of(address).first().map(|row| row.from_address)
+    }
+
+    /// Whether the address is the creator or the owner, or was first paid for by one of them.
+    pub fn circle(&self, address: &Address) -> bool {
+        self.insider(address) || self.funder(address).is_some_and(|funder| self.insider(&funder))
+    }
+
+    /// Supply in smallest units: the dataset's figure, else mints minus burns.
+    pub fn supply(&self, sums: &TransferSums) -> Option<f64> {
+        let given = self.total_supply().zip(self.unit()).map(|(supply, unit)| supply * unit);
+        let replayed = sums.complete.then_some(sums.minted - sums.burned);
+        given.or(replayed).filter(|supply| supply.is_finite() && *supply > 0.0)
     }
 
     /// Smallest units per whole token; `None` if the decimals are unknown.

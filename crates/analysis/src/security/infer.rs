@@ -50,7 +50,7 @@ const HOLDERS_ASKED: usize = 5;
 pub fn has_data(dataset: &dyn Data, token: &Address) -> bool {
     dataset.chain_state_of(token).is_some()
         || dataset.contracts().count(token) > 0
-        || dataset.transfers().count(token) > 0
+        || dataset.transfers_listed(token) > 0
         || dataset.holders_listed(token) > 0
 }
 
@@ -68,7 +68,7 @@ pub fn infer(
     // First, as most of its state may have to be fetched.
     let live = live_report(&facts, exchanges, &|| watch.cancelled())?;
     // Each transfer row is a step; execution and comparison are one step each.
-    let total = dataset.transfers().count(&facts.address) as u64 + 2;
+    let total = dataset.transfers_listed(&facts.address) + 2;
     let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
     let holders = holders::examine(&facts, &transactions);
     watch.step(total - 2, total)?;
@@ -160,7 +160,7 @@ impl Findings<'_> {
             code: self.has_code,
             executed: self.report.conclusive,
             sale: !self.report.sale_unknown(),
-            transfers: dataset.transfers().count(address) > 0,
+            transfers: dataset.transfers_listed(address) > 0,
             holders: dataset.holders_listed(address) > 0,
         }
     }

@@ -33,7 +33,7 @@ fn wanted(dataset: &Dataset, token: &Token) -> Vec<FetchKey> {
 fn individual_holders(dataset: &Dataset, facts: &Facts<'_>) -> IndividualHolders {
     let about = &facts.address;
     let named: BTreeSet<Address> =
-        dataset.labelled().chain(facts.named()).filter(|address| facts.role(address) != AddressRole::Trader).collect();
+        dataset.labelled().into_iter().chain(facts.named()).filter(|address| facts.role(address) != AddressRole::Trader).collect();
     let burned = named.iter().copied().filter(|address| facts.role(address) == AddressRole::Burned).collect();
     let leaders = dataset.kols_of(about).iter().map(|row| row.kol_address);
     let watched: BTreeSet<Address> = leaders.chain(facts.creator).chain(facts.owner).collect();

@@ -241,16 +241,6 @@ impl Tabular for TableQuestion {
     }
 }
 
-/// The reason why rows of a remote table cannot be shown one by one.
-pub fn remote_refusal(table: &Table) -> Option<String> {
-    let source = &table.in_place()?.source;
-    Some(format!(
-        "The rows of `{}` stay at `{source}`: those of a token are in the chart and at /tables/{0}?where=token_address=ADDRESS; \
-         read = \"bring\" in dataset.toml brings all.",
-        table.schema.name
-    ))
-}
-
 /// A loaded table. Errors: not in the data.
 pub fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
     let dataset = &snapshot.dataset;

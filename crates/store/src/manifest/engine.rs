@@ -8,7 +8,7 @@ use model::{
 };
 
 /// Tables that support `read` in place.
-const IN_PLACE: [&str; 2] = ["candles", "holders"];
+const IN_PLACE: [&str; 3] = ["candles", "holders", "transfers"];
 
 /// Keys of file tables, which `source` excludes.
 const OF_FILES: [&str; 3] = ["path", "header", "skip"];
@@ -95,7 +95,7 @@ pub(super) fn read(schema: &TableSchema, members: &[TomlEntry<'_>]) -> Result<Op
         Some((read, word)) => match word.as_str() {
             "bring" => false,
             "in place" if IN_PLACE.contains(&schema.name) => true,
-            "in place" => return Err(read.wrong("must be \"bring\": in place are candles and holders alone")),
+            "in place" => return Err(read.wrong("must be \"bring\": in place are candles, holders and transfers alone")),
             _ => return Err(read.wrong("must be \"bring\" or \"in place\"")),
         },
     };

@@ -1,8 +1,11 @@
 //! Checks of the creator and of early buyers: late mints, dumps, serial deployments, sniping.
 
-use super::{CheckInput, SNIPE_BLOCKS, percent};
+use super::{CheckInput, percent};
 use crate::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput, facts::scam_report};
-use model::time::{DAY_MS, Time};
+use model::{
+    time::{DAY_MS, Time},
+    transfer_sums::SNIPE_BLOCKS,
+};
 
 const MINTED_MIN: f64 = 0.01;
 /// Fraction of the supply minted to one receiver at which the strength is 1. Mints to many, as for wrapped and staked coins, count little.
@@ -22,11 +25,11 @@ pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
 
 /// Total supply for a check, provided that there was a launch.
 fn launched(input: &mut CheckInput<'_>, code: AnomalyCode) -> Option<f64> {
-    if input.ledger.transfers == 0 {
+    if input.digest.sums.transfers == 0 {
         input.log.note(NeededInput::Transfers, &[code]);
         return None;
     }
-    if input.ledger.launch.is_none() {
+    if input.digest.sums.launch.is_none() {
         input.log.note(input.facts.no_pool(), &[code]);
         return None;
     }
@@ -36,14 +39,13 @@ fn launched(input: &mut CheckInput<'_>, code: AnomalyCode) -> Option<f64> {
 fn minted(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::MintAfterLaunch;
     let supply = launched(input, code)?;
-    let late = &input.trades.minted_late;
-    let share = late.values().sum::<f64>() / supply;
-    let largest = late.values().copied().fold(0.0, f64::max) / supply;
-    let count = late.len();
+    let share = input.digest.sums.minted_late / supply;
+    let largest = input.digest.sums.minted_most / supply;
+    let count = input.digest.sums.minted_to;
     let sentence =
         format!("{} of the supply was minted after the first liquidity, {} to one address (transfers)", percent(share), percent(largest));
     let strength = (share > MINTED_MIN).then(|| (largest / MINTED_FULL).max(MINTED_LEAST));
-    let rows = input.rows(&input.trades.mints_late);
+    let rows = input.rows(&input.digest.sums.mints_late);
     let found = input.log.measured(code, strength, sentence, "transfers from the zero address", rows)?;
     Some(found.figure("share", share).figure("largestReceiver", largest).figure("receivers", count as f64))
 }
@@ -55,10 +57,10 @@ fn dumped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     let supply = launched(input, code)?;
-    let share = input.trades.creator_sold / supply;
+    let share = input.digest.sums.creator_sold / supply;
     let sentence = format!("the creator sold {} of the supply within 7 days of launch (transfers)", percent(share));
     let strength = (share >= DUMPED_MIN).then(|| share / DUMPED_FULL);
-    let rows = input.rows(&input.trades.creator_sales);
+    let rows = input.rows(&input.digest.sums.creator_sales);
     let found = input.log.measured(code, strength, sentence, "sales of the creator", rows)?;
     Some(found.figure("share", share))
 }
@@ -105,21 +107,21 @@ fn serial(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 fn sniped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::Sniped;
     let supply = launched(input, code)?;
-    if input.ledger.launch.is_none_or(|launch| launch.block.is_none()) {
+    if input.digest.sums.launch.is_none_or(|launch| launch.block.is_none()) {
         input.log.note(NeededInput::Blocks, &[code]);
         return None;
     }
-    let share = input.trades.sniped / supply;
+    let share = input.digest.sums.sniped / supply;
     let sentence = format!("{} of the supply was bought within {SNIPE_BLOCKS} blocks of the first liquidity (transfers)", percent(share));
     input.log.saw(code, &*sentence);
-    input.prove(code, "purchases at launch", &input.trades.snipes.clone());
+    input.prove(code, "purchases at launch", |sums| &sums.snipes);
     (share >= SNIPED_MIN).then(|| {
-        let launch = input.ledger.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
+        let launch = input.digest.sums.launch.and_then(|launch| launch.block).map(|block| format!("liquidity in block {block}"));
         let evidence = Evidence {
             what: "purchases at launch".to_owned(),
             before: launch,
             after: Some(percent(share)),
-            rows: input.rows(&input.trades.snipes),
+            rows: input.rows(&input.digest.sums.snipes),
             ..Evidence::default()
         };
         Anomaly::new(code, share / SNIPED_FULL, sentence).figure("share", share).evidence(evidence)

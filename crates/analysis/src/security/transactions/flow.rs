@@ -1,13 +1,11 @@
 //! Checks of liquidity and trades: liquidity pulls, one-way trading, failing sales, sales by insiders only.
 
-use super::{CheckInput, ledger::Wallet, percent};
-use crate::security::{
-    Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow,
-    check_log::NeededInput,
-    facts::AddressRole,
-    pool_story::{self, Moment},
+use super::{CheckInput, percent};
+use crate::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput, pool_story};
+use model::{
+    address::Address,
+    transfer_sums::{Moment, Sellers},
 };
-use model::address::Address;
 
 /// Minimum fraction of the largest liquidity removed within a day.
 const PULLED_MIN: f64 = 0.9;
@@ -27,7 +25,7 @@ pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
 fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::LiquidityPulled;
     let events = input.pools.iter().any(|pool| pool.mints > 0);
-    if !events && input.ledger.launch.is_none() {
+    if !events && input.digest.sums.launch.is_none() {
         input.log.note(if input.facts.pools.is_empty() { input.facts.no_pool() } else { NeededInput::PoolEvents }, &[code]);
         return None;
     }
@@ -54,12 +52,12 @@ fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         input.log.saw(code, format!("at most {} of a pool's liquidity left it for good within a day (pool_events)", percent(most)));
         return None;
     }
-    let emptied = input.ledger.worst_emptied;
+    let emptied = input.digest.sums.worst_emptied.as_ref();
     let share = emptied.map_or(0.0, |emptied| emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0)));
     input.log.saw(code, "no transfer emptied a pool for good (transfers)");
     let emptied = emptied?;
     (share >= PULLED_MIN).then(|| {
-        let row = input.row(emptied.row);
+        let row = input.row(&emptied.row);
         let pool = row.address.map_or_else(String::new, |pool| pool.short());
         let sentence = format!("one transfer took {} of the tokens out of pool {pool}", percent(share));
         Anomaly::new(code, share, sentence).figure("share", share).rows("transfer out of the pool", vec![row])
@@ -103,7 +101,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         };
         (pool.buys, pool.sells, measure, format!("reserves of pool {}", input.facts.pools[i].short()))
     } else {
-        let (buys, sells) = (input.trades.buys, input.trades.sells);
+        let (buys, sells) = (input.digest.sums.buys, input.digest.sums.sells);
         (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
     };
     let sentence = format!("{buys} purchases and {sells} sales ({source})");
@@ -111,7 +109,7 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         input.log.unsure(code, format!("transfers: {sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
     } else {
         input.log.saw(code, &*sentence);
-        let rows = input.rows(&input.trades.sales);
+        let rows = input.rows(&input.digest.sums.sales);
         input.log.prove_by(code, "sales", rows);
     }
     pool_story::one_way(buys, measure).map(|strength| {
@@ -121,25 +119,25 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         }
         let after = Some(format!("{sells} sales"));
         // Sales derived from reserves are not transfer rows; the transfer rows are additional evidence.
-        let rows = input.rows(&input.trades.sales);
+        let rows = input.rows(&input.digest.sums.sales);
         anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, rows, ..Evidence::default() })
     })
 }
 
 fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SellFailures;
-    if !input.ledger.statuses {
+    if !input.digest.sums.statuses {
         input.log.note(NeededInput::Status, &[code]);
         return None;
     }
-    let (failed, tried) = (input.trades.failed, input.trades.tried);
+    let (failed, tried) = (input.digest.sums.failed, input.digest.sums.tried);
     let least = wilson_lower(failed as f64, tried as f64);
     if tried < TRIED_MIN {
         input.log.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
     } else {
         input.log.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
-        input.prove(code, "sales that failed", &input.trades.failures.clone());
-        input.prove(code, "sales that went through", &input.trades.sales.clone());
+        input.prove(code, "sales that failed", |sums| &sums.failures);
+        input.prove(code, "sales that went through", |sums| &sums.sales);
     }
     (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
         let sentence = format!("{failed} of {tried} sales failed, at least {} with 95 % confidence (transfers)", percent(least));
@@ -147,7 +145,7 @@ fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             what: "sales by others than owner and creator".to_owned(),
             before: Some(format!("{tried} tried")),
             after: Some(format!("{failed} failed")),
-            rows: input.rows(&input.trades.failures),
+            rows: input.rows(&input.digest.sums.failures),
             ..Evidence::default()
         };
         Anomaly::new(code, least / FAILING_FULL, sentence)
@@ -182,22 +180,14 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     let unit = facts.unit();
-    let row = |wallet: &Wallet| EvidenceRow { amount: unit.map(|unit| wallet.sold / unit), ..EvidenceRow::of("transfers", wallet.address) };
-    let circle = |address| facts.insider(address) || facts.funder(address).is_some_and(|funder| facts.insider(&funder));
-    let (mut buyers, mut sellers) = (0u64, Vec::new());
-    for wallet in input.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader) {
-        let own = (wallet.bought > 0.0 || wallet.sold > 0.0) && circle(&wallet.address);
-        buyers += u64::from(wallet.bought > 0.0 && !own);
-        if wallet.sold > 0.0 {
-            if !own {
-                input.log.prove_by(code, "sold by one who is not of the owner's circle", vec![row(wallet)]);
-                input.log.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", wallet.address.short()));
-                return None;
-            }
-            sellers.push(wallet);
-        }
+    let row =
+        |(address, sold): (Address, f64)| EvidenceRow { amount: unit.map(|unit| sold / unit), ..EvidenceRow::of("transfers", address) };
+    if let Some(outsider) = input.digest.sums.sellers.outsider {
+        input.log.prove_by(code, "sold by one who is not of the owner's circle", vec![row(outsider)]);
+        input.log.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", outsider.0.short()));
+        return None;
     }
-    let n = sellers.len();
+    let Sellers { buyers, count: n, ref first, .. } = input.digest.sums.sellers;
     if buyers < BUYS_MIN || n == 0 {
         input.log.unsure(
             code,
@@ -207,7 +197,7 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     (buyers >= BUYS_MIN && n > 0).then(|| {
         let who = if n == 1 { "the only seller is".to_owned() } else { format!("all {n} sellers are") };
         let sentence = format!("{buyers} wallets bought, and {who} the owner, the creator or paid for by them (transfers)");
-        let rows = sellers.into_iter().take(EVIDENCE_ROWS_MAX).map(row).collect();
+        let rows = first.iter().copied().map(row).collect();
         Anomaly::new(code, buyers as f64 / BUYERS_FULL, sentence)
             .figure("buyers", buyers as f64)
             .figure("sellers", n as f64)

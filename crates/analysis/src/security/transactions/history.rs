@@ -1,14 +1,17 @@
 //! Checks of the transfers themselves: wash trading, balances that do not add up, airdrops, first digits.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{
     CheckInput,
-    amounts::{CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
+    amounts::{self, CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
+    digest::WashRing,
     percent,
 };
-use crate::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, facts::AddressRole};
-use model::address::Address;
+use crate::security::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, facts::Facts};
+use model::{
+    address::Address,
+    holding::Holding,
+    transfer_sums::{Airdrop, TransferSums},
+};
 
 const MISMATCH_MIN: f64 = 0.001;
 const MISMATCH_FULL: f64 = 0.05;
@@ -32,6 +35,25 @@ pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
     [mismatch(input), wash(input), airdropped(input), digits(input)].into_iter().flatten().collect()
 }
 
+/// The holders whose balances are compared with the transfers. Tokens are minted from and burned to the zero address: its balance is not
+/// replayed.
+fn replayable<'a>(holders: &'a Holding<'_>) -> impl Iterator<Item = (Address, f64)> + use<'a> {
+    holders.rows().filter(|(holder, _)| *holder != Address::ZERO).filter_map(|(holder, balance)| Some((holder, balance?)))
+}
+
+/// Those of them for whom `mismatch` needs a replay: none where it lacks an input.
+pub(super) fn to_replay(facts: &Facts<'_>, sums: &TransferSums) -> Vec<Address> {
+    let holders = facts.dataset.holding_of(&facts.address, &facts.address);
+    let can_tell = holders.is_whole() && sums.complete && facts.unit().is_some() && facts.supply(sums).is_some();
+    if can_tell { replayable(&holders).map(|(holder, _)| holder).collect() } else { Vec::new() }
+}
+
+/// With two decimal places, and without a sign where these are zeros.
+fn two_places(number: f64) -> String {
+    let text = format!("{number:.2}");
+    if text == "-0.00" { text[1..].to_owned() } else { text }
+}
+
 /// Compares the replayed balances with the holder table, for the addresses that the table lists.
 fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::BalanceMismatch;
@@ -45,7 +67,7 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         input.log.note(NeededInput::AllHolders, &[code]);
         return None;
     }
-    if !input.ledger.complete {
+    if !input.digest.sums.complete {
         input.log.note(NeededInput::History, &[code]);
         return None;
     }
@@ -53,18 +75,16 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let supply = input.supply(code)?;
     let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
     let (mut sum, mut worst) = (0.0, 0.0);
-    for (holder, balance) in holders.rows() {
-        let Some(balance) = balance else { continue };
-        // Tokens are minted from and burned to the zero address: its balance is not replayed.
-        if holder.0 == [0; 20] {
-            continue;
-        }
-        let replayed = input.ledger.find(&holder).map_or(0.0, |wallet| wallet.balance);
+    let Some(all_replayed) = &input.digest.replayed else {
+        input.log.unsure(code, "transfers: they stay at their source, and the holders are too many to be asked for: say read = \"bring\"");
+        return None;
+    };
+    for ((holder, balance), replayed) in replayable(&holders).zip(all_replayed) {
         let share = (replayed - balance * unit).abs() / supply;
         sum += share;
         worst = f64::max(worst, share);
         if replays.len() < EVIDENCE_ROWS_MAX {
-            let note = Some(format!("{:.2} by the transfers", replayed / unit));
+            let note = Some(format!("{} by the transfers", two_places(replayed / unit)));
             replays.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", holder) });
         }
         if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
@@ -88,17 +108,15 @@ fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 
 fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::WashTrading;
-    let found = input.wash.finish();
-    if input.wash.unfinished {
+    if input.digest.wash_unfinished {
         input.log.unsure(code, "transfers: windows with too many pairs of traders were not checked");
     }
     input.log.saw(code, "nothing went round among the same traders (transfers)");
-    let found = found?;
-    let share = (found.volume / input.wash.volume).min(1.0);
-    let rows = among(input, &found.members);
+    let WashRing { found, members, rows } = input.digest.ring.take()?;
+    let share = (found.volume / input.digest.sums.volume).min(1.0);
+    let rows = input.rows(&rows);
     input.log.prove_by(code, AMONG, rows.clone());
     (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
-        let members = found.members.len();
         let sentence = format!(
             "{} of the volume goes round among {members} wallets within {} ({} transfers)",
             percent(share),
@@ -113,46 +131,16 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     })
 }
 
-/// The first transfers from one of these wallets to another.
-fn among(input: &CheckInput<'_>, members: &BTreeSet<u32>) -> Vec<EvidenceRow> {
-    let member =
-        |address: Option<Address>| address.and_then(|address| input.ledger.id_of(&address)).is_some_and(|id| members.contains(&id));
-    let mut places = Vec::new();
-    let mut place = 0;
-    for chunk in input.facts.dataset.transfers().chunks(&input.facts.address) {
-        for transfer in &chunk {
-            let passed = transfer.status != Some(0) && transfer.from_address != transfer.to_address;
-            if passed && member(transfer.from_address) && member(transfer.to_address) {
-                places.push(place);
-                if places.len() == EVIDENCE_ROWS_MAX {
-                    return input.rows(&places);
-                }
-            }
-            place += 1;
-        }
-    }
-    input.rows(&places)
-}
-
 /// Receivers of equal amounts from one sender that never sent anything.
 fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
-    let mut groups: BTreeMap<(u32, u64), u64> = BTreeMap::new();
-    let mut receivers = 0;
-    for wallet in input.ledger.wallets.iter().filter(|wallet| wallet.role == AddressRole::Trader && wallet.received > 0) {
-        receivers += 1;
-        let bought = matches!(input.ledger.wallet(wallet.first_from).role, AddressRole::Pool | AddressRole::Router | AddressRole::Exchange);
-        if wallet.received == 1 && wallet.sent == 0 && !bought {
-            *groups.entry((wallet.first_from, wallet.first_value.to_bits())).or_default() += 1;
-        }
-    }
+    let receivers = input.digest.sums.receivers;
     let code = AnomalyCode::AirdropSpam;
     if receivers < RECEIVERS_MIN {
         input.log.unsure(code, format!("transfers: {receivers} receivers are too few to tell: it takes {RECEIVERS_MIN}"));
     }
-    let ((sender, value), count) = groups.into_iter().max_by_key(|(_, count)| *count)?;
+    let Airdrop { sender, value, count } = input.digest.sums.airdrop?;
     let share = count as f64 / receivers as f64;
-    let amount = input.facts.unit().map(|unit| f64::from_bits(value) / unit);
-    let sender = input.ledger.wallet(sender).address;
+    let amount = input.facts.unit().map(|unit| value / unit);
     let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
     let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
     if receivers >= RECEIVERS_MIN && share >= AIRDROPPED_NOTED {
@@ -167,7 +155,7 @@ fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 
 fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::AmountDigits;
-    let Some(deviation) = input.digits.deviation() else {
+    let Some(deviation) = amounts::deviation(&input.digest.sums.digits) else {
         input.log.unsure(code, format!("transfers: too few amounts to tell: it takes {COUNT_MIN}"));
         return None;
     };

@@ -3,24 +3,16 @@
 
 use std::collections::HashMap;
 
-use super::super::{
-    facts::{AddressRole, Facts},
-    pool_story::Moment,
-};
+use super::super::facts::{AddressRole, Facts};
 use model::{
     address::Address,
     rows::TransferRow,
     time::{DAY_MS, Time},
+    transfer_sums::{EMPTYING, Moment, OPENING, WORTH_PULLING},
 };
 
 /// Maximum number of distinct wallets; all further ones share one entry.
 pub(super) const WALLETS_MAX: usize = 4_000_000;
-/// A transfer of at least this fraction of a pool's balance is a removal of liquidity: no trade against a constant-product pool yields that
-/// much.
-const EMPTYING: f64 = 0.9;
-/// Minimum balance of a pool, as a fraction of its peak, for its emptying to matter.
-const WORTH_PULLING: f64 = 0.01;
-
 /// An address as seen in the transfers. Amounts are in smallest units.
 #[derive(Debug, Clone)]
 pub(super) struct Wallet {
@@ -134,10 +126,6 @@ impl TransferLedger {
         self.ids.get(address).map(|id| self.wallet(*id))
     }
 
-    pub(super) fn id_of(&self, address: &Address) -> Option<u32> {
-        self.ids.get(address).copied()
-    }
-
     /// Processes the next transfer; returns `None` if its ends or its amount are unknown.
     pub(super) fn add(
         &mut self,
@@ -192,7 +180,7 @@ impl TransferLedger {
             }
             (false, true) => {
                 // The first transfer into a pool, or into an empty pool, is liquidity.
-                let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= movement.value * 1e-6);
+                let opening = to.role == AddressRole::Pool && (self.launch.is_none() || to.balance <= movement.value * OPENING);
                 if opening || liquidity { TransferKind::Venue } else { TransferKind::Sell }
             }
             (false, false) if to.role == AddressRole::Burned => TransferKind::Burn,
@@ -238,12 +226,5 @@ impl TransferLedger {
         to.balance += movement.value;
         to.peak = to.peak.max(to.balance);
         to.bought += if movement.kind == TransferKind::Buy { movement.value } else { 0.0 };
-    }
-
-    /// Supply in smallest units: the dataset's figure, else mints minus burns.
-    pub(super) fn supply(&self, facts: &Facts<'_>) -> Option<f64> {
-        let given = facts.total_supply().zip(facts.unit()).map(|(supply, unit)| supply * unit);
-        let replayed = self.complete.then_some(self.minted - self.burned);
-        given.or(replayed).filter(|supply| supply.is_finite() && *supply > 0.0)
     }
 }

@@ -10,12 +10,11 @@ use std::collections::BTreeSet;
 use self::rings::Rings;
 use super::ledger::{Move, TransferKind, TransferLedger};
 use crate::security::facts::AddressRole;
-use model::time::HOUR_MS;
+use model::transfer_sums::{WASH_STEP_MS, WASH_STEPS, WashEdge};
 
 /// Window lengths: number of half-windows of the level below in each half-window, and the name of the window. Windows overlap by half, so a
 /// cycle no longer than half a window lies entirely in one of them.
-const LEVELS: [(i64, &str); 3] = [(1, "1 hour"), (24, "1 day"), (7, "7 days")];
-const SHORTEST_MS: i64 = HOUR_MS / 2;
+const LEVELS: [(i64, &str); 3] = [(1, "1 hour"), (24, "1 day"), (WASH_STEPS / 24, "7 days")];
 /// Maximum number of pairs in a window; larger windows are skipped and reported.
 const PAIRS_MAX: usize = 1_000_000;
 /// Minimum number of unsorted transfers before they are merged by pair.
@@ -62,20 +61,15 @@ struct Level {
 pub(super) struct Wash {
     levels: [Level; LEVELS.len()],
     rings: Rings,
-    /// Total transferred volume, without mints, burns, liquidity and failed transfers.
-    pub(super) volume: f64,
     pub(super) unfinished: bool,
 }
 
 impl Wash {
     pub(super) fn add(&mut self, movement: &Move, ledger: &TransferLedger) {
-        if movement.failed || matches!(movement.kind, TransferKind::Mint | TransferKind::Burn | TransferKind::Venue) {
-            return;
-        }
-        self.volume += movement.value;
         let trader = |id: u32| ledger.wallet(id).role == AddressRole::Trader;
         let Some(time) = movement.time else { return };
-        if movement.kind != TransferKind::Transfer
+        if movement.failed
+            || movement.kind != TransferKind::Transfer
             || movement.from == movement.to
             || movement.value <= 0.0
             || !trader(movement.from)
@@ -83,7 +77,16 @@ impl Wash {
         {
             return;
         }
-        self.gather(0, time.0.div_euclid(SHORTEST_MS), &[Edge { from: movement.from, to: movement.to, volume: movement.value, count: 1 }]);
+        self.gather(0, time.0.div_euclid(WASH_STEP_MS), &[Edge { from: movement.from, to: movement.to, volume: movement.value, count: 1 }]);
+    }
+
+    /// Edges of several steps, in order.
+    pub(super) fn add_edges(&mut self, edges: &[WashEdge]) {
+        for edges in edges.chunk_by(|a, b| a.step == b.step) {
+            let own: Vec<Edge> =
+                edges.iter().map(|&WashEdge { from, to, volume, count, .. }| Edge { from, to, volume, count: count.into() }).collect();
+            self.gather(0, edges[0].step.into(), &own);
+        }
     }
 
     /// Result of the window length with the largest wash volume; `None` if there is none.

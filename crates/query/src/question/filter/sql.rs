@@ -40,6 +40,8 @@ fn joined<T>(parts: &[T], word: &str, each: &dyn Fn(&T) -> Result<String, String
 fn comparison(column: &str, kind: ColumnKind, operator: Operator, wanted: &ConditionValue) -> Option<String> {
     let sign = operator.comparison().0;
     match (kind, wanted) {
+        // Digits are compared as the float nearest to them.
+        (ColumnKind::Number, ConditionValue::Number(wanted)) if column == "value" => Some(format!("(value_number {sign} {wanted:?})")),
         (ColumnKind::Number, ConditionValue::Number(wanted)) => Some(format!("({column} {sign} {wanted:?})")),
         (ColumnKind::Text, ConditionValue::Text(wanted)) if operator == Operator::Has => Some(has(&format!("{column}_small"), wanted)),
         (ColumnKind::Text, ConditionValue::Text(wanted)) => Some(format!("({column}_small = {})", literal(wanted))),

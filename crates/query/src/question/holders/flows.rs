@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Holder, HoldersQuestion, PLAIN_MEMBERS, SHARED_MEMBERS};
-use crate::question::{list::Listed as _, progress::Progress, snapshot::Snapshot, tables::remote_refusal};
+use crate::question::{list::Listed as _, progress::Progress, snapshot::Snapshot};
 use analysis::{
     flows::{Flow, flows},
     token::{share, unburned_supply},
@@ -55,15 +55,14 @@ impl HoldersQuestion {
         let known = flows(dataset, &self.token_address, &addresses, &mut |done, total| {
             step = progress.step(done as u64, total as u64);
             step.is_ok()
-        });
+        })?;
         step?;
         let missing = known.is_none().then(|| {
             let lacks = || match token.and_then(|token| token.row.decimals) {
                 None => "the token's decimals are not in `tokens`: amounts in `transfers` are in its smallest units".to_owned(),
                 Some(_) => "no transfer of the token with a time is in `transfers`".to_owned(),
             };
-            let in_place = || dataset.table("transfers").and_then(remote_refusal);
-            dataset.absence_reason("transfers").or_else(in_place).unwrap_or_else(lacks)
+            dataset.absence_reason("transfers").unwrap_or_else(lacks)
         });
         let (last, of) = known.unzip();
         Ok(Some(KnownFlows { of: of.unwrap_or_default(), supply, last, missing }))

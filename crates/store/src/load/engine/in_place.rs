@@ -128,8 +128,8 @@ impl LoadedAggregates {
         }
         let counted = asking.count(&columns, &conditions)?;
         let base = asking.base(&columns, &counted.conditions, counted.summed)?;
-        let Summed { sums, seen, content, mixed_case, without_price } =
-            if schema.name == "holders" { asking.listed(&base, pulse)? } else { asking.market(&base, pulse)? };
+        let Summed { sums, seen, content, mixed_case, finding } =
+            if schema.name == "candles" { asking.market(&base, pulse)? } else { asking.listed(&base, pulse)? };
         let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
         let source = asking.engine.source();
         let of_server = [&source.url, &source.database, &source.user];
@@ -146,16 +146,16 @@ impl LoadedAggregates {
             until: counted.conditions,
             as_of: counted.as_of,
         };
-        let (warnings, notes) = (left_out.into_iter().chain(without_price).collect(), counted.notes.into_iter().chain([stays]).collect());
+        let (warnings, notes) = (left_out.into_iter().chain(finding).collect(), counted.notes.into_iter().chain([stays]).collect());
         Ok(Self { state: LoadedState { at: wall_clock::now().0, snapshot, rows: counted.rows, warnings, notes, hash }, sums })
     }
 
     /// The aggregates, in the form for the cache.
     fn of_table(&self, schema: &TableSchema) -> Result<(HashMap<Address, ListedBalances>, HeldCandles), TableLoadError> {
-        let known = if schema.name == "holders" {
-            holders::of_frame(&self.sums).map(|listed| (listed, HeldCandles::default()))
-        } else {
+        let known = if schema.name == "candles" {
             market::listed(&self.sums).map(|listed| (listed, HeldCandles::new(&self.sums)))
+        } else {
+            holders::of_frame(&self.sums).map(|listed| (listed, HeldCandles::default()))
         };
         known.ok_or_else(|| TableLoadError::Unusable("its local copy cannot be read: load again".to_owned()))
     }
@@ -170,17 +170,22 @@ struct Summed {
     content: u64,
     /// Whether tokens are written in mixed case, by which their rows would not be found.
     mixed_case: bool,
-    /// Finding about tokens without a usable candle.
-    without_price: Option<String>,
+    /// Finding about tokens without a usable row.
+    finding: Option<String>,
 }
 
 /// Note about the checks that are not made for a table in place.
 fn unchecked(schema: &TableSchema) -> &'static str {
-    if schema.name == "holders" {
-        "a balance below zero is left empty there, without a finding; that the balances are within the supply is not checked"
-    } else {
-        "a volume below zero is left empty there, and a candle whose prices break a rule is not used, without a finding; gaps, intervals, \
-         steps and the size of volumes are not checked"
+    match schema.name {
+        "holders" => "a balance below zero is left empty there, without a finding; that the balances are within the supply is not checked",
+        "transfers" => {
+            "empty ends, amounts and times are left out of its sums, without a finding; that amounts are within the supply, and times those of \
+             chains, is not checked"
+        }
+        _ => {
+            "a volume below zero is left empty there, and a candle whose prices break a rule is not used, without a finding; gaps, intervals, \
+             steps and the size of volumes are not checked"
+        }
     }
 }
 
@@ -212,13 +217,13 @@ impl EngineQuery<'_> {
         }
         let sum = |number: &dyn Fn(&market::Row) -> u64| rows.iter().map(number).fold(0, u64::wrapping_add);
         let (seen, content, mixed_case) = (sum(&|row| row.count), sum(&|row| row.checksum), rows.iter().any(|row| row.mixed_case));
-        let without_price = market::without_price(&rows);
-        Ok(Summed { sums: market::frame(rows)?, seen, content, mixed_case, without_price })
+        let finding = market::without_price(&rows);
+        Ok(Summed { sums: market::frame(rows)?, seen, content, mixed_case, finding })
     }
 
-    /// Queries the number of holders per token.
+    /// Queries the number of holders, or of transfers, per token.
     fn listed(&self, base: &str, pulse: &Pulse) -> Result<Summed, TableLoadError> {
-        let frames = self.sum(&Aggregation::Listed, base, pulse)?;
+        let frames = self.sum(&Aggregation::Listed(self.load.schema.name), base, pulse)?;
         if let Some(coin) = frames.iter().find_map(market::coin) {
             return Err(self.coins(&coin));
         }
@@ -239,7 +244,7 @@ impl EngineQuery<'_> {
         }
         let content = listed.values().map(|listed| listed.checksum).fold(0, u64::wrapping_add);
         let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
-        Ok(Summed { sums, seen: faults.rows, content, mixed_case: faults.mixed_case, without_price: None })
+        Ok(Summed { sums, seen: faults.rows, content, mixed_case: faults.mixed_case, finding: holders::no_tokens(&frames) })
     }
 
     /// Error for coins: rows are queried by token address, and a coin has many spellings.

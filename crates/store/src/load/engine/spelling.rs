@@ -40,7 +40,7 @@ impl EngineQuery<'_> {
                 let name = if column.form == ColumnType::Word { format!("toString({})", column.sql()) } else { column.sql() };
                 let written = format!("match(toString({name}), '^(0[xX])?[0-9a-fA-F]+$')");
                 format!(
-                    "countIf(notEmpty({name})), countIf(NOT {written} AND length({name}) IN (20, 32)), \
+                    "countIf(notEmpty({name})), countIf(notEmpty({name}) AND NOT {written} AND length({name}) IN (20, 32)), \
                      countIf({written} AND length({name}) = 40), countIf(toString({name}) != lower(toString({name})))"
                 )
             })
@@ -58,7 +58,9 @@ impl EngineQuery<'_> {
     }
 
     fn way(&self, column: &EngineColumn, is_address: bool, ways: &Ways) -> Result<HexSpelling, TableLoadError> {
-        if ways.all > 0 && ways.bytes == ways.all {
+        // The zero address, from which tokens are minted, is empty as bytes.
+        let is_zero = ways.all == 0 && matches!(column.form, ColumnType::Fixed(20 | 32));
+        if is_zero || ways.all > 0 && ways.bytes == ways.all {
             return Ok(HexSpelling::Bytes);
         }
         if ways.all > 0 && ways.bare == ways.all && is_address {

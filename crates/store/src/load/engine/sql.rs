@@ -142,6 +142,11 @@ pub(super) fn cast(theirs: &EngineColumn, old: bool) -> String {
 
 /// SQL expression for a checksum that is independent of row order.
 pub(super) fn checksum(columns: &[EngineColumn]) -> String {
+    format!("sum({})", hash(columns))
+}
+
+/// SQL expression for the hash of a row.
+pub(super) fn hash(columns: &[EngineColumn]) -> String {
     let value = |theirs: &EngineColumn| {
         let (name, text) = (theirs.sql(), format!("toString({})", theirs.sql()));
         match theirs.form {
@@ -158,7 +163,7 @@ pub(super) fn checksum(columns: &[EngineColumn]) -> String {
         }
     };
     let values: Vec<String> = columns.iter().map(value).collect();
-    format!("sum(cityHash64('', {}))", if values.is_empty() { "''".to_owned() } else { values.join(", ") })
+    format!("cityHash64('', {})", if values.is_empty() { "''".to_owned() } else { values.join(", ") })
 }
 
 /// Literals of an address for the column: in lower case, in upper case, and in the case of EIP-55.

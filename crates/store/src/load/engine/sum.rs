@@ -6,6 +6,7 @@ pub(super) mod chart;
 pub(super) mod holders;
 mod left_out;
 pub(super) mod market;
+pub(super) mod transfers;
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -19,6 +20,7 @@ use super::{
 use crate::{
     in_place::RowsVersion,
     load::{bind::Bound, remote::Pulse, task::TableLoadError},
+    order,
     source::{arrow_stream, forward::Forward},
 };
 use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, schema::TableSchema, table_ask::TableAsk, time::DAY_MS};
@@ -33,8 +35,8 @@ pub(super) enum Aggregation {
     WholeMarket(Vec<Address>),
     /// The candles of one token for its charts.
     Chart,
-    /// The number of holders per token.
-    Listed,
+    /// The number of rows per token, of holders or transfers.
+    Listed(&'static str),
     /// The largest balances of one token, and sums of the others.
     Balances(Arc<IndividualHolders>),
     /// Number and checksum of one token's rows.
@@ -57,23 +59,24 @@ impl Aggregation {
             Self::Market => market::sql(base, None),
             Self::WholeMarket(tokens) => market::sql(base, Some(tokens)),
             Self::Chart => chart::sql(base),
-            Self::Listed => holders::listed_sql(base),
+            Self::Listed("transfers") => transfers::listed_sql(base),
+            Self::Listed(_) => holders::listed_sql(base),
             Self::Balances(individual) => holders::balances_sql(base, individual),
             Self::RowsVersion(table) => {
-                // Duplicate holders were refused when the table was loaded.
-                let (duplicates, some) = if *table == "holders" { ("0", "") } else { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") };
+                // Duplicate holders were refused when the table was loaded, and duplicate transfers when they were summed.
+                let (duplicates, some) = if *table == "candles" { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") } else { ("0", "") };
                 format!("SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}")
             }
             Self::Asked(ask, schema) => asked::asked_sql(base, ask, schema),
             Self::AskedVersion(ask, unique) => asked::version_sql(base, ask, *unique),
         };
-        format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
+        counted(&sql)
     }
 
     /// Maximum number of result rows.
     fn rows_max(&self) -> u64 {
         match self {
-            Self::Market | Self::WholeMarket(_) | Self::Listed => market::ROWS_MAX,
+            Self::Market | Self::WholeMarket(_) | Self::Listed(_) => market::ROWS_MAX,
             Self::Chart | Self::Balances(_) => 10_000_000,
             Self::Asked(..) => 10_000_000,
             Self::RowsVersion(_) | Self::AskedVersion(..) => 1,
@@ -81,12 +84,28 @@ impl Aggregation {
     }
 }
 
+/// The query, with the number of its rows in each.
+fn counted(sql: &str) -> String {
+    format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
+}
+
 impl EngineQuery<'_> {
+    /// The result of a query of at most so many rows, as one frame: an empty one where there are none.
+    pub(super) fn frame(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<DataFrame, TableLoadError> {
+        let frames = self.frames(&counted(sql), rows_max, pulse)?;
+        Ok(order::whole(frames).map_err(|_| self.unread())?.unwrap_or_default())
+    }
+
     /// Runs the aggregation; returns a frame per record batch. A row count other than the one in the result is a fault.
     pub(super) fn sum(&self, aggregation: &Aggregation, base: &str, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
+        self.frames(&aggregation.sql(base), aggregation.rows_max(), pulse)
+    }
+
+    /// Runs a query with at most so many rows, whose number is in a column of its own.
+    fn frames(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<Vec<DataFrame>, TableLoadError> {
         let watch = Arc::clone(&pulse.watch);
         let stopped = move || watch.stopped.load(Ordering::Acquire);
-        let stream = self.engine.sum(&aggregation.sql(base), Arc::new(stopped)).map_err(|fault| self.fault(fault))?;
+        let stream = self.engine.sum(sql, Arc::new(stopped)).map_err(|fault| self.fault(fault))?;
         let stream_end = stream.outcome();
         let forward = Arc::new(Forward::new(Box::new(stream)));
         let unreadable = |reason: String| {
@@ -105,7 +124,7 @@ impl EngineQuery<'_> {
             came += frame.height() as u64;
             counted = first(&frame, ROWS).ok_or_else(|| unreadable("has other columns".to_owned()))?;
             let candles = first(&frame, market::CANDLES).unwrap_or_default();
-            for (counted, most, what) in [(counted, aggregation.rows_max(), "rows"), (candles, market::CANDLES_MAX, "candles")] {
+            for (counted, most, what) in [(counted, rows_max, "rows"), (candles, market::CANDLES_MAX, "candles")] {
                 if counted > most {
                     let [counted, most] = [counted, most].map(super::grouped);
                     return Err(self.cannot_stay(format!(
@@ -168,6 +187,9 @@ impl EngineQuery<'_> {
     fn all(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
         let hash = |content: &str| if summed { format!("cityHash64({content})") } else { "toUInt64(0)".to_owned() };
         let from = self.renamed(columns, conditions);
+        if self.load.schema.name == "transfers" {
+            return self.transfers(columns, conditions, summed, transfers::HASHED);
+        }
         if self.load.schema.name == "holders" {
             let [token, holder, balance] = self.taken(["token_address", "holder_address", "balance"], columns)?;
             let unread = unread(&["balance"], columns);
@@ -194,7 +216,7 @@ impl EngineQuery<'_> {
     /// Subquery of the rows that aggregations use: candles without a time or a price are excluded.
     pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
         let all = self.all(columns, conditions, summed)?;
-        Ok(if self.load.schema.name == "holders" { all } else { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") })
+        Ok(if self.load.schema.name == "candles" { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") } else { all })
     }
 
     /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.
@@ -296,19 +318,19 @@ fn cast(frame: &DataFrame, name: &str, kind: &DataType) -> Option<Column> {
 }
 
 /// A column of a result, in the type it is read as.
-fn texts(frame: &DataFrame, name: &str) -> Option<StringChunked> {
+pub(super) fn texts(frame: &DataFrame, name: &str) -> Option<StringChunked> {
     cast(frame, name, &DataType::String)?.str().ok().cloned()
 }
 
-fn whole(frame: &DataFrame, name: &str) -> Option<Int64Chunked> {
+pub(super) fn whole(frame: &DataFrame, name: &str) -> Option<Int64Chunked> {
     cast(frame, name, &DataType::Int64)?.i64().ok().cloned()
 }
 
-fn counts(frame: &DataFrame, name: &str) -> Option<UInt64Chunked> {
+pub(super) fn counts(frame: &DataFrame, name: &str) -> Option<UInt64Chunked> {
     cast(frame, name, &DataType::UInt64)?.u64().ok().cloned()
 }
 
-fn floats(frame: &DataFrame, name: &str) -> Option<Float64Chunked> {
+pub(super) fn floats(frame: &DataFrame, name: &str) -> Option<Float64Chunked> {
     cast(frame, name, &DataType::Float64)?.f64().ok().cloned()
 }
 
@@ -363,8 +385,9 @@ mod tests {
             assert_eq!(breaches.iter().map(|breach| breach.rows.clone()).collect::<Vec<_>>(), [[0]], "{table}.{column}");
             assert_eq!((breaches[0].rule.outcome, columns[0].null_count()), (invariants::Consequence::Emptied, 1));
         }
-        let known = holders::IS_BURN_ADDRESS.split('\'').filter(|text| text.starts_with("0x"));
-        for text in known {
+        let known = holders::IS_BURN_ADDRESS.split('\'').filter(|text| text.starts_with("0x")).map(str::to_owned);
+        let of_transfers = transfers::BURNS.split('\'').skip(1).step_by(2).map(|text| format!("0x{}", text.to_lowercase()));
+        for text in known.chain(of_transfers) {
             assert!(Address::parse(&format!("{text:0<42}")).is_some_and(|address| address.is_burn_address()), "{text}");
         }
     }

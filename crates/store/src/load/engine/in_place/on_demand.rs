@@ -1,6 +1,8 @@
 //! On-demand queries of a table in place: aggregates of one token, and its rows. An answer from another version than the generation's is
 //! refused.
 
+mod transfers;
+
 use std::{
     io::{Cursor, Read as _},
     path::PathBuf,
@@ -43,6 +45,7 @@ use model::{
     schema::TableSchema,
     table_ask::{TableAsk, Wanted},
     table_state::TableState,
+    transfer_sums::{TransferAnswer, TransferPart},
 };
 use wire::{Fault, Wire};
 
@@ -143,12 +146,11 @@ impl OnDemand {
                 ask(&asking, &base, &pulse)
             })
         });
-        outcome.map_err(|error| match error {
-            TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
-            error => {
-                FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data were loaded: load again".to_owned()))
-            }
-        })
+        outcome.map_err(fetch_error)
+    }
+
+    fn summed_transfers(&self, part: &TransferPart, request: &Request<'_>) -> Result<TransferAnswer, FetchError> {
+        self.at_the_engine(request, |asking, base, pulse| self.transfers(asking, base, part, request.version, pulse))
     }
 
     /// An aggregation over the rows, decoded by `read`. Results are kept on disk, except rows and versions.
@@ -180,13 +182,7 @@ impl OnDemand {
         if let Some(here) = here {
             return Ok(here);
         }
-        if asking.engine.known(&|| asking.load.is_stopped()).is_ok_and(|known| !known.takes(&sql)) {
-            return Err(TableLoadError::Unusable(format!(
-                "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
-                 raise its max_query_size, or say read = \"bring\"",
-                asking.name
-            )));
-        }
+        asking.must_take(&sql)?;
         let frames = asking.sum(aggregation, base, pulse)?;
         // A result of another version, or one that cannot be decoded, is not kept: it would be found again each time.
         if !is_of(&frames) {
@@ -219,9 +215,19 @@ impl OnDemand {
         // Of a whole table they are looked for once: it is seen when rows change.
         let unique = !ask.tokens.is_empty() || (self.snapshot.summed && !self.unrepeated.load(Ordering::Acquire));
         let version = Aggregation::AskedVersion(Arc::clone(ask), unique);
-        let read = |frames: &[DataFrame]| Some((Repeated::check(frames)?, first(frames.first()?, "total")?));
-        let (repeated, total) = self.sum(&version, request, read)?;
-        repeated.map_err(|Repeated| twice())?;
+        let read = |frames: &[DataFrame]| {
+            let frame = frames.first()?;
+            Some((Repeated::check(frames)?, first(frame, "odd")?, first(frame, "total")?))
+        };
+        let (repeated, odd, total) = self.sum(&version, request, read)?;
+        repeated.map_err(|Repeated| twice(self.schema))?;
+        if odd > 0 {
+            return Err(FetchError::Unavailable(format!(
+                "{} of its rows have amounts that are no whole numbers in digits, or addresses or hashes that are not in hex: a `query` can write \
+                 them out, or say `read = \"bring\"` in dataset.toml",
+                super::super::grouped(odd)
+            )));
+        }
         if ask.tokens.is_empty() {
             self.unrepeated.store(true, Ordering::Release);
         }
@@ -229,13 +235,39 @@ impl OnDemand {
     }
 }
 
-/// Error for duplicate candles.
-fn twice() -> FetchError {
-    FetchError::Unavailable(
-        "some of its candles come twice there, with the same interval and time: say `final = true`, a `query` with one row for each candle, or \
+impl EngineQuery<'_> {
+    /// Errors: the server does not take so long a query.
+    fn must_take(&self, sql: &str) -> Result<(), TableLoadError> {
+        if self.engine.known(&|| self.load.is_stopped()).is_ok_and(|known| !known.takes(sql)) {
+            return Err(TableLoadError::Unusable(format!(
+                "`{}` cannot be asked for that: the query would name more addresses, as `labels` and `contracts` do, than its server takes; \
+                 raise its max_query_size, or say read = \"bring\"",
+                self.name
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn fetch_error(error: TableLoadError) -> FetchError {
+    match error {
+        TableLoadError::Cancelled | TableLoadError::Remote(_, Fault::Stopped) => FetchError::Cancelled,
+        error => {
+            FetchError::Unavailable(error.words().unwrap_or_else(|| "it has changed since the data were loaded: load again".to_owned()))
+        }
+    }
+}
+
+/// Error for duplicate candles, or transfers.
+fn twice(schema: &TableSchema) -> FetchError {
+    let (table, same, one) = match schema.name {
+        "transfers" => ("transfers", "transaction and place in its log", "transfer"),
+        _ => ("candles", "interval and time", "candle"),
+    };
+    FetchError::Unavailable(format!(
+        "some of its {table} come twice there, with the same {same}: say `final = true`, a `query` with one row for each {one}, or \
          `read = \"bring\"` in dataset.toml"
-            .to_owned(),
-    )
+    ))
 }
 
 /// A query of tokens' rows in the generation's version.
@@ -252,19 +284,20 @@ impl Fetch for OnDemand {
         let all = |token: &Address| {
             let rows = self.rows_of(token, progress)?;
             // The loader would keep the last one, and the server may choose another order for each query.
-            self.sum(&Aggregation::RowsVersion(self.schema.name), &request, Repeated::check)?.map_err(|Repeated| twice())?;
+            self.sum(&Aggregation::RowsVersion(self.schema.name), &request, Repeated::check)?.map_err(|Repeated| twice(self.schema))?;
             Ok(Fetched::rows(rows))
         };
         let fetched = match key {
             FetchKey::Rows { token, .. } => all(token),
             FetchKey::Chart(token) => {
                 let read = self.sum(&Aggregation::Chart, &request, |frames| chart::read(frames, token))?;
-                read.map(|candles| Fetched::Chart(Box::new(candles))).map_err(|Repeated| twice())
+                read.map(|candles| Fetched::Chart(Box::new(candles))).map_err(|Repeated| twice(self.schema))
             }
             FetchKey::Table(ask) => self.asked(ask, &request).map(|(frame, total)| Fetched::Answer(frame, total)),
             FetchKey::Balances { individual, .. } => self
                 .sum(&Aggregation::Balances(Arc::clone(individual)), &request, holders::read_balances)
                 .map(|balances| Fetched::Balances(Arc::new(balances))),
+            FetchKey::Transfers { part, .. } => self.summed_transfers(part, &request).map(|answer| Fetched::Transfers(Arc::new(answer))),
             // A node's affair, which never comes here.
             FetchKey::State { .. } => Err(FetchError::Unavailable("it answers queries, and holds no state of a chain".to_owned())),
         };

@@ -3,7 +3,7 @@
 
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn as _};
 
-use super::{super::sql, CHECKSUM, floats, texts, whole};
+use super::{super::sql, CHECKSUM, floats, texts, transfers::{UNKNOWN, unread}, whole};
 use crate::{coerce, order};
 use model::{
     schema::{Kind, TableSchema},
@@ -16,7 +16,7 @@ const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 60480
                     ms % 60000 = 0, concat(toString(intDiv(ms, 60000)), 'm'), concat(toString(intDiv(ms, 1000)), 's'))";
 
 /// SQL: a time as it is written in answers.
-const TIME_TEXT: &str = "formatDateTime(fromUnixTimestamp64Milli(ts, 'UTC'), '%Y-%m-%dT%H:%i:%SZ')";
+const TIME_TEXT: &str = "formatDateTime(fromUnixTimestamp64Milli(ts, 'UTC'), '%Y-%m-%dT%H:%i:%SZ') AS timestamp_text";
 
 /// Most values of a column, or groups, that are given; one more shows that there are more.
 const VALUES_MAX: u64 = 4_000_000;
@@ -26,12 +26,28 @@ const GROUPS_MAX: u64 = 1_000_000;
 /// out, as in the loader.
 fn rows(base: &str, table: &str, whole: bool) -> String {
     let known = |figure: &str, name: &str| format!("if(isFinite({figure}), {figure}, NULL) AS {name}");
-    let (columns, some) = if table == "holders" {
+    let (columns, some) = if table == "transfers" {
+        let known = |own: &str, name: &str| format!("nullIf({own}, {UNKNOWN}) AS {name}");
+        let text = |own: &str, name: &str| format!("nullIf({own}, '') AS {name}, {name} AS {name}_small");
+        let columns = [
+            known("t", "timestamp"),
+            TIME_TEXT.replace("ts", "timestamp"),
+            known("k", "block_number"),
+            text("if(startsWith(h, '0x'), h, concat('0x', h))", "transaction_hash"),
+            text("fa", "from_address"),
+            text("oa", "to_address"),
+            "nullIf(va, '') AS value, amount AS value_number".to_owned(),
+            known("g", "log_index"),
+            known("st", "status"),
+            format!("{} AS odd", unread()),
+        ];
+        (columns.join(", "), "1")
+    } else if table == "holders" {
         ("holder AS holder_address, holder AS holder_address_small, b AS balance".to_owned(), "1")
     } else {
         let figures = [known("v", "volume"), known("u", "volume_usd")].join(", ");
         let columns = format!(
-            "{WORD} AS interval, interval AS interval_small, ms, ts AS timestamp, {TIME_TEXT} AS timestamp_text, o AS open, h AS high, \
+            "{WORD} AS interval, interval AS interval_small, ms, ts AS timestamp, {TIME_TEXT}, o AS open, h AS high, \
              l AS low, c AS close, {figures}, nullIf(s, '') AS source, {} AS source_small",
             small("source")
         );
@@ -49,10 +65,14 @@ fn keys(page: &RowsPage, schema: &TableSchema) -> Vec<OrderKey> {
     let said = |(nth, (name, falls)): (usize, (&str, bool))| match name {
         // Intervals that are sorted by are sorted by their length.
         "interval" if nth < page.sort.len() => ("ms".to_owned(), falls),
+        "value" => (AMOUNT.to_owned(), falls),
         name => (sql::identifier(name), falls),
     };
     schema.ordered_by(&page.sort).into_iter().enumerate().map(said).collect()
 }
+
+/// SQL: an amount as a number, by which it is sorted.
+const AMOUNT: &str = "toUInt256OrNull(value)";
 
 /// `backwards`: from the last row to the first. Missing values come last in the order, whether a column rises or falls.
 fn order_by(keys: &[OrderKey], backwards: bool) -> String {
@@ -74,7 +94,7 @@ fn literal(value: &KeyValue) -> String {
 fn behind(keys: &[OrderKey], values: &[KeyValue]) -> String {
     let mut condition = "0".to_owned();
     for ((key, falls), value) in keys.iter().zip(values).rev() {
-        let own = literal(value);
+        let own = if key == AMOUNT { format!("toUInt256({})", literal(value)) } else { literal(value) };
         condition = match value {
             KeyValue::Missing => format!("(isNull({key}) AND {condition})"),
             _ => {
@@ -96,7 +116,7 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
     let (rows, met) = (rows(base, ask.table, ask.tokens.is_empty()), met(ask));
     // The first row, in the table's order, decides between texts that are equally frequent, and between ways to write one.
     let first = || {
-        let keys: Vec<String> = schema.ordered_by(&[]).iter().map(|(name, falls)| ranked(name, *falls)).collect();
+        let keys: Vec<String> = schema.ordered_by(&[]).iter().map(|(name, falls)| ranked(schema, name, *falls)).collect();
         format!("tuple({})", keys.join(", "))
     };
     match &ask.wanted {
@@ -164,7 +184,7 @@ fn figures(nth: usize, of: &Measured) -> String {
             format!("count({column}) AS count_{nth}, toString(sum(toInt128(ifNull({column}, 0)))) AS sum_{nth}, {}", extremes(&column))
         }
         Measured::Float(name) => {
-            let column = sql::identifier(name);
+            let column = if *name == "value" { "value_number".to_owned() } else { sql::identifier(name) };
             let bits = format!("reinterpretAsUInt64(assumeNotNull(ifNull({column}, 0.)))");
             let exponent = format!("bitAnd(bitShiftRight({bits}, 52), 2047)");
             let shift = format!("if({exponent} = 0, 0, {exponent} - 1)");
@@ -181,9 +201,13 @@ fn figures(nth: usize, of: &Measured) -> String {
 }
 
 /// A column of the table's order as a number or text that rises with it.
-fn ranked(name: &str, falls: bool) -> String {
+fn ranked(schema: &TableSchema, name: &str, falls: bool) -> String {
     let column = sql::identifier(name);
-    if falls { format!("isNull({column}), -ifNull({column}, 0)") } else { column }
+    let is_number = schema.column(name).is_some_and(|column| matches!(column.kind, Kind::Integer | Kind::Float | Kind::Time));
+    if !is_number {
+        return format!("ifNull({column}, '')");
+    }
+    format!("isNull({column}), {}ifNull({column}, 0)", if falls { "-" } else { "" })
 }
 
 /// A text in lower case. Letters of which the engine may know another lower case than this program are refused.
@@ -193,11 +217,17 @@ fn small(column: &str) -> String {
     format!("lower(if(ifNull({odd}, 0) = 0, {column}, NULL))")
 }
 
-/// SQL for number and checksum of all rows that may be asked for, and the number of those asked for. `unique`: also how many come twice.
+/// SQL for number and checksum of all rows that may be asked for, and the number of those asked for. `unique`: also how many come
+/// twice, or are written in a way that the loader reads otherwise.
 pub(super) fn version_sql(base: &str, ask: &TableAsk, unique: bool) -> String {
-    let again = if unique && ask.table == "candles" { "count() - uniqExact(token_address, ms, timestamp)" } else { "toUInt64(0)" };
+    let again = match ask.table {
+        "candles" if unique => "count() - uniqExact(token_address, ms, timestamp)",
+        "transfers" if unique => "countIf(isNotNull(log_index)) - uniqExactIf((transaction_hash, log_index), isNotNull(log_index))",
+        _ => "toUInt64(0)",
+    };
+    let odd = if unique && ask.table == "transfers" { "countIf(odd)" } else { "toUInt64(0)" };
     let rows = rows(base, ask.table, ask.tokens.is_empty());
-    format!("SELECT count() AS listed, {CHECKSUM} AS mark, countIf({}) AS total, {again} AS again FROM {rows}", met(ask))
+    format!("SELECT count() AS listed, {CHECKSUM} AS mark, countIf({}) AS total, {again} AS again, {odd} AS odd FROM {rows}", met(ask))
 }
 
 /// Decodes the rows of a page to canonical columns.
@@ -205,15 +235,15 @@ pub(in super::super) fn read_page(frames: &[DataFrame], schema: &'static TableSc
     let Some(all) = order::whole(frames.iter().cloned()).ok()? else {
         return DataFrame::new(0, schema.columns.iter().map(|column| coerce::empty(column, 0)).collect()).ok();
     };
-    let columns = schema.columns.iter().filter_map(|column| match column.name {
-        "timestamp" => whole(&all, column.name)?.into_column().cast(&coerce::canonical(column.kind)).ok(),
-        "token_address" | "holder_address" | "interval" | "source" => Some(texts(&all, column.name)?.into_column()),
+    let columns = schema.columns.iter().filter_map(|column| match column.kind {
+        Kind::Time | Kind::Integer => whole(&all, column.name)?.into_column().cast(&coerce::canonical(column.kind)).ok(),
         // NaN is an unknown figure: null.
-        _ => {
+        Kind::Float => {
             let figures = floats(&all, column.name)?;
             let known = figures.iter().map(|value| value.filter(|value| value.is_finite()));
             Some(known.collect::<Float64Chunked>().with_name(column.name.into()).into_column())
         }
+        _ => Some(texts(&all, column.name)?.into_column()),
     });
     let columns: Vec<_> = columns.collect();
     DataFrame::new(all.height(), columns).ok()

@@ -53,6 +53,25 @@ pub(in super::super) fn read_listed(frames: &[DataFrame]) -> Option<(HashMap<Add
     Some((listed, faults))
 }
 
+/// Finding about rows of tokens that are no addresses, which are left out.
+pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
+    let (mut rows, mut examples) = (0, Vec::new());
+    for frame in frames {
+        for (token, count) in texts(frame, "token_address")?.iter().zip(counts(frame, "listed")?.iter()) {
+            let token = token.unwrap_or_default();
+            if Address::parse(token).is_none() {
+                rows += count.unwrap_or_default();
+                examples.push(format!("`{token}`"));
+            }
+        }
+    }
+    examples.truncate(3);
+    (rows > 0).then(|| {
+        let rows = super::super::grouped(rows);
+        format!("{rows} of its rows are of tokens that are no addresses, and are left out, such as {}", examples.join(", "))
+    })
+}
+
 /// Per token, whether it is written in mixed case.
 pub(super) fn mixed_case(frame: &DataFrame) -> Option<Vec<bool>> {
     lists(frame, "written", DataType::String, |written| Some(written.str().ok()?.iter().flatten().any(is_mixed_case)))

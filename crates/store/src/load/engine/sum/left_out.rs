@@ -20,6 +20,16 @@ impl EngineQuery<'_> {
         if seen > rows || (holders && seen < rows) {
             return Err(changed());
         }
+        if self.load.schema.name == "transfers" && seen < rows {
+            let all = self.transfers(columns, conditions, false, "empty(h)")?;
+            let examples = self.ask(&format!("SELECT concat(fa, ' to ', oa) FROM {all} LIMIT 3"))?;
+            let examples: Vec<String> = examples.into_iter().flatten().flatten().collect();
+            return Ok(vec![format!(
+                "{} of its rows are without a transaction hash, and are left out, such as {}",
+                grouped(rows - seen),
+                examples.join(", ")
+            )]);
+        }
         // A candle without a price is missing from `seen`; one without a volume, or a holder without a balance, is not.
         if seen == rows && !["volume", "balance"].iter().any(is_text) {
             return Ok(Vec::new());
