@@ -94,7 +94,7 @@ macro_rules! settings {
         /// All sections, in the order of `config.toml`.
         pub const SECTIONS: &[SectionRow] = &[$(SectionRow { name: $name, meaning: $says },)*
             SectionRow { name: sources::SECTION, meaning: "Sources of files elsewhere: one a section, [sources.NAME]. Their keys stand in the environment or in ~/.aws." },
-            SectionRow { name: KEYS_SECTION, meaning: "Keys of your own: an action and its key or keys, as in `copy_value = [\"y\", \"F5\"]`." }];
+            SectionRow { name: KEYS_SECTION, meaning: "Keys of your own: an action and its key or keys, as in `copy_value = [\"y\", \"F6\"]`." }];
 
         /// All settings, in the order of `config.toml`.
         pub const SETTINGS: &[SettingRow] = &[$($(SettingRow {

@@ -18,7 +18,11 @@ use live::{
     find::{FindContext, FoundToken, find, keep_coin, search_hosts},
     hosts, refresh,
 };
-use model::{address::Address, chain::Chain};
+use model::{
+    address::Address,
+    chain::Chain,
+    format::{human, many},
+};
 use store::{manifest::FILE, wall_clock::now};
 
 #[derive(Debug, Args)]
@@ -87,11 +91,12 @@ fn found(feed: &Feed, words: &str, chain: Option<&Chain>) -> Result<Address, Fai
 }
 
 fn described(token: &FoundToken) -> String {
-    let usd = |value: f64| format!("${value:.0}");
+    let usd = |value: f64| format!("${}", human(Some(value)));
     let symbol = token.symbol.clone().unwrap_or_else(|| "?".to_owned());
     let name = token.name.clone().unwrap_or_default();
     let cap = token.market_cap.map_or_else(String::new, |cap| format!(", cap {}", usd(cap)));
-    format!("{symbol} {name} {} on {}, {} in {} pools{cap}", token.address, token.chain, usd(token.liquidity), token.pools)
+    let pools = many(token.pools as u64, "pool", "pools");
+    format!("{symbol} {name} {} on {}, {} in {pools}{cap}", token.address, token.chain, usd(token.liquidity))
 }
 
 /// Has who types choose one of several.

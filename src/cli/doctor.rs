@@ -33,7 +33,7 @@ use store::{
     manifest::{FILE, Manifest},
     wall_clock::now,
 };
-use tui::{graphics::Graphics, terminal};
+use tui::{graphics::Graphics, keymap::Keymap, terminal};
 use widgets::{text::wrap, theme::Depth};
 use wire::{Source, SourceKind, UrlPattern};
 
@@ -124,6 +124,7 @@ fn facts(args: &DoctorArgs) -> MachineFacts {
         now: now(),
         newest: newest(dirs.as_ref().map(|dirs| dirs.state.as_path()).ok()),
         config: config_file,
+        wrong_keys: Keymap::with(&config.keys).1,
         data: data(folder),
         keys: keys(&config, &state),
         state,

@@ -20,6 +20,7 @@ use store::{
     load,
     manifest::{FILE, Manifest},
     provider::{self, Providers},
+    source::locate,
     wall_clock::now,
 };
 use wire::Wire;
@@ -60,7 +61,11 @@ impl Feed {
     ) -> Result<T, Failure> {
         let manifest = self.manifest()?;
         // Without a token there is no dataset yet, but perhaps tables without one.
-        let dataset = load::load_tables(&self.folder, &["pools"], &cache(&self.config)).ok();
+        let dataset = match load::load_tables(&self.folder, &["pools"], &cache(&self.config)) {
+            Ok(dataset) => Some(dataset),
+            Err(_) if locate::by_name(&self.folder, "tokens").is_ok_and(|files| files.is_empty()) => None,
+            Err(error) => return Err(Failure::Bad(error.to_string())),
+        };
         let mut market = dataset.as_ref().map_or_else(LiveMarket::default, LiveMarket::of);
         let watchlist: Vec<Address> = Dirs::find().map(|dirs| crate::state::watchlist::addresses(&dirs.state)).unwrap_or_default();
         market.tokens.retain(|token| only.is_none_or(|only| token.address == *only));

@@ -129,6 +129,12 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     let formats = own_and_known(args.into.as_deref())?;
     let Some(into) = args.into.as_ref().filter(|_| !args.formats) else { return print(listed(&formats)) };
     let location = LocationArgs { config: None, data: Some(into.clone()), remote: false, as_of: None };
+    if let (Some(TokenName::Symbol(symbol)), false) = (&args.token, into.is_dir()) {
+        let folder = into.display();
+        let reason =
+            format!("`--token {symbol}`: a symbol is one of a dataset, and there is none in `{folder}` yet: say the token's address");
+        return Err(Failure::Usage(reason));
+    }
     let token = args.token.as_ref().map(|token| token.find_in(&location)).transpose()?;
     let stop = stop_on_signals()?;
     let options = ImportOptions {

@@ -9,6 +9,7 @@ use super::{
     program::require_folder,
 };
 use live::{RefreshReport, hosts, live_tables, refresh};
+use model::format::many;
 
 #[derive(Debug, Args)]
 pub(super) struct RefreshArgs {
@@ -26,7 +27,7 @@ pub(super) fn run(args: &RefreshArgs) -> Outcome {
     let live: Vec<&str> = live_tables(&manifest).iter().map(|(schema, _)| schema.name).collect();
     if live.is_empty() {
         return Err(Failure::Bad(format!(
-            "no table of `{}` comes by itself: say `provider` in its section of dataset.toml, or make a dataset with `tokendeck new`",
+            "no table of `{}` comes by itself: say `provider` or `url` in its section of dataset.toml, or make a dataset with `tokendeck new`",
             feed.folder.display()
         )));
     }
@@ -47,9 +48,10 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
     for table in &report.tables {
         let from: Vec<&str> = table.providers.iter().map(String::as_str).collect();
         let from = if from.is_empty() { String::new() } else { format!(" from {}", from.join(", ")) };
-        text.push_str(&format!("{}: {} rows{from}, {} requests\n", table.table, table.rows, table.requests));
+        let (rows, requests) = (many(table.rows as u64, "row", "rows"), many(table.requests as u64, "request", "requests"));
+        text.push_str(&format!("{}: {rows}{from}, {requests}\n", table.table));
         if !table.unknown.is_empty() {
-            text.push_str(&format!("  {} tokens are known to none of its providers\n", table.unknown.len()));
+            text.push_str(&format!("  known to none of its providers: {}\n", many(table.unknown.len() as u64, "token", "tokens")));
         }
         for note in &table.notes {
             text.push_str(&format!("  {note}\n"));

@@ -27,7 +27,7 @@ pub fn config_toml() -> String {
         if section.name == sources::SECTION {
             writeln!(text, "# [{}.NAME]", section.name).ok();
             for row in SOURCE_SETTINGS {
-                writeln!(text, "# {} = {}  # {}", row.key, row.example, row.meaning).ok();
+                writeln!(text, "# {} = {}  # {}", row.key, row.example, row.says()).ok();
             }
         }
     }
@@ -41,7 +41,7 @@ pub fn settings_table() -> String {
         writeln!(text, "| `{}.{}` | `{}` | {} |", row.section, row.key, row.default, row.meaning).ok();
     }
     for row in SOURCE_SETTINGS {
-        writeln!(text, "| `{}.NAME.{}` | | {} Expected: {}. |", sources::SECTION, row.key, row.meaning, row.expected).ok();
+        writeln!(text, "| `{}.NAME.{}` | | {} Expected: {}. |", sources::SECTION, row.key, row.says(), row.expected).ok();
     }
     for section in SECTIONS.iter().filter(|section| section.name == KEYS_SECTION) {
         writeln!(text, "| `{}.<action>` | | {} |", section.name, section.meaning).ok();

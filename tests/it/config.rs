@@ -2,7 +2,8 @@
 
 use std::{fs, path::Path};
 
-use tokendeck::config::{Config, SETTINGS, ThemeChoice};
+use tokendeck::config::{Config, SECTIONS, SETTINGS, ThemeChoice};
+use tui::keymap::Keymap;
 
 fn refusal(text: &str) -> String {
     Config::parse(Some(Path::new("c.toml")), text).map(drop).expect_err(text)
@@ -26,6 +27,34 @@ fn misspelt_settings_are_told_with_line_and_nearest_name() {
     for (text, expected) in cases {
         assert_eq!(refusal(text), expected, "{text}");
     }
+}
+
+#[test]
+fn a_setting_of_another_kind_of_source_is_told() {
+    let other = |key: &str, of: &str, kind: &str| {
+        format!("`sources.a.{key}` is a setting of {of}, and the source is of the kind {kind}: take it out, or say another `kind`")
+    };
+    for (text, expected) in [
+        ("chain = 'eth'\nbuckets = ['b']", Some(("chain", "node", "s3"))),
+        ("kind = 'azure'\nbuckets = ['b']\naccount = 'x'\nregion = 'r'", Some(("region", "s3", "azure"))),
+        ("url = 'https://x.org'\nkind = 's3'\nbuckets = ['b']", Some(("url", "https, clickhouse, node and provider", "s3"))),
+        ("url = 'https://x.org'\nkind = 'https'", None),
+        ("kind = 's3'\nbuckets = ['b']\nregion = 'r'\nanonymous = true", None),
+    ] {
+        let text = format!("[sources.a]\n{text}");
+        match expected {
+            Some((key, of, kind)) => assert!(refusal(&text).contains(&other(key, of, kind)), "{}", refusal(&text)),
+            None => assert!(Config::parse(None, &text).is_ok(), "{text}"),
+        }
+    }
+}
+
+#[test]
+fn the_example_of_own_keys_takes_no_key_of_another_action() {
+    let section = SECTIONS.iter().find(|section| section.name == "terminal.keys").expect("a section of keys");
+    let example = section.meaning.split('`').nth(1).expect("an example");
+    let (_, warnings) = Keymap::with(&example.parse().expect("TOML"));
+    assert!(warnings.is_empty(), "{warnings:?}");
 }
 
 #[test]

@@ -33,7 +33,8 @@ pub(super) fn open(call: &Call<'_>) -> Answered {
     let api = call.api;
     let last = call.headers.map(last_event_id).transpose()?.flatten();
     let Ok(permit) = Arc::clone(&api.event_streams).try_acquire_owned() else {
-        let detail = format!("{} clients listen to events already: ask again in a moment.", api.options.event_streams);
+        let detail =
+            format!("As many clients as may listen to events do so already ({}): ask again in a moment.", api.options.event_streams);
         return Err(Problem::new(Code::Busy, detail));
     };
     let (sender, events) = mpsc::channel(WAITING);

@@ -64,8 +64,8 @@ pub(super) fn contradictory(options: &ImportOptions) -> Result<(), String> {
 }
 
 /// The remedy for missing decimals.
-pub(super) const WRITE_TOKENS: &str = "write a tokens.csv with the columns token_address, symbol, name, chain, decimals into the dataset's folder, or import a token \
-                                       list that has them, first";
+pub(super) const WRITE_TOKENS: &str =
+    "first import a list of tokens that has them, such as a CSV with the columns token_address, symbol, name, chain, decimals";
 
 /// The reason for rejecting a file, and its remedy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

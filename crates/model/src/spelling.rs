@@ -12,6 +12,11 @@ pub fn likeness(name: &str, known: &str) -> f64 {
     near + strsim::jaro_winkler(&name, &known)
 }
 
+/// Whether `name` is `known` with a letter or two wrong.
+pub fn is_slip_of(name: &str, known: &str) -> bool {
+    likeness(name, known) > 1.0 && name != known
+}
+
 /// The known name nearest to `name`; none where none is known.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     ranked(name, known).map(|(_, known)| known)

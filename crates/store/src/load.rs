@@ -14,7 +14,7 @@ pub mod identity;
 mod lengths;
 mod logs;
 pub mod others;
-mod path;
+pub mod path;
 mod remote;
 mod row_filter;
 mod table;
@@ -45,6 +45,7 @@ use crate::{
     cache::{CacheOptions, trim_heap},
     chain::{self, ChainStates},
     manifest::{self, Manifest},
+    source::locate,
 };
 use model::{
     address::Address,
@@ -247,7 +248,9 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadErr
         }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
-            Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {hint}; {DEMO}"), None))
+            let passed_over = |(file, says): (String, String)| format!("`{file}` {says} ");
+            let meant: String = locate::passed_over(context.folder, "tokens").into_iter().map(passed_over).collect();
+            Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {meant}{hint}; {DEMO}"), None))
         }
         TableState::Unusable(_) if tokens.changed_during_read => Err(LoadError::ChangedDuringRead),
         TableState::Unusable(reason) => {

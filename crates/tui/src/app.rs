@@ -24,6 +24,7 @@ pub use store::wall_clock::now as wall_clock;
 
 use std::{
     collections::{BTreeMap, HashSet},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -162,6 +163,8 @@ pub struct App {
     pub(super) annotated: Vec<(Address, Annotation)>,
     /// No session was saved before, and no other view has been opened since.
     pub(super) is_new_here: bool,
+    /// The folder of the data that the last session showed.
+    pub(super) last_folder: Option<PathBuf>,
     /// The view in which keys were pressed before the data was loaded: its selection becomes the program's token afterwards.
     pending_selection: Option<ViewId>,
     /// When the load progress was last polled.
@@ -210,6 +213,7 @@ impl App {
             starred: Vec::new(),
             annotated: Vec::new(),
             is_new_here: false,
+            last_folder: None,
             pending_selection: None,
             ticked: Instant::now(),
         };

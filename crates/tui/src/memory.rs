@@ -1,6 +1,9 @@
-//! The dashboard's memory between runs: the watchlist and the session (view, token, settings of each view). Storage is in `state`.
+//! The dashboard's memory between runs: the watchlist and the session (view, token, folder, settings of each view). Storage is in `state`.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    path::{self, PathBuf},
+};
 
 use serde_json::{Map, Value, json};
 
@@ -53,6 +56,7 @@ impl App {
         self.annotations = memory.annotations();
         let session = memory.session();
         self.is_new_here = session["view"].is_null();
+        self.last_folder = session["folder"].as_str().map(PathBuf::from);
         if let Some(view) = session["view"].as_str().and_then(ViewId::parse) {
             self.current = view;
         }
@@ -93,10 +97,12 @@ impl App {
             .map(|(view, row)| (row.word.to_owned(), view.save()))
             .filter(|(_, kept)| !kept.is_null())
             .collect();
+        let shown = self.snapshot.as_ref().and_then(|snapshot| path::absolute(&snapshot.dataset.folder).ok());
         json!({
             "view": self.current.row().word,
             "token": self.token.map(|token| token.to_string()),
             "theme": self.chosen_theme,
+            "folder": shown.or_else(|| self.last_folder.clone()),
             "views": views,
             "screens": self.screens,
         })

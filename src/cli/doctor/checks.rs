@@ -67,6 +67,8 @@ pub(super) struct MachineFacts {
     /// The newest time of a file of this program, and which: the clock cannot be before it.
     pub(super) newest: Option<(Time, String)>,
     pub(super) config: Result<Option<String>, String>,
+    /// What is wrong with the keys of one's own.
+    pub(super) wrong_keys: Vec<String>,
     pub(super) data: DataFact,
     /// Folder of keys, jobs and session; the error says why it cannot be written.
     pub(super) state: Result<String, String>,
@@ -203,6 +205,10 @@ fn clock(facts: &MachineFacts) -> DoctorLine {
 }
 
 fn config(facts: &MachineFacts) -> DoctorLine {
+    if facts.config.is_ok() && !facts.wrong_keys.is_empty() {
+        let mends = "`?` in the dashboard lists actions and keys; config.toml says its own under [terminal.keys]";
+        return check("configuration", LineVerdict::Mend, facts.wrong_keys.join("; "), mends);
+    }
     match &facts.config {
         Ok(Some(file)) => good("configuration", format!("`{file}`")),
         Ok(None) => good("configuration", "no file: every setting has its default"),
@@ -312,7 +318,7 @@ fn sources(facts: &MachineFacts) -> Vec<DoctorLine> {
         ));
     }
     match &facts.reached {
-        Some(reached) => all.extend(reached.iter().map(|(origin, outcome)| match outcome {
+        Some(reached) if !reached.is_empty() => all.extend(reached.iter().map(|(origin, outcome)| match outcome {
             Ok(time) => good("reached", format!("{origin} in {} ms", time.as_millis())),
             Err(reason) => check(
                 "reached",
@@ -321,7 +327,8 @@ fn sources(facts: &MachineFacts) -> Vec<DoctorLine> {
                 "look at the network, a proxy, or the URL in config.toml and dataset.toml",
             ),
         })),
-        None if all.is_empty() => all.push(good("sources", "none: nothing is asked anywhere")),
+        _ if all.is_empty() => all.push(good("sources", "none: nothing is asked anywhere")),
+        Some(_) => {}
         None => all.push(good("reached", "nobody was asked; --online asks each place once")),
     }
     all

@@ -1,9 +1,11 @@
 //! Files in foreign layouts, mapped by `dataset.toml`: no header, object members, folders as columns, units, ranges, coins, blocks.
 
-use model::{address::Address, data::AddressRows as _};
+use model::{address::Address, data::AddressRows as _, progress::Silent};
 use polars::prelude::DataType;
 
-use super::{ETH, TOKENS, UNI, findings, load_files, load_texts, table};
+use store::load::load;
+
+use super::{ETH, TOKENS, UNI, findings, folder, load_files, load_texts, table};
 
 #[test]
 fn a_file_without_a_header_is_read_by_number() {
@@ -156,4 +158,22 @@ fn a_missing_column_is_answered_with_the_lines_that_would_do() {
     );
     assert!(dataset.absence_reason("posts").unwrap().starts_with("The loaded datasets have no `posts` table"));
     assert_eq!(dataset.absence_reason("tokens"), None);
+}
+
+#[test]
+fn a_file_that_seems_meant_as_a_table_that_is_not_there_is_named() {
+    let files =
+        [("tokens.csv", TOKENS), ("candels.csv", "x"), ("posts.xlsx", "x"), ("pool.csv", "x"), ("notes.csv", "x"), ("tokens.bak", "x")];
+    let loaded = load_texts(&files).expect("loads");
+    for (table, expected) in [
+        ("candles", &["Note candels.csv: is not read, as no table has this name: is it `candles`?"][..]),
+        ("posts", &["Note posts.xlsx: is not read, as no table is in this format: `tokendeck import` may take it"]),
+        ("pools", &["Note pool.csv: is not read, as no table has this name: is it `pools`?"]),
+        ("tokens", &[]),
+        ("labels", &[]),
+    ] {
+        assert_eq!(findings(self::table(&loaded, table)), expected, "{table}");
+    }
+    let reason = load(folder(&[("tokns.csv", TOKENS.as_bytes())]).path(), &Silent).expect_err("no tokens").to_string();
+    assert!(reason.contains("`tokns.csv` is not read, as no table has this name: is it `tokens`?"), "{reason}");
 }

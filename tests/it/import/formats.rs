@@ -176,6 +176,23 @@ fn tokens_in_one_file_are_told_apart_and_thousands_are_divided() {
     assert_eq!((candles.close[0], candles.volume[0]), (0.000_005, 7000.0));
 }
 
+#[test]
+fn each_token_may_be_of_an_exchange_of_its_own_but_of_one() {
+    let desk = Desk::new();
+    let file = |rows: &str| format!("date,name,open,high,low,close,volume,exchange\n{rows}");
+    desk.write("two.csv", file("2023-07-30,UNI,5,6,4,5,1,kraken\n2023-07-30,PEPE,1,2,1,2,1,binance\n"));
+    assert_eq!(taken(&desk.imports(&["two.csv"]), 0, "candles")[0], 2);
+    let by_address = |rows: &str| file(rows).replace("name", "token_address").replace("UNI", UNI).replace("PEPE", PEPE);
+    desk.write("own.csv", by_address("2023-07-31,UNI,5,6,4,5,1,kraken\n2023-07-31,PEPE,1,2,1,2,1,binance\n"));
+    assert_eq!(taken(&desk.imports(&["own.csv"]), 0, "candles")[0], 2);
+    let mixed = "2023-07-31,UNI,5,6,4,5,1,kraken\n2023-07-31,UNI,5,6,4,5,1,binance\n2023-07-31,PEPE,1,2,1,2,1,binance\n";
+    for (name, text) in [("mixed.csv", file(mixed)), ("mixed_own.csv", by_address(mixed))] {
+        desk.write(name, text);
+        let refusal = desk.refuses(&[name]);
+        assert!(refusal.contains("`exchange` has `binance`, `kraken`"), "{refusal}");
+    }
+}
+
 /// The example of docs/importing.md.
 fn own_format() -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/importing.md")).unwrap();

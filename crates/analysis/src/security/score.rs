@@ -112,7 +112,11 @@ pub fn recommendation(verdict: &Verdict, checked: f64, parts: [&[Anomaly]; 3], m
     // Fatal anomalies come first, whatever else weighs as much.
     reasons.sort_by_key(|anomaly| !anomaly.fatal);
     let mut says: Vec<String> = reasons.iter().take(REASONS_MAX).map(|anomaly| anomaly.sentence.clone()).collect();
-    if says.is_empty() {
+    let disputed: Vec<&str> =
+        parts.concat().iter().filter(|anomaly| anomaly.disputed.is_some()).map(|anomaly| anomaly.code.word()).collect();
+    if says.is_empty() && !disputed.is_empty() {
+        says.push(format!("all that was found is disputed ({})", disputed.join(", ")));
+    } else if says.is_empty() {
         says.push(if missing.is_empty() { "no test found anything" } else { "none of the tests that could run found anything" }.to_owned());
     }
     let unfinished = if unfinished.is_empty() { String::new() } else { format!(". Not finished: {}", joined(unfinished)) };

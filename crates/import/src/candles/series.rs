@@ -21,7 +21,7 @@ const QUOTED: &str = "currency quotecurrency vscurrency quote";
 /// Maximum number of series per file.
 const SERIES_MAX: usize = 20_000;
 
-/// The columns that identify a row's series, and their values in the whole file.
+/// The columns that identify a row's series, with that of the token's address, and their values in the whole file.
 struct SeriesColumns {
     /// Columns of symbols or pairs, best first; of exchanges; of quote currencies.
     symbols: Vec<usize>,
@@ -45,10 +45,16 @@ pub(super) fn by_series(
         }
         take = take.keep(name, &[value], "are not picked");
     }
-    let parts = parts(file, sheet, found)?;
     let names = Names::of(&sheet.names);
-    if let Some(token) = token_column(sheet, &names) {
-        one_place(file, sheet, &parts)?;
+    let token = token_column(sheet, &names);
+    let parts = parts(file, sheet, found, token)?;
+    let is_known_by = |columns: &[usize], more: usize| count(&parts, &[columns, &[more]].concat()) == count(&parts, columns);
+    // Rows of several quote currencies would mix, and of several exchanges where they are of one token.
+    let mixes = parts.quotes.iter().any(|quote| !is_known_by(&[], *quote));
+    if let Some(token) = token {
+        if mixes || parts.places.iter().any(|place| !is_known_by(&[token], *place)) {
+            return Err(pick(file, sheet, &parts));
+        }
         in_dollars(file, sheet)?;
         return Ok((ImportPlan::of(vec![take.columns(&[("token_address", &sheet.names[token])])]), true));
     }
@@ -62,8 +68,8 @@ pub(super) fn by_series(
         };
         return Ok((ImportPlan::of(vec![take.of(&token)]).about(token), false));
     }
-    one_place(file, sheet, &parts)?;
-    let Some(&symbol) = parts.symbols.iter().find(|&&at| count(&parts, &[at]) == combinations) else {
+    // A symbol that tells every series from the others has one exchange.
+    let Some(&symbol) = parts.symbols.iter().find(|&&at| !mixes && count(&parts, &[at]) == combinations) else {
         return Err(pick(file, sheet, &parts));
     };
     if file.hints.token.is_some() || pair::address(&file.sniffed.name).is_some() {
@@ -118,7 +124,7 @@ fn split(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns, symbol: 
 }
 
 /// Finds the columns that tell series apart, and their values in all picked rows.
-fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Result<SeriesColumns, String> {
+fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns, token: Option<usize>) -> Result<SeriesColumns, String> {
     let names = Names::of(&sheet.names);
     let texts = |at: &usize| {
         let used = *at == found.time || found.prices.contains(at) || Some(*at) == found.interval || Some(*at) == found.clock;
@@ -141,6 +147,9 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
     });
     let mut columns: Vec<usize> = symbols.iter().chain(&places).chain(&quotes).copied().collect();
     columns.dedup();
+    if !columns.is_empty() {
+        columns.extend(token.filter(|at| !columns.contains(at)));
+    }
     let mut parts = SeriesColumns { symbols, places, quotes, found: BTreeMap::new(), columns };
     if parts.columns.is_empty() {
         return Ok(parts);
@@ -178,8 +187,7 @@ fn parts(file: &FileToImport<'_>, sheet: &Sheet, found: &CandleColumns) -> Resul
             // Texts that differ in every row do not identify a series.
             parts.columns.clear();
             parts.found.clear();
-            parts.symbols.clear();
-            parts.places.clear();
+            (parts.symbols, parts.places, parts.quotes) = Default::default();
             return Ok(parts);
         }
     }
@@ -246,15 +254,10 @@ fn in_dollars(file: &FileToImport<'_>, sheet: &Sheet) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses rows of several exchanges or quote currencies, which would mix in one series.
-fn one_place(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Result<(), Refusal> {
-    let several = parts.places.iter().chain(&parts.quotes).any(|&at| count(parts, &[at]) > 1);
-    if several { Err(pick(file, sheet, parts)) } else { Ok(()) }
-}
-
 /// The refusal that says how to pick one series; and if its token is not known then, how to name it.
 fn pick(file: &FileToImport<'_>, sheet: &Sheet, parts: &SeriesColumns) -> Refusal {
-    let parting: Vec<usize> = parts.columns.iter().copied().filter(|&at| count(parts, &[at]) > 1).collect();
+    let parting: Vec<usize> =
+        parts.symbols.iter().chain(&parts.places).chain(&parts.quotes).copied().filter(|&at| count(parts, &[at]) > 1).collect();
     let shown: Vec<String> = parting
         .iter()
         .map(|&at| {

@@ -14,7 +14,7 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
-    spelling::nearest,
+    spelling::{meant, nearest},
     time::{SECOND_MS, Time},
 };
 
@@ -244,9 +244,9 @@ impl<'a> Arguments<'a> {
         let ParameterKind::Words(words) = self.kind(name) else { return Ok(Vec::new()) };
         let wanted = self.parts(name)?;
         if let Some(word) = wanted.iter().find(|word| !words.contains(word)) {
-            let near = nearest(word, words.iter().copied()).unwrap_or_default();
+            let near = meant(word, words.iter().copied()).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
             let (word, all) = (clip(word), words.join(", "));
-            return Err(invalid(format!("`{name}` names `{word}`: did you mean `{near}`? Expected some of {all}, separated by commas.")));
+            return Err(invalid(format!("`{name}` names `{word}`: {near}Expected some of {all}, separated by commas.")));
         }
         Ok(words.iter().copied().filter(|word| wanted.contains(word)).collect())
     }

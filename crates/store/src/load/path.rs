@@ -69,11 +69,55 @@ fn json(text: &str, steps: &[&str]) -> Option<RawCell<'static>> {
     json(member?.get(), rest)
 }
 
+/// Whether the path from a JSON object ends in a member, or where nothing is said: a null, or an element that a list does not have.
+pub fn is_in(object: &str, path: &str) -> bool {
+    heads(path).any(|head| match json(object, &[head]) {
+        None => false,
+        Some(RawCell::Text(member)) => path[head.len()..].strip_prefix('.').is_none_or(|way| says(&member, way)),
+        Some(_) => true,
+    })
+}
+
+fn says(text: &str, way: &str) -> bool {
+    let (first, rest) = way.split_once('.').unwrap_or((way, ""));
+    match json(text, &[first]) {
+        _ if text.trim_start().starts_with('[') && nth(first).is_none() => false,
+        None => text.trim_start().starts_with('['),
+        Some(RawCell::Text(member)) if !rest.is_empty() => says(&member, rest),
+        Some(_) => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use polars::prelude::{DataFrame, IntoSeries, NamedFrom, Series};
 
     use super::*;
+
+    #[test]
+    fn a_member_that_nobody_has_is_told_from_one_that_says_nothing() {
+        for (object, path, expected) in [
+            (r#"{"a": 1}"#, "a", true),
+            (r#"{"a": null}"#, "a", true),
+            (r#"{"b": 1}"#, "a", false),
+            (r#"{"a": {"b": 1}}"#, "a.b", true),
+            (r#"{"a": {"B": 1}}"#, "a.b", true),
+            (r#"{"a": {"b": null}}"#, "a.b", true),
+            (r#"{"a": null}"#, "a.b", true),
+            (r#"{"a": {"c": 1}}"#, "a.b", false),
+            (r#"{"a": {}}"#, "a.b", false),
+            (r#"{"a": 1}"#, "a.b", false),
+            (r#"{"a.b": 1}"#, "a.b", true),
+            (r#"{"a": {"b": {"c": 1}}}"#, "a.b.c", true),
+            (r#"{"a": {"b": {"d": 1}}}"#, "a.b.c", false),
+            (r#"{"a": [5]}"#, "a.1", true),
+            (r#"{"a": []}"#, "a.1", true),
+            (r#"{"a": [{"b": 1}]}"#, "a.1.c", false),
+            (r#"{"a": [5]}"#, "a.b", false),
+        ] {
+            assert_eq!(is_in(object, path), expected, "{object} {path}");
+        }
+    }
 
     #[test]
     fn paths_lead_into_objects_and_lists_of_json() {

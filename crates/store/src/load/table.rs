@@ -23,9 +23,14 @@ use crate::{
     live,
     manifest::EngineTable,
     order, repeats,
-    source::locate::LocatedFile,
+    source::locate::{self, LocatedFile},
 };
-use model::{findings::Findings, progress::Cancelled, schema::TableSchema, table_state::TableState};
+use model::{
+    findings::{Finding, Findings, Severity},
+    progress::Cancelled,
+    schema::TableSchema,
+    table_state::TableState,
+};
 
 /// Loads a table.
 pub(super) fn load(context: &LoadContext<'_>, schema: &'static TableSchema) -> Result<Table, Cancelled> {
@@ -136,6 +141,10 @@ impl TableReader<'_> {
         }
         if self.table.loaded() {
             self.note_approximate();
+        } else {
+            for (file, says) in locate::passed_over(self.load.context.folder, self.table.schema.name) {
+                self.table.findings.add(Finding::new(Severity::Note, &file, says));
+            }
         }
         Ok(self.table)
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format_of;
 use crate::{live, manifest::TableManifest};
-use model::time::Time;
+use model::{schema::TABLES, spelling::is_slip_of, time::Time};
 use wire::{Object, UrlPattern};
 
 const DEPTH_MAX: usize = 32;
@@ -165,6 +165,27 @@ pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
             ))
         }
     }
+}
+
+/// Files of the folder that seem to be meant as this table, which has none: each with the reason why it is not read.
+pub fn passed_over(folder: &Path, table: &str) -> Vec<(String, String)> {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
+    let mut meant: Vec<(String, String)> = names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter_map(|name| {
+            let stem = name.split_once('.').map_or(&*name, |(stem, _)| stem);
+            let says = if stem == table && name != stem {
+                "is not read, as no table is in this format: `tokendeck import` may take it".to_owned()
+            } else if is_slip_of(stem, table) && !TABLES.iter().any(|schema| schema.name == stem) {
+                format!("is not read, as no table has this name: is it `{table}`?")
+            } else {
+                return None;
+            };
+            Some((name, says))
+        })
+        .collect();
+    meant.sort_unstable();
+    meant
 }
 
 /// Lists the files that `dataset.toml` names, in its order; those of a glob by name.

@@ -1,6 +1,6 @@
 //! What the data have to say: they are loaded, failed to load, or ask for consent.
 
-use std::time::Instant;
+use std::{path::absolute, time::Instant};
 
 use super::App;
 use crate::{
@@ -61,13 +61,16 @@ impl App {
     }
 
     /// A failed load: without any data, offers the ways to some.
-    fn load_failed(&mut self, reason: &str) {
+    pub(super) fn load_failed(&mut self, reason: &str) {
         if self.ask_consent() {
             return;
         }
         if self.setup.deck.snapshot().is_err() {
             let folder = self.setup.data_folder.as_ref().map(|folder| folder.display().to_string());
-            self.overlay = Some(Overlay::Welcome(Welcome::new(reason, folder)));
+            let failed = self.setup.deck.folder();
+            let last = self.last_folder.as_ref().filter(|last| last.is_dir() && **last != absolute(&failed).unwrap_or(failed));
+            let last = last.map(|last| last.display().to_string());
+            self.overlay = Some(Overlay::Welcome(Welcome::new(reason, folder.as_deref(), last)));
             return;
         }
         // The next reload reads the folder of the data on screen.

@@ -199,6 +199,8 @@ impl App {
             self.earlier = super::as_of::EarlierDeck::default();
             self.setup.deck.open(&path);
             self.reload();
+        } else if self.snapshot.is_none() {
+            self.load_failed(&format!("`{folder}` is not a folder"));
         } else {
             self.say(format!("`{folder}` is not a folder"), true);
         }

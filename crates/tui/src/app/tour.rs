@@ -132,8 +132,14 @@ fn draw_box(buffer: &mut Buffer, body: Rect, theme: &Theme, (title, says, press,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{app::bench::Bench, event::Event, memory::Forgetful, views};
+    use crate::{
+        app::bench::Bench,
+        event::Event,
+        memory::{Forgetful, Memory},
+        views,
+    };
     use query::deck::DeckEvent;
+    use serde_json::{Value, json};
     use store::sample;
 
     /// The screen once every answer has arrived, the same wherever the test runs.
@@ -185,6 +191,36 @@ mod tests {
             assert!(bench.screen().contains(shown), "{keys}\n{}", bench.screen());
             // Nothing is made before it is chosen.
             assert_eq!(bench.files(), if keys == "3" { vec!["own"] } else { Vec::new() }, "{keys}");
+        }
+    }
+
+    struct Session(Value);
+
+    impl Memory for Session {
+        fn session(&self) -> Value {
+            self.0.clone()
+        }
+    }
+
+    #[test]
+    fn the_folder_seen_last_is_the_first_way_while_it_is_there() {
+        let seen = tempfile::tempdir().expect("a folder");
+        for is_there in [true, false] {
+            let mut bench = Bench::new(views::all());
+            let failed = bench.app.setup.deck.folder();
+            let folder = if is_there { seen.path() } else { &seen.path().join("gone") };
+            for (last, is_offered) in [(folder, is_there), (&failed, false)] {
+                bench.app.remember(&Session(json!({ "folder": last })));
+                bench.app.update(Event::Deck(DeckEvent::LoadFailed("there is nothing".to_owned())));
+                assert_eq!(bench.screen().contains("where you were last"), is_offered, "{}", last.display());
+                // It stays the last one while nothing else is seen.
+                assert_eq!(bench.app.last_session()["folder"], json!(last));
+                if is_offered {
+                    bench.keys("⏎");
+                    assert_eq!(bench.app.setup.deck.folder(), seen.path());
+                    bench.app.setup.deck.open(&failed);
+                }
+            }
         }
     }
 

@@ -1,68 +1,76 @@
-//! What is offered where there is no dataset: the demo, a folder of one's own, tokens by address.
+//! What is offered where there is no dataset: the folder of the last session, the demo, a folder of one's own, tokens by address.
 
 use super::prelude::*;
-
-/// A way to data: its name, what it does, and what is kept where.
-struct Way {
-    name: &'static str,
-    says: &'static str,
-    /// The folder that it fills, below the user's own data.
-    fills: Option<&'static str>,
-    command: fn() -> Command,
-}
 
 /// The folder of tokens that come by themselves.
 pub(crate) const LIVE: &str = "live";
 
-const WAYS: [Way; 3] = [
-    Way {
+/// A way to data: its name, what it does, and where it keeps what it makes.
+#[derive(Debug)]
+struct Way {
+    name: &'static str,
+    says: String,
+    kept: Option<String>,
+    command: Command,
+}
+
+/// The ways, the likeliest first. Those that keep something need `own`, the folder of the user's own data.
+fn ways(own: Option<&str>, last: Option<String>) -> Vec<Way> {
+    let kept = |name: &str| own.map(|own| format!("{own}/{name}"));
+    let last = last.map(|folder| Way {
+        name: "where you were last",
+        says: format!("the data in {folder}"),
+        kept: None,
+        command: Command::OpenFolder(folder),
+    });
+    let demo = kept(demo::FOLDER).map(|folder| Way {
         name: "the demo",
-        says: "an invented market of 64 tokens under real names, made here in a second: nothing is fetched, and no figure is real",
-        fills: Some(demo::FOLDER),
-        command: || Command::WriteDemo,
-    },
-    Way {
+        says: "an invented market of 64 tokens under real names, made here in a second: nothing is fetched, and no figure is real"
+            .to_owned(),
+        kept: Some(folder),
+        command: Command::WriteDemo,
+    });
+    let folder = Way {
         name: "a folder of your own",
-        says: "with CSV, Parquet or JSON tables: type its path; `tokendeck import` takes files of explorers and exchanges into one",
-        fills: None,
-        command: || Command::Type("open ".to_owned()),
-    },
-    Way {
+        says: "with CSV, Parquet or JSON tables: type its path; `tokendeck import` takes files of explorers and exchanges into one"
+            .to_owned(),
+        kept: None,
+        command: Command::Type("open ".to_owned()),
+    };
+    let live = kept(LIVE).map(|folder| Way {
         name: "tokens of today",
-        says: "by address or symbol, with their pools and a year of candles from public services: you are asked before anything is sent",
-        fills: Some(LIVE),
-        command: || Command::BeginLive,
-    },
-];
+        says: "by address or symbol, with their pools and a year of candles from public services: you are asked before anything is sent"
+            .to_owned(),
+        kept: Some(folder),
+        command: Command::BeginLive,
+    });
+    [last, demo, Some(folder), live].into_iter().flatten().collect()
+}
 
 #[derive(Debug)]
 pub struct Welcome {
     /// Why there is no dataset.
     reason: String,
-    /// The user's own data: without it the ways that fill it are not there.
-    folder: Option<String>,
+    ways: Vec<Way>,
     selected: usize,
     /// Where each way was drawn, for the mouse.
     places: Vec<(usize, Rect)>,
 }
 
 impl Welcome {
-    pub fn new(reason: &str, folder: Option<String>) -> Self {
-        Self { reason: reason.to_owned(), folder, selected: 0, places: Vec::new() }
-    }
-
-    fn ways(&self) -> Vec<&'static Way> {
-        WAYS.iter().filter(|way| way.fills.is_none() || self.folder.is_some()).collect()
+    /// `own` is the folder of the user's own data, `last` that of the data seen last.
+    pub fn new(reason: &str, own: Option<&str>, last: Option<String>) -> Self {
+        Self { reason: reason.to_owned(), ways: ways(own, last), selected: 0, places: Vec::new() }
     }
 
     fn run(&self, nth: usize) -> OverlayOutcome {
-        self.ways().get(nth).map_or(OverlayOutcome::Stay, |way| OverlayOutcome::Run((way.command)()))
+        self.ways.get(nth).map_or(OverlayOutcome::Stay, |way| OverlayOutcome::Run(way.command.clone()))
     }
 }
 
 impl Dialog for Welcome {
     fn key(&mut self, key: &KeyEvent) -> OverlayOutcome {
-        let last = self.ways().len() - 1;
+        let last = self.ways.len() - 1;
         match key.code {
             KeyCode::Enter => return self.run(self.selected),
             KeyCode::Char(digit @ '1'..='9') => return self.run(digit as usize - '1' as usize),
@@ -83,17 +91,12 @@ impl Dialog for Welcome {
         let width = 78_u16.min(area.width.saturating_sub(2));
         let cells = usize::from(width.saturating_sub(4)).max(1);
         let mut why = text::wrap(&self.reason, cells, 3);
-        let ways = self.ways();
-        let mut lines: Vec<Vec<String>> = ways
-            .iter()
-            .map(|way| {
-                let mut lines = text::wrap(way.says, cells.saturating_sub(4), 3);
-                if let (Some(fills), Some(folder)) = (way.fills, &self.folder) {
-                    lines.push(format!("kept in {folder}/{fills}"));
-                }
-                lines
-            })
-            .collect();
+        let says = |way: &Way| {
+            let mut lines = text::wrap(&way.says, cells.saturating_sub(4), 3);
+            lines.extend(way.kept.as_ref().map(|folder| format!("kept in {folder}")));
+            lines
+        };
+        let mut lines: Vec<Vec<String>> = self.ways.iter().map(says).collect();
         // Where there is no room for all sentences, the selected way has its own.
         let rows = |why: &[String], lines: &[Vec<String>], gap: usize| {
             why.len() + lines.iter().map(|lines| lines.len() + 1 + gap).sum::<usize>() + 4
@@ -114,7 +117,7 @@ impl Dialog for Welcome {
             y += 1;
         }
         self.places.clear();
-        for (nth, (way, lines)) in ways.iter().zip(&lines).enumerate() {
+        for (nth, (way, lines)) in self.ways.iter().zip(&lines).enumerate() {
             y += gap;
             let height = (lines.len() as u16 + 1).min(inside.height.saturating_sub(y));
             let place = Rect { y: inside.y + y, height, ..inside };
@@ -128,7 +131,8 @@ impl Dialog for Welcome {
             self.places.push((nth, place));
             y += lines.len() as u16 + 1;
         }
-        let keys = format!("Enter or {} chooses   Esc none of them", if ways.len() == 1 { "1" } else { "1 2 3" });
+        let numbers: Vec<String> = (1..=self.ways.len()).map(|nth| nth.to_string()).collect();
+        let keys = format!("Enter or {} chooses   Esc none of them", numbers.join(" "));
         put(buffer, inside, 0, inside.height.saturating_sub(1), &keys, theme.accent().patch(base));
     }
 }

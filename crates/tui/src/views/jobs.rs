@@ -29,6 +29,10 @@ pub struct JobsView {
     /// The selected job, kept when the list changes.
     selected: Option<String>,
     reader: Option<ReportPane>,
+    /// The beginning of the selected job's report, under its tasks: the job's id and the pane.
+    preview: Option<(String, ReportPane)>,
+    /// The last drawing had room for the preview.
+    previews: bool,
     /// The token whose report opens once it is there, and whether it is being made.
     wanted: Option<(Address, bool)>,
     /// A start is pending: the newest job before it (empty for none), so that the new one is selected when it appears.
@@ -39,13 +43,17 @@ impl View for JobsView {
     fn refresh(&mut self, context: &Context<'_>) {
         let watched = self.job().map(|job| job.job_id.clone());
         self.stored.refresh(context, watched.as_deref());
-        if self.reader.is_some()
-            && let Some(report) = self.stored.report.take()
-        {
-            self.reader = Some(ReportPane::new(report));
+        if let Some(report) = self.stored.report.take() {
+            let pane = ReportPane::new(report);
+            match (&mut self.reader, &mut self.preview) {
+                (Some(reader), _) => *reader = pane,
+                (None, Some((_, preview))) => *preview = pane,
+                (None, None) => {}
+            }
         }
         self.arrange(context);
         self.pursue(context);
+        self.look_ahead(context);
     }
 
     fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
@@ -171,7 +179,7 @@ impl JobsView {
 
     /// Opens the newest report of the program's token; where there is none, has it made first.
     fn report(&mut self, context: &Context<'_>) -> Effect {
-        self.reader = None;
+        (self.reader, self.preview) = (None, None);
         self.stored.close_report();
         let Some(token) = context.token.filter(|_| context.jobs.is_some()) else { return self.start(context) };
         self.wanted = Some((token, false));
@@ -249,8 +257,24 @@ impl JobsView {
             return Effect::Warn("no job is selected: a starts one for the selected token".to_owned());
         };
         self.reader = Some(ReportPane::waiting(id.clone()));
+        self.preview = None;
         self.stored.open_report(id, context);
         Effect::Redraw
+    }
+
+    /// Reads the report of the selected job where its beginning is shown, one at a time however fast the selection moves.
+    fn look_ahead(&mut self, context: &Context<'_>) {
+        if self.reader.is_some() || !self.previews || self.stored.reads_report() {
+            return;
+        }
+        let selected = self.job().filter(|job| job.status.ended()).map(|job| job.job_id.clone());
+        if self.preview.as_ref().map(|(id, _)| id) == selected.as_ref() {
+            return;
+        }
+        self.preview = selected.map(|id| {
+            self.stored.open_report(id.clone(), context);
+            (id.clone(), ReportPane::waiting(id))
+        });
     }
 
     fn act_on_reader(&mut self, action: Action) -> Effect {

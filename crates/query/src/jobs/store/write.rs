@@ -13,7 +13,11 @@ impl JobStore {
             let waiting: i64 =
                 tx.query_row("SELECT count(*) FROM job WHERE status = 'queued' AND dataset = ?", [dataset], |row| row.get(0))?;
             if waiting >= queue as i64 {
-                return Err(Problem::new(Code::Busy, format!("{waiting} jobs are waiting already: start this one again later.")).into());
+                return Err(Problem::new(
+                    Code::Busy,
+                    format!("As many jobs as may wait do so already ({waiting}): start this one again later."),
+                )
+                .into());
             }
             let last: Option<String> = tx.query_row("SELECT max(job_id) FROM job", [], |row| row.get(0))?;
             let id = id::new(id::JOB, last.as_deref())?;

@@ -86,6 +86,11 @@ impl FilterColumn {
         }
     }
 
+    /// Whether its figures are fractions, which screens show as percentages: `5%` of it is 0.05.
+    pub(super) fn is_fraction(&self) -> bool {
+        FRACTIONS.contains(&self.name)
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         same(self.name) || self.aliases.iter().any(|alias| same(alias))
@@ -94,6 +99,9 @@ impl FilterColumn {
 
 /// Name parts of columns with large figures.
 const LARGE: &[&str] = &["cap", "volume", "liquidity", "tvl", "value_locked", "supply", "usd"];
+
+/// Columns of fractions; those of percentages have other names, such as `apy` and `price_change_24h`.
+const FRACTIONS: &[&str] = &["share", "wallet_share", "loss", "price_impact", "fee", "engagement_rate"];
 
 /// Finds a column by name or alias, in any letter case.
 pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {

@@ -51,6 +51,7 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
     }
     could_match(column, named, operator, text)?;
     let wanted = match column.kind {
+        ColumnKind::Number if column.is_fraction() && text.ends_with('%') => times_ten_to(text, -2).map(ConditionValue::Number),
         ColumnKind::Number => number(text).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
         ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
@@ -95,6 +96,10 @@ fn flag(text: &str) -> Option<bool> {
 
 /// `1000`, `1,000`, `1e6`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
 pub fn number(text: &str) -> Option<f64> {
+    times_ten_to(text, 0)
+}
+
+fn times_ten_to(text: &str, scale: i32) -> Option<f64> {
     let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
     let text = text.strip_suffix('%').unwrap_or(&text);
     let power = match text.chars().last()?.to_ascii_lowercase() {
@@ -108,11 +113,14 @@ pub fn number(text: &str) -> Option<f64> {
     let is_of = |text: &str, signs: &[char]| text.chars().all(|c| c.is_ascii_digit() || signs.contains(&c));
     // The suffix becomes the exponent of the text, not a multiplication, so that 4.1b is the float nearest to 4.1e9.
     let (digits, exponent) = match digits.split_once(['e', 'E']) {
-        Some((digits, exponent)) if power == 0 && is_of(exponent, &['-', '+']) => (digits, exponent.to_owned()),
-        _ => (digits, power.to_string()),
+        Some((digits, exponent)) if power == 0 && is_of(exponent, &['-', '+']) => (digits, exponent.parse::<i32>().ok()?),
+        _ => (digits, power),
     };
     // Digits only: Rust would also parse `inf`.
-    format!("{digits}e{exponent}").parse::<f64>().ok().filter(|value| is_of(digits, &['.', '-', '+']) && value.is_finite())
+    format!("{digits}e{}", exponent.saturating_add(scale))
+        .parse::<f64>()
+        .ok()
+        .filter(|value| is_of(digits, &['.', '-', '+']) && value.is_finite())
 }
 
 /// Units of a duration. Months and years are calendar means: 365.25 days a year.
@@ -216,6 +224,21 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(number(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_is_a_hundredth_where_the_column_is_of_fractions() {
+        for (name, text, expected) in [
+            ("share", "5%", 0.05),
+            ("share", "0.3%", 0.003),
+            ("loss", "-1%", -0.01),
+            ("fee", "0.05", 0.05),
+            ("apy", "5%", 5.0),
+            ("price_change_24h", "5%", 5.0),
+        ] {
+            let column = FilterColumn::new(name, ColumnKind::Number, &[]);
+            assert_eq!(read(&column, name, (">", Operator::Greater), text), Ok(ConditionValue::Number(expected)), "{name} {text}");
         }
     }
 

@@ -9,7 +9,7 @@ use model::{
     error::{Code, Problem, Result},
     names,
     schema::{Column, Need},
-    spelling::nearest,
+    spelling::meant,
 };
 use store::{Table, cell::kind_of, grid::Grid};
 
@@ -46,7 +46,7 @@ pub(super) fn chosen(text: Option<&str>, columns: &[Column]) -> Result<Vec<&'sta
 pub(super) fn find<'a>(parameter: &str, name: &str, columns: &'a [Column]) -> Result<&'a Column> {
     columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
         let all = || columns.iter().map(|column| column.name);
-        let nearest = nearest(name, all()).map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
+        let nearest = meant(name, all()).map_or_else(String::new, |nearest| format!("did you mean `{nearest}`? "));
         let detail = format!(
             "`{parameter}` names `{}`, which is no column of the table: {nearest}There are {}.",
             clip(name),

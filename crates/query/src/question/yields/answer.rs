@@ -195,7 +195,8 @@ impl YieldPlan {
         steps.extend(plan.idle.iter().map(|idle| hold(idle, &holdings[idle.holding])));
         let gas_estimate_usd: f64 = steps.iter().filter_map(|step| step.gas_estimate_usd).sum();
         let totals = &plan.totals;
-        let idle: f64 = plan.idle.iter().map(|idle| holdings[idle.holding].value(idle.amount)).sum();
+        // The sum of nothing is -0.0.
+        let idle = 0.0 + plan.idle.iter().map(|idle| holdings[idle.holding].value(idle.amount)).sum::<f64>();
         let explained = explain.then(|| ExplainedSummary {
             idle_value_usd: idle,
             wallet_apy: if totals.placed > 0.0 { 100.0 * totals.earned / (totals.placed + idle) } else { 0.0 },

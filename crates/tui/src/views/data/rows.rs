@@ -108,6 +108,8 @@ pub(super) struct RowsPane {
     column_pane: Option<column::ColumnPane>,
     /// The rows in groups, which replace them.
     groups: Option<groups::GroupsPane>,
+    /// The groups of which one is shown as rows, and the filter under which they stood.
+    opened_from: Option<(groups::GroupsPane, String)>,
 }
 
 impl RowsPane {
@@ -135,6 +137,7 @@ impl RowsPane {
             inspector: None,
             column_pane: None,
             groups: None,
+            opened_from: None,
         }
     }
 
@@ -162,6 +165,7 @@ impl RowsPane {
     /// Filters the rows, also those that are shown in groups.
     pub(super) fn set_filter(&mut self, text: &str, context: &Context<'_>) -> Result<(), String> {
         self.list.set_filter(text)?;
+        self.opened_from = None;
         self.ask(context);
         Ok(())
     }
@@ -189,9 +193,13 @@ impl RowsPane {
                 let Some(condition) = pane.condition() else {
                     return Effect::Say("these rows have no value that a filter could name".to_owned());
                 };
-                let text = self.list.filter().with(self.list.filter_text(), &condition);
-                self.groups = None;
-                return self.set_filter(&text, context).map_or_else(Effect::Say, |()| Effect::Redraw);
+                let before = self.list.filter_text().to_owned();
+                let text = self.list.filter().with(&before, &condition);
+                let groups = self.groups.take();
+                if let Err(reason) = self.set_filter(&text, context) {
+                    return Effect::Say(reason);
+                }
+                self.opened_from = groups.map(|groups| (groups, before));
             }
             action => match pane.list.act(action) {
                 ListEvent::Nothing => return Effect::Pass,
@@ -323,6 +331,11 @@ impl RowsPane {
                 return Effect::Say("cancelled".to_owned());
             }
             Action::Back if self.inspector.is_some() => self.inspector = None,
+            Action::Back if self.opened_from.is_some() => {
+                let Some((groups, filter)) = self.opened_from.take() else { return Effect::Pass };
+                self.groups = Some(groups);
+                return self.set_filter(&filter, context).map_or_else(Effect::Say, |()| Effect::Redraw);
+            }
             Action::CopyValue => return self.copy(),
             Action::OpenLink => return self.open_link(),
             action => {

@@ -259,4 +259,9 @@ fn rows_are_grouped_by_a_line_and_a_group_leads_to_its_rows() {
     stage.press(&mut view, &[Action::Open]);
     settled(&stage, &mut view);
     assert!(view.filter().is_some_and(|filter| filter.starts_with("interval=")), "{:?}", view.filter());
+    // Esc goes back to the groups, and from there to all rows.
+    stage.press(&mut view, &[Action::Back]);
+    assert_eq!((view.own_line("by").as_str(), view.filter()), ("interval count max:close", Some("")));
+    stage.press(&mut view, &[Action::Back]);
+    assert_eq!((view.own_line("by").as_str(), matches!(view.open, Open::Rows(_))), ("", true));
 }

@@ -13,6 +13,9 @@ pub(super) const NO_STORE: &str = "jobs are off: their store could not be opened
 const WIDE: u16 = 130;
 /// Minimum number of rows of the tasks when the tables are stacked.
 const TASK_ROWS_MIN: u16 = 9;
+/// Rows of what is said under the tasks, where the report's beginning follows, and the least rows of that.
+const DETAIL_ROWS: u16 = 4;
+const PREVIEW_ROWS_MIN: u16 = 10;
 
 impl JobsView {
     pub(super) fn draw_jobs(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -95,7 +98,7 @@ impl JobsView {
             warns: false,
         };
         let body = inset(panel.render(area, buffer, theme));
-        // Two lines under the table show the selected task in full.
+        // Lines under the table show the selected task in full.
         let detail = if body.height >= 7 { 3 } else { 0 };
         let room = Rect { height: body.height - detail, ..body };
         let table_area = Rect { height: room.height.min(job.tasks.len() as u16 + 1), ..room };
@@ -110,8 +113,13 @@ impl JobsView {
         self.tasks.set_count(job.tasks.len());
         self.tasks.focused = self.in_tasks;
         self.tasks.draw(buffer, ListFrame::new(table_area, "the job has no tasks"), context, row);
+        let below = Rect { y: table_area.bottom(), height: body.bottom() - table_area.bottom(), ..body };
+        self.previews = below.height >= DETAIL_ROWS + PREVIEW_ROWS_MIN;
+        if let Some((_, preview)) = self.preview.as_mut().filter(|(id, _)| self.previews && *id == job.job_id) {
+            preview.draw_preview(buffer, Rect { y: below.y + DETAIL_ROWS, height: below.height - DETAIL_ROWS, ..area }, context);
+        }
         if detail > 0 {
-            self.draw_detail(buffer, Rect { y: table_area.bottom(), height: body.bottom() - table_area.bottom(), ..body }, &job, context);
+            self.draw_detail(buffer, Rect { height: below.height.min(DETAIL_ROWS), ..below }, &job, context);
         }
     }
 

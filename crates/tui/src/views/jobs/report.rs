@@ -117,10 +117,7 @@ impl ReportPane {
     }
 
     pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let theme = context.theme;
-        self.height = usize::from(area.height.saturating_sub(1));
-        self.make(area.width);
-        self.settle();
+        self.lay_out(area);
         let title = match &self.state {
             State::Waiting(id) => format!("report · {id}"),
             State::Read(report) if self.raw => format!("report · {} · JSON", report.job_id),
@@ -131,15 +128,30 @@ impl ReportPane {
         let last = (self.top + self.height).min(count);
         let place =
             format!("{}–{} of {}", format::count(self.top as u64 + 1), format::count(last as u64), many(count as u64, "line", "lines"));
-        let waiting = matches!(self.state, State::Waiting(_));
         let room = usize::from(area.width).saturating_sub(text::width(&title) + 8);
         let place = text::fitting([format!("e writes it as HTML · {place}"), place], room);
-        let panel =
-            Panel { note: if count > 0 { &place } else { "" }, focused: true, progress: waiting.then_some(None), ..Panel::new(&title) };
-        let body = panel.render(area, buffer, theme);
+        let panel = Panel { note: if count > 0 { &place } else { "" }, focused: true, ..Panel::new(&title) };
+        self.draw_panel(panel, buffer, area, context);
+    }
+
+    /// Draws the beginning of the report, for a glance.
+    pub(super) fn draw_preview(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        self.lay_out(area);
+        self.draw_panel(Panel { note: "Enter opens it", ..Panel::new("report") }, buffer, area, context);
+    }
+
+    fn lay_out(&mut self, area: Rect) {
+        self.height = usize::from(area.height.saturating_sub(1));
+        self.make(area.width);
+        self.settle();
+    }
+
+    fn draw_panel(&self, panel: Panel<'_>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let waiting = matches!(self.state, State::Waiting(_));
+        let body = Panel { progress: waiting.then_some(None), ..panel }.render(area, buffer, context.theme);
         match &self.state {
-            State::Waiting(_) => progress::skeleton(body, buffer, theme),
-            State::Failed(problem) => panel::failure(body, buffer, theme, &problem.detail),
+            State::Waiting(_) => progress::skeleton(body, buffer, context.theme),
+            State::Failed(problem) => panel::failure(body, buffer, context.theme, &problem.detail),
             State::Read(_) => {
                 for (y, line) in self.lines.iter().skip(self.top).take(self.height).enumerate() {
                     draw_line(buffer, body, y as u16, line, context);

@@ -109,7 +109,7 @@ impl StoredJobs {
         let jobs = &self.reading.jobs;
         self.started.retain(|(id, name)| {
             let Some(job) = jobs.iter().find(|job| job.job_id == *id && job.status.ended()) else { return true };
-            deck.notify(DeckEvent::Notice(format!("deep analysis of {name} is {}: Enter opens the report", job.status.word())));
+            deck.notify(DeckEvent::Notice(format!("deep analysis of {name} is {}: its report is in Jobs", job.status.word())));
             false
         });
     }
@@ -174,6 +174,10 @@ impl StoredJobs {
             document.annotate(report.tokens.iter().map(|token| token.token_address), &own);
             Ok(ReportText { job_id: id, status: report.status.word(), document, json })
         }));
+    }
+
+    pub(super) fn reads_report(&self) -> bool {
+        self.report_task.is_some()
     }
 
     pub(super) fn close_report(&mut self) {

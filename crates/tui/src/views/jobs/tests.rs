@@ -220,6 +220,12 @@ fn a_job_is_started_watched_and_read_from_the_store() {
     assert_eq!(view.job().map(|job| (job.tasks.len(), rows::ended(job))), Some((6, 6)));
     let said = stage.look(|context| view.act(Action::Terminate, context));
     assert!(matches!(&said, Effect::Warn(says) if says.contains("has ended already")), "{said:?}");
+    // Its beginning stands under the tasks where there is room.
+    assert!(view.preview.is_none());
+    stage.draw_now(&mut view, 140, 42);
+    until(&stage, &mut view, &|view| view.preview.as_ref().is_some_and(|(_, preview)| preview.json().is_some()));
+    let glance = stage.text_now(&mut view, 140, 42);
+    assert!(glance.contains("Enter opens it") && glance.contains("verdict"), "{glance}");
     stage.look(|context| view.act(Action::Open, context));
     until(&stage, &mut view, &|view| view.reader.as_ref().is_some_and(|reader| reader.json().is_some()));
     let shown = stage.text_now(&mut view, 80, 20);
