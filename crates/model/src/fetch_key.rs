@@ -6,7 +6,7 @@ use super::{
     address::Address,
     chain_state::MissingState,
     holding::IndividualHolders,
-    table_ask::{RowsPage, TableAsk, Wanted},
+    table_ask::{AskKind, RowsPage, TableAsk},
     transfer_sums::TransferPart,
 };
 
@@ -55,7 +55,7 @@ impl FetchKey {
     /// A page of a token's rows in the table's order.
     pub fn page(table: &'static str, token: Address, skip: u64, count: u64, from_end: bool) -> Self {
         let page = RowsPage { sort: Vec::new(), after: Vec::new(), skip, count, from_end };
-        Self::Table(Arc::new(TableAsk { table, tokens: vec![token], condition: String::new(), wanted: Wanted::Page(page) }))
+        Self::Table(Arc::new(TableAsk { table, tokens: vec![token], condition: String::new(), wanted: AskKind::Page(page) }))
     }
 
     /// The cache key of fetched balances.

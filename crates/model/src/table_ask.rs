@@ -10,11 +10,11 @@ pub struct TableAsk {
     pub tokens: Vec<Address>,
     /// Which of their rows, as an expression over the schema's columns; empty: all.
     pub condition: String,
-    pub wanted: Wanted,
+    pub wanted: AskKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Wanted {
+pub enum AskKind {
     Page(RowsPage),
     /// Only their number.
     Count,

@@ -2,6 +2,7 @@
 //! over every row that meets the conditions, chunk by chunk; cancellable.
 
 mod remote;
+mod values;
 
 use std::{
     borrow::Cow,
@@ -15,6 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::values::{ColumnValues, TextValues, ordered_counts, too_many_texts};
 use super::{
     WHERE,
     chunks::{BATCH_CHUNKS, CHUNK_ROWS, chunks},
@@ -341,34 +343,6 @@ impl ColumnReader<'_> {
         };
         ordered_counts(counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect())
     }
-}
-
-/// The most frequent first.
-fn ordered_counts(mut counts: Vec<(String, u64)>) -> Vec<(String, u64)> {
-    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    counts
-}
-
-fn too_many_texts() -> Problem {
-    let detail = format!("The column has more than {TEXTS_MAX} different texts: fewer rows, by conditions, can be looked at.");
-    Problem::new(Code::InvalidParameter, detail)
-}
-
-/// The values of a column: numbers, or texts; large integers as both.
-struct ColumnValues {
-    rows: u64,
-    numbers: Option<Sorted>,
-    texts: Option<TextValues>,
-}
-
-/// How many texts there are, the most frequent with their counts, the first and the last.
-#[derive(Default)]
-struct TextValues {
-    present: u64,
-    distinct: u64,
-    counts: Vec<(String, u64)>,
-    min: Option<String>,
-    max: Option<String>,
 }
 
 /// Parallel sort: partitions around the median and sorts the halves on their own threads, which with the standard library's sort is faster

@@ -14,7 +14,7 @@ use model::{
     fetch_key::FetchKey,
     format,
     interval::Interval,
-    table_ask::{KeyValue, RowsPage, TableAsk, Wanted},
+    table_ask::{AskKind, KeyValue, RowsPage, TableAsk},
 };
 use store::{
     Table,
@@ -74,12 +74,12 @@ impl<'a> RemoteQuery<'a> {
 
     /// The number of rows. Errors: it is to be fetched.
     pub fn total(&self, snapshot: &Snapshot) -> Result<u64> {
-        let counted = || Ok(self.answer(snapshot, self.ask(Wanted::Count))?.map_or(0, |(_, total)| total));
+        let counted = || Ok(self.answer(snapshot, self.ask(AskKind::Count))?.map_or(0, |(_, total)| total));
         self.known_total().map_or_else(counted, Ok)
     }
 
     /// A question about all of its rows; `None` without any.
-    pub fn ask(&self, wanted: Wanted) -> Option<TableAsk> {
+    pub fn ask(&self, wanted: AskKind) -> Option<TableAsk> {
         let tokens = if self.names_tokens { self.tokens.clone() } else { Vec::new() };
         (!self.tokens.is_empty()).then(|| TableAsk { table: self.query.table.name, tokens, condition: self.condition.clone(), wanted })
     }
@@ -143,7 +143,7 @@ impl<'a> RemoteQuery<'a> {
             }
             if tokens.len() <= NAMED_MAX {
                 let (skip, from_end) = if !after.is_empty() { (0, false) } else { (skip.min(left), left < skip) };
-                let (table, wanted) = (self.query.table.name, Wanted::Page(page(skip, from_end)));
+                let (table, wanted) = (self.query.table.name, AskKind::Page(page(skip, from_end)));
                 return Ok(Some(TableAsk { table, tokens, condition: String::new(), wanted }));
             }
         }
@@ -157,7 +157,7 @@ impl<'a> RemoteQuery<'a> {
             let most = format::count(SKIPPED_MAX);
             return Err(self.refusal(&format!("more than {most} of them stand before these in this order: narrow them with a condition")));
         }
-        Ok(self.ask(Wanted::Page(page(skip, from_end))))
+        Ok(self.ask(AskKind::Page(page(skip, from_end))))
     }
 }
 

@@ -17,7 +17,7 @@ use model::{
     holding::ListedBalances,
     progress::LoadProgress,
     schema,
-    table_ask::{TableAsk, Wanted},
+    table_ask::{AskKind, TableAsk},
 };
 use query::question::progress::Progress;
 use store::{
@@ -55,7 +55,7 @@ impl Fetch for Pages {
     fn fetch(&self, key: &FetchKey, _: RowsVersion, _: &dyn LoadProgress) -> Result<Fetched, FetchError> {
         self.asked.fetch_add(1, Ordering::AcqRel);
         let FetchKey::Table(ask) = key else { return Err(FetchError::Cancelled) };
-        let Wanted::Page(page) = &ask.wanted else { return Err(FetchError::Cancelled) };
+        let AskKind::Page(page) = &ask.wanted else { return Err(FetchError::Cancelled) };
         if self.fails {
             return Err(FetchError::Unavailable("nobody answers".to_owned()));
         }

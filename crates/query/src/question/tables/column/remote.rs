@@ -2,14 +2,17 @@
 
 use polars::prelude::{DataFrame, DataType};
 
-use super::{ColumnValues, TEXTS_MAX, TextValues, ordered_counts, too_many_texts};
+use super::{
+    TEXTS_MAX,
+    values::{ColumnValues, TextValues, ordered_counts, too_many_texts},
+};
 use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
 use analysis::column::{NumberKind, Sorted, key_of_float, key_of_integer};
 use model::{
     error::{Code, Problem, Result},
     format,
     schema::{Column, Kind},
-    table_ask::Wanted,
+    table_ask::AskKind,
 };
 
 /// Maximum number of distinct numbers; more would use too much memory.
@@ -23,7 +26,7 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
         Kind::Uint256 => return Err(remote.refusal(&format!("the values of `{}` can be counted only in rows that are here", column.name))),
         _ => None,
     };
-    let ask = remote.ask(Wanted::Values { column: column.name, is_text: kind.is_none(), first: limit as u64 });
+    let ask = remote.ask(AskKind::Values { column: column.name, is_text: kind.is_none(), first: limit as u64 });
     let (answer, rows) = remote.answer(snapshot, ask)?.unwrap_or_default();
     if kind.is_some() && answer.height() > NUMBERS_MAX {
         let most = format::count(NUMBERS_MAX as u64);

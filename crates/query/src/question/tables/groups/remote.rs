@@ -8,7 +8,7 @@ use analysis::{exact_sum::ExactSum, groups::Tally};
 use model::{
     error::{Code, Problem, Result},
     schema::{self, Kind},
-    table_ask::{Measured, Wanted},
+    table_ask::{AskKind, Measured},
 };
 
 impl GroupQuery {
@@ -26,7 +26,7 @@ impl GroupQuery {
         };
         let of: Vec<Measured> = read.iter().map(measured).collect();
         let is_text = !is_whole(self.by.kind) && self.by.kind != Kind::Float;
-        let ask = remote.ask(Wanted::Groups { by: self.by.name, is_text, of: of.clone() });
+        let ask = remote.ask(AskKind::Groups { by: self.by.name, is_text, of: of.clone() });
         let (answer, _) = remote.answer(snapshot, ask)?.unwrap_or_default();
         if answer.height() > GROUPS_MAX {
             return Err(self.too_many());

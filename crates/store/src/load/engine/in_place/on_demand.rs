@@ -43,7 +43,7 @@ use model::{
     findings::Severity,
     progress::{Cancelled, LoadProgress},
     schema::TableSchema,
-    table_ask::{TableAsk, Wanted},
+    table_ask::{AskKind, TableAsk},
     table_state::TableState,
     transfer_sums::{TransferAnswer, TransferPart},
 };
@@ -128,7 +128,7 @@ impl OnDemand {
     /// Asks the engine, with the rows of the request as a subquery.
     pub(super) fn at_the_engine<T>(
         &self,
-        request: &Request<'_>,
+        request: &RowsRequest<'_>,
         ask: impl FnOnce(&EngineQuery<'_>, &str, &Pulse) -> Result<T, TableLoadError>,
     ) -> Result<T, FetchError> {
         let pulse = Pulse::default();
@@ -149,12 +149,17 @@ impl OnDemand {
         outcome.map_err(fetch_error)
     }
 
-    fn summed_transfers(&self, part: &TransferPart, request: &Request<'_>) -> Result<TransferAnswer, FetchError> {
+    fn summed_transfers(&self, part: &TransferPart, request: &RowsRequest<'_>) -> Result<TransferAnswer, FetchError> {
         self.at_the_engine(request, |asking, base, pulse| self.transfers(asking, base, part, request.version, pulse))
     }
 
     /// An aggregation over the rows, decoded by `read`. Results are kept on disk, except rows and versions.
-    fn sum<T>(&self, aggregation: &Aggregation, request: &Request<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, FetchError> {
+    fn sum<T>(
+        &self,
+        aggregation: &Aggregation,
+        request: &RowsRequest<'_>,
+        read: impl Fn(&[DataFrame]) -> Option<T>,
+    ) -> Result<T, FetchError> {
         self.at_the_engine(request, |asking, base, pulse| self.ask(asking, aggregation, (base, request), pulse, read))
     }
 
@@ -162,7 +167,7 @@ impl OnDemand {
         &self,
         asking: &EngineQuery<'_>,
         aggregation: &Aggregation,
-        (base, request): (&str, &Request<'_>),
+        (base, request): (&str, &RowsRequest<'_>),
         pulse: &Pulse,
         read: impl Fn(&[DataFrame]) -> Option<T>,
     ) -> Result<T, TableLoadError> {
@@ -203,13 +208,13 @@ impl OnDemand {
 
 impl OnDemand {
     /// The answer, and the number of rows that were asked for.
-    pub(super) fn asked(&self, ask: &Arc<TableAsk>, request: &Request<'_>) -> Result<(DataFrame, u64), FetchError> {
+    pub(super) fn asked(&self, ask: &Arc<TableAsk>, request: &RowsRequest<'_>) -> Result<(DataFrame, u64), FetchError> {
         let read = |frames: &[DataFrame]| match ask.wanted {
-            Wanted::Page(_) => asked::read_page(frames, self.schema),
+            AskKind::Page(_) => asked::read_page(frames, self.schema),
             _ => Some(order::whole(frames.iter().cloned()).ok()?.unwrap_or_default()),
         };
         let answer = match ask.wanted {
-            Wanted::Count => DataFrame::default(),
+            AskKind::Count => DataFrame::default(),
             _ => self.sum(&Aggregation::Asked(Arc::clone(ask), self.schema), request, read)?,
         };
         // Of a whole table they are looked for once: it is seen when rows change.
@@ -271,7 +276,7 @@ fn twice(schema: &TableSchema) -> FetchError {
 }
 
 /// A query of tokens' rows in the generation's version.
-pub(super) struct Request<'a> {
+pub(super) struct RowsRequest<'a> {
     /// Empty: of all.
     pub(super) tokens: &'a [Address],
     pub(super) version: RowsVersion,
@@ -280,7 +285,7 @@ pub(super) struct Request<'a> {
 
 impl Fetch for OnDemand {
     fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError> {
-        let request = Request { tokens: key.tokens(), version, progress };
+        let request = RowsRequest { tokens: key.tokens(), version, progress };
         let all = |token: &Address| {
             let rows = self.rows_of(token, progress)?;
             // The loader would keep the last one, and the server may choose another order for each query.
@@ -306,7 +311,7 @@ impl Fetch for OnDemand {
     }
 
     fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
-        let count = if let Wanted::Page(page) = &ask.wanted { usize::try_from(page.count).unwrap_or(usize::MAX) } else { 0 };
+        let count = if let AskKind::Page(page) = &ask.wanted { usize::try_from(page.count).unwrap_or(usize::MAX) } else { 0 };
         Box::new(StreamedRows { source: self, ask, version, columns, count, state: Mutex::default() })
     }
 }

@@ -10,7 +10,7 @@ use polars::prelude::DataFrame;
 
 use super::{
     super::{EngineQuery, rows::DRAIN_MAX, sum::asked},
-    on_demand::{OnDemand, Request},
+    on_demand::{OnDemand, RowsRequest},
 };
 use crate::{
     export::RowBatches,
@@ -20,7 +20,7 @@ use crate::{
 use model::{
     locks::Locked as _,
     progress::Silent,
-    table_ask::{TableAsk, Wanted},
+    table_ask::{AskKind, TableAsk},
 };
 use wire::{Fault, clickhouse::StreamEnd};
 
@@ -78,7 +78,7 @@ impl OpenStream {
 
 impl StreamedRows {
     fn open(&self) -> Result<OpenStream, FetchError> {
-        let request = Request { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
+        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
         self.source.at_the_engine(&request, |asking, base, _| {
             let sql = asked::asked_sql(base, &self.ask, asking.load.schema);
             open(asking, &sql, self.count as u64)
@@ -87,8 +87,8 @@ impl StreamedRows {
 
     /// Whether nothing changed while the rows came.
     fn check(&self) -> Result<(), FetchError> {
-        let count = TableAsk { wanted: Wanted::Count, ..(*self.ask).clone() };
-        let request = Request { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
+        let count = TableAsk { wanted: AskKind::Count, ..(*self.ask).clone() };
+        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
         self.source.asked(&Arc::new(count), &request).map(drop)
     }
 }

@@ -3,11 +3,16 @@
 
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn as _};
 
-use super::{super::sql, CHECKSUM, floats, texts, transfers::{UNKNOWN, unread}, whole};
+use super::{
+    super::sql,
+    CHECKSUM, floats, texts,
+    transfers::{UNKNOWN, unread},
+    whole,
+};
 use crate::{coerce, order};
 use model::{
     schema::{Kind, TableSchema},
-    table_ask::{KeyValue, Measured, RowsPage, TableAsk, Wanted},
+    table_ask::{AskKind, KeyValue, Measured, RowsPage, TableAsk},
 };
 
 /// SQL: an interval as `Interval` prints it.
@@ -120,8 +125,8 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
         format!("tuple({})", keys.join(", "))
     };
     match &ask.wanted {
-        Wanted::Count => "SELECT 1 AS one".to_owned(),
-        Wanted::Page(page) => {
+        AskKind::Count => "SELECT 1 AS one".to_owned(),
+        AskKind::Page(page) => {
             let keys = keys(page, schema);
             let after = if page.after.is_empty() { "1".to_owned() } else { behind(&keys, &page.after) };
             let mut columns: Vec<String> = schema.columns.iter().map(|column| sql::identifier(column.name)).collect();
@@ -135,7 +140,7 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
             );
             if page.from_end { format!("SELECT * FROM ({part}) ORDER BY {}", order_by(&keys, false)) } else { part }
         }
-        Wanted::Values { column, is_text: true, first: most } => {
+        AskKind::Values { column, is_text: true, first: most } => {
             let (column, first) = (sql::identifier(column), first());
             let values = format!(
                 "SELECT {column} AS item, count() AS held, min({first}) AS at FROM {rows} WHERE {met} AND isNotNull({column}) GROUP BY item"
@@ -145,7 +150,7 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
                  min(assumeNotNull(item)) OVER () AS least, max(assumeNotNull(item)) OVER () AS most FROM ({values}) ORDER BY held DESC, at LIMIT {most}"
             )
         }
-        Wanted::Values { column, is_text: false, .. } => {
+        AskKind::Values { column, is_text: false, .. } => {
             let (unsigned, column) = (unsigned(schema, column), sql::identifier(column));
             format!(
                 "SELECT assumeNotNull({column}){unsigned} AS item, count() AS held FROM {rows} WHERE {met} AND isNotNull({column}) GROUP BY item ORDER BY item \
@@ -153,7 +158,7 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
                 VALUES_MAX + 1
             )
         }
-        Wanted::Groups { by, is_text, of } => {
+        AskKind::Groups { by, is_text, of } => {
             let plus = unsigned(schema, by);
             let (by, first) = (sql::identifier(by), first());
             let key = if by == "`source`" { "source_small".to_owned() } else { format!("{by}{plus}") };
