@@ -97,6 +97,35 @@ def stays(given, data, config, env, name, table):
     process.wait()
 
 
+def tables(given, data, config, env, name, table):
+    """The whole table, as it stays at the engine; beside what the engine takes for the bare question."""
+    process, port = serve(given.program, data, config, env)
+    watch, connection = Watch(process.pid), http.client.HTTPConnection("127.0.0.1", port)
+    get(connection, "/tokens?limit=1")
+    rows = f"SELECT * FROM {name} ORDER BY"
+    own = "token_address, interval, timestamp"
+    for what, path, bare in (
+        ("the first page", "limit=100", f"{rows} {own} LIMIT 100"),
+        ("the largest volumes", "limit=100&sort=-volume", f"{rows} volume DESC, {own} LIMIT 100"),
+        ("closes over 1.99, counted", "limit=1&where=close%3E1.99", f"SELECT count() FROM {name} WHERE close > 1.99"),
+        ("mean volume by interval", "by=interval&agg=mean:volume", f"SELECT interval, avg(volume) FROM {name} GROUP BY interval"),
+        ("sum of volume by token", "by=token_address&agg=sum:volume", f"SELECT token_address, sumKahan(volume) FROM {name} GROUP BY token_address"),
+        ("how often each time is there", "counts?column=timestamp", f"SELECT timestamp, count() FROM {name} GROUP BY timestamp"),
+    ):
+        begun = time.monotonic()
+        tell(given.url, f"{bare} FORMAT Null")
+        engine = time.monotonic() - begun
+        path = f"/tables/candles/{path}" if path.startswith("counts") else f"/tables/candles?{path}"
+        used, (taken, body) = cpu(process.pid), get(connection, path)
+        pages = ""
+        if b'"next":"' in body:
+            cursor = urllib.parse.quote(body.split(b'"next":"')[1].split(b'"')[0].decode())
+            pages = f", the next page {get(connection, f'{path}&cursor={cursor}')[0] / 1e3:.2f} s"
+        table.row(f"in place, whole table: {what}: {taken / 1e3:.2f} s{pages}; the engine {engine:.2f} s for the bare question", cpu(process.pid) - used, taken / 1e3, watch.mib())
+    process.kill()
+    process.wait()
+
+
 def relay(port, to, silent):
     """Hands on to the engine what is asked, and its answers back; silent, it takes what is asked and never answers."""
 
@@ -148,9 +177,8 @@ def frames(given, data, env, table):
     server.terminate()
 
 
-def market(given, env, config, table):
-    """The market of 10,000 tokens whose candles stay there: what comes of them, and in how many queries."""
-    tokens, hours = 10_000, 1_000
+def market(given, env, config, table, tokens, hours):
+    """The market of many tokens whose candles stay there: what comes of them, and in how many queries."""
     name = "deck_bench.market"
     tell(given.url, f"DROP TABLE IF EXISTS {name}")
     tell(
@@ -164,7 +192,7 @@ def market(given, env, config, table):
         f"toDateTime({START} + (number % {hours}) * 3600), m, m + 0.001, m - 0.001, m, rand(4) / 4294967296 * 1e6, '1h' FROM (SELECT number, "
         f"1 + rand(1) / 4294967296 AS m FROM numbers({tokens * hours}))",
     )
-    data = os.path.join(given.folder, "market")
+    data = os.path.join(given.folder, f"market-{tokens}")
     write(data, tokens, name, "in place")
     process, port = serve(given.program, data, config, env)
     watch, connection, begun = Watch(process.pid), http.client.HTTPConnection("127.0.0.1", port), time.monotonic()
@@ -175,6 +203,8 @@ def market(given, env, config, table):
     figures = dict(line.rsplit(" ", 1) for line in metrics.decode().splitlines() if line.startswith("tokendeck_remote_"))
     megabytes, queries = float(figures["tokendeck_remote_bytes_total"]) / 1e6, int(float(figures["tokendeck_remote_requests_total"]))
     table.row(f"in place: the market of {tokens:,} tokens, {tokens * hours:,} candles: {megabytes:.1f} MB came in {queries} requests", cpu(process.pid), wall, watch.mib())
+    taken = [get(connection, f"/tokens?limit=100&{query}")[0] for query in ("page=7", "sort=-volume_24h", "where=price_change_7d%3E10&sort=price_change_30d")]
+    table.row(f"in place: a page of them: {taken[0]:.1f} ms, sorted {taken[1]:.1f}, filtered and sorted {taken[2]:.1f}")
     process.kill()
     process.wait()
     tell(given.url, f"DROP TABLE {name}")
@@ -204,6 +234,7 @@ def main():
     parser.add_argument("url")
     parser.add_argument("--folder", default="/tmp/clickhouse-tokendeck")
     parser.add_argument("--rows", type=int, default=30_000_000)
+    parser.add_argument("--tokens", type=int, default=100_000)
     parser.add_argument("--figures")
     given = parser.parse_args()
     given.program = os.path.abspath(given.program)
@@ -221,7 +252,9 @@ def main():
             most = {"cpu_max": given.rows / 1e6, "mib_max": 150} if read == "bring" and not again else {}
             table.row(f"`check`, {'brought' if read == 'bring' else 'in place'}{again}", used, wall, mib, **most)
     stays(given, os.path.join(given.folder, "in-place"), config, env, name, table)
-    market(given, env, config, table)
+    tables(given, os.path.join(given.folder, "in-place"), config, env, name, table)
+    market(given, env, config, table, 10_000, 1_000)
+    market(given, env, config, table, given.tokens, 100)
     frames(given, os.path.join(given.folder, "in-place"), env, table)
     table.done(given.figures)
     shutil.rmtree(given.folder)

@@ -43,6 +43,8 @@ impl Number {
 pub struct Sorted {
     made: NumberKind,
     keys: Vec<u64>,
+    /// Where each key stands for several values: their number up to and with it. Empty: for one each.
+    ends: Vec<u64>,
 }
 
 /// Order statistics, mean and histogram.
@@ -64,7 +66,39 @@ impl Sorted {
     /// `keys` must be sorted.
     pub fn new(made: NumberKind, keys: Vec<u64>) -> Self {
         debug_assert!(keys.is_sorted());
-        Self { made, keys }
+        Self { made, keys, ends: Vec::new() }
+    }
+
+    /// Of sorted distinct keys, each with the number of its values.
+    pub fn counted(made: NumberKind, counts: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut end = 0;
+        let (keys, ends) = counts
+            .into_iter()
+            .map(|(key, count)| {
+                (key, {
+                    end += count;
+                    end
+                })
+            })
+            .unzip();
+        Self { ends, ..Self::new(made, keys) }
+    }
+
+    /// The values before the key of this index.
+    fn before(&self, index: usize) -> u64 {
+        if self.ends.is_empty() { index as u64 } else { index.checked_sub(1).map_or(0, |before| self.ends[before]) }
+    }
+
+    /// The value at this place in the order.
+    fn nth(&self, place: u64) -> f64 {
+        let index = if self.ends.is_empty() { place as usize } else { self.ends.partition_point(|end| *end <= place) };
+        self.number(self.keys[index]).float()
+    }
+
+    /// Each value, in order.
+    fn floats(&self) -> impl Iterator<Item = f64> {
+        let count = |index: usize| self.before(index + 1) - self.before(index);
+        self.keys.iter().enumerate().flat_map(move |(index, key)| std::iter::repeat_n(self.number(*key).float(), count(index) as usize))
     }
 
     fn number(&self, key: u64) -> Number {
@@ -75,7 +109,7 @@ impl Sorted {
     }
 
     pub fn len(&self) -> usize {
-        self.keys.len()
+        self.before(self.keys.len()) as usize
     }
 
     pub fn is_empty(&self) -> bool {
@@ -84,13 +118,17 @@ impl Sorted {
 
     /// Distinct values in ascending order, with their counts.
     pub fn runs(&self) -> impl Iterator<Item = (Number, u64)> + '_ {
-        self.keys.chunk_by(|a, b| a == b).map(|run| (self.number(run[0]), run.len() as u64))
+        let mut index = 0;
+        self.keys.chunk_by(|a, b| a == b).map(move |run| {
+            let before = self.before(index);
+            index += run.len();
+            (self.number(run[0]), self.before(index) - before)
+        })
     }
 
     fn at(&self, share: f64) -> f64 {
-        let place = share * (self.keys.len() - 1) as f64;
-        let (below, above) = (place.floor() as usize, place.ceil() as usize);
-        let (low, high) = (self.number(self.keys[below]).float(), self.number(self.keys[above]).float());
+        let place = share * (self.len() - 1) as f64;
+        let (low, high) = (self.nth(place.floor() as u64), self.nth(place.ceil() as u64));
         // Not `low + (high - low) * part`: the difference of two huge floats would overflow.
         let part = place - place.floor();
         low * (1.0 - part) + high * part
@@ -100,9 +138,9 @@ impl Sorted {
     pub fn statistics(&self) -> Option<Statistics> {
         let (&first, &last) = (self.keys.first()?, self.keys.last()?);
         let (min, max) = (self.number(first), self.number(last));
-        let count = self.keys.len() as f64;
-        let sum: f64 = self.keys.iter().map(|&key| self.number(key).float()).sum();
-        let mean = if sum.is_finite() { sum / count } else { self.keys.iter().map(|&key| self.number(key).float() / count).sum() };
+        let count = self.len() as f64;
+        let sum: f64 = self.floats().sum();
+        let mean = if sum.is_finite() { sum / count } else { self.floats().map(|value| value / count).sum() };
         Some(Statistics { min, max, quartiles: [0.25, 0.5, 0.75].map(|share| self.at(share)), mean, histogram: self.histogram() })
     }
 
@@ -129,12 +167,13 @@ impl Sorted {
                 (0..BINS).map(edge).collect()
             }
         };
-        let below = |edge: Number| match edge {
+        let keys_below = |edge: Number| match edge {
             Number::Integer(edge) => self.keys.partition_point(|&key| key < key_of_integer(edge)),
             Number::Float(edge) => self.keys.partition_point(|&key| self.number(key).float() < edge),
         };
-        let starts: Vec<usize> = std::iter::once(0).chain(edges.iter().skip(1).map(|&edge| below(edge))).chain([self.keys.len()]).collect();
-        edges.into_iter().zip(starts.windows(2)).map(|(edge, start)| (edge, start[1].saturating_sub(start[0]) as u64)).collect()
+        let inner = edges.iter().skip(1).map(|&edge| keys_below(edge));
+        let starts: Vec<u64> = std::iter::once(0).chain(inner).chain([self.keys.len()]).map(|index| self.before(index)).collect();
+        edges.into_iter().zip(starts.windows(2)).map(|(edge, start)| (edge, start[1].saturating_sub(start[0]))).collect()
     }
 }
 
@@ -205,6 +244,16 @@ mod tests {
             let statistics = floats(&values).statistics().expect("values");
             prop_assert_eq!(statistics.histogram.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
             prop_assert!(statistics.quartiles.is_sorted());
+        }
+
+        #[test]
+        fn counted_values_are_as_the_values(values in proptest::collection::vec(-9_i64..9, 0..60)) {
+            let mut keys: Vec<u64> = values.iter().map(|value| key_of_integer(*value)).collect();
+            keys.sort_unstable();
+            let all = Sorted::new(NumberKind::Integers, keys.clone());
+            let counted = Sorted::counted(NumberKind::Integers, keys.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)));
+            prop_assert_eq!((counted.len(), counted.statistics()), (all.len(), all.statistics()));
+            prop_assert_eq!(counted.runs().collect::<Vec<_>>(), all.runs().collect::<Vec<_>>());
         }
     }
 }

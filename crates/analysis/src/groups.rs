@@ -1,5 +1,7 @@
 //! Figures of groups of rows: count, sum, mean, smallest and largest value. Pure functions over the numbers of one column.
 
+use super::exact_sum::ExactSum;
+
 model::words! {
     /// A figure of the rows of a group.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,14 +22,13 @@ impl Aggregate {
 }
 
 /// What is known of a group's values in one column. Two halves of the rows, merged, are known as all of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
     count: u64,
-    /// Exact for integers.
+    /// Of integers.
     whole: i128,
-    /// For floats, with the rounding error of the sum so far (Neumaier 1974).
-    sum: f64,
-    lost: f64,
+    /// Of floats.
+    sum: ExactSum,
     min: f64,
     max: f64,
     min_whole: i64,
@@ -37,7 +38,7 @@ pub struct Tally {
 impl Default for Tally {
     fn default() -> Self {
         let (min, max) = (f64::INFINITY, f64::NEG_INFINITY);
-        Self { count: 0, whole: 0, sum: 0.0, lost: 0.0, min, max, min_whole: i64::MAX, max_whole: i64::MIN }
+        Self { count: 0, whole: 0, sum: ExactSum::default(), min, max, min_whole: i64::MAX, max_whole: i64::MIN }
     }
 }
 
@@ -67,22 +68,30 @@ impl Tally {
             return;
         }
         self.count += 1;
-        self.add_to_sum(value);
+        self.sum.add(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
     }
 
-    fn add_to_sum(&mut self, value: f64) {
-        let sum = self.sum + value;
-        self.lost += if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
-        self.sum = sum;
+    /// Of integers that were counted elsewhere: their number, sum, smallest and largest.
+    pub fn of_whole(count: u64, whole: i128, [min_whole, max_whole]: [i64; 2]) -> Self {
+        Self { count, whole, min_whole, max_whole, ..Self::default() }
+    }
+
+    /// The same of finite floats.
+    pub fn of_floats(count: u64, sum: ExactSum, [min, max]: [f64; 2]) -> Self {
+        Self { count, sum, min, max, ..Self::default() }
+    }
+
+    /// Of values that are no quantities.
+    pub fn of_present(count: u64) -> Self {
+        Self { count, ..Self::default() }
     }
 
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.whole += other.whole;
-        self.add_to_sum(other.sum);
-        self.lost += other.lost;
+        self.sum.merge(&other.sum);
         (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
         self.min_whole = self.min_whole.min(other.min_whole);
         self.max_whole = self.max_whole.max(other.max_whole);
@@ -96,7 +105,7 @@ impl Tally {
         if self.count == 0 {
             return None;
         }
-        let total = if whole { self.whole as f64 } else { self.sum + self.lost };
+        let total = if whole { self.whole as f64 } else { self.sum.rounded() };
         let figure = match (aggregate, whole) {
             (Aggregate::Sum, true) => i64::try_from(self.whole).map_or(AggregateValue::Float(total), AggregateValue::Whole),
             (Aggregate::Mean, _) => AggregateValue::Float(total / self.count as f64),

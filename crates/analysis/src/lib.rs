@@ -18,6 +18,7 @@ pub mod column;
 pub mod compare;
 pub mod condense;
 pub mod dex;
+pub mod exact_sum;
 pub mod flows;
 pub mod frames;
 pub mod groups;

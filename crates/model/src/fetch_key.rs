@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{address::Address, chain_state::MissingState, holding::IndividualHolders, transfer_sums::TransferPart};
+use super::{
+    address::Address,
+    chain_state::MissingState,
+    holding::IndividualHolders,
+    table_ask::{AskKind, RowsPage, TableAsk},
+    transfer_sums::TransferPart,
+};
 
 /// Rows of a table that stays at its source, which an answer needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -11,8 +17,8 @@ pub enum FetchKey {
     Chart(Address),
     /// All rows of a token.
     Rows { table: &'static str, token: Address },
-    /// A page of a token's rows in table order: `count` rows, with `from` rows before and `rows_after` rows after them.
-    Page { table: &'static str, token: Address, from: u64, count: u64, rows_after: u64 },
+    /// Rows of a table, or figures of them.
+    Table(Arc<TableAsk>),
     /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
     Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
     /// Sums over a token's transfers, or some of them.
@@ -29,20 +35,27 @@ impl FetchKey {
             Self::Balances { .. } => "holders",
             Self::State { .. } => "contracts",
             Self::Transfers { .. } => "transfers",
-            Self::Rows { table, .. } | Self::Page { table, .. } => table,
+            Self::Rows { table, .. } => table,
+            Self::Table(ask) => ask.table,
         }
     }
 
-    /// The token the rows are of.
-    pub fn token(&self) -> Address {
+    /// The tokens the rows are of; none: of all.
+    pub fn tokens(&self) -> &[Address] {
         match self {
             Self::Chart(token)
             | Self::Rows { token, .. }
-            | Self::Page { token, .. }
             | Self::Balances { token, .. }
             | Self::Transfers { token, .. }
-            | Self::State { token, .. } => *token,
+            | Self::State { token, .. } => std::slice::from_ref(token),
+            Self::Table(ask) => &ask.tokens,
         }
+    }
+
+    /// A page of a token's rows in the table's order.
+    pub fn page(table: &'static str, token: Address, skip: u64, count: u64, from_end: bool) -> Self {
+        let page = RowsPage { sort: Vec::new(), after: Vec::new(), skip, count, from_end };
+        Self::Table(Arc::new(TableAsk { table, tokens: vec![token], condition: String::new(), wanted: AskKind::Page(page) }))
     }
 
     /// The cache key of fetched balances.
@@ -62,8 +75,8 @@ impl FetchKey {
         }
     }
 
-    /// Whether it bypasses the cache: paging asks for each page once.
+    /// Whether it bypasses the cache: paging asks for each page once, and answers are remembered elsewhere.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Page { .. })
+        matches!(self, Self::Table(_))
     }
 }

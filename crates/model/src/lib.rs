@@ -21,6 +21,7 @@ pub mod progress;
 pub mod rows;
 pub mod schema;
 pub mod spelling;
+pub mod table_ask;
 pub mod table_state;
 pub mod time;
 pub mod token;

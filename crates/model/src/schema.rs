@@ -98,6 +98,18 @@ impl TableSchema {
         self.columns.iter().find(|column| column.name == name)
     }
 
+    /// The columns, and whether each falls, that give rows sorted so one order: those of the table's own come last, then those of its key.
+    pub fn ordered_by(&self, sort: &[(&'static str, bool)]) -> Vec<(&'static str, bool)> {
+        let own = self.order.iter().map(|name| name.strip_prefix('-').map_or((*name, false), |name| (name, true)));
+        let mut all = sort.to_vec();
+        for column in own.chain(self.key.iter().map(|name| (*name, false))) {
+            if !all.iter().any(|(name, _)| *name == column.0) {
+                all.push(column);
+            }
+        }
+        all
+    }
+
     pub fn required(&self) -> impl Iterator<Item = &'static Column> {
         self.columns.iter().filter(|column| column.need != Need::Optional)
     }

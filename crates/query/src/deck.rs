@@ -25,7 +25,6 @@ use std::{
 use quick_cache::{Equivalent, sync::Cache};
 use tokio::sync::{broadcast, oneshot};
 
-pub use self::fetch::TableSlice;
 use self::{
     as_of::DecksAsOf,
     cached::{AnswerWeighter, CachedAnswer},

@@ -37,6 +37,12 @@ impl Grid {
         }
     }
 
+    /// The same columns, without rows.
+    #[must_use]
+    pub fn without_rows(&self) -> Self {
+        Self::Memory(self.slice(0..0, None))
+    }
+
     pub fn height(&self) -> usize {
         match self {
             Self::Memory(frame) => frame.height(),

@@ -4,7 +4,6 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt,
-    ops::Range,
     sync::{Arc, Mutex, MutexGuard, Weak},
     time::Duration,
 };
@@ -14,6 +13,7 @@ use polars::prelude::DataFrame;
 use crate::{
     Dataset, Table,
     candle_table::{CandleTable, HeldCandles},
+    export::RowBatches,
     frame_rows::FromFrame as _,
 };
 use model::{
@@ -26,6 +26,7 @@ use model::{
     locks::Locked as _,
     progress::LoadProgress,
     rows::{FromColumns as _, HolderRow},
+    table_ask::TableAsk,
     transfer_sums::{TransferAnswer, TransferPart},
 };
 
@@ -50,7 +51,8 @@ pub enum FetchError {
 pub enum Fetched {
     Chart(Box<HeldCandles>),
     Rows(Box<Table>, CandleTable),
-    Page(DataFrame),
+    /// What was asked of the rows as a table, and the number of rows that meet it.
+    Answer(DataFrame, u64),
     Balances(Arc<Balances>),
     Transfers(Arc<TransferAnswer>),
 }
@@ -75,7 +77,7 @@ impl Fetched {
             Self::Rows(table, _) if table.large().is_some() => MAPPED,
             // Rows are held twice: as typed columns, and as candle slices.
             Self::Rows(table, _) => 2 * table.frame().estimated_size() as u64,
-            Self::Page(rows) => rows.estimated_size() as u64,
+            Self::Answer(rows, _) => rows.estimated_size() as u64,
             Self::Balances(balances) => balances.bytes(),
             Self::Transfers(answer) => answer.bytes(),
         }
@@ -84,7 +86,7 @@ impl Fetched {
     /// The rows as holders.
     pub fn holders(&self) -> Vec<HolderRow> {
         match self {
-            Self::Page(rows) => HolderRow::rows(rows),
+            Self::Answer(rows, _) => HolderRow::rows(rows),
             Self::Rows(table, _) => match table.large() {
                 Some(large) => HolderRow::rows(&large.slice(0..large.height(), Some(HolderRow::COLUMNS))),
                 None => HolderRow::rows(table.frame()),
@@ -103,7 +105,7 @@ impl FetchedCandles for Fetched {
         match self {
             Self::Chart(candles) => candles.series(),
             Self::Rows(_, candles) => candles.one(),
-            Self::Page(_) | Self::Balances(_) | Self::Transfers(_) => Vec::new(),
+            Self::Answer(..) | Self::Balances(_) | Self::Transfers(_) => Vec::new(),
         }
     }
 }
@@ -111,6 +113,9 @@ impl FetchedCandles for Fetched {
 /// Fetches rows of a token in a given version. Errors: also if the rows have changed since.
 pub trait Fetch: Send + Sync + fmt::Debug {
     fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError>;
+
+    /// The rows of a page in these columns, so many as were counted; they come while they are written.
+    fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches>;
 }
 
 /// A cache entry: `strong` keeps it in the cache, `weak` finds it while any question still uses it.
@@ -147,7 +152,7 @@ pub struct InPlaceCache {
     bytes_max: u64,
     /// Fetches in flight.
     fetching: Mutex<HashSet<FetchKey>>,
-    fetch: Box<dyn Fetch>,
+    fetch: Arc<dyn Fetch>,
 }
 
 impl InPlaceCache {
@@ -155,7 +160,7 @@ impl InPlaceCache {
         rows: u64,
         source: String,
         (listed, recent): (HashMap<Address, ListedBalances>, HeldCandles),
-        fetch: Box<dyn Fetch>,
+        fetch: Arc<dyn Fetch>,
     ) -> Self {
         let mut tokens: Vec<Address> = listed.keys().copied().collect();
         tokens.sort_unstable();
@@ -191,19 +196,24 @@ impl InPlaceCache {
     /// The page of a token's rows that starts at `from` and has at most `most` rows.
     pub fn page(&self, table: &'static str, token: Address, from: u64, most: u64) -> FetchKey {
         let left = self.count(&token).saturating_sub(from);
-        let count = most.min(left);
-        FetchKey::Page { table, token, from, count, rows_after: left - count }
+        let (count, from_end) = (most.min(left), left.saturating_sub(most) < from);
+        FetchKey::page(table, token, if from_end { left - count } else { from }, count, from_end)
     }
 
-    /// The pages that cover a range of rows, counted over all tokens in order.
-    pub fn pages(&self, table: &'static str, rows: Range<u64>) -> impl Iterator<Item = FetchKey> {
-        let mut before = 0;
-        self.tokens.iter().filter_map(move |token| {
-            let own = before..before + self.count(token);
-            before = own.end;
-            let (start, end) = (rows.start.max(own.start), rows.end.min(own.end));
-            (start < end).then(|| self.page(table, *token, start - own.start, end - start))
-        })
+    /// Version of the rows of these tokens; of all, where none is named.
+    fn version(&self, tokens: &[Address]) -> RowsVersion {
+        let of = |all: &mut dyn Iterator<Item = ListedBalances>| {
+            all.fold(RowsVersion::default(), |sum, own| RowsVersion {
+                rows: sum.rows + own.rows,
+                checksum: sum.checksum.wrapping_add(own.checksum),
+            })
+        };
+        if tokens.is_empty() { of(&mut self.listed.values().copied()) } else { of(&mut tokens.iter().map(|token| self.listed(token))) }
+    }
+
+    /// Whether rows are there that the key may name.
+    fn has_some(&self, key: &FetchKey) -> bool {
+        key.tokens().is_empty() || key.tokens().iter().any(|token| self.has(token))
     }
 
     fn lock(&self) -> MutexGuard<'_, CacheState> {
@@ -230,7 +240,7 @@ impl InPlaceCache {
 
     /// Whether the rows have to be fetched first; never for tokens without rows.
     pub fn lacks(&self, key: &FetchKey) -> bool {
-        self.has(&key.token()) && self.get(key).is_none()
+        self.has_some(key) && self.get(key).is_none()
     }
 
     pub fn has(&self, token: &Address) -> bool {
@@ -240,7 +250,7 @@ impl InPlaceCache {
     /// Returns the rows, fetching them on a cache miss; concurrent requests for the same rows share one fetch. The rows stay in memory at
     /// least as long as the returned `Arc`.
     pub fn fetch(&self, key: &FetchKey, progress: &dyn LoadProgress) -> Result<Option<Arc<Fetched>>, FetchError> {
-        if !self.has(&key.token()) {
+        if !self.has_some(key) {
             return Ok(None);
         }
         let _guard = loop {
@@ -257,10 +267,15 @@ impl InPlaceCache {
         if let Some(fetched) = self.get(key) {
             return Ok(Some(fetched));
         }
-        let ListedBalances { rows, checksum, .. } = self.listed(&key.token());
-        let fetched = Arc::new(self.fetch.fetch(key, RowsVersion { rows, checksum }, progress)?);
+        let fetched = Arc::new(self.fetch.fetch(key, self.version(key.tokens()), progress)?);
         self.keep(key.as_key(), &fetched);
         Ok(Some(fetched))
+    }
+
+    /// The rows of a page in these columns, so many as were counted; they come while they are written.
+    pub fn rows(&self, ask: TableAsk, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
+        let version = self.version(&ask.tokens);
+        Arc::clone(&self.fetch).rows(Arc::new(ask), version, columns)
     }
 
     fn keep(&self, key: FetchKey, fetched: &Arc<Fetched>) {
@@ -316,7 +331,7 @@ impl Dataset {
     pub fn require(&self, keys: impl IntoIterator<Item = FetchKey>) -> model::error::Result<Vec<Arc<Fetched>>> {
         let (mut held, mut missing) = (Vec::new(), Vec::new());
         for key in keys {
-            match self.in_place(key.table()).filter(|in_place| in_place.has(&key.token())) {
+            match self.in_place(key.table()).filter(|in_place| in_place.has_some(&key)) {
                 None => {}
                 Some(in_place) => match in_place.get(&key) {
                     Some(rows) => held.push(rows),
@@ -325,11 +340,13 @@ impl Dataset {
             }
         }
         let Some((key, source)) = missing.first() else { return Ok(held) };
-        let detail = format!(
-            "The {} of `{}` stay at `{source}` and are not here: ask for this token alone, or say read = \"bring\" in dataset.toml.",
-            key.table(),
-            key.token()
-        );
+        let table = key.table();
+        let detail = match key.tokens() {
+            [token] => format!(
+                "The {table} of `{token}` stay at `{source}` and are not here: ask for this token alone, or say read = \"bring\" in dataset.toml."
+            ),
+            _ => format!("The {table} stay at `{source}` and are not here: say read = \"bring\" in dataset.toml."),
+        };
         Err(Problem::missing_rows(missing.into_iter().map(|(key, _)| key).collect(), detail))
     }
 }
@@ -369,13 +386,17 @@ mod tests {
     impl Fetch for Kilobytes {
         fn fetch(&self, key: &FetchKey, _: RowsVersion, _: &dyn LoadProgress) -> Result<Fetched, FetchError> {
             self.0.fetch_add(1, Ordering::AcqRel);
-            let balances = vec![(key.token(), Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
+            let balances = vec![(key.tokens()[0], Some(1.0)); 1_024 / size_of::<(Address, Option<f64>)>()];
             if let FetchKey::Balances { .. } = key {
                 return Ok(Fetched::Balances(Arc::new(Balances { rows: balances, ..Balances::default() })));
             }
             let column = Series::new("balance".into(), vec![1.0; 128]);
             let rows = DataFrame::new(128, vec![column.into()]).map_err(|error| FetchError::Unavailable(error.to_string()))?;
-            Ok(Fetched::Page(rows))
+            Ok(Fetched::Answer(rows, 0))
+        }
+
+        fn rows(self: Arc<Self>, _: Arc<TableAsk>, _: RowsVersion, _: Vec<&'static str>) -> Box<dyn RowBatches> {
+            Box::new(DataFrame::default())
         }
     }
 
@@ -387,7 +408,7 @@ mod tests {
         let fetch = Kilobytes::default();
         let count = Arc::clone(&fetch.0);
         let listed = (0..100).map(|nth| (address(nth), ListedBalances::default())).collect();
-        let cache = InPlaceCache::new(100, "there".to_owned(), (listed, HeldCandles::default()), Box::new(fetch));
+        let cache = InPlaceCache::new(100, "there".to_owned(), (listed, HeldCandles::default()), Arc::new(fetch));
         (InPlaceCache { bytes_max, ..cache }, count)
     }
 

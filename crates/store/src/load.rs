@@ -9,6 +9,7 @@ mod cross_checks;
 pub mod engine;
 pub mod file;
 pub mod fill;
+mod forecast;
 mod gather;
 pub mod identity;
 mod lengths;

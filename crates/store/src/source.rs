@@ -282,6 +282,11 @@ pub fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Box
     Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
 }
 
+/// Rows of a Parquet file, and bytes of its selected columns, as its footer says.
+pub fn parquet_footer(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u64, u64), String> {
+    parquet::footer(bytes, wanted)
+}
+
 /// Rows of newline-delimited JSON from any reader that begins with `head`.
 pub fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
     Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(reader, head)?, wanted)))

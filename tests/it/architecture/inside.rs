@@ -15,20 +15,20 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "words address chain time schema locks names holding transfer_sums chain_state fetch_key error spelling toml_reader untrusted interval candles day_counts rows yield_rows cell_value token table_state \
+        "words address chain time schema locks names holding transfer_sums chain_state table_ask fetch_key error spelling toml_reader untrusted interval candles day_counts rows yield_rows cell_value token table_state \
          findings progress data format annotations",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),
     (
         "crates/store/src",
         "private_files decode parquet_files field_hash wall_clock text_runs manifest+provider coerce frame_rows repeats order live source invariants cache \
-         held_columns balances+in_place+candle_table table by_token count_table newest export grid cell rows_by_address origin yields file_names chain as_data load as_of sample \
+         held_columns export balances+in_place+candle_table table by_token count_table newest grid cell rows_by_address origin yields file_names chain as_data load as_of sample \
          watch",
     ),
     ("crates/live/src", "watch report ask state kept rows pages held plan refresh find create saved"),
     (
         "crates/analysis/src",
-        "numeric column groups flows frames condense dex peg patterns trendlines growth compare track_record rehearsal market token indicators yields security",
+        "numeric column exact_sum groups flows frames condense dex peg patterns trendlines growth compare track_record rehearsal market token indicators yields security",
     ),
     ("crates/query/src", "question deck jobs document"),
     (

@@ -41,12 +41,12 @@ pub(super) fn other() -> String {
 }
 
 /// The first of two old nodes.
-fn pair() -> String {
+pub(super) fn pair() -> String {
     address("TOKENDECK_CLICKHOUSE_TWO_NODES")
 }
 
 /// The second node of the pair.
-fn second() -> String {
+pub(super) fn second() -> String {
     let first = pair();
     let (host, port) = first.rsplit_once(':').unwrap();
     format!("{host}:{}", port.parse::<u16>().unwrap() + 1)
@@ -70,7 +70,7 @@ pub(super) fn wire(url: &str) -> Arc<Wire> {
 }
 
 /// A dataset with this `dataset.toml` and the token UNI only.
-fn with(manifest: &str) -> Data {
+pub(super) fn with(manifest: &str) -> Data {
     Data::new(&[("dataset.toml", manifest), ("tokens.csv", TOKENS)])
 }
 
@@ -78,7 +78,7 @@ pub(super) fn load(data: &Data, url: &str, rows_min: u64) -> Dataset {
     data.load(Some(&wire(url)), rows_min).unwrap()
 }
 
-fn reason(dataset: &Dataset, table: &str) -> String {
+pub(super) fn reason(dataset: &Dataset, table: &str) -> String {
     match &dataset.table(table).unwrap().state {
         TableState::Unusable(reason) => reason.clone(),
         other => panic!("{other:?}: {}", dataset.table(table).unwrap().height()),

@@ -143,9 +143,10 @@ fn asked(rows: &Rows, sql: &str) -> Rows {
         let mask: BooleanChunked = times.i64().unwrap().iter().map(|time| time.is_some_and(|time| time < end)).collect();
         return asked(&Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }, &sql.replace(" < from", " from"));
     }
-    let token = sql.split("`token_address` IN ('").nth(1).and_then(|rest| rest.split('\'').next());
-    let (Some(token), Ok(tokens)) = (token, rows.frame.column("token_address")) else { return rows.clone() };
-    let mask: BooleanChunked = tokens.str().unwrap().iter().map(|own| own == Some(token)).collect();
+    let named = sql.split("`token_address` IN (").nth(1).and_then(|rest| rest.split(')').next());
+    let (Some(named), Ok(tokens)) = (named, rows.frame.column("token_address")) else { return rows.clone() };
+    let named: Vec<&str> = named.split('\'').collect();
+    let mask: BooleanChunked = tokens.str().unwrap().iter().map(|own| own.is_some_and(|own| named.contains(&own))).collect();
     Rows { frame: rows.frame.filter(&mask).unwrap(), ..rows.clone() }
 }
 
@@ -212,6 +213,9 @@ fn short(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
 }
 
 fn rows(out: &mut TcpStream, shared: &Shared, sql: &str) -> Option<()> {
+    if sums::is_beyond(sql) {
+        return fail(out, 400, 62);
+    }
     let trouble = shared.trouble.lock().unwrap().pop().unwrap_or(Trouble::None);
     let tables = shared.tables.lock().unwrap().clone();
     let (_, table) = tables.iter().find(|(name, _)| sql.contains(&format!("`{name}`")))?;

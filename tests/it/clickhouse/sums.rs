@@ -3,15 +3,28 @@
 use std::collections::{BTreeMap, HashSet};
 
 use model::candles::{Interval, is_valid_candle};
-use polars::prelude::{Column, DataFrame, DataType, IdxCa, NamedFrom as _, Series, SortMultipleOptions};
+use polars::prelude::{Column, DataFrame, DataType, Series, SortMultipleOptions};
 
 /// Whether it is a market-wide aggregate, run at load; the others run on demand.
 pub(super) fn is_of_all(sql: &str) -> bool {
     sql.contains("arrayResize") || sql.contains("uniqExact(holder)") || sql.contains("(SELECT count() AS listed")
 }
 
+/// Whether it asks for rows of a table in an order.
+fn is_of_table(sql: &str) -> bool {
+    sql.contains(" NULLS LAST")
+}
+
+/// Whether it is a condition or an aggregate that this server cannot work out; real engines are asked for those.
+pub(super) fn is_beyond(sql: &str) -> bool {
+    sql.contains("GROUP BY item") || sql.contains("ifNull((") && sql.contains("WHERE ms > 0")
+}
+
 /// Answers an aggregate query over these rows; `None` if it is not one.
 pub(super) fn of(rows: &DataFrame, sql: &str) -> Option<DataFrame> {
+    if is_of_table(sql) && !sql.contains("count() OVER () AS rows") {
+        return Some(page(rows, sql));
+    }
     if !sql.contains("count() OVER () AS rows") {
         return None;
     }
@@ -86,8 +99,10 @@ fn content(candles: &DataFrame) -> u64 {
 /// Number of candles that repeat an interval and time.
 fn repeated(candles: &DataFrame) -> u64 {
     let (words, times) = (lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64));
-    let (words, times) = (words.i64().unwrap(), times.i64().unwrap());
-    let own: HashSet<(i64, i64)> = (0..candles.height()).map(|row| (words.get(row).unwrap(), times.get(row).unwrap())).collect();
+    let tokens = cast(candles, "token_address", "token_address", &DataType::String);
+    let (tokens, words, times) = (tokens.str().unwrap(), words.i64().unwrap(), times.i64().unwrap());
+    let own: HashSet<(Option<&str>, Option<i64>, Option<i64>)> =
+        (0..candles.height()).map(|row| (tokens.get(row), words.get(row), times.get(row))).collect();
     (candles.height() - own.len()) as u64
 }
 
@@ -98,11 +113,12 @@ fn told(candles: &DataFrame) -> [Column; 2] {
 }
 
 fn state(rows: &DataFrame) -> DataFrame {
-    let holders = || by_token(rows).values().map(|own| mark(own)).next().unwrap_or_default();
+    let holders = || by_token(rows).values().map(|own| mark(own)).fold(0, u64::wrapping_add);
     let mark = if rows.column("balance").is_ok() { holders() } else { content(rows) };
     let count = rows.height() as u64;
     let again = if rows.column("balance").is_ok() { 0 } else { repeated(rows) };
-    let columns = [("listed", count), ("mark", mark), ("again", again)].map(|(name, number)| Column::new(name.into(), vec![number]));
+    let columns = [("listed", count), ("mark", mark), ("again", again), ("odd", 0), ("total", count)]
+        .map(|(name, number)| Column::new(name.into(), vec![number]));
     DataFrame::new(1, columns.to_vec()).unwrap()
 }
 
@@ -183,37 +199,49 @@ fn balances(rows: &DataFrame) -> DataFrame {
     DataFrame::new(count, columns).unwrap()
 }
 
-/// A page of a token's rows.
+/// A page of rows in the table's order, after a skip or after a known row.
 fn page(rows: &DataFrame, sql: &str) -> DataFrame {
     let number =
         |word: &str| sql.split(word).nth(1).and_then(|rest| rest.split([' ', ')']).next()).and_then(|text| text.parse().ok()).unwrap();
-    let (count, before): (usize, usize) = (number(" LIMIT "), number(" OFFSET "));
-    // Pages nearer to the end are counted from there.
-    let is_reversed = sql.contains("holder_address DESC") || sql.contains("timestamp DESC");
-    let from = if is_reversed { rows.height() - before - count } else { before };
-    if rows.column("balance").is_ok() {
-        let own = by_token(rows).into_iter().next().map(|(token, own)| (token, mark(&own), own)).unwrap_or_default();
-        let (token, mark, own) = own;
-        let height = own.len();
-        let columns = vec![
-            Column::new("token_address".into(), vec![token; height]),
-            Column::new("holder_address".into(), own.iter().map(|(holder, _)| holder.clone()).collect::<Vec<_>>()),
-            Column::new("balance".into(), own.iter().map(|(_, balance)| *balance).collect::<Vec<_>>()),
-            Column::new("listed".into(), vec![height as u64; height]),
-            Column::new("mark".into(), vec![mark; height]),
-        ];
-        return DataFrame::new(height, columns).unwrap().slice(from as i64, count);
-    }
+    let (count, skip): (usize, usize) = (number(" LIMIT "), number(" OFFSET "));
+    let frame = if rows.column("balance").is_ok() { all_holders(rows) } else { all_candles(rows) };
+    let after = |name: &str, end: char| sql.split(&format!("`{name}` = ")).nth(1).map(|rest| rest.split(end).nth(1).unwrap_or_default());
+    let known: Vec<Option<&str>> = if rows.column("balance").is_ok() {
+        vec![after("token_address", '\''), after("holder_address", '\'')]
+    } else {
+        vec![
+            after("token_address", '\''),
+            after("interval", '\''),
+            sql.split("`timestamp` = toInt64(").nth(1).and_then(|rest| rest.split(')').next()),
+        ]
+    };
+    let names =
+        if rows.column("balance").is_ok() { &["token_address", "holder_address"][..] } else { &["token_address", "interval", "timestamp"] };
+    let texts: Vec<Column> = names.iter().map(|name| cast(&frame, name, name, &DataType::String)).collect();
+    let is_known = |row: &usize| texts.iter().zip(&known).all(|(column, value)| column.str().unwrap().get(*row) == *value);
+    let before = (0..frame.height()).find(is_known).map_or(0, |row| row + 1);
+    let from = if sql.contains(" NULLS FIRST") { frame.height() - skip - count } else { before + skip };
+    frame.slice(from as i64, count)
+}
+
+fn all_holders(rows: &DataFrame) -> DataFrame {
+    let all: Vec<(String, Holder)> =
+        by_token(rows).into_iter().flat_map(|(token, own)| own.into_iter().map(move |holder| (token.clone(), holder))).collect();
+    let columns = vec![
+        Column::new("token_address".into(), all.iter().map(|(token, _)| token.clone()).collect::<Vec<_>>()),
+        Column::new("holder_address".into(), all.iter().map(|(_, (holder, _))| holder.clone()).collect::<Vec<_>>()),
+        Column::new("balance".into(), all.iter().map(|(_, (_, balance))| *balance).collect::<Vec<_>>()),
+    ];
+    DataFrame::new(all.len(), columns).unwrap()
+}
+
+fn all_candles(rows: &DataFrame) -> DataFrame {
     let words = cast(rows, "interval", "interval", &DataType::String);
     let times = cast(rows, "timestamp", time(rows), &DataType::Int64);
-    let (words, at) = (words.str().unwrap(), times.i64().unwrap());
-    let mut order: Vec<u32> = (0..rows.height() as u32).collect();
-    order.sort_by_key(|row| (words.get(*row as usize).unwrap().to_owned(), at.get(*row as usize).unwrap()));
-    let mut columns =
-        vec![cast(rows, "token_address", "token_address", &DataType::String), times.clone(), rows.column("interval").unwrap().clone()];
+    let mut columns = vec![cast(rows, "token_address", "token_address", &DataType::String), times, words];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(rows, name, name, &DataType::Float64)));
-    columns.extend(told(rows));
-    columns.push(Column::new("again".into(), vec![repeated(rows); rows.height()]));
+    columns.push(Column::full_null("volume_usd".into(), rows.height(), &DataType::Float64));
+    columns.push(Column::full_null("source".into(), rows.height(), &DataType::String));
     let frame = DataFrame::new(rows.height(), columns).unwrap();
-    frame.take(&IdxCa::new("rows".into(), order)).unwrap().slice(from as i64, count)
+    frame.sort(["token_address", "interval", "timestamp"], SortMultipleOptions::default()).unwrap()
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use model::{error::Code, progress::Silent};
+use polars::prelude::{Column, DataFrame, ParquetWriter};
 use store::load::origins_to_agree;
 use wire::{Consent, Fault, Source, SourceKind, Traffic, UrlPattern, WireOptions};
 
@@ -93,6 +94,49 @@ fn a_download_over_the_budget_of_the_day_is_refused() {
     let table = dataset.table("candles").unwrap();
     assert!(format!("{:?}", table.state).contains("remote.budget_gb_per_day"), "{:?}", table.state);
     assert_eq!(wire.figures().bytes, TOKENS.len() as u64);
+}
+
+#[test]
+fn a_lake_over_the_budget_is_named_by_its_footers_before_any_row_is_fetched() {
+    let bench = Bench::with("[tables.tokens]\npath = 's3://bucket/t.csv'\n[tables.candles]\npath = 's3://bucket/lake/*.parquet'\n");
+    bench.server.put("t.csv", TOKENS);
+    // A column that is not ours is most of each file.
+    let rows = 40_000_u64;
+    let price: Vec<f64> = (0..rows).map(|nth| 2.0 + (nth % 7) as f64).collect();
+    let other: Vec<String> = (0..rows).map(|nth| format!("{:x}", nth.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    for file in 0..3_i64 {
+        let times: Vec<i64> = (0..rows as i64).map(|nth| 1_700_000_000_000 + (file * rows as i64 + nth) * 60_000).collect();
+        let mut frame = DataFrame::new(
+            rows as usize,
+            vec![
+                Column::new("token_address".into(), vec![UNI; rows as usize]),
+                Column::new("timestamp".into(), times),
+                Column::new("open".into(), price.clone()),
+                Column::new("high".into(), price.clone()),
+                Column::new("low".into(), price.clone()),
+                Column::new("close".into(), price.clone()),
+                Column::new("other".into(), other.clone()),
+            ],
+        )
+        .unwrap();
+        let mut bytes = Vec::new();
+        ParquetWriter::new(&mut bytes).finish(&mut frame).unwrap();
+        bench.server.put(&format!("lake/{file}.parquet"), bytes);
+    }
+    let load = |budget: u64| {
+        let wire = wire_with(WireOptions { budget, ..options(&bench.server) });
+        let dataset = bench.load(&wire).unwrap();
+        (format!("{:?}", dataset.table("candles").unwrap().state), dataset.table("candles").unwrap().height() as u64, wire.figures().bytes)
+    };
+    let (state, height, bytes) = load(400_000);
+    assert!(
+        state.contains("There are 3 Parquet files of ") && state.contains(", of 120,000 rows") && state.contains("FROM s3("),
+        "{state}"
+    );
+    assert!(height == 0 && bytes < 250_000, "{height} {bytes}");
+    // The columns that are read fit, though the files do not.
+    let (state, height, bytes) = load(2_500_000);
+    assert_eq!(height, 3 * rows, "{state} {bytes}");
 }
 
 #[test]

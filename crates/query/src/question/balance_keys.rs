@@ -40,8 +40,8 @@ fn individual_holders(dataset: &Dataset, facts: &Facts<'_>) -> IndividualHolders
     IndividualHolders { named: named.into_iter().collect(), burned, watched: watched.into_iter().collect(), supply: facts.total_supply() }
 }
 
-/// Holds the balances that the analyses of the token need. Errors: some are missing.
-pub(super) fn require_balances(snapshot: &Snapshot, token: &Address) -> Result<Vec<Arc<Fetched>>> {
-    let keys = snapshot.dataset.token(token).map_or_else(Vec::new, |token| wanted(&snapshot.dataset, token));
-    snapshot.dataset.require(keys)
+/// Holds the balances that the analyses of the tokens need. Errors: some are missing.
+pub(super) fn require_balances(snapshot: &Snapshot, tokens: &[Address]) -> Result<Vec<Arc<Fetched>>> {
+    let known = tokens.iter().filter_map(|token| snapshot.dataset.token(token));
+    snapshot.dataset.require(known.flat_map(|token| wanted(&snapshot.dataset, token)))
 }

@@ -10,10 +10,11 @@ mod negated;
 mod parse;
 mod pieces;
 mod range;
+mod sql;
 mod value;
 pub mod words;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Ordering};
 
 use model::{
     cell_value::CellValue,
@@ -90,6 +91,18 @@ impl Operator {
             Self::Differs => Self::Equal,
             Self::Lacks => Self::Has,
             other => other,
+        }
+    }
+
+    /// How it compares what is no text: the sign in SQL, and whether it holds of the order of a value and the wanted one.
+    const fn comparison(self) -> (&'static str, fn(Option<Ordering>) -> bool) {
+        match self {
+            Self::Has | Self::Equal => ("=", |order| order == Some(Ordering::Equal)),
+            Self::Differs | Self::Lacks => ("!=", |order| order != Some(Ordering::Equal)),
+            Self::Greater => (">", |order| order == Some(Ordering::Greater)),
+            Self::Less => ("<", |order| order == Some(Ordering::Less)),
+            Self::AtLeast => (">=", |order| matches!(order, Some(Ordering::Greater | Ordering::Equal))),
+            Self::AtMost => ("<=", |order| matches!(order, Some(Ordering::Less | Ordering::Equal))),
         }
     }
 }
@@ -320,14 +333,7 @@ fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) 
 }
 
 fn holds<T: PartialOrd + Copy>(value: T, operator: Operator, wanted: T) -> bool {
-    match operator {
-        Operator::Has | Operator::Equal => value == wanted,
-        Operator::Differs | Operator::Lacks => value != wanted,
-        Operator::Greater => value > wanted,
-        Operator::Less => value < wanted,
-        Operator::AtLeast => value >= wanted,
-        Operator::AtMost => value <= wanted,
-    }
+    (operator.comparison().1)(value.partial_cmp(&wanted))
 }
 
 fn compare_text(value: &str, operator: Operator, wanted: &str) -> bool {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     Question,
+    balance_keys::require_balances,
     filter::{self, FieldValue, Filter},
     holders::labels,
     list::{Listed as _, Rows, SORT, conditions, filter_and_sort, listed, only, sort},
@@ -16,7 +17,7 @@ use super::{
     progress::Progress,
     request::{ParameterValue, request},
     snapshot::Snapshot,
-    tables::{columns, known_table, order::RowQuery},
+    tables::{columns, loaded_table, order::RowQuery, remote::RemoteQuery},
     tabular::tabular,
 };
 use analysis::token::{share, unburned_supply};
@@ -27,6 +28,8 @@ use model::{
 };
 use store::{cell::in_frame, grid::Grid};
 
+/// Most tokens of one address where the holders stay at an engine, which is asked for each.
+const TOKENS_MAX: u64 = 100;
 const ADDRESS: Parameter = parameter("address", ParameterKind::Holder, "The address of a holder.");
 
 request! {
@@ -91,12 +94,27 @@ impl Question for HeldTokensQuestion {
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<HeldTokens> {
         let dataset = &snapshot.dataset;
-        let table = known_table(snapshot, "holders")?;
+        let table = loaded_table(snapshot, "holders")?;
         let condition = format!("holder_address={}", self.address.0);
         let filter = filter::parse(&condition, &columns::for_filter(table)).map_err(|error| Problem::new(Code::Defect, error.message))?;
-        let grid = Grid::of(table);
-        let (places, _) = RowQuery { filter, ..RowQuery::all(table.schema) }.matching_rows(table, &grid, progress)?;
-        let rows = grid.at(&places, 0..places.len(), Some(&["token_address", "balance"]));
+        let query = RowQuery { filter, ..RowQuery::all(table.schema) };
+        let mut fetched = Vec::new();
+        let rows = if let Some(remote) = RemoteQuery::of(table, &query)? {
+            let (rows, total) = remote.page(snapshot, 0..TOKENS_MAX, &[])?;
+            if total > TOKENS_MAX {
+                return Err(remote.refusal(&format!("`{}` holds more than {TOKENS_MAX} tokens", self.address.0)));
+            }
+            // For the shares, what all of their holders have.
+            let token =
+                |row| if let CellValue::Text(token) = in_frame(&rows, "token_address", row) { Address::parse(&token) } else { None };
+            let tokens: Vec<Address> = (0..rows.height()).filter_map(token).collect();
+            fetched.extend(require_balances(snapshot, &tokens)?);
+            rows
+        } else {
+            let grid = Grid::of(table);
+            let (places, _) = query.matching_rows(table, &grid, progress)?;
+            grid.at(&places, 0..places.len(), Some(&["token_address", "balance"]))
+        };
         let held = |row: usize| {
             let CellValue::Text(address) = in_frame(&rows, "token_address", row) else { return None };
             let token_address = Address::parse(&address)?;
@@ -115,6 +133,7 @@ impl Question for HeldTokensQuestion {
             Some(HeldToken { token_address, symbol, balance, share, value: price.zip(balance).map(|(price, balance)| price * balance) })
         };
         let mut tokens: Vec<HeldToken> = (0..rows.height()).filter_map(held).collect();
+        drop(fetched);
         filter_and_sort(&mut tokens, &self.filter, &self.sort);
         Ok(HeldTokens {
             address: self.address.0,

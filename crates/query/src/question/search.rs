@@ -172,8 +172,7 @@ impl SearchQuestion {
                 found.push((rank, row));
             }
         }
-        // Not worth fetching the candles of a whole market.
-        compute_figures(&mut found, &slow, &sort, snapshot, progress).map_err(Problem::final_but_for_state)?;
+        compute_figures(&mut found, &slow, &sort, snapshot, progress)?;
         found.retain(|(_, row)| slow.matches(|column| row.field(column)));
         let ties = |(rank_a, a): &Hit<'a>, (rank_b, b): &Hit<'a>| {
             let by_rank = || rank_a.cmp(rank_b).then_with(|| descending(a.token.market_cap, b.token.market_cap));
@@ -197,8 +196,8 @@ fn compute_figures(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snap
     parallel::each(found, progress, |(_, row)| {
         match fields::figures(snapshot, row.token.token_address, &needed, &progress.quiet()) {
             Ok(figures) => row.figures = Some(Cow::Owned(figures)),
-            Err(problem) if !problem.is_missing_state() => return Err(problem),
-            Err(_) if count > FETCHED_MAX => return Err(too_many_on_chain(count)),
+            Err(problem) if !problem.is_missing_rows() => return Err(problem),
+            Err(problem) if count > FETCHED_MAX => return Err(too_many_elsewhere(count, &problem)),
             Err(problem) => drop(missing.locked().take::<()>(Err(problem))),
         }
         Ok(())
@@ -206,10 +205,12 @@ fn compute_figures(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snap
     std::mem::take(&mut *missing.locked()).check()
 }
 
-fn too_many_on_chain(count: u64) -> Problem {
+fn too_many_elsewhere(count: u64, missing: &Problem) -> Problem {
+    let what = if missing.is_missing_state() { "the state of at most" } else { "what stays at an engine of at most" };
+    let from = if missing.is_missing_state() { "is read from a node" } else { "is fetched" };
     let detail = format!(
-        "{count} tokens are left to judge, and the state of at most {FETCHED_MAX} is read from a node for one list: narrow it by other \
-         conditions first, or ask the tokens one by one."
+        "{count} tokens are left to judge, and {what} {FETCHED_MAX} {from} for one list: narrow it by other conditions first, or ask the \
+         tokens one by one."
     );
     Problem::new(Code::SourceUnavailable, detail)
 }

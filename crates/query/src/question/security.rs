@@ -33,7 +33,7 @@ impl Question for SecurityQuestion {
 
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<SecurityInference> {
         let token = known_token(snapshot, &self.contract_address)?;
-        let _held = require_balances(snapshot, &self.contract_address)?;
+        let _held = require_balances(snapshot, &[self.contract_address])?;
         let dataset = &snapshot.dataset;
         if !infer::has_data(dataset, &self.contract_address) {
             let known =

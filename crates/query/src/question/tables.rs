@@ -6,7 +6,7 @@ pub mod columns;
 pub mod groups;
 pub mod order;
 mod page;
-mod token_page;
+pub mod remote;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer, ser::SerializeSeq};
@@ -93,7 +93,7 @@ impl Question for TablesQuestion {
 }
 
 pub const CURSOR: Parameter =
-    parameter("cursor", ParameterKind::Line(80), "Where to go on: `next` of the page before, in the same generation of the data.");
+    parameter("cursor", ParameterKind::Line(1_000), "Where to go on: `next` of the page before, in the same generation of the data.");
 
 const WHERE: Parameter = parameter(
     "where",
@@ -130,7 +130,7 @@ pub struct TableRows {
     pub limit: u64,
     /// Number of matching rows; null where it would take a full scan.
     pub total: Option<u64>,
-    /// The `cursor` of the next page; null on the last. For a remote table, each page is of one token.
+    /// The `cursor` of the next page; null on the last.
     pub next: Option<String>,
     /// One object for each row, one member for each column.
     pub rows: RowFrame,
@@ -191,7 +191,7 @@ impl Question for TableQuestion {
             let (total, cut) = (Some(found.total as u64), found.cut());
             return Ok(TableRows { table, limit: self.limit, total, next: None, rows: RowFrame(found.frame), cut });
         }
-        let request = PageRequest::read(self, snapshot, false)?;
+        let request = PageRequest::read(self, snapshot)?;
         let page = request.page(self.limit, progress)?;
         Ok(TableRows {
             table: request.table.schema.name,
@@ -217,7 +217,7 @@ impl TableQuestion {
         if self.cursor.is_some() {
             return refused("`cursor` goes on with rows: groups come at once, up to `limit`.");
         }
-        let table = known_table(snapshot, &self.table)?;
+        let table = loaded_table(snapshot, &self.table)?;
         let filter = parameter::conditions("where", self.conditions.as_deref().unwrap_or_default(), &columns::for_filter(table))?;
         let groups = GroupQuery::read(table, by, self.agg.as_deref().unwrap_or_default(), self.sort.as_deref().unwrap_or_default())?;
         Ok(Some(GroupQuery { rows: RowQuery { filter, ..groups.rows }, ..groups }))
@@ -231,31 +231,18 @@ impl Tabular for TableQuestion {
             let names = groups.columns();
             return Ok(Tabled::frames(Box::new(GroupQuery { limit, ..groups }.find(snapshot, progress)?.frame), &names));
         }
-        let request = PageRequest::read(self, snapshot, whole)?;
-        let page = if whole { request.rest(progress)? } else { request.page(self.limit, progress)? };
-        let columns = page.rows.columns.iter().map(ToString::to_string).collect();
+        let request = PageRequest::read(self, snapshot)?;
+        let columns = request.columns.iter().map(ToString::to_string).collect();
+        if whole {
+            return Ok(Tabled { columns, rows: request.rest(progress)?, next: None });
+        }
+        let page = request.page(self.limit, progress)?;
         Ok(Tabled { columns, rows: Box::new(page.rows), next: page.next })
     }
 }
 
-/// The reason why rows of a remote table cannot be shown one by one.
-pub fn remote_refusal(table: &Table) -> Option<String> {
-    let source = &table.in_place()?.source;
-    Some(format!(
-        "The rows of `{}` stay at `{source}`: those of a token are in the chart and at /tables/{0}?where=token_address=ADDRESS; \
-         read = \"bring\" in dataset.toml brings all.",
-        table.schema.name
-    ))
-}
-
-/// A table with all its rows. Errors: not in the data, or remote.
-pub fn known_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
-    let table = loaded_table(snapshot, name)?;
-    remote_refusal(table).map_or(Ok(table), |detail| Err(Problem::new(Code::SourceUnavailable, detail)))
-}
-
 /// A loaded table. Errors: not in the data.
-fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
+pub fn loaded_table<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Table> {
     let dataset = &snapshot.dataset;
     let Some(table) = dataset.table(name) else {
         let nearest = nearest(name, TABLES.iter().map(|table| table.name)).unwrap_or_default();

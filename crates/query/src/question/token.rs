@@ -30,7 +30,7 @@ impl Question for TokenQuestion {
 
     fn answer(&self, snapshot: &Snapshot, _: &Progress) -> Result<TokenDetail> {
         let token = known_token(snapshot, &self.token_address)?;
-        let _held = require_balances(snapshot, &self.token_address)?;
+        let _held = require_balances(snapshot, &[self.token_address])?;
         let settings = &snapshot.settings;
         let thresholds = Thresholds {
             whale_usd: settings.whale_usd,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     LoadContext,
     bind::bind,
-    engine, row_filter,
+    engine, forecast, row_filter,
     task::{TableLoad, TableLoadError},
 };
 use crate::{
@@ -193,8 +193,8 @@ pub(super) fn locate(load: &TableLoad<'_>) -> Result<Located, TableLoadError> {
     located.gone = missing_since(load, &located.files);
     let missing = missing(load, &located.files);
     if let (Some(wire), Some(first), true) = (context.wire, urls(manifest).next(), missing > 0) {
-        wire.afford(missing).map_err(|fault| TableLoadError::Remote(first.to_owned(), fault))?;
-        tell(load, &located.files, missing);
+        let (needed, rows) = forecast::afford(load, wire, &located.files, missing, first)?;
+        tell(load, &located.files, needed, rows);
     }
     Ok(located)
 }
@@ -209,12 +209,14 @@ fn missing(load: &TableLoad<'_>, files: &[LocatedFile]) -> u64 {
 }
 
 /// Reports the size of the coming download.
-fn tell(load: &TableLoad<'_>, files: &[LocatedFile], missing: u64) {
+fn tell(load: &TableLoad<'_>, files: &[LocatedFile], missing: u64, rows: Option<String>) {
     let count = objects(files).count();
     let requests = missing.div_ceil(PART) + count as u64;
     let (files, amount) = (if count == 1 { "file" } else { "files" }, amount(missing));
-    let table = load.schema.name;
-    load.context.progress.fetching(&format!("`{table}`: {count} {files} elsewhere, up to {amount} to fetch, about {requests} requests"));
+    let (table, rows) = (load.schema.name, rows.map_or_else(String::new, |rows| format!(" of {rows} rows")));
+    load.context
+        .progress
+        .fetching(&format!("`{table}`: {count} {files} elsewhere, up to {amount}{rows} to fetch, about {requests} requests"));
 }
 
 pub(super) fn objects(files: &[LocatedFile]) -> impl Iterator<Item = &Object> {
@@ -414,6 +416,5 @@ pub(super) fn open(
     let file = file.map_err(|error| {
         TableLoadError::Unusable(format!("cannot be kept: {error}; make room, or name another folder in `[cache] dir`"))
     })?;
-    file.prefetch();
     Ok(file)
 }

@@ -59,11 +59,6 @@ fn load_in_place(load: &TableLoad<'_>, asked: &EngineTable, pulse: &Pulse) -> Re
     })
 }
 
-/// A canonical frame of the table without rows.
-pub(super) fn empty(schema: &'static TableSchema) -> Result<DataFrame, String> {
-    read::stacked(Vec::new(), schema)
-}
-
 /// Marks the table as unusable, with the reason.
 fn unusable(load: &TableLoad<'_>, mut table: Table, error: TableLoadError) -> Result<Table, Cancelled> {
     let words = error.words();

@@ -78,7 +78,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
 };
 
 /// The keys allowed at that place.
-pub(super) fn names(place: KeyPlace) -> Vec<&'static str> {
+pub(crate) fn names(place: KeyPlace) -> Vec<&'static str> {
     let fits = |key: &&MappingKey| key.place == place || key.place == KeyPlace::Both && place != KeyPlace::Dataset;
     MAPPING_KEYS.iter().filter(fits).map(|key| key.name).collect()
 }

@@ -107,6 +107,11 @@ impl RemoteFile {
         if end <= SMALL { self.ahead(std::slice::from_ref(&(0..end))) } else { self.ahead(&[0..8, end - TAIL..end]) }
     }
 
+    /// Prefetches the end alone, where Parquet has its footer.
+    pub fn prefetch_end(&self) {
+        self.ahead(std::slice::from_ref(&(self.object.bytes.saturating_sub(TAIL)..self.object.bytes)));
+    }
+
     /// Fault by which bytes could not be fetched, if any.
     pub fn fault(&self) -> Option<Fault> {
         if self.watch.stopped.load(Ordering::Acquire) {

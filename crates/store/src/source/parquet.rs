@@ -116,6 +116,13 @@ fn decode_column(file: &dyn ReadAt, group: &RowGroupMetadata, field: &ArrowField
     Ok(supported::column(field, arrays)?.rechunk())
 }
 
+/// Rows of a file, and bytes of its selected columns, as the footer says.
+pub(super) fn footer(file: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u64, u64), String> {
+    let rows = ParquetRows::open(file, wanted)?;
+    let places = rows.metadata.row_groups.iter().flat_map(|group| places(group, &rows.wanted));
+    Ok((rows.rows as u64, places.map(|place| place.end.saturating_sub(place.start)).fold(0, u64::saturating_add)))
+}
+
 impl RowSource for ParquetRows {
     fn next_batch(&mut self) -> Result<Option<SourceBatch>, String> {
         let first = !std::mem::replace(&mut self.started, true);

@@ -1,6 +1,9 @@
 //! The questions behind GET /tables/{table}/counts and /tables/{table}/describe: value counts and descriptive statistics of a column. Exact
 //! over every row that meets the conditions, chunk by chunk; cancellable.
 
+mod remote;
+mod values;
+
 use std::{
     borrow::Cow,
     cmp::Ordering,
@@ -13,11 +16,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::values::{ColumnValues, TextValues, ordered_counts, too_many_texts};
 use super::{
     WHERE,
     chunks::{BATCH_CHUNKS, CHUNK_ROWS, chunks},
-    columns, known_table,
+    columns, loaded_table,
     order::RowQuery,
+    remote::RemoteQuery,
 };
 use crate::question::{
     Find, Question,
@@ -30,7 +35,7 @@ use analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer}
 use model::{
     cell_value::CellValue,
     error::{Code, Problem, Result},
-    schema::Kind,
+    schema::{self, Kind},
     time::{Day, Time},
 };
 use store::{Table, cache::RowSelection, cell::in_frame, grid::Grid};
@@ -151,13 +156,18 @@ impl Find for ColumnScan {
     type Found = ColumnFindings;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<ColumnFindings> {
-        let table = known_table(snapshot, self.query.table.name)?;
+        let table = loaded_table(snapshot, self.query.table.name)?;
         let columns = columns::of(table);
         let column = columns::find("column", &self.column, &columns)?;
-        let grid = Grid::of(table);
-        let (places, _) = RowQuery { sort: Vec::new(), ..self.query.clone() }.matching_rows(table, &grid, progress)?;
-        let reader = ColumnReader { grid: &grid, places: &places, column: column.name, progress };
-        column_findings(table, column.kind, &reader, self.limit)
+        let query = RowQuery { sort: Vec::new(), ..self.query.clone() };
+        let values = if let Some(remote) = RemoteQuery::of(table, &query)? {
+            remote::values(&remote, snapshot, column, self.limit)?
+        } else {
+            let grid = Grid::of(table);
+            let (places, _) = query.matching_rows(table, &grid, progress)?;
+            ColumnReader { grid: &grid, places: &places, column: column.name, progress }.values(column.kind, self.limit)?
+        };
+        Ok(column_findings(table, column, &values, self.limit))
     }
 }
 
@@ -169,7 +179,7 @@ fn answer_both(
     limit: u64,
     progress: &Progress,
 ) -> Result<ColumnFindings> {
-    let table = known_table(snapshot, table)?;
+    let table = loaded_table(snapshot, table)?;
     let Some(column) = column else {
         let names: Vec<&str> = columns::of(table).into_iter().map(|column| column.name).collect();
         let detail = format!("`column` is missing: name one of {}.", names.join(", "));
@@ -272,8 +282,7 @@ impl ColumnReader<'_> {
                 texts.counts.entry(hash).or_insert(TextCount { count: 0, first_row }).count += count;
             }
             if texts.counts.len() > TEXTS_MAX {
-                let detail = format!("The column has more than {TEXTS_MAX} different texts: fewer rows, by conditions, can be looked at.");
-                return Err(Problem::new(Code::InvalidParameter, detail));
+                return Err(too_many_texts());
             }
             texts.min = texts.min.take().into_iter().chain(min).min_by(|a, b| compare(a, b));
             texts.max = texts.max.take().into_iter().chain(max).max_by(|a, b| compare(a, b));
@@ -300,6 +309,28 @@ impl ColumnReader<'_> {
         counts
     }
 
+    fn values(&self, kind: Kind, limit: usize) -> Result<ColumnValues> {
+        let numbers = match kind {
+            Kind::Integer | Kind::Time | Kind::Date => Some(self.numbers(NumberKind::Integers)?),
+            Kind::Float | Kind::Uint256 => Some(self.numbers(NumberKind::Floats)?),
+            _ => None,
+        };
+        // Digits beyond a float's precision are distinguished as texts.
+        let texts = match (kind, &numbers) {
+            (Kind::Uint256, _) => Some(self.texts(compare_digits)?),
+            (_, None) => Some(self.texts(str::cmp)?),
+            (_, Some(_)) => None,
+        };
+        let texts = texts.map(|texts| TextValues {
+            present: texts.counts.values().map(|text| text.count).sum(),
+            distinct: texts.counts.len() as u64,
+            counts: self.most_frequent(&texts, limit),
+            min: texts.min,
+            max: texts.max,
+        });
+        Ok(ColumnValues { rows: self.places.len() as u64, numbers, texts })
+    }
+
     /// The most frequent texts and their counts.
     fn most_frequent(&self, texts: &Texts, limit: usize) -> Vec<(String, u64)> {
         let mut counts: Vec<TextCount> = texts.counts.values().copied().collect();
@@ -310,9 +341,7 @@ impl ColumnReader<'_> {
             let frame = self.grid.at(self.places, row..row + 1, Some(&[self.column]));
             display_text(&in_frame(&frame, self.column, 0)).unwrap_or_default()
         };
-        let mut named: Vec<(String, u64)> = counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect();
-        named.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        named
+        ordered_counts(counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect())
     }
 }
 
@@ -410,24 +439,11 @@ fn most_frequent_numbers(numbers: &Sorted, limit: usize) -> (Vec<(Number, u64)>,
     (counts, distinct)
 }
 
-fn column_findings(table: &Table, kind: Kind, reader: &ColumnReader<'_>, limit: usize) -> Result<ColumnFindings> {
-    let numbers = match kind {
-        Kind::Integer | Kind::Time | Kind::Date => Some(reader.numbers(NumberKind::Integers)?),
-        Kind::Float | Kind::Uint256 => Some(reader.numbers(NumberKind::Floats)?),
-        _ => None,
-    };
-    // Digits beyond a float's precision are distinguished as texts.
-    let texts = match (kind, &numbers) {
-        (Kind::Uint256, _) => Some(reader.texts(compare_digits)?),
-        (_, None) => Some(reader.texts(str::cmp)?),
-        (_, Some(_)) => None,
-    };
-    let (present, distinct, counts): (u64, u64, Vec<(Value, u64)>) = match (&texts, &numbers) {
-        (Some(texts), _) => {
-            let present = texts.counts.values().map(|text| text.count).sum();
-            let counts = reader.most_frequent(texts, limit).into_iter().map(|(text, count)| (json!(text), count));
-            (present, texts.counts.len() as u64, counts.collect())
-        }
+fn column_findings(table: &Table, column: &schema::Column, values: &ColumnValues, limit: usize) -> ColumnFindings {
+    let ColumnValues { rows, numbers, texts } = values;
+    let (kind, rows) = (column.kind, *rows);
+    let (present, distinct, counts): (u64, u64, Vec<(Value, u64)>) = match (texts, numbers) {
+        (Some(texts), _) => (texts.present, texts.distinct, texts.counts.iter().map(|(text, count)| (json!(text), *count)).collect()),
         (None, Some(numbers)) => {
             let (counts, distinct) = most_frequent_numbers(numbers, limit);
             let counts = counts.into_iter().map(|(number, count)| (json_number(kind, number), count));
@@ -437,10 +453,9 @@ fn column_findings(table: &Table, kind: Kind, reader: &ColumnReader<'_>, limit: 
     };
     let share = |count: u64| count as f64 / present.max(1) as f64;
     let counts = counts.into_iter().map(|(value, count)| ValueCount { value, count, share: share(count) }).collect();
-    let rows = reader.places.len() as u64;
     let missing = rows - present.min(rows);
     let statistics = numbers.as_ref().and_then(Sorted::statistics);
-    let (min, max) = match (&texts, &statistics) {
+    let (min, max) = match (texts, &statistics) {
         (Some(texts), _) => (json!(texts.min), json!(texts.max)),
         (None, Some(statistics)) => (json_number(kind, statistics.min), json_number(kind, statistics.max)),
         (None, None) => (Value::Null, Value::Null),
@@ -450,7 +465,7 @@ fn column_findings(table: &Table, kind: Kind, reader: &ColumnReader<'_>, limit: 
     let bins = statistics.iter().flat_map(|statistics| &statistics.histogram);
     let description = Description {
         table: table.schema.name,
-        column: reader.column.to_owned(),
+        column: column.name.to_owned(),
         kind: kind.word(),
         rows,
         missing,
@@ -463,8 +478,8 @@ fn column_findings(table: &Table, kind: Kind, reader: &ColumnReader<'_>, limit: 
         mean: float(statistics.as_ref().map(|statistics| statistics.mean)),
         histogram: bins.map(|(from, count)| Bin { from: json_number(kind, *from), count: *count }).collect(),
     };
-    let counts = Counts { table: table.schema.name, column: reader.column.to_owned(), rows, missing, distinct, counts };
-    Ok(ColumnFindings { counts, description })
+    let counts = Counts { table: table.schema.name, column: column.name.to_owned(), rows, missing, distinct, counts };
+    ColumnFindings { counts, description }
 }
 
 #[cfg(test)]

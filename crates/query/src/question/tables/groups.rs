@@ -1,6 +1,7 @@
 //! Rows of a table in groups: `by` a column, with counts, sums, means, smallest and largest values of others. Over every row that meets the
 //! conditions, chunk by chunk; cancellable. The figures are the analysis's.
 
+mod remote;
 mod split;
 
 use std::{collections::HashMap, fmt};
@@ -8,7 +9,7 @@ use std::{collections::HashMap, fmt};
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, TimeUnit, TimeZone};
 
 use self::split::{GroupKey, GroupRows, as_written, grouped};
-use super::{chunks::chunks, columns, known_table, order::RowQuery};
+use super::{chunks::chunks, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
 use crate::question::{
     Find,
     filter::of_kind,
@@ -211,11 +212,17 @@ impl Find for GroupQuery {
     type Found = Groups;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Groups> {
-        let table = known_table(snapshot, self.rows.table.name)?;
-        let grid = Grid::of(table);
-        let (places, _) = RowQuery { sort: Vec::new(), ..self.rows.clone() }.matching_rows(table, &grid, progress)?;
-        let read = self.read_columns();
-        let mut groups = self.groups(&grid, &places, &read, progress)?;
+        let table = loaded_table(snapshot, self.rows.table.name)?;
+        let (read, rows) = (self.read_columns(), RowQuery { sort: Vec::new(), ..self.rows.clone() });
+        let (mut groups, grid, places) = if let Some(remote) = RemoteQuery::of(table, &rows)? {
+            let (groups, shown) = self.remote_groups(&remote, snapshot, &read)?;
+            let places = RowSelection::Run(0..shown.height());
+            (groups, if shown.height() == 0 { Grid::of(table) } else { Grid::Memory(shown) }, places)
+        } else {
+            let grid = Grid::of(table);
+            let (places, _) = rows.matching_rows(table, &grid, progress)?;
+            (self.groups(&grid, &places, &read, progress)?, grid, places)
+        };
         let total = groups.len();
         let first = self.figures.first().map(|figure| Order::falling(figure.name));
         let orders = if self.sort.is_empty() { first.into_iter().collect() } else { self.sort.clone() };
@@ -228,6 +235,11 @@ impl Find for GroupQuery {
 }
 
 impl GroupQuery {
+    fn too_many(&self) -> Problem {
+        let most = format::count(GROUPS_MAX as u64);
+        refused(format!("`by` makes more than {most} groups of `{}`: fewer rows, by `where`, can be grouped.", self.by.name))
+    }
+
     /// The columns whose values are read, each once.
     fn read_columns(&self) -> Vec<schema::Column> {
         let mut read: Vec<schema::Column> = Vec::new();
@@ -249,10 +261,7 @@ impl GroupQuery {
             for group in part.map_err(|_| Problem::new(Code::Defect, "The columns cannot be read."))? {
                 let Some(&at) = known.get(&group.key) else {
                     if groups.len() == GROUPS_MAX {
-                        let most = format::count(GROUPS_MAX as u64);
-                        let detail =
-                            format!("`by` makes more than {most} groups of `{}`: fewer rows, by `where`, can be grouped.", self.by.name);
-                        return Err(refused(detail));
+                        return Err(self.too_many());
                     }
                     known.insert(group.key.clone(), groups.len());
                     groups.push(group);

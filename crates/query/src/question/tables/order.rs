@@ -8,7 +8,7 @@ use std::{
 use polars::prelude::DataFrame;
 use rayon::prelude::*;
 
-use super::columns;
+use super::{columns, remote::RemoteQuery};
 use crate::question::{
     Find,
     caches::OrderedRows,
@@ -111,7 +111,11 @@ impl Find for RowQuery {
 
     /// The first rows of a large table where a complete sort is slow; `CompleteOrder` completes them.
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
-        let table = super::known_table(snapshot, self.table.name)?;
+        let table = super::loaded_table(snapshot, self.table.name)?;
+        if let Some(remote) = RemoteQuery::of(table, self)? {
+            // The engine sorts them, page by page.
+            return Ok(OrderedRows::all(usize::try_from(remote.total(snapshot)?).unwrap_or(usize::MAX)));
+        }
         let grid = Grid::of(table);
         let (matching, left_out) = self.matching_rows(table, &grid, progress)?;
         Ok(OrderedRows { left_out, ..self.sorted(&grid, matching, Some(TOP_ROWS), progress)? })
@@ -122,9 +126,9 @@ impl Find for CompleteOrder {
     type Found = OrderedRows;
 
     fn find(&self, snapshot: &Snapshot, progress: &Progress) -> Result<OrderedRows> {
-        let table = super::known_table(snapshot, self.query.table.name)?;
         match &self.first.unsorted {
             Some(unsorted) => {
+                let table = super::loaded_table(snapshot, self.query.table.name)?;
                 let complete = self.query.sorted(&Grid::of(table), unsorted.clone(), None, progress)?;
                 Ok(OrderedRows { left_out: self.first.left_out.clone(), ..complete })
             }

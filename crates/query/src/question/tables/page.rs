@@ -1,16 +1,17 @@
 //! Cursor pagination of a table: the rows of a page, and the cursor of the next. Filtering and sorting are in `order`.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
-use super::{TableQuestion, columns, loaded_table, order::RowQuery, token_page::TokenPage};
+use super::{TableQuestion, columns, loaded_table, order::RowQuery, remote::RemoteQuery};
 use crate::question::{caches::OrderedRows, paging::TOP_ROWS_MAX, parameter, progress::Progress, request::Request, snapshot::Snapshot};
 use model::{
     error::{Code, Problem, Result},
-    fetch_key::FetchKey,
+    table_ask::KeyValue,
 };
 use store::{
     Table,
     cache::RowSelection,
+    export::RowBatches,
     grid::{Grid, Ordered},
 };
 
@@ -19,30 +20,15 @@ const TOP_ROWS_MIN: usize = 1_000;
 
 /// A request, validated against the data.
 pub(super) struct PageRequest<'a> {
-    pub(super) table: Cow<'a, Table>,
+    pub(super) table: &'a Table,
     snapshot: &'a Snapshot,
     grid: Grid,
-    columns: Vec<&'static str>,
+    pub(super) columns: Vec<&'static str>,
     query: RowQuery,
     /// The query without page parameters: equal for all of its pages.
     key: String,
-    /// For a remote table: the token of the page. `table` then holds the fetched rows: all of the token, or just the page's in table order.
-    token_page: Option<TokenPage<'a>>,
-    fetch_key: Option<FetchKey>,
-    /// Why its rows are not here.
-    missing: Option<Problem>,
-    /// Where the page begins: the row index in the table for `RowSource::Scan`, else the number of matching rows before it.
-    start: usize,
-}
-
-/// Where the rows of a page come from.
-enum RowSource {
-    /// Only the page's rows were fetched, out of so many rows of a remote token.
-    FetchedPage { total: usize },
-    /// Rows are filtered while scanning: a large table in its own order is read only up to the end of the page.
-    Scan,
-    /// The cached order of all matching rows.
-    Order,
+    /// Where the page begins.
+    cursor: Cursor,
 }
 
 /// The rows of a page, with the cursor of the next one.
@@ -53,8 +39,7 @@ pub(super) struct Page {
 }
 
 impl<'a> PageRequest<'a> {
-    /// The requested page, or with `whole` all rows from its beginning.
-    pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot, whole: bool) -> Result<Self> {
+    pub(super) fn read(question: &TableQuestion, snapshot: &'a Snapshot) -> Result<Self> {
         let table = loaded_table(snapshot, &question.table)?;
         let columns = columns::of(table);
         let named = columns::for_filter(table);
@@ -62,99 +47,73 @@ impl<'a> PageRequest<'a> {
         let sort = parameter::orders("sort", question.sort.as_deref().unwrap_or_default(), &named)?;
         let key = TableQuestion { columns: None, cursor: None, limit: 0, ..question.clone() }.target();
         let cursor = question.cursor.as_ref().map(|cursor| Cursor::decode(cursor, snapshot, &key)).transpose()?;
-        let Cursor { start, token } = cursor.unwrap_or_default();
-        let token_page = table.in_place().and_then(|in_place| TokenPage::first_matching(in_place, table.schema.name, &filter, token));
-        let query = RowQuery { table: table.schema, filter, sort };
-        let fetch_key = token_page.as_ref().map(|token_page| token_page.fetch_key(&query, start, question.limit, whole));
-        let fetched = fetch_key.clone().map_or(Ok(Vec::new()), |key| snapshot.dataset.require([key]));
-        let (rows, missing) = fetched.map_or_else(|missing| (Vec::new(), Some(missing)), |rows| (rows, None));
-        let fetched = rows.first().and_then(|rows| TokenPage::as_table(table.schema, rows));
-        let table = fetched.map_or(Cow::Borrowed(table), Cow::Owned);
         Ok(Self {
-            grid: Grid::of(&table),
+            grid: Grid::of(table),
             table,
-            fetch_key,
-            missing,
             snapshot,
             columns: columns::chosen(question.columns.as_deref(), &columns)?,
-            query,
+            query: RowQuery { table: table.schema, filter, sort },
             key,
-            token_page,
-            start,
+            cursor: cursor.unwrap_or_default(),
         })
-    }
-
-    /// Errors: rows of several tokens of a remote table are asked for sorted, filtered by another column, or as a `whole`. Its pages come
-    /// token by token: one without a match would look like the end.
-    fn require_single_token(&self, whole: bool) -> Result<()> {
-        let in_table_order = || self.query.sort.is_empty() && !TokenPage::has_row_conditions(&self.query.filter);
-        match &self.token_page {
-            Some(page) if page.is_one_of_many() && (whole || !in_table_order()) => {
-                Err(Problem::new(Code::SourceUnavailable, page.several_tokens_refusal()))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// A page of up to `limit` rows.
     pub(super) fn page(&self, limit: u64, progress: &Progress) -> Result<Page> {
-        self.require_single_token(false)?;
-        self.missing.clone().map_or(Ok(()), Err)?;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let page = match self.row_source() {
-            RowSource::FetchedPage { total } => self.fetched_page(limit, total),
-            RowSource::Scan => self.scanned_page(limit, progress)?,
-            RowSource::Order => self.ordered_page(limit, progress)?,
-        };
-        let Some(token_page) = &self.token_page else { return Ok(page) };
-        let next_token = || token_page.next_token.map(|token| Cursor { start: 0, token }.encode(self.snapshot, &self.key));
-        let total = page.total.filter(|_| !token_page.is_one_of_many());
-        Ok(Page { next: page.next.or_else(next_token), total, ..page })
-    }
-
-    fn row_source(&self) -> RowSource {
-        let is_large = self.table.large().is_some();
-        match (&self.token_page, &self.fetch_key) {
-            (Some(token_page), Some(FetchKey::Page { .. })) => RowSource::FetchedPage { total: token_page.count() },
-            _ if is_large && !self.query.filter.is_empty() && self.query.sort.is_empty() => RowSource::Scan,
-            _ => RowSource::Order,
+        if let Some(remote) = RemoteQuery::of(self.table, &self.query)? {
+            return self.remote_page(&remote, limit);
         }
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        if self.is_scanned() { self.scanned_page(limit, progress) } else { self.ordered_page(limit, progress) }
     }
 
-    fn fetched_page(&self, limit: usize, total: usize) -> Page {
-        let end = self.start.saturating_add(limit);
-        let rows = self.rows(OrderedRows::all(self.grid.height()).places, 0..limit);
-        Page { rows, total: Some(total as u64), next: (end < total).then(|| self.cursor(end)) }
+    /// Whether rows are filtered while they are scanned: a large table in its own order is read only up to the end of the page. Then the page
+    /// begins at a row of the table, else after so many rows that match.
+    fn is_scanned(&self) -> bool {
+        self.table.large().is_some() && !self.query.filter.is_empty() && self.query.sort.is_empty()
+    }
+
+    /// A page of rows that stay at their source. Errors: they are to be fetched.
+    fn remote_page(&self, remote: &RemoteQuery<'_>, limit: u64) -> Result<Page> {
+        let start = self.cursor.start as u64;
+        let (rows, total) = remote.page(self.snapshot, start..start.saturating_add(limit), &self.cursor.after)?;
+        let end = self.cursor.start + rows.height();
+        let next = (end as u64) < total && rows.height() > 0;
+        let after = if next { self.query.last_key(&rows) } else { Vec::new() };
+        let next = next.then(|| Cursor { start: end, after }.encode(self.snapshot, &self.key));
+        let count = rows.height();
+        let rows =
+            Ordered { grid: Grid::Memory(rows), nth: 0..count, places: OrderedRows::all(count).places, columns: self.columns.clone() };
+        Ok(Page { rows, total: Some(total), next })
     }
 
     fn scanned_page(&self, limit: usize, progress: &Progress) -> Result<Page> {
-        let mut rows = self.query.next_matching(&self.table, &self.grid, self.start, limit.saturating_add(1), progress)?;
+        let mut rows = self.query.next_matching(self.table, &self.grid, self.cursor.start, limit.saturating_add(1), progress)?;
         let next = rows.get(limit).map(|row| self.cursor(*row as usize));
         rows.truncate(limit);
         // On the first page without a next one, all matches were seen.
-        let total = (self.start == 0 && next.is_none()).then_some(rows.len() as u64);
+        let total = (self.cursor.start == 0 && next.is_none()).then_some(rows.len() as u64);
         Ok(Page { rows: self.rows(RowSelection::from(rows), 0..limit), total, next })
     }
 
     fn ordered_page(&self, limit: usize, progress: &Progress) -> Result<Page> {
-        let end = self.start.saturating_add(limit);
+        let end = self.cursor.start.saturating_add(limit);
         let order = self.order(end, progress)?;
         let total = order.total();
         let next = (end < total).then(|| self.cursor(end));
-        Ok(Page { rows: self.rows(order.places, self.start..end), total: Some(total as u64), next })
+        Ok(Page { rows: self.rows(order.places, self.cursor.start..end), total: Some(total as u64), next })
     }
 
-    /// All rows from where the page begins.
-    pub(super) fn rest(&self, progress: &Progress) -> Result<Page> {
-        self.require_single_token(true)?;
-        self.missing.clone().map_or(Ok(()), Err)?;
+    /// All rows from where the page begins, in the chosen columns.
+    pub(super) fn rest(&self, progress: &Progress) -> Result<Box<dyn RowBatches>> {
+        if let Some(remote) = RemoteQuery::of(self.table, &self.query)? {
+            return remote.rest(self.snapshot, (self.cursor.start as u64, &self.cursor.after), self.columns.clone());
+        }
         let order = self.order(usize::MAX, progress)?;
         let total = order.total();
-        let start = match self.row_source() {
-            RowSource::Scan => rows_before(&order.places, total, self.start),
-            _ => self.start,
-        };
-        Ok(Page { rows: self.rows(order.places, start..total), total: Some(total as u64), next: None })
+        let start = self.cursor.start;
+        let start = if self.is_scanned() { rows_before(&order.places, total, start) } else { start };
+        Ok(Box::new(self.rows(order.places, start..total)))
     }
 
     /// The sorted rows, at least the first `end` of them.
@@ -163,16 +122,15 @@ impl<'a> PageRequest<'a> {
             return Ok(OrderedRows::all(self.grid.height()));
         }
         let cache = &self.snapshot.row_orders;
-        let key = self.token_page.as_ref().map_or_else(|| self.key.clone(), |token_page| format!("{}\n{}", self.key, token_page.token()));
-        let matching = match cache.get(&key) {
+        let matching = match cache.get(&self.key) {
             Some(order @ OrderedRows { unsorted: None, .. }) => return Ok(order),
             Some(order) if order.places.len() >= end => return Ok(order),
             Some(OrderedRows { unsorted: Some(matching), .. }) => matching,
-            None => self.query.matching_rows(&self.table, &self.grid, progress)?.0,
+            None => self.query.matching_rows(self.table, &self.grid, progress)?.0,
         };
         let count = Some(end.max(TOP_ROWS_MIN).next_power_of_two()).filter(|_| end <= TOP_ROWS_MAX);
         let order = self.query.sorted(&self.grid, matching, count, progress)?;
-        cache.insert(key, order.clone());
+        cache.insert(self.key.clone(), order.clone());
         Ok(order)
     }
 
@@ -182,8 +140,7 @@ impl<'a> PageRequest<'a> {
 
     /// The cursor of the page that begins at `start`.
     fn cursor(&self, start: usize) -> String {
-        let token = self.token_page.as_ref().map_or(0, |token_page| token_page.token_index);
-        Cursor { start, token }.encode(self.snapshot, &self.key)
+        Cursor { start, after: Vec::new() }.encode(self.snapshot, &self.key)
     }
 }
 
@@ -202,42 +159,63 @@ fn rows_before(places: &RowSelection, count: usize, row: usize) -> usize {
 #[derive(Default)]
 struct Cursor {
     start: usize,
-    /// For a remote table: the index of the token.
-    token: usize,
+    /// For a remote table: the row before, by its values in the columns of the order.
+    after: Vec<KeyValue>,
 }
 
 impl Cursor {
     /// Encodes position, generation and query, so that a stale or foreign cursor is refused.
     fn encode(&self, snapshot: &Snapshot, key: &str) -> String {
         let [data_digest, query_digest] = digests(snapshot, key);
-        let token = if self.token > 0 { format!("-{:x}", self.token) } else { String::new() };
-        format!("{:x}.{:x}-{data_digest}-{query_digest}{token}", self.start, snapshot.reading)
+        let after = if self.after.is_empty() { String::new() } else { format!("-{}", written(&self.after)) };
+        format!("{:x}.{:x}-{data_digest}-{query_digest}{after}", self.start, snapshot.reading)
     }
 
     fn decode(text: &str, snapshot: &Snapshot, key: &str) -> Result<Self> {
         let refused = |why: &str| Problem::new(Code::InvalidParameter, format!("`cursor` {why}: ask for the first page without it."));
         let number = |part: &str| usize::from_str_radix(part.split('.').next()?, 16).ok();
-        let parts: Vec<&str> = text.split('-').collect();
-        let (Some((start, token)), [_, data_digest, query_digest, ..]) = (
-            match parts[..] {
-                [start, _, _] => number(start).zip(Some(0)),
-                [start, _, _, token] => number(start).zip(number(token)),
-                _ => None,
-            },
-            &parts[..],
-        ) else {
-            return Err(refused("is no `next` of a page"));
+        let parts: Vec<&str> = text.splitn(4, '-').collect();
+        let read = match parts[..] {
+            [start, data, query] => number(start).map(|start| (start, Vec::new(), data, query)),
+            [start, data, query, after] => number(start).zip(read(after)).map(|(start, after)| (start, after, data, query)),
+            _ => None,
         };
+        let Some((start, after, data_digest, query_digest)) = read else { return Err(refused("is no `next` of a page")) };
         let digests = digests(snapshot, key);
-        if **data_digest != digests[0] {
+        if data_digest != digests[0] {
             let detail = "`cursor` is of an older generation of the data, which is not kept any more: ask for the first page without it.";
             return Err(Problem::new(Code::GenerationGone, detail));
         }
-        if **query_digest != digests[1] {
+        if query_digest != digests[1] {
             return Err(refused("belongs to another table, `where` or `sort`"));
         }
-        Ok(Self { start, token })
+        Ok(Self { start, after })
     }
+}
+
+/// Values of a row as a part of a cursor; `read` is the inverse.
+fn written(values: &[KeyValue]) -> String {
+    let value = |value: &KeyValue| match value {
+        KeyValue::Missing => "n".to_owned(),
+        KeyValue::Whole(number) => format!("w{number}"),
+        KeyValue::Float(bits) => format!("f{bits:x}"),
+        KeyValue::Text(text) => format!("t{}", text.replace('!', "!!").replace('~', "!t")),
+    };
+    values.iter().map(value).collect::<Vec<_>>().join("~")
+}
+
+fn read(text: &str) -> Option<Vec<KeyValue>> {
+    let value = |text: &str| {
+        let (kind, value) = (text.chars().next()?, text.get(1..)?);
+        Some(match kind {
+            'n' => KeyValue::Missing,
+            'w' => KeyValue::Whole(value.parse().ok()?),
+            'f' => KeyValue::Float(u64::from_str_radix(value, 16).ok()?),
+            't' => KeyValue::Text(value.replace("!t", "~").replace("!!", "!")),
+            _ => return None,
+        })
+    };
+    text.split('~').map(value).collect()
 }
 
 /// The generation that a cursor is of.

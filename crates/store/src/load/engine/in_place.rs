@@ -1,8 +1,9 @@
-//! A table in place: its rows stay at the engine. Here it is counted and aggregated when a generation is loaded; `on_demand` queries the
-//! rows of a token later, `stored` keeps the aggregates on disk for an offline start.
+//! A table in place: its rows stay at the engine. Here it is counted and aggregated when a generation is loaded; `on_demand` queries
+//! rows later, `streamed` all of them, `stored` keeps the aggregates on disk for an offline start.
 
 mod on_demand;
 mod stored;
+mod streamed;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -97,7 +98,7 @@ pub(in crate::load) fn in_place(load: &TableLoad<'_>, asked: &EngineTable, pulse
     let old = stale.map(|why| (Time(at), why));
     let file = name_of(asked);
     let on_demand = OnDemand::new(context, schema, Arc::clone(wire), snapshot, hash);
-    let rows_there = InPlaceCache::new(rows, asked.source.clone(), known_here, Box::new(on_demand));
+    let rows_there = InPlaceCache::new(rows, asked.source.clone(), known_here, Arc::new(on_demand));
     let mut table = Table::stored(schema, Storage::InPlace(Arc::new(rows_there)));
     table.sources = vec![TableFile { file: file.clone(), rows, ends: hash, ..TableFile::default() }];
     table.remote =

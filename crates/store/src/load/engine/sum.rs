@@ -1,11 +1,11 @@
 //! Aggregations computed by the engine, so that the rows of a table in place need not be transferred: a closed set, each in SQL. The
 //! ignored tests run them on a real engine, beside the loader's own figures of the same rows.
 
+pub(super) mod asked;
 pub(super) mod chart;
 pub(super) mod holders;
 mod left_out;
 pub(super) mod market;
-pub(super) mod page;
 pub(super) mod transfers;
 
 use std::sync::{Arc, atomic::Ordering};
@@ -23,7 +23,7 @@ use crate::{
     order,
     source::{arrow_stream, forward::Forward},
 };
-use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, time::DAY_MS};
+use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, schema::TableSchema, table_ask::TableAsk, time::DAY_MS};
 use wire::Fault;
 
 /// An aggregation.
@@ -41,8 +41,10 @@ pub(super) enum Aggregation {
     Balances(Arc<IndividualHolders>),
     /// Number and checksum of one token's rows.
     RowsVersion(&'static str),
-    /// A page of one token's rows in table order, from an offset on.
-    Page { table: &'static str, from: u64, count: u64, rows_after: u64 },
+    /// What is asked of the rows as a table.
+    Asked(Arc<TableAsk>, &'static TableSchema),
+    /// Number and checksum of these rows; `true`: also how many come twice.
+    AskedVersion(Arc<TableAsk>, bool),
 }
 
 /// Checksum of rows, independent of their order.
@@ -65,7 +67,8 @@ impl Aggregation {
                 let (duplicates, some) = if *table == "candles" { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") } else { ("0", "") };
                 format!("SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}")
             }
-            Self::Page { table, from, count, rows_after } => page::sql(base, table, [*from, *count, *rows_after]),
+            Self::Asked(ask, schema) => asked::asked_sql(base, ask, schema),
+            Self::AskedVersion(ask, unique) => asked::version_sql(base, ask, *unique),
         };
         counted(&sql)
     }
@@ -75,8 +78,8 @@ impl Aggregation {
         match self {
             Self::Market | Self::WholeMarket(_) | Self::Listed(_) => market::ROWS_MAX,
             Self::Chart | Self::Balances(_) => 10_000_000,
-            Self::Page { count, .. } => *count,
-            Self::RowsVersion(_) => 1,
+            Self::Asked(..) => 10_000_000,
+            Self::RowsVersion(_) | Self::AskedVersion(..) => 1,
         }
     }
 }

@@ -101,7 +101,9 @@ impl TableReader<'_> {
         match &file.origin {
             FileOrigin::Local => Ok((Transfer::Local, None)),
             FileOrigin::Object(object) => {
-                Ok((Transfer::Object(remote::open(self.load.context, object, self.pulse, self.offline.as_ref())?), None))
+                let file = remote::open(self.load.context, object, self.pulse, self.offline.as_ref())?;
+                file.prefetch();
+                Ok((Transfer::Object(file), None))
             }
             FileOrigin::Answer(answer) => {
                 let wanted = wanted(self.load.schema, self.load.manifest);

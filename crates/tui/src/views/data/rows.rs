@@ -14,7 +14,6 @@ use super::cells;
 use crate::{task::Wake, views::prelude::*};
 use model::{
     cell_value::CellValue,
-    error::Code,
     schema::{Column, Kind, TableSchema},
 };
 use query::{
@@ -26,7 +25,7 @@ use query::{
         tables::{
             columns,
             order::{CompleteOrder, RowQuery},
-            remote_refusal,
+            remote::AllRows,
         },
     },
 };
@@ -117,7 +116,7 @@ impl RowsPane {
         let grid = Grid::of(table);
         let columns = columns::of(table);
         let remote = RemoteRows::of(table);
-        let height = remote.as_ref().map_or(grid.height(), RemoteRows::total);
+        let height = remote.as_ref().map_or(grid.height(), RemoteRows::all);
         let mut list = List::default();
         list.set_own(snapshot.generation, || columns.iter().map(field).collect());
         list.set_count(height);
@@ -153,9 +152,6 @@ impl RowsPane {
             return Ok(());
         }
         let table = self.snapshot.dataset.table(self.schema.name).ok_or("the table is gone")?;
-        if let Some(refusal) = remote_refusal(table) {
-            return Err(refusal);
-        }
         let mut pane = groups::GroupsPane::read(text, table, &self.chosen_query())?;
         pane.ask(&self.snapshot, context);
         self.groups = Some(pane);
@@ -248,6 +244,10 @@ impl RowsPane {
     fn show(&mut self, shown: RowQuery, order: OrderedRows) {
         self.list.set_count(order.places.len());
         self.list.filter_text().clone_into(&mut self.shown_filter);
+        if let Some(remote) = &mut self.remote {
+            remote.restart(order.total());
+            self.grid = self.grid.without_rows();
+        }
         (self.shown, self.order) = (shown, order);
     }
 
@@ -411,15 +411,15 @@ impl RowsPane {
         let query = self.chosen_query();
         let order = (query == self.shown).then(|| self.order.clone());
         let cells = |row| columns.iter().map(|column| self.value(column, row).json()).collect();
-        let refusal = self.snapshot.dataset.table(self.schema.name).and_then(remote_refusal);
+        let is_remote = self.remote.is_some();
         Export {
             name: self.schema.name.to_owned(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             count: (query.filter == self.shown.filter).then(|| self.order.total()),
             selected: self.row().map(cells),
             rows: Box::new(move |progress| {
-                if let Some(detail) = refusal {
-                    return Err(Problem::new(Code::SourceUnavailable, detail));
+                if is_remote {
+                    return deck.find_in(&snapshot, &AllRows { query, columns }, progress).map(export::ExportRows::Batches);
                 }
                 let first = order.map_or_else(|| deck.find_in(&snapshot, &query, progress), Ok)?;
                 let places = deck.find_in(&snapshot, &CompleteOrder { query, first }, progress)?.places;

@@ -6,7 +6,10 @@ mod transfers;
 use std::{
     io::{Cursor, Read as _},
     path::PathBuf,
-    sync::Arc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use polars::prelude::{DataFrame, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
@@ -15,13 +18,15 @@ use super::{
     super::{
         EngineQuery,
         rows::{copy_folder, keep, open_copy},
-        sum::{Aggregation, Repeated, chart, holders, page, rows_version},
+        sum::{Aggregation, Repeated, asked, chart, first, holders, rows_version},
     },
     EngineSnapshot, LoadContext,
+    streamed::StreamedRows,
 };
 use crate::{
     Table,
     cache::CacheOptions,
+    export::RowBatches,
     in_place::{Fetch, FetchError, Fetched, RowsVersion},
     load::{
         remote::{self, Pulse},
@@ -38,6 +43,7 @@ use model::{
     findings::Severity,
     progress::{Cancelled, LoadProgress},
     schema::TableSchema,
+    table_ask::{AskKind, TableAsk},
     table_state::TableState,
     transfer_sums::{TransferAnswer, TransferPart},
 };
@@ -54,6 +60,8 @@ pub(super) struct OnDemand {
     schema: &'static TableSchema,
     /// Hash of the generation's state.
     hash: String,
+    /// Whether no candle comes twice.
+    unrepeated: AtomicBool,
 }
 
 impl OnDemand {
@@ -72,21 +80,23 @@ impl OnDemand {
             snapshot,
             schema,
             hash: const_hex::encode(hash),
+            unrepeated: AtomicBool::new(false),
         }
     }
 
-    /// Runs `ask` with a load restricted to one token's rows.
-    fn as_asked<T>(&self, token: &Address, progress: &dyn LoadProgress, ask: impl FnOnce(&TableLoad<'_>) -> T) -> T {
+    /// Runs `ask` with a load restricted to the rows of these tokens; of all, where none is named.
+    fn as_asked<T>(&self, tokens: &[Address], progress: &dyn LoadProgress, ask: impl FnOnce(&TableLoad<'_>) -> T) -> T {
         let mut manifest = self.manifest.clone();
         if let Some(table) = manifest.tables.get_mut(self.schema.name) {
             if let Some(asked) = &mut table.engine {
                 asked.in_place = false;
             }
-            table.filters = vec![("token_address".to_owned(), RowFilter::OneOf(vec![token.to_string()]))];
+            let some = RowFilter::OneOf(tokens.iter().map(Address::to_string).collect());
+            table.filters = if tokens.is_empty() { Vec::new() } else { vec![("token_address".to_owned(), some)] };
         }
         let context = LoadContext {
             wire: Some(&self.wire),
-            tokens: std::iter::once(*token).collect(),
+            tokens: tokens.iter().copied().collect(),
             snapshot: Some(&self.snapshot),
             ..LoadContext::new(&self.folder, &manifest, progress, &self.cache)
         };
@@ -94,8 +104,8 @@ impl OnDemand {
     }
 
     /// All rows of the token, loaded like those of any table.
-    fn rows(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, FetchError> {
-        let loaded = self.as_asked(token, progress, |load| table::load(load.context, load.schema));
+    fn rows_of(&self, token: &Address, progress: &dyn LoadProgress) -> Result<Table, FetchError> {
+        let loaded = self.as_asked(std::slice::from_ref(token), progress, |load| table::load(load.context, load.schema));
         let table = loaded.map_err(|Cancelled| FetchError::Cancelled)?;
         let then = table.remote.as_ref().and_then(|remote| remote.as_of);
         match (&table.state, then) {
@@ -111,62 +121,76 @@ impl OnDemand {
         }
     }
 
-    /// An aggregation over the token's rows, decoded by `read`. Results are kept on disk, except pages and versions.
-    fn sum<T>(&self, aggregation: &Aggregation, request: &Request<'_>, read: impl Fn(&[DataFrame]) -> Option<T>) -> Result<T, FetchError> {
+    pub(super) fn schema(&self) -> &'static TableSchema {
+        self.schema
+    }
+
+    /// Asks the engine, with the rows of the request as a subquery.
+    pub(super) fn at_the_engine<T>(
+        &self,
+        request: &RowsRequest<'_>,
+        ask: impl FnOnce(&EngineQuery<'_>, &str, &Pulse) -> Result<T, TableLoadError>,
+    ) -> Result<T, FetchError> {
         let pulse = Pulse::default();
-        let outcome = self.as_asked(request.token, request.progress, |load| {
-            remote::cancellable(load, &pulse, || self.ask(load, aggregation, request.version, &pulse, read))
+        let outcome = self.as_asked(request.tokens, request.progress, |load| {
+            remote::cancellable(load, &pulse, || {
+                let Some(asked) = &load.manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
+                let asking = EngineQuery::new(load, asked)?;
+                let columns = asking.columns()?;
+                let mut conditions = asking.conditions(&columns);
+                if conditions.is_empty() && !request.tokens.is_empty() {
+                    return Err(TableLoadError::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
+                }
+                conditions.extend(self.snapshot.until.iter().cloned());
+                let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
+                ask(&asking, &base, &pulse)
+            })
         });
         outcome.map_err(fetch_error)
     }
 
-    fn summed_transfers(&self, part: &TransferPart, request: &Request<'_>) -> Result<TransferAnswer, FetchError> {
-        let pulse = Pulse::default();
-        let outcome = self.as_asked(request.token, request.progress, |load| {
-            remote::cancellable(load, &pulse, || self.transfers(load, part, request.version, &pulse))
-        });
-        outcome.map_err(fetch_error)
+    fn summed_transfers(&self, part: &TransferPart, request: &RowsRequest<'_>) -> Result<TransferAnswer, FetchError> {
+        self.at_the_engine(request, |asking, base, pulse| self.transfers(asking, base, part, request.version, pulse))
     }
 
-    /// A query about the rows of a token in the state of the generation, and their SQL.
-    fn prepare<'q>(&self, load: &TableLoad<'q>) -> Result<(EngineQuery<'q>, String), TableLoadError> {
-        let Some(asked) = &load.manifest.engine else { return Err(TableLoadError::ChangedDuringRead) };
-        let asking = EngineQuery::new(load, asked)?;
-        let columns = asking.columns()?;
-        let mut conditions = asking.conditions(&columns);
-        if conditions.is_empty() {
-            return Err(TableLoadError::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
-        }
-        conditions.extend(self.snapshot.until.iter().cloned());
-        let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
-        Ok((asking, base))
+    /// An aggregation over the rows, decoded by `read`. Results are kept on disk, except rows and versions.
+    fn sum<T>(
+        &self,
+        aggregation: &Aggregation,
+        request: &RowsRequest<'_>,
+        read: impl Fn(&[DataFrame]) -> Option<T>,
+    ) -> Result<T, FetchError> {
+        self.at_the_engine(request, |asking, base, pulse| self.ask(asking, aggregation, (base, request), pulse, read))
     }
 
     fn ask<T>(
         &self,
-        load: &TableLoad<'_>,
+        asking: &EngineQuery<'_>,
         aggregation: &Aggregation,
-        expected: RowsVersion,
+        (base, request): (&str, &RowsRequest<'_>),
         pulse: &Pulse,
         read: impl Fn(&[DataFrame]) -> Option<T>,
     ) -> Result<T, TableLoadError> {
-        let ((asking, base), context) = (self.prepare(load)?, load.context);
-        let sql = aggregation.sql(&base);
-        let worth = !matches!(aggregation, Aggregation::Page { .. } | Aggregation::RowsVersion(_));
+        let context = asking.load.context;
+        let sql = aggregation.sql(base);
+        // A table's rows say nothing of their version, which is asked for after them.
+        let is_unbound = matches!(aggregation, Aggregation::Asked(..));
+        let is_of = |frames: &[DataFrame]| is_unbound || rows_version(frames) == Some(request.version);
+        let worth = !is_unbound && !matches!(aggregation, Aggregation::RowsVersion(_) | Aggregation::AskedVersion(..));
         let place = copy_folder(context, &[&self.hash, &sql]).filter(|_| worth);
         let here = place.as_deref().and_then(open_copy).and_then(|mut file| {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).ok()?;
             let frames = [IpcStreamReader::new(Cursor::new(bytes)).finish().ok()?];
-            read(&frames).filter(|_| rows_version(&frames) == Some(expected))
+            read(&frames).filter(|_| is_of(&frames))
         });
         if let Some(here) = here {
             return Ok(here);
         }
         asking.must_take(&sql)?;
-        let frames = asking.sum(aggregation, &base, pulse)?;
+        let frames = asking.sum(aggregation, base, pulse)?;
         // A result of another version, or one that cannot be decoded, is not kept: it would be found again each time.
-        if rows_version(&frames) != Some(expected) {
+        if !is_of(&frames) {
             return Err(TableLoadError::ChangedDuringRead);
         }
         let answer = read(&frames).ok_or_else(|| asking.unread())?;
@@ -179,6 +203,40 @@ impl OnDemand {
             }
         }
         Ok(answer)
+    }
+}
+
+impl OnDemand {
+    /// The answer, and the number of rows that were asked for.
+    pub(super) fn asked(&self, ask: &Arc<TableAsk>, request: &RowsRequest<'_>) -> Result<(DataFrame, u64), FetchError> {
+        let read = |frames: &[DataFrame]| match ask.wanted {
+            AskKind::Page(_) => asked::read_page(frames, self.schema),
+            _ => Some(order::whole(frames.iter().cloned()).ok()?.unwrap_or_default()),
+        };
+        let answer = match ask.wanted {
+            AskKind::Count => DataFrame::default(),
+            _ => self.sum(&Aggregation::Asked(Arc::clone(ask), self.schema), request, read)?,
+        };
+        // Of a whole table they are looked for once: it is seen when rows change.
+        let unique = !ask.tokens.is_empty() || (self.snapshot.summed && !self.unrepeated.load(Ordering::Acquire));
+        let version = Aggregation::AskedVersion(Arc::clone(ask), unique);
+        let read = |frames: &[DataFrame]| {
+            let frame = frames.first()?;
+            Some((Repeated::check(frames)?, first(frame, "odd")?, first(frame, "total")?))
+        };
+        let (repeated, odd, total) = self.sum(&version, request, read)?;
+        repeated.map_err(|Repeated| twice(self.schema))?;
+        if odd > 0 {
+            return Err(FetchError::Unavailable(format!(
+                "{} of its rows have amounts that are no whole numbers in digits, or addresses or hashes that are not in hex: a `query` can write \
+                 them out, or say `read = \"bring\"` in dataset.toml",
+                super::super::grouped(odd)
+            )));
+        }
+        if ask.tokens.is_empty() {
+            self.unrepeated.store(true, Ordering::Release);
+        }
+        Ok((answer, total))
     }
 }
 
@@ -205,45 +263,42 @@ fn fetch_error(error: TableLoadError) -> FetchError {
     }
 }
 
-/// Error for duplicate candles.
-fn twice() -> FetchError {
-    FetchError::Unavailable(
-        "some of its candles come twice there, with the same interval and time: say `final = true`, a `query` with one row for each candle, or \
+/// Error for duplicate candles, or transfers.
+fn twice(schema: &TableSchema) -> FetchError {
+    let (table, same, one) = match schema.name {
+        "transfers" => ("transfers", "transaction and place in its log", "transfer"),
+        _ => ("candles", "interval and time", "candle"),
+    };
+    FetchError::Unavailable(format!(
+        "some of its {table} come twice there, with the same {same}: say `final = true`, a `query` with one row for each {one}, or \
          `read = \"bring\"` in dataset.toml"
-            .to_owned(),
-    )
+    ))
 }
 
-/// A query of a token's rows in the generation's version.
-struct Request<'a> {
-    token: &'a Address,
-    version: RowsVersion,
-    progress: &'a dyn LoadProgress,
+/// A query of tokens' rows in the generation's version.
+pub(super) struct RowsRequest<'a> {
+    /// Empty: of all.
+    pub(super) tokens: &'a [Address],
+    pub(super) version: RowsVersion,
+    pub(super) progress: &'a dyn LoadProgress,
 }
 
 impl Fetch for OnDemand {
     fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError> {
-        let request = Request { token: &key.token(), version, progress };
-        let all = || {
-            let rows = self.rows(request.token, progress)?;
+        let request = RowsRequest { tokens: key.tokens(), version, progress };
+        let all = |token: &Address| {
+            let rows = self.rows_of(token, progress)?;
             // The loader would keep the last one, and the server may choose another order for each query.
-            self.sum(&Aggregation::RowsVersion(self.schema.name), &request, Repeated::check)?.map_err(|Repeated| twice())?;
+            self.sum(&Aggregation::RowsVersion(self.schema.name), &request, Repeated::check)?.map_err(|Repeated| twice(self.schema))?;
             Ok(Fetched::rows(rows))
         };
         let fetched = match key {
-            FetchKey::Rows { .. } => all(),
+            FetchKey::Rows { token, .. } => all(token),
             FetchKey::Chart(token) => {
                 let read = self.sum(&Aggregation::Chart, &request, |frames| chart::read(frames, token))?;
-                read.map(|candles| Fetched::Chart(Box::new(candles))).map_err(|Repeated| twice())
+                read.map(|candles| Fetched::Chart(Box::new(candles))).map_err(|Repeated| twice(self.schema))
             }
-            FetchKey::Page { count: 0, .. } => {
-                table::empty(self.schema).map(Fetched::Page).map_err(|_| FetchError::Unavailable("no table of it can be made".to_owned()))
-            }
-            FetchKey::Page { from, count, rows_after, table, .. } => {
-                let page = Aggregation::Page { table, from: *from, count: *count, rows_after: *rows_after };
-                let read = self.sum(&page, &request, |frames| page::read(frames, self.schema))?;
-                read.map(Fetched::Page).map_err(|Repeated| twice())
-            }
+            FetchKey::Table(ask) => self.asked(ask, &request).map(|(frame, total)| Fetched::Answer(frame, total)),
             FetchKey::Balances { individual, .. } => self
                 .sum(&Aggregation::Balances(Arc::clone(individual)), &request, holders::read_balances)
                 .map(|balances| Fetched::Balances(Arc::new(balances))),
@@ -253,5 +308,10 @@ impl Fetch for OnDemand {
         };
         self.wire.settle();
         fetched
+    }
+
+    fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
+        let count = if let AskKind::Page(page) = &ask.wanted { usize::try_from(page.count).unwrap_or(usize::MAX) } else { 0 };
+        Box::new(StreamedRows { source: self, ask, version, columns, count, state: Mutex::default() })
     }
 }

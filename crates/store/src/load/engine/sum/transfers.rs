@@ -115,7 +115,7 @@ impl Place {
 }
 
 /// SQL: whether the values of a cell are read otherwise than by the loader.
-fn unread() -> String {
+pub(super) fn unread() -> String {
     let address = |name: &str| format!("(notEmpty({name}) AND NOT match({name}, '^0x[0-9a-f]{{40}}$'))");
     format!(
         "({} OR {} OR NOT match(h, '^(0x)?([0-9a-f][0-9a-f])*$') OR (notEmpty(va) AND (NOT match(va, '^[0-9]{{1,78}}$') OR (length(va) = 78 AND va > \

@@ -6,32 +6,38 @@ use polars::prelude::DataFrame;
 
 use super::{RowsPane, Wake};
 use crate::views::prelude::*;
-use query::deck::{TableSlice, pending::PendingResult};
+use query::{deck::pending::PendingResult, question::tables::remote::TableSlice};
 use store::{Table, grid::Grid};
 
 /// Rows fetched before and after those on screen.
 const AROUND: usize = 200;
 
-/// A window of a remote table's rows, held in the view's grid.
+/// A window of the rows of the displayed query, held in the view's grid.
 #[derive(Debug)]
 pub(super) struct RemoteRows {
-    /// Number of rows in the table.
+    /// Number of rows in the table, and of those that meet the filter.
+    all: usize,
     total: usize,
-    /// Table index of the grid's first row.
+    /// Index of the grid's first row.
     start: usize,
-    pending: Option<PendingResult<(u64, DataFrame)>>,
-    /// The table rows being fetched, or that failed to be.
+    pending: Option<PendingResult<DataFrame>>,
+    /// The rows being fetched, or that failed to be.
     asked: Range<usize>,
 }
 
 impl RemoteRows {
     pub(super) fn of(table: &Table) -> Option<Self> {
         let total = usize::try_from(table.in_place()?.total()).unwrap_or(usize::MAX);
-        Some(Self { total, start: 0, pending: None, asked: 0..0 })
+        Some(Self { all: total, total, start: 0, pending: None, asked: 0..0 })
     }
 
-    pub(super) fn total(&self) -> usize {
-        self.total
+    pub(super) fn all(&self) -> usize {
+        self.all
+    }
+
+    /// Of another query, of so many rows.
+    pub(super) fn restart(&mut self, total: usize) {
+        *self = Self { all: self.all, total, start: 0, pending: None, asked: 0..0 };
     }
 
     /// The grid index of a table row; `None` while it is not fetched.
@@ -49,9 +55,9 @@ impl RemoteRows {
 }
 
 impl RowsPane {
-    /// Number of rows, fetched or not.
+    /// Number of rows of the table, fetched or not.
     pub(super) fn height(&self) -> usize {
-        self.remote.as_ref().map_or_else(|| self.grid.height(), RemoteRows::total)
+        self.remote.as_ref().map_or_else(|| self.grid.height(), RemoteRows::all)
     }
 
     /// The grid index of a table row; `None` while it is not fetched.
@@ -71,7 +77,7 @@ impl RowsPane {
         // Replaces, and so cancels, an earlier fetch.
         let rows = screen.start.saturating_sub(AROUND)..screen.end.saturating_add(AROUND).min(remote.total);
         let wake = Wake::clone(context.wake);
-        let wanted = TableSlice { table: self.schema.name, rows: rows.start as u64..rows.end as u64, first: screen.start as u64 };
+        let wanted = TableSlice { query: self.shown.clone(), rows: rows.start as u64..rows.end as u64, total: remote.total as u64 };
         remote.pending = Some(context.deck.find(&self.snapshot, wanted, move || wake()));
         remote.asked = rows;
     }
@@ -82,8 +88,8 @@ impl RowsPane {
         let Some(outcome) = remote.pending.as_mut().and_then(PendingResult::poll_now) else { return };
         remote.pending = None;
         match outcome {
-            Ok((start, frame)) => {
-                remote.start = start as usize;
+            Ok(frame) => {
+                remote.start = remote.asked.start;
                 self.grid = Grid::Memory(frame);
                 remote.asked = 0..0;
                 self.problem = None;

@@ -23,10 +23,7 @@ use super::{
 };
 use crate::{
     in_place::RowsVersion,
-    load::{
-        remote::Pulse,
-        task::{TableLoad, TableLoadError},
-    },
+    load::{remote::Pulse, task::TableLoadError},
     source::downloads,
 };
 use model::{
@@ -45,8 +42,8 @@ const EDGE_HALVES: i64 = 8;
 /// Queries over the transfers of one token. Results are stored once the version of the rows was found to be the generation's.
 struct Transfers<'q> {
     own: &'q OnDemand,
-    asking: EngineQuery<'q>,
-    base: String,
+    asking: &'q EngineQuery<'q>,
+    base: &'q str,
     pulse: &'q Pulse,
     fresh: RefCell<Vec<(PathBuf, DataFrame)>>,
 }
@@ -54,12 +51,12 @@ struct Transfers<'q> {
 impl OnDemand {
     pub(super) fn transfers(
         &self,
-        load: &TableLoad<'_>,
+        asking: &EngineQuery<'_>,
+        base: &str,
         part: &TransferPart,
         expected: RowsVersion,
         pulse: &Pulse,
     ) -> Result<TransferAnswer, TableLoadError> {
-        let (asking, base) = self.prepare(load)?;
         let transfers = Transfers { own: self, asking, base, pulse, fresh: RefCell::default() };
         let answer = match part {
             TransferPart::Sums(about) => transfers.sums(about, expected),
@@ -79,7 +76,7 @@ impl OnDemand {
 impl Transfers<'_> {
     fn queries(&self) -> TransferQueries<'_> {
         static NOTHING: TransferContext = TransferContext::NONE;
-        TransferQueries::new(&self.base, &NOTHING)
+        TransferQueries::new(self.base, &NOTHING)
     }
 
     /// The result of a query: stored, else from the engine.
@@ -129,7 +126,7 @@ impl Transfers<'_> {
     }
 
     fn sums(&self, about: &TransferContext, expected: RowsVersion) -> Result<TransferAnswer, TableLoadError> {
-        let queries = TransferQueries::new(&self.base, about);
+        let queries = TransferQueries::new(self.base, about);
         let (outline, mut sums, opening) = self.outline(&queries, about, expected)?;
         if sums.transfers == 0 {
             return Ok(TransferAnswer::Sums(Box::new(sums), WashEdges::default()));

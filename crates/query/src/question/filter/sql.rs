@@ -1,0 +1,64 @@
+//! Conditions as an SQL expression, for rows that stay at an engine. It must judge a row as `compare` does: what it cannot say is refused.
+//! SQL's NULL is the missing value: a condition on it is unknown, by the same logic.
+
+use super::{ColumnKind, ConditionValue, Filter, FilterColumn, Operator, Term};
+use model::time::Time;
+
+impl Filter {
+    /// Over these columns; empty where there is nothing to meet. A text is compared in its column in lower case, `NAME_small`, and a part of a
+    /// time in `NAME_text`. Errors: what cannot be said, continuing "`where`: ".
+    pub fn sql(&self, columns: &[FilterColumn]) -> Result<String, String> {
+        if self.is_empty() { Ok(String::new()) } else { joined(&self.terms, " AND ", &|term| self.term_sql(term, columns)) }
+    }
+
+    fn term_sql(&self, term: &Term, columns: &[FilterColumn]) -> Result<String, String> {
+        match term {
+            // Longer words are met by texts that hold their letters alone, too.
+            Term::Word { word, exact } if *exact || word.chars().count() < 4 => {
+                joined(&self.searched, " OR ", &|name| Ok(format!("ifNull({}, 0)", has(&format!("{name}_small"), word))))
+            }
+            Term::Word { word, .. } => Err(format!("`{word}` alone is looked for only in rows that are here: write \"{word}\" in quotes")),
+            Term::Compare { column, operator, wanted, text } => {
+                let kind = columns.iter().find(|known| known.name == *column).map(|known| known.kind);
+                let plain = operator.without_not();
+                let said = kind.and_then(|kind| comparison(column, kind, plain, wanted));
+                let said = said.ok_or_else(|| format!("`{text}` can be judged only in rows that are here"))?;
+                Ok(if plain == *operator { said } else { format!("(NOT {said})") })
+            }
+            Term::Either(alternatives) => {
+                joined(alternatives, " OR ", &|terms| joined(terms, " AND ", &|term| self.term_sql(term, columns)))
+            }
+        }
+    }
+}
+
+fn joined<T>(parts: &[T], word: &str, each: &dyn Fn(&T) -> Result<String, String>) -> Result<String, String> {
+    let parts: Vec<String> = parts.iter().map(each).collect::<Result<_, _>>()?;
+    Ok(format!("({})", parts.join(word)))
+}
+
+fn comparison(column: &str, kind: ColumnKind, operator: Operator, wanted: &ConditionValue) -> Option<String> {
+    let sign = operator.comparison().0;
+    match (kind, wanted) {
+        // Digits are compared as the float nearest to them.
+        (ColumnKind::Number, ConditionValue::Number(wanted)) if column == "value" => Some(format!("(value_number {sign} {wanted:?})")),
+        (ColumnKind::Number, ConditionValue::Number(wanted)) => Some(format!("({column} {sign} {wanted:?})")),
+        (ColumnKind::Text, ConditionValue::Text(wanted)) if operator == Operator::Has => Some(has(&format!("{column}_small"), wanted)),
+        (ColumnKind::Text, ConditionValue::Text(wanted)) => Some(format!("({column}_small = {})", literal(wanted))),
+        (ColumnKind::Time, ConditionValue::Text(part)) => Some(format!("(position({column}_text, '{part}') > 0)")),
+        (ColumnKind::Time, ConditionValue::Period { start: Time(start), end: Time(end) }) => Some(match operator {
+            Operator::Equal => format!("({column} >= {start} AND {column} < {end})"),
+            _ => format!("({column} {sign} {start})"),
+        }),
+        _ => None,
+    }
+}
+
+fn has(text: &str, part: &str) -> String {
+    if part.is_empty() { format!("(length({text}) >= 0)") } else { format!("(position({text}, {}) > 0)", literal(part)) }
+}
+
+/// A text in lower case, as a literal.
+fn literal(text: &str) -> String {
+    format!("'{}'", text.to_lowercase().replace('\\', "\\\\").replace('\'', "\\'"))
+}

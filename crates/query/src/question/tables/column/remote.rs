@@ -1,0 +1,85 @@
+//! The values of a column of a remote table: the engine counts each, and what is made of them is made here.
+
+use polars::prelude::{DataFrame, DataType};
+
+use super::{
+    TEXTS_MAX,
+    values::{ColumnValues, TextValues, ordered_counts, too_many_texts},
+};
+use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
+use analysis::column::{NumberKind, Sorted, key_of_float, key_of_integer};
+use model::{
+    error::{Code, Problem, Result},
+    format,
+    schema::{Column, Kind},
+    table_ask::AskKind,
+};
+
+/// Maximum number of distinct numbers; more would use too much memory.
+const NUMBERS_MAX: usize = 4_000_000;
+
+/// The values of the column, and the number of rows. Errors: they are to be fetched, or too many.
+pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Column, limit: usize) -> Result<ColumnValues> {
+    let kind = match column.kind {
+        Kind::Integer | Kind::Time | Kind::Date => Some(NumberKind::Integers),
+        Kind::Float => Some(NumberKind::Floats),
+        Kind::Uint256 => return Err(remote.refusal(&format!("the values of `{}` can be counted only in rows that are here", column.name))),
+        _ => None,
+    };
+    let ask = remote.ask(AskKind::Values { column: column.name, is_text: kind.is_none(), first: limit as u64 });
+    let (answer, rows) = remote.answer(snapshot, ask)?.unwrap_or_default();
+    if kind.is_some() && answer.height() > NUMBERS_MAX {
+        let most = format::count(NUMBERS_MAX as u64);
+        let what = format!("`{}` has more than {most} different values: fewer rows, by conditions, can be looked at", column.name);
+        return Err(remote.refusal(&what));
+    }
+    let unread = || Problem::new(Code::Defect, "The values of the engine cannot be read.");
+    match kind {
+        Some(kind) => Ok(ColumnValues { rows, numbers: Some(numbers(&answer, kind).ok_or_else(unread)?), texts: None }),
+        None => {
+            let texts = texts(&answer).ok_or_else(unread)?;
+            if texts.distinct > TEXTS_MAX as u64 {
+                Err(too_many_texts())
+            } else {
+                Ok(ColumnValues { rows, numbers: None, texts: Some(texts) })
+            }
+        }
+    }
+}
+
+fn counts(answer: &DataFrame, name: &str) -> Option<Vec<u64>> {
+    let counts = answer.column(name).ok()?.cast(&DataType::UInt64).ok()?;
+    counts.u64().ok()?.iter().collect()
+}
+
+fn numbers(answer: &DataFrame, kind: NumberKind) -> Option<Sorted> {
+    if answer.height() == 0 {
+        return Some(Sorted::new(kind, Vec::new()));
+    }
+    let items = answer.column("item").ok()?;
+    let keys: Option<Vec<u64>> = match kind {
+        NumberKind::Floats => items.f64().ok()?.iter().map(|number| number.map(key_of_float)).collect(),
+        NumberKind::Integers => items.cast(&DataType::Int64).ok()?.i64().ok()?.iter().map(|number| number.map(key_of_integer)).collect(),
+    };
+    Some(keys?)
+        .filter(|keys| keys.is_sorted())
+        .map(|keys| Sorted::counted(kind, keys.into_iter().zip(counts(answer, "held").unwrap_or_default())))
+}
+
+fn texts(answer: &DataFrame) -> Option<TextValues> {
+    if answer.height() == 0 {
+        return Some(TextValues::default());
+    }
+    let texts = |name: &str| -> Option<Vec<String>> {
+        let texts = answer.column(name).ok()?.cast(&DataType::String).ok()?;
+        texts.str().ok()?.iter().map(|text| text.map(str::to_owned)).collect()
+    };
+    let one = |name: &str| texts(name)?.into_iter().next();
+    Some(TextValues {
+        present: *counts(answer, "present")?.first()?,
+        distinct: *counts(answer, "distinct")?.first()?,
+        counts: ordered_counts(texts("item")?.into_iter().zip(counts(answer, "held")?).collect()),
+        min: one("least"),
+        max: one("most"),
+    })
+}

@@ -1,0 +1,123 @@
+//! Groups of the rows of a remote table: the engine counts and adds up, exactly as the analysis does, so that the figures are the same.
+
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn};
+
+use super::{GROUPS_MAX, GroupQuery, is_whole, split::GroupKey, split::GroupRows, time_type};
+use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
+use analysis::{exact_sum::ExactSum, groups::Tally};
+use model::{
+    error::{Code, Problem, Result},
+    schema::{self, Kind},
+    table_ask::{AskKind, Measured},
+};
+
+impl GroupQuery {
+    /// The groups, and a frame of the values that made them; their `first` is the row of it. Errors: they are to be fetched.
+    pub(super) fn remote_groups(
+        &self,
+        remote: &RemoteQuery<'_>,
+        snapshot: &Snapshot,
+        read: &[schema::Column],
+    ) -> Result<(Vec<GroupRows>, DataFrame)> {
+        let measured = |column: &schema::Column| match column.kind {
+            kind if is_whole(kind) => Measured::Whole(column.name),
+            Kind::Float | Kind::Uint256 => Measured::Float(column.name),
+            _ => Measured::Counted(column.name),
+        };
+        let of: Vec<Measured> = read.iter().map(measured).collect();
+        let is_text = !is_whole(self.by.kind) && self.by.kind != Kind::Float;
+        let ask = remote.ask(AskKind::Groups { by: self.by.name, is_text, of: of.clone() });
+        let (answer, _) = remote.answer(snapshot, ask)?.unwrap_or_default();
+        if answer.height() > GROUPS_MAX {
+            return Err(self.too_many());
+        }
+        self.decoded(&answer, &of, is_text).ok_or_else(|| Problem::new(Code::Defect, "The groups of the engine cannot be read."))
+    }
+
+    fn decoded(&self, answer: &DataFrame, of: &[Measured], is_text: bool) -> Option<(Vec<GroupRows>, DataFrame)> {
+        if answer.height() == 0 {
+            return Some((Vec::new(), DataFrame::default()));
+        }
+        let shown = answer.column(if is_text { "shown" } else { "item" }).ok()?.clone().with_name(self.by.name.into());
+        let shown = if self.by.kind == Kind::Time { shown.cast(&DataType::Int64).ok()?.cast(&time_type()).ok()? } else { shown };
+        let keys = keys(answer.column("item").ok()?, self.by.kind, is_text)?;
+        let held = whole(answer, "held")?;
+        let tallies: Option<Vec<Vec<Tally>>> = of.iter().enumerate().map(|(nth, of)| tallies(answer, nth, *of)).collect();
+        let mut tallies: Vec<_> = tallies?.into_iter().map(Vec::into_iter).collect();
+        let groups = keys.into_iter().zip(held).enumerate().map(|(first, (key, rows))| {
+            let tallies = tallies.iter_mut().map(|of_column| of_column.next().unwrap_or_default()).collect();
+            GroupRows { key, first, rows: rows as u64, tallies }
+        });
+        Some((groups.collect(), shown.into_column().into_frame()))
+    }
+}
+
+fn keys(items: &Column, kind: Kind, is_text: bool) -> Option<Vec<GroupKey>> {
+    if is_text {
+        let texts = items.cast(&DataType::String).ok()?;
+        return Some(texts.str().ok()?.iter().map(|text| text.map_or(GroupKey::Missing, |text| GroupKey::Text(text.into()))).collect());
+    }
+    if kind == Kind::Float {
+        let key = |number: f64| GroupKey::Float(number.to_bits());
+        return Some(items.f64().ok()?.iter().map(|number| number.map_or(GroupKey::Missing, key)).collect());
+    }
+    let numbers = items.cast(&DataType::Int64).ok()?;
+    Some(numbers.i64().ok()?.iter().map(|number| number.map_or(GroupKey::Missing, GroupKey::Whole)).collect())
+}
+
+fn whole(answer: &DataFrame, name: &str) -> Option<Vec<i64>> {
+    let numbers = answer.column(name).ok()?.cast(&DataType::Int64).ok()?;
+    Some(numbers.i64().ok()?.iter().map(Option::unwrap_or_default).collect())
+}
+
+fn floats(answer: &DataFrame, name: &str) -> Option<Vec<f64>> {
+    Some(answer.column(name).ok()?.f64().ok()?.iter().map(Option::unwrap_or_default).collect())
+}
+
+/// What is known of each group in the `nth` column.
+fn tallies(answer: &DataFrame, nth: usize, of: Measured) -> Option<Vec<Tally>> {
+    let named = |name: &str| format!("{name}_{nth}");
+    let counts = whole(answer, &named("count"))?;
+    Some(match of {
+        Measured::Counted(_) => counts.into_iter().map(|count| Tally::of_present(count as u64)).collect(),
+        Measured::Whole(_) => {
+            let sums = answer.column(&named("sum")).ok()?.cast(&DataType::String).ok()?;
+            let sums: Option<Vec<i128>> = sums.str().ok()?.iter().map(|sum| sum?.parse().ok()).collect();
+            let (least, most) = (whole(answer, &named("min"))?, whole(answer, &named("max"))?);
+            let all = counts.into_iter().zip(sums?).zip(least.into_iter().zip(most));
+            all.map(
+                |((count, sum), (least, most))| {
+                    if count == 0 { Tally::default() } else { Tally::of_whole(count as u64, sum, [least, most]) }
+                },
+            )
+            .collect()
+        }
+        Measured::Float(_) => {
+            let (least, most) = (floats(answer, &named("min"))?, floats(answer, &named("max"))?);
+            let sums = exact_sums(answer, &named("places"), &named("sums"))?;
+            let all = counts.into_iter().zip(sums).zip(least.into_iter().zip(most));
+            all.map(
+                |((count, sum), (least, most))| {
+                    if count == 0 { Tally::default() } else { Tally::of_floats(count as u64, sum, [least, most]) }
+                },
+            )
+            .collect()
+        }
+    })
+}
+
+/// Sums by their parts: lists of places, and of digits at them.
+fn exact_sums(answer: &DataFrame, places: &str, digits: &str) -> Option<Vec<ExactSum>> {
+    let places = answer.column(places).ok()?.cast(&DataType::List(Box::new(DataType::UInt64))).ok()?;
+    let digits = answer.column(digits).ok()?.cast(&DataType::List(Box::new(DataType::String))).ok()?;
+    let (places, digits) = (places.list().ok()?, digits.list().ok()?);
+    let one = |row: usize| {
+        let mut sum = ExactSum::default();
+        let (own, digits) = (places.get_as_series(row)?, digits.get_as_series(row)?);
+        for (place, part) in own.u64().ok()?.iter().zip(digits.str().ok()?.iter()) {
+            sum.add_part(u8::try_from(place?).ok()?, part?.parse().ok()?);
+        }
+        Some(sum)
+    };
+    (0..answer.height()).map(one).collect()
+}

@@ -1,0 +1,226 @@
+//! Queries of a table that stays at an engine, which filters, sorts and counts its rows: the conditions in SQL, the tokens they name, and the
+//! place of a page.
+
+use std::{ops::Range, sync::Arc};
+
+use polars::prelude::DataFrame;
+
+use super::{columns, loaded_table, order::RowQuery};
+use crate::question::{Find, filter::FieldValue, progress::Progress, snapshot::Snapshot};
+use model::{
+    address::Address,
+    cell_value::CellValue,
+    error::{Code, Problem, Result},
+    fetch_key::FetchKey,
+    format,
+    interval::Interval,
+    table_ask::{AskKind, KeyValue, RowsPage, TableAsk},
+};
+use store::{
+    Table,
+    cell::in_frame,
+    export::RowBatches,
+    grid::Grid,
+    in_place::{Fetched, InPlaceCache},
+};
+
+/// The column of the token.
+const TOKEN: &str = "token_address";
+/// Most tokens that are named to the engine, so that it reads their rows alone.
+const NAMED_MAX: usize = 1_000;
+/// Most rows between a page and the nearer end of an order, where the row before the page is not known.
+const SKIPPED_MAX: u64 = 1_000_000;
+
+/// A query of a remote table.
+pub struct RemoteQuery<'a> {
+    in_place: &'a InPlaceCache,
+    query: &'a RowQuery,
+    /// The tokens that may have such rows, in table order.
+    tokens: Vec<Address>,
+    /// Whether the engine is told them; not where they are all, or too many.
+    names_tokens: bool,
+    /// The conditions in SQL; empty where `tokens` say all.
+    condition: String,
+    /// The table without rows.
+    none: DataFrame,
+}
+
+impl<'a> RemoteQuery<'a> {
+    /// `None` of a table whose rows are here. Errors: the engine cannot be asked so.
+    pub fn of(table: &'a Table, query: &'a RowQuery) -> Result<Option<Self>> {
+        let Some(in_place) = table.in_place() else { return Ok(None) };
+        let (of_tokens, others) = query.filter.split(|column| column == TOKEN);
+        let meets = |token: &&Address| {
+            let text = token.to_string();
+            of_tokens.matches(|_| Some(FieldValue::text(text.as_str())))
+        };
+        let tokens: Vec<Address> = in_place.tokens().iter().filter(meets).copied().collect();
+        let names_tokens = tokens.len() <= NAMED_MAX && !of_tokens.is_empty();
+        let filter = if names_tokens || of_tokens.is_empty() { &others } else { &query.filter };
+        let condition = filter.sql(&columns::for_filter(table)).map_err(|what| refusal(table.schema.name, in_place, &what))?;
+        let none = Grid::of(table).slice(0..0, None);
+        Ok(Some(Self { in_place, query, tokens, names_tokens, condition, none }))
+    }
+
+    /// The refusal of what the engine is not asked for.
+    pub fn refusal(&self, what: &str) -> Problem {
+        refusal(self.query.table.name, self.in_place, what)
+    }
+
+    /// The number of rows, where it is known since the load.
+    pub fn known_total(&self) -> Option<u64> {
+        self.condition.is_empty().then(|| self.tokens.iter().map(|token| self.in_place.count(token)).sum())
+    }
+
+    /// The number of rows. Errors: it is to be fetched.
+    pub fn total(&self, snapshot: &Snapshot) -> Result<u64> {
+        let counted = || Ok(self.answer(snapshot, self.ask(AskKind::Count))?.map_or(0, |(_, total)| total));
+        self.known_total().map_or_else(counted, Ok)
+    }
+
+    /// A question about all of its rows; `None` without any.
+    pub fn ask(&self, wanted: AskKind) -> Option<TableAsk> {
+        let tokens = if self.names_tokens { self.tokens.clone() } else { Vec::new() };
+        (!self.tokens.is_empty()).then(|| TableAsk { table: self.query.table.name, tokens, condition: self.condition.clone(), wanted })
+    }
+
+    /// The answer to it, and the number of rows that were asked for. Errors: it is to be fetched.
+    pub fn answer(&self, snapshot: &Snapshot, ask: Option<TableAsk>) -> Result<Option<(DataFrame, u64)>> {
+        let Some(ask) = ask else { return Ok(None) };
+        let fetched = snapshot.dataset.require([FetchKey::Table(Arc::new(ask))])?;
+        Ok(fetched
+            .first()
+            .and_then(|fetched| if let Fetched::Answer(frame, total) = &**fetched { Some((frame.clone(), *total)) } else { None }))
+    }
+
+    /// Rows in their order, in all columns, and the number of all of them. `after`: values of the row before, where it is known. Errors: they are to
+    /// be fetched, or too many stand before them.
+    pub fn page(&self, snapshot: &Snapshot, rows: Range<u64>, after: &[KeyValue]) -> Result<(DataFrame, u64)> {
+        let total = self.known_total();
+        let ask = self.page_ask(rows, after, total)?;
+        let found = self.answer(snapshot, ask)?;
+        let (frame, counted) = found.unwrap_or_else(|| (self.none.clone(), 0));
+        Ok((frame, total.unwrap_or(counted)))
+    }
+
+    /// All rows from `start` on, which come while they are written. Errors: their number is to be fetched.
+    pub fn rest(&self, snapshot: &Snapshot, (start, after): (u64, &[KeyValue]), columns: Vec<&'static str>) -> Result<Box<dyn RowBatches>> {
+        let total = self.total(snapshot)?;
+        Ok(match self.page_ask(start..total, after, Some(total))? {
+            Some(ask) => self.in_place.rows(ask, columns),
+            None => Box::new(self.none.select(columns).unwrap_or_default()),
+        })
+    }
+
+    /// What to ask for those rows, of `total` where that is known.
+    pub fn page_ask(&self, rows: Range<u64>, after: &[KeyValue], total: Option<u64>) -> Result<Option<TableAsk>> {
+        let rows = rows.start..total.map_or(rows.end, |total| rows.end.min(total));
+        let page = |skip: u64, from_end: bool| RowsPage {
+            sort: self.query.sort.iter().map(|order| (order.column, order.descending)).collect(),
+            after: after.to_vec(),
+            skip,
+            count: rows.end.saturating_sub(rows.start),
+            from_end,
+        };
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        if self.query.sort.is_empty() && self.condition.is_empty() {
+            // Of the tokens that have these rows alone.
+            let (mut before, mut skip, mut left, mut tokens) = (0, 0, 0, Vec::new());
+            for token in &self.tokens {
+                let count = self.in_place.count(token);
+                let own = before..before + count;
+                before = own.end;
+                if own.end <= rows.start || own.start >= rows.end || own.is_empty() {
+                    continue;
+                }
+                if tokens.is_empty() {
+                    skip = rows.start - own.start;
+                }
+                left = own.end.saturating_sub(rows.end);
+                tokens.push(*token);
+            }
+            if tokens.len() <= NAMED_MAX {
+                let (skip, from_end) = if !after.is_empty() { (0, false) } else { (skip.min(left), left < skip) };
+                let (table, wanted) = (self.query.table.name, AskKind::Page(page(skip, from_end)));
+                return Ok(Some(TableAsk { table, tokens, condition: String::new(), wanted }));
+            }
+        }
+        let left = total.map(|total| total - rows.end);
+        let (skip, from_end) = match left {
+            _ if !after.is_empty() => (0, false),
+            Some(left) if left < rows.start => (left, true),
+            _ => (rows.start, false),
+        };
+        if skip > SKIPPED_MAX {
+            let most = format::count(SKIPPED_MAX);
+            return Err(self.refusal(&format!("more than {most} of them stand before these in this order: narrow them with a condition")));
+        }
+        Ok(self.ask(AskKind::Page(page(skip, from_end))))
+    }
+}
+
+fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
+    let detail = format!("The rows of `{table}` stay at `{}`, and {what}; read = \"bring\" in dataset.toml brings them.", in_place.source);
+    Problem::new(Code::SourceUnavailable, detail)
+}
+
+impl RowQuery {
+    /// The last of these rows, by its values in the columns of the order.
+    pub(super) fn last_key(&self, rows: &DataFrame) -> Vec<KeyValue> {
+        let Some(last) = rows.height().checked_sub(1) else { return Vec::new() };
+        let sort: Vec<(&'static str, bool)> = self.sort.iter().map(|order| (order.column, order.descending)).collect();
+        let value = |(nth, (name, _)): (usize, (&'static str, bool))| match in_frame(rows, name, last) {
+            CellValue::Text(text) if name == "interval" && nth < sort.len() => {
+                Interval::parse(&text).map_or(KeyValue::Missing, |interval| KeyValue::Whole(interval.0))
+            }
+            CellValue::Text(text) => KeyValue::Text(text),
+            CellValue::Integer(number) => KeyValue::Whole(number),
+            CellValue::Time(time) => KeyValue::Whole(time.0),
+            CellValue::Float(number) => KeyValue::Float(number.to_bits()),
+            _ => KeyValue::Missing,
+        };
+        self.table.ordered_by(&sort).into_iter().enumerate().map(value).collect()
+    }
+}
+
+/// The query of a remote table.
+fn of_snapshot<'a>(snapshot: &'a Snapshot, query: &'a RowQuery) -> Result<RemoteQuery<'a>> {
+    let remote = RemoteQuery::of(loaded_table(snapshot, query.table.name)?, query)?;
+    remote.ok_or_else(|| Problem::new(Code::Defect, "The rows cannot be had: they are here."))
+}
+
+/// A range of the rows of a remote table that a query asks for.
+#[derive(Debug, Clone)]
+pub struct TableSlice {
+    pub query: RowQuery,
+    pub rows: Range<u64>,
+    /// The number of all its rows.
+    pub total: u64,
+}
+
+impl Find for TableSlice {
+    type Found = DataFrame;
+
+    fn find(&self, snapshot: &Snapshot, _: &Progress) -> Result<DataFrame> {
+        let remote = of_snapshot(snapshot, &self.query)?;
+        let ask = remote.page_ask(self.rows.clone(), &[], Some(self.total))?;
+        Ok(remote.answer(snapshot, ask)?.map_or_else(|| remote.none.clone(), |(rows, _)| rows))
+    }
+}
+
+/// All rows of a remote table that a query asks for; they come while they are written.
+#[derive(Debug, Clone)]
+pub struct AllRows {
+    pub query: RowQuery,
+    pub columns: Vec<&'static str>,
+}
+
+impl Find for AllRows {
+    type Found = Box<dyn RowBatches>;
+
+    fn find(&self, snapshot: &Snapshot, _: &Progress) -> Result<Box<dyn RowBatches>> {
+        of_snapshot(snapshot, &self.query)?.rest(snapshot, (0, &[]), self.columns.clone())
+    }
+}

@@ -1,0 +1,147 @@
+//! All rows of a query of a table in place, as one stream that is read while they are written. It ends well only if as many rows came as were
+//! counted, and the table is still of the generation's version.
+
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
+
+use polars::prelude::DataFrame;
+
+use super::{
+    super::{EngineQuery, rows::DRAIN_MAX, sum::asked},
+    on_demand::{OnDemand, RowsRequest},
+};
+use crate::{
+    export::RowBatches,
+    in_place::{FetchError, RowsVersion},
+    source::{RowSource, arrow_stream, forward::Forward},
+};
+use model::{
+    locks::Locked as _,
+    progress::Silent,
+    table_ask::{AskKind, TableAsk},
+};
+use wire::{Fault, clickhouse::StreamEnd};
+
+/// The rows of a query.
+#[derive(Debug)]
+pub(super) struct StreamedRows {
+    pub(super) source: Arc<OnDemand>,
+    pub(super) ask: Arc<TableAsk>,
+    pub(super) version: RowsVersion,
+    pub(super) columns: Vec<&'static str>,
+    pub(super) count: usize,
+    pub(super) state: Mutex<StreamState>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct StreamState {
+    open: Option<OpenStream>,
+    /// Rows that were handed out.
+    done: usize,
+    /// Rows that came, and were not handed out yet.
+    ready: Option<DataFrame>,
+}
+
+struct OpenStream {
+    forward: Arc<Forward>,
+    batches: Box<dyn RowSource>,
+    end: Arc<StreamEnd>,
+    /// The table's name at the engine.
+    name: String,
+}
+
+impl std::fmt::Debug for OpenStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenStream").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl OpenStream {
+    /// The server's own reason, else this one.
+    fn why(&self, reason: &str) -> String {
+        self.forward.drain(DRAIN_MAX).ok();
+        let fault = self.end.fault().or_else(|| self.end.error_in_tail());
+        let fault = fault.unwrap_or_else(|| Fault::Unavailable(format!("broke off: the answer {reason}")));
+        format!("`{}` {fault}", self.name)
+    }
+
+    fn next(&mut self) -> Result<Option<DataFrame>, String> {
+        match self.batches.next_batch() {
+            Ok(Some(batch)) => DataFrame::new(batch.height, batch.columns).map(Some).map_err(|error| error.to_string()),
+            Ok(None) => Ok(None),
+            Err(reason) => Err(self.why(&reason)),
+        }
+    }
+}
+
+impl StreamedRows {
+    fn open(&self) -> Result<OpenStream, FetchError> {
+        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
+        self.source.at_the_engine(&request, |asking, base, _| {
+            let sql = asked::asked_sql(base, &self.ask, asking.load.schema);
+            open(asking, &sql, self.count as u64)
+        })
+    }
+
+    /// Whether nothing changed while the rows came.
+    fn check(&self) -> Result<(), FetchError> {
+        let count = TableAsk { wanted: AskKind::Count, ..(*self.ask).clone() };
+        let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
+        self.source.asked(&Arc::new(count), &request).map(drop)
+    }
+}
+
+fn open(asking: &EngineQuery<'_>, sql: &str, rows: u64) -> Result<OpenStream, crate::load::task::TableLoadError> {
+    let stream = asking.engine.stream(sql, "ArrowStream", rows, Arc::new(|| false)).map_err(|fault| asking.fault(fault))?;
+    let end = stream.outcome();
+    let forward = Arc::new(Forward::new(Box::new(stream)));
+    let batches = arrow_stream(Arc::clone(&forward) as _, &(Arc::new(|_: &str| true) as _)).map_err(|reason| {
+        forward.drain(DRAIN_MAX).ok();
+        let fault = end.fault().or_else(|| end.error_in_tail());
+        asking.fault(fault.unwrap_or_else(|| Fault::Unavailable(format!("is answered with rows that cannot be read: the answer {reason}"))))
+    })?;
+    Ok(OpenStream { forward, batches, end, name: asking.name.clone() })
+}
+
+impl RowBatches for StreamedRows {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn frame(&self, rows: Range<usize>) -> Result<DataFrame, String> {
+        let told = |error: FetchError| match error {
+            FetchError::Cancelled => "the question was cancelled".to_owned(),
+            FetchError::Unavailable(reason) => reason,
+        };
+        let mut state = self.state.locked();
+        let unread = || "the rows are answered in other columns".to_owned();
+        let read = |frames: &[DataFrame]| asked::read_page(frames, self.source.schema()).ok_or_else(unread);
+        let mut ready = state.ready.take().map_or_else(|| read(&[]), Ok)?;
+        if !rows.is_empty() {
+            if rows.start != state.done {
+                return Err("the rows come once, in their order".to_owned());
+            }
+            if state.open.is_none() {
+                state.open = Some(self.open().map_err(told)?);
+            }
+        }
+        while let Some(open) = state.open.as_mut().filter(|_| ready.height() < rows.len()) {
+            let next = open.next()?.ok_or_else(|| open.why("has fewer rows than were counted"))?;
+            ready.vstack_mut(&read(&[next])?).map_err(|error| error.to_string())?;
+        }
+        state.done += rows.len();
+        if state.done == self.count
+            && let Some(mut open) = state.open.take()
+        {
+            let over = ready.height() > rows.len() || open.next()?.is_some_and(|more| more.height() > 0);
+            if over || open.forward.drain(DRAIN_MAX).unwrap_or(1) > 0 {
+                return Err(open.why("has more rows than were counted"));
+            }
+            self.check().map_err(told)?;
+        }
+        state.ready = Some(ready.slice(rows.len() as i64, ready.height()));
+        ready.slice(0, rows.len()).select(self.columns.iter().copied()).map_err(|error| error.to_string())
+    }
+}
