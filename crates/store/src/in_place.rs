@@ -452,7 +452,7 @@ mod tests {
         drop(fetched);
         assert_eq!((0..20).filter(|nth| cache.get(&key(*nth)).is_some()).count(), 2);
         for from in 0..50 {
-            let page = FetchKey::Page { table: "holders", token: address(1), from, count: 128, rows_after: 0 };
+            let page = FetchKey::page("holders", address(1), from, 128, false);
             let held = cache.fetch(&page, &Silent).expect("fetched");
             assert!(cache.get(&page).is_some());
             drop(held);
