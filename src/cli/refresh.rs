@@ -48,7 +48,7 @@ pub(super) fn tell(report: &RefreshReport) -> Outcome {
     for table in &report.tables {
         let from: Vec<&str> = table.providers.iter().map(String::as_str).collect();
         let from = if from.is_empty() { String::new() } else { format!(" from {}", from.join(", ")) };
-        let (rows, requests) = (many(table.rows as u64, "row", "rows"), many(table.requests as u64, "request", "requests"));
+        let (rows, requests) = (many(table.rows, "row", "rows"), many(table.requests, "request", "requests"));
         text.push_str(&format!("{}: {rows}{from}, {requests}\n", table.table));
         if !table.unknown.is_empty() {
             text.push_str(&format!("  known to none of its providers: {}\n", many(table.unknown.len() as u64, "token", "tokens")));

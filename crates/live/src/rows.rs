@@ -117,12 +117,12 @@ fn read(
     let mut rows = FileRows::new(&context, schema, mapping, name);
     let mut frames = Vec::new();
     while let Some(batch) = source.next_batch()? {
-        missing(schema, mapping, source.columns(), &nowhere)?;
+        missing(schema, mapping, source.columns(), &nowhere, lenient)?;
         rows.add(batch, source.columns())?;
         frames.append(&mut rows.frames);
     }
     rows.end();
-    let mut notes = missing(schema, mapping, source.columns(), &nowhere)?;
+    let mut notes = missing(schema, mapping, source.columns(), &nowhere, lenient)?;
     notes.extend(odd(&rows.findings, rows.rows_bad));
     let (bad, left_out) = (rows.rows_bad, rows.left_out);
     if bad > 0 && bad + left_out >= count && !lenient {
@@ -139,17 +139,25 @@ fn read(
     Ok(AnswerRows { frame: Some(frame), notes })
 }
 
-/// Columns that the description reads, and the answer has in no row. Errors: every row needs it.
-fn missing(schema: &TableSchema, mapping: &TableManifest, names: &[String], nowhere: &[String]) -> Result<Vec<String>, String> {
+/// Columns that the description reads, and the answer has in no row; `nowhere` are the paths into members that no row has. Errors: every
+/// row needs it.
+fn missing(
+    schema: &TableSchema,
+    mapping: &TableManifest,
+    names: &[String],
+    nowhere: &[String],
+    lenient: bool,
+) -> Result<Vec<String>, String> {
     let mut missing = Vec::new();
     for column in schema.columns {
         let Some(from) = mapping.columns.get(column.name).and_then(|column| column.from.as_deref()) else { continue };
         let head = from.split('.').next().unwrap_or(from);
-        let is_there = names.iter().any(|name| name.eq_ignore_ascii_case(from) || name.eq_ignore_ascii_case(head));
-        if is_there && !nowhere.iter().any(|path| path == from) {
+        let has_head = names.iter().any(|name| name.eq_ignore_ascii_case(from) || name.eq_ignore_ascii_case(head));
+        if has_head && !nowhere.iter().any(|path| path == from) {
             continue;
         }
-        if column.need == Need::Cell {
+        // Rows that lack a part of a member are left out one by one where that is usual.
+        if column.need == Need::Cell && !(has_head && lenient) {
             return Err(format!("answers without `{from}`, from which `{}` is read: it may have been renamed", column.name));
         }
         missing.push(format!("no row has `{from}`, from which `{}` is read: it may have been renamed", column.name));
@@ -246,14 +254,16 @@ mod tests {
     #[test]
     fn a_member_inside_another_that_no_row_has_is_told() {
         let manifest = Manifest::parse(
-            "[tables.pools]\ncolumns = { address = 'id', dex_id = 'dex', token0 = 'a', token1 = 'b', liquidity = 'liquidity.usd' }",
+            "[tables.pools]\ncolumns = { address = 'id', dex_id = 'dex', token0 = 'a', token1 = 'b', liquidity = 'liquidity.usd', chain = 'c' }",
         )
         .expect("a description");
         let renamed = "no row has `liquidity.usd`, from which `liquidity` is read: it may have been renamed";
         for (liquidity, notes) in
             [(r#"{"usd":5}"#, &[][..]), (r#"{"usd":null}"#, &[]), ("null", &[]), (r#"{"in_usd":5}"#, &[renamed]), ("{}", &[renamed])]
         {
-            let row = format!(r#"{{"id":"0x01","dex":"x","a":"0x02","b":"0x03","liquidity":{liquidity}}}"#);
+            let address = |digit: &str| format!("0x{}", digit.repeat(40));
+            let [id, a, b] = ["1", "2", "3"].map(address);
+            let row = format!(r#"{{"id":"{id}","dex":"x","a":"{a}","b":"{b}","c":"eth","liquidity":{liquidity}}}"#);
             let schema = schema::table("pools").expect("a table");
             let elements = vec![RawValue::from_string(row).expect("JSON")];
             let read = read(schema, &manifest.tables["pools"], elements, 0, "market", &Known::default(), true).expect("rows");

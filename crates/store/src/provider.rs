@@ -291,6 +291,7 @@ mod tests {
                 "line 6: `before` must be \"oldest COLUMN\", \"newest COLUMN\", \"+1\", or a place in the answer",
             ),
             (with("rows = ''"), "line 2: the request `x` lacks `path`"),
+            (with("path = '/a'\nechh = 'token'"), "line 6: unknown key `echh`, did you mean `each`?"),
             (
                 "home = 'https://a.org'\n[[request]]\nname = 'x'\npath = '/a'".to_owned(),
                 "line 2: the request `x` fills no table: say `fills = \"candles\"`",

@@ -1,9 +1,11 @@
 //! Files in foreign layouts, mapped by `dataset.toml`: no header, object members, folders as columns, units, ranges, coins, blocks.
 
-use model::{address::Address, data::AddressRows as _};
+use model::{address::Address, data::AddressRows as _, progress::Silent};
 use polars::prelude::DataType;
 
-use super::{ETH, TOKENS, UNI, findings, load_files, load_texts, table};
+use store::load::load;
+
+use super::{ETH, TOKENS, UNI, findings, folder, load_files, load_texts, table};
 
 #[test]
 fn a_file_without_a_header_is_read_by_number() {
@@ -172,6 +174,6 @@ fn a_file_that_seems_meant_as_a_table_that_is_not_there_is_named() {
     ] {
         assert_eq!(findings(self::table(&loaded, table)), expected, "{table}");
     }
-    let reason = load_texts(&[("tokns.csv", TOKENS)]).expect_err("no tokens").to_string();
+    let reason = load(folder(&[("tokns.csv", TOKENS.as_bytes())]).path(), &Silent).expect_err("no tokens").to_string();
     assert!(reason.contains("`tokns.csv` is not read, as no table has this name: is it `tokens`?"), "{reason}");
 }

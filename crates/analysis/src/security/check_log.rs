@@ -35,7 +35,7 @@ needs! {
     Holders "holders" "no holder data" "rows of the token in `holders`";
     Scams "scams.bytecode" "no scams to compare with" "the table `scams`, with `bytecode`";
     Listed "tokens.listed" "no curated list" "the column `listed` in `tokens`";
-    Pools "pools" "no pool known" "rows of `pools` with the token, or the label `liquidity_pool`";
+    Pools "pools" "no pool in the data" "rows of `pools` with the token, or the label `liquidity_pool`";
     OwnPools "pools" "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
     PoolEvents "pool_events" "no pool events" "rows of the token's pools in `pool_events`";
     Status "transfers.status" "no transfer status" "the column `status` in `transfers`, failed ones included";

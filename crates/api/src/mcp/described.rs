@@ -146,7 +146,7 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "table",
         "RAW rows of one table (transfers, posts, pools, …), filtered and sorted, or sums, means and counts of groups of them by `by` and `agg`. \
-         Choose it where no other tool answers: \"the largest transfers of UNI\", \"transfers per day\". Names of tables and columns: `tables`.",
+         Choose it where no other tool answers: \"the largest transfers of UNI\", \"transfers of each sender\". Names of tables and columns: `tables`.",
     ),
     (
         "table_counts",

@@ -42,7 +42,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "query" Table "query = \"SELECT pair AS pool, … FROM dex.sync\"" "of a source: any SELECT, in place of a table";
     "final" Table "final = true" "of a source: of rows that were written more than once, the last (ReplacingMergeTree and similar engines)";
     "read" Table "read = \"in place\""
-        "of a source, and of candles or holders: the rows stay there, and an answer queries those of its token; else \"bring\"";
+        "of a source, and of candles, holders or transfers: the rows stay there, and an answer queries those of its token; else \"bring\"";
     "provider" Table "provider = [\"geckoterminal\", \"binance\"]"
         "the rows come by themselves: which provider is asked (`tokendeck providers`); of several, for each token the first that knows it";
     "url" Table "url = \"https://api.example.org/prices?token={token}\""
@@ -78,7 +78,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
 };
 
 /// The keys allowed at that place.
-pub(super) fn names(place: KeyPlace) -> Vec<&'static str> {
+pub(crate) fn names(place: KeyPlace) -> Vec<&'static str> {
     let fits = |key: &&MappingKey| key.place == place || key.place == KeyPlace::Both && place != KeyPlace::Dataset;
     MAPPING_KEYS.iter().filter(fits).map(|key| key.name).collect()
 }

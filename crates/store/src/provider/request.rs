@@ -3,7 +3,11 @@
 use toml::de::DeValue;
 
 use super::template::Template;
-use crate::manifest::{TableManifest, read_table};
+use crate::manifest::{
+    TableManifest,
+    keys::{KeyPlace, names},
+    read_table,
+};
 use model::{
     interval::Interval,
     schema::{self, TABLES, TableSchema},
@@ -163,6 +167,10 @@ fn one(member: &TomlEntry<'_>) -> Result<ProviderRequest, TomlError> {
         next,
     };
     let fills = of("fills").map(filled).transpose()?;
+    let of_tables = names(KeyPlace::Table);
+    if let Some(odd) = entries.iter().find(|entry| !KEYS.contains(&entry.key) && !of_tables.contains(&entry.key)) {
+        return Err(odd.unknown("key", &[&KEYS[..], &of_tables].concat()));
+    }
     entries.retain(|entry| !KEYS.contains(&entry.key));
     match (fills, entries.first()) {
         (Some(schema), _) => {

@@ -1,8 +1,6 @@
 //! Benford's law of first digits: in organic amounts, the first digit is d with probability log10(1 + 1/d). The mean absolute deviation and
 //! its limit are Nigrini's ("Benford's Law", 2012). Only a hint: taxes, faucets and round amounts violate it.
 
-use std::sync::LazyLock;
-
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// Minimum number of transfers.
@@ -38,19 +36,18 @@ pub(super) fn deviation(counts: &[u64; 9]) -> Option<Deviation> {
     Some(Deviation { count, mean, chance })
 }
 
-/// The amounts of one digit followed by zeros, in order: the first digit of an amount is that of the last one that is not above it. So it is
-/// the first digit of the shortest decimal number, as an engine writes it.
-static ROUND: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let amounts = (-30..=308).flat_map(|power| (1..=9).map(move |digit| format!("{digit}e{power}")));
-    amounts.filter_map(|text| text.parse().ok()).filter(|amount: &f64| amount.is_finite()).collect()
-});
-
+/// The first digit of the shortest decimal number, as an engine writes it.
 pub(super) fn first_digit(value: f64) -> Option<usize> {
     if !(value.is_finite() && value > 0.0) {
         return None;
     }
-    let above = ROUND.partition_point(|round| *round <= value);
-    Some(above.checked_sub(1)? % 9 + 1)
+    let leading = value / 10_f64.powf(value.log10().floor());
+    if (leading - leading.round()).abs() > 1e-6 {
+        return Some(leading as usize);
+    }
+    // So close to a whole number the quotient may be on its other side.
+    let first = format!("{value:e}").bytes().next()?;
+    Some(usize::from(first - b'0'))
 }
 
 #[cfg(test)]
