@@ -87,7 +87,9 @@ mod tests {
 
     fn sum(values: &[f64]) -> f64 {
         let mut sum = ExactSum::default();
-        values.iter().for_each(|value| sum.add(*value));
+        for value in values {
+            sum.add(*value);
+        }
         sum.rounded()
     }
 
@@ -129,8 +131,12 @@ mod tests {
         fn the_order_is_no_matter(values in proptest::collection::vec(proptest::num::f64::NORMAL, 0..40), at in 0_usize..40) {
             let (first, second) = values.split_at(at.min(values.len()));
             let [mut a, mut b] = [ExactSum::default(), ExactSum::default()];
-            first.iter().for_each(|value| a.add(*value));
-            second.iter().rev().for_each(|value| b.add(*value));
+            for value in first {
+                a.add(*value);
+            }
+            for value in second.iter().rev() {
+                b.add(*value);
+            }
             b.merge(&a);
             prop_assert_eq!(b.rounded(), sum(&values));
         }

@@ -85,7 +85,9 @@ fn of_footers(load: &TableLoad<'_>, files: &[LocatedFile]) -> Result<Option<Fore
     let found = remote::cancellable(load, &pulse, || {
         // Opened at once, so that their ends come at once.
         let opened: Vec<_> = some.iter().map(|object| remote::open(load.context, object, &pulse, None)).collect::<Result<_, _>>()?;
-        opened.iter().for_each(|file| file.prefetch_end());
+        for file in &opened {
+            file.prefetch_end();
+        }
         let wanted = wanted(load.schema, load.manifest);
         let footers = opened.into_iter().map(|file| parquet_footer(Arc::clone(&file) as _, &wanted).map_err(|_| file.fault()));
         let mut sum = Forecast { exact: step == 1, ..Forecast::default() };

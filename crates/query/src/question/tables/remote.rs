@@ -142,7 +142,7 @@ impl<'a> RemoteQuery<'a> {
                 tokens.push(*token);
             }
             if tokens.len() <= NAMED_MAX {
-                let (skip, from_end) = if !after.is_empty() { (0, false) } else { (skip.min(left), left < skip) };
+                let (skip, from_end) = if after.is_empty() { (skip.min(left), left < skip) } else { (0, false) };
                 let (table, wanted) = (self.query.table.name, AskKind::Page(page(skip, from_end)));
                 return Ok(Some(TableAsk { table, tokens, condition: String::new(), wanted }));
             }

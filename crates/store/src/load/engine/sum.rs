@@ -77,8 +77,7 @@ impl Aggregation {
     fn rows_max(&self) -> u64 {
         match self {
             Self::Market | Self::WholeMarket(_) | Self::Listed(_) => market::ROWS_MAX,
-            Self::Chart | Self::Balances(_) => 10_000_000,
-            Self::Asked(..) => 10_000_000,
+            Self::Chart | Self::Balances(_) | Self::Asked(..) => 10_000_000,
             Self::RowsVersion(_) | Self::AskedVersion(..) => 1,
         }
     }

@@ -34,17 +34,11 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
         return Err(remote.refusal(&what));
     }
     let unread = || Problem::new(Code::Defect, "The values of the engine cannot be read.");
-    match kind {
-        Some(kind) => Ok(ColumnValues { rows, numbers: Some(numbers(&answer, kind).ok_or_else(unread)?), texts: None }),
-        None => {
-            let texts = texts(&answer).ok_or_else(unread)?;
-            if texts.distinct > TEXTS_MAX as u64 {
-                Err(too_many_texts())
-            } else {
-                Ok(ColumnValues { rows, numbers: None, texts: Some(texts) })
-            }
-        }
+    if let Some(kind) = kind {
+        return Ok(ColumnValues { rows, numbers: Some(numbers(&answer, kind).ok_or_else(unread)?), texts: None });
     }
+    let texts = texts(&answer).ok_or_else(unread)?;
+    if texts.distinct > TEXTS_MAX as u64 { Err(too_many_texts()) } else { Ok(ColumnValues { rows, numbers: None, texts: Some(texts) }) }
 }
 
 fn counts(answer: &DataFrame, name: &str) -> Option<Vec<u64>> {

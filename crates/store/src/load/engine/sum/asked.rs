@@ -100,12 +100,11 @@ fn behind(keys: &[OrderKey], values: &[KeyValue]) -> String {
     let mut condition = "0".to_owned();
     for ((key, falls), value) in keys.iter().zip(values).rev() {
         let own = if key == AMOUNT { format!("toUInt256({})", literal(value)) } else { literal(value) };
-        condition = match value {
-            KeyValue::Missing => format!("(isNull({key}) AND {condition})"),
-            _ => {
-                let sign = if *falls { "<" } else { ">" };
-                format!("({key} {sign} {own} OR isNull({key}) OR ({key} = {own} AND {condition}))")
-            }
+        condition = if *value == KeyValue::Missing {
+            format!("(isNull({key}) AND {condition})")
+        } else {
+            let sign = if *falls { "<" } else { ">" };
+            format!("({key} {sign} {own} OR isNull({key}) OR ({key} = {own} AND {condition}))")
         };
     }
     condition
@@ -159,13 +158,14 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
             )
         }
         AskKind::Groups { by, is_text, of } => {
+            // The groups come as their first rows stand, which decides between groups that are equal in every order.
             let plus = unsigned(schema, by);
             let (by, first) = (sql::identifier(by), first());
             let key = if by == "`source`" { "source_small".to_owned() } else { format!("{by}{plus}") };
             let shown = if *is_text { format!(", argMin({by}, {first}) AS shown") } else { String::new() };
             let figures: Vec<String> = of.iter().enumerate().map(|(nth, of)| format!(", {}", figures(nth, of))).collect();
             format!(
-                "SELECT {key} AS item, count() AS held{shown}{} FROM {rows} WHERE {met} GROUP BY item LIMIT {}",
+                "SELECT {key} AS item, count() AS held, min({first}) AS at{shown}{} FROM {rows} WHERE {met} GROUP BY item ORDER BY at LIMIT {}",
                 figures.concat(),
                 GROUPS_MAX + 1
             )

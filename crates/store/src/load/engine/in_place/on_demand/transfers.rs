@@ -109,7 +109,7 @@ impl Transfers<'_> {
         if fresh.is_empty() {
             return Ok(());
         }
-        let version = self.asking.sum(&Aggregation::RowsVersion("transfers"), &self.base, self.pulse)?;
+        let version = self.asking.sum(&Aggregation::RowsVersion("transfers"), self.base, self.pulse)?;
         if rows_version(&version) != Some(expected) {
             return Err(TableLoadError::ChangedDuringRead);
         }
