@@ -16,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::values::{ColumnValues, TextValues, ordered_counts, too_many_texts};
+use self::values::{CountedValues, TextValues, ordered_counts, too_many_texts};
 use super::{
     WHERE,
     chunks::{BATCH_CHUNKS, CHUNK_ROWS, chunks},
@@ -309,7 +309,7 @@ impl ColumnReader<'_> {
         counts
     }
 
-    fn values(&self, kind: Kind, limit: usize) -> Result<ColumnValues> {
+    fn values(&self, kind: Kind, limit: usize) -> Result<CountedValues> {
         let numbers = match kind {
             Kind::Integer | Kind::Time | Kind::Date => Some(self.numbers(NumberKind::Integers)?),
             Kind::Float | Kind::Uint256 => Some(self.numbers(NumberKind::Floats)?),
@@ -328,7 +328,7 @@ impl ColumnReader<'_> {
             min: texts.min,
             max: texts.max,
         });
-        Ok(ColumnValues { rows: self.places.len() as u64, numbers, texts })
+        Ok(CountedValues { rows: self.places.len() as u64, numbers, texts })
     }
 
     /// The most frequent texts and their counts.
@@ -439,8 +439,8 @@ fn most_frequent_numbers(numbers: &Sorted, limit: usize) -> (Vec<(Number, u64)>,
     (counts, distinct)
 }
 
-fn column_findings(table: &Table, column: &schema::Column, values: &ColumnValues, limit: usize) -> ColumnFindings {
-    let ColumnValues { rows, numbers, texts } = values;
+fn column_findings(table: &Table, column: &schema::Column, values: &CountedValues, limit: usize) -> ColumnFindings {
+    let CountedValues { rows, numbers, texts } = values;
     let (kind, rows) = (column.kind, *rows);
     let (present, distinct, counts): (u64, u64, Vec<(Value, u64)>) = match (texts, numbers) {
         (Some(texts), _) => (texts.present, texts.distinct, texts.counts.iter().map(|(text, count)| (json!(text), *count)).collect()),

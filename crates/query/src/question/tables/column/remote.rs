@@ -4,7 +4,7 @@ use polars::prelude::{DataFrame, DataType};
 
 use super::{
     TEXTS_MAX,
-    values::{ColumnValues, TextValues, ordered_counts, too_many_texts},
+    values::{CountedValues, TextValues, ordered_counts, too_many_texts},
 };
 use crate::question::{snapshot::Snapshot, tables::remote::RemoteQuery};
 use analysis::column::{NumberKind, Sorted, key_of_float, key_of_integer};
@@ -19,7 +19,7 @@ use model::{
 const NUMBERS_MAX: usize = 4_000_000;
 
 /// The values of the column, and the number of rows. Errors: they are to be fetched, or too many.
-pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Column, limit: usize) -> Result<ColumnValues> {
+pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Column, limit: usize) -> Result<CountedValues> {
     let kind = match column.kind {
         Kind::Integer | Kind::Time | Kind::Date => Some(NumberKind::Integers),
         Kind::Float => Some(NumberKind::Floats),
@@ -35,10 +35,10 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
     }
     let unread = || Problem::new(Code::Defect, "The values of the engine cannot be read.");
     if let Some(kind) = kind {
-        return Ok(ColumnValues { rows, numbers: Some(numbers(&answer, kind).ok_or_else(unread)?), texts: None });
+        return Ok(CountedValues { rows, numbers: Some(numbers(&answer, kind).ok_or_else(unread)?), texts: None });
     }
     let texts = texts(&answer).ok_or_else(unread)?;
-    if texts.distinct > TEXTS_MAX as u64 { Err(too_many_texts()) } else { Ok(ColumnValues { rows, numbers: None, texts: Some(texts) }) }
+    if texts.distinct > TEXTS_MAX as u64 { Err(too_many_texts()) } else { Ok(CountedValues { rows, numbers: None, texts: Some(texts) }) }
 }
 
 fn counts(answer: &DataFrame, name: &str) -> Option<Vec<u64>> {

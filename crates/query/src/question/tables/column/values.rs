@@ -5,7 +5,7 @@ use analysis::column::Sorted;
 use model::error::{Code, Problem};
 
 /// Numbers, or texts; large integers as both.
-pub(super) struct ColumnValues {
+pub(super) struct CountedValues {
     pub(super) rows: u64,
     pub(super) numbers: Option<Sorted>,
     pub(super) texts: Option<TextValues>,
