@@ -120,10 +120,10 @@ fn rows_that_stay_elsewhere_are_fetched_where_the_person_looks() {
     // The engine sorts, and is asked for the rows on screen alone.
     let before = asked.load(Ordering::Acquire);
     let Open::Rows(rows) = &mut view.open else { panic!("the rows are open") };
-    rows.list.sorting.set([query::question::order::Order::falling("balance")].into_iter());
+    rows.list.sorting.set([query::question::order::Order::falling("balance")]);
     stage.look(|context| {
         if let Open::Rows(rows) = &mut view.open {
-            rows.ask(context)
+            rows.ask(context);
         }
     });
     stage.wait();
