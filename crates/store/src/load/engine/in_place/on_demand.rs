@@ -60,7 +60,7 @@ pub(super) struct OnDemand {
     schema: &'static TableSchema,
     /// Hash of the generation's state.
     hash: String,
-    /// Whether no candle comes twice.
+    /// Whether it was seen that no row of the whole table comes twice.
     unrepeated: AtomicBool,
 }
 
