@@ -5,7 +5,7 @@ mod transfers;
 
 use std::{
     io::{Cursor, Read as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -178,10 +178,8 @@ impl OnDemand {
         let is_of = |frames: &[DataFrame]| is_unbound || rows_version(frames) == Some(request.version);
         let worth = !is_unbound && !matches!(aggregation, Aggregation::RowsVersion(_) | Aggregation::AskedVersion(..));
         let place = copy_folder(context, &[&self.hash, &sql]).filter(|_| worth);
-        let here = place.as_deref().and_then(open_copy).and_then(|mut file| {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).ok()?;
-            let frames = [IpcStreamReader::new(Cursor::new(bytes)).finish().ok()?];
+        let here = place.as_deref().and_then(stored).and_then(|frame| {
+            let frames = [frame];
             read(&frames).filter(|_| is_of(&frames))
         });
         if let Some(here) = here {
@@ -194,13 +192,8 @@ impl OnDemand {
             return Err(TableLoadError::ChangedDuringRead);
         }
         let answer = read(&frames).ok_or_else(|| asking.unread())?;
-        if let (Some(place), Ok(Some(mut joined))) = (place, order::whole(frames)) {
-            if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut joined)) {
-                tracing::warn!("the answer of `{}` cannot be stored, and is asked for again: {error}", self.schema.name);
-            }
-            if let Some(cache) = context.cache.folder.as_deref() {
-                downloads::evict(cache, context.cache.size_max / 4);
-            }
+        if let (Some(place), Ok(Some(joined))) = (place, order::whole(frames)) {
+            store(&asking.load, vec![(place, joined)]);
         }
         Ok(answer)
     }
@@ -237,6 +230,26 @@ impl OnDemand {
             self.unrepeated.store(true, Ordering::Release);
         }
         Ok((answer, total))
+    }
+}
+
+/// The result of a query that was stored in its folder.
+fn stored(place: &Path) -> Option<DataFrame> {
+    let mut bytes = Vec::new();
+    open_copy(place)?.read_to_end(&mut bytes).ok()?;
+    IpcStreamReader::new(Cursor::new(bytes)).finish().ok()
+}
+
+/// Stores results of queries, each in its folder.
+fn store(load: &TableLoad<'_>, results: Vec<(PathBuf, DataFrame)>) {
+    for (place, mut frame) in results {
+        if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut frame)) {
+            tracing::warn!("the answer of `{}` cannot be stored, and is asked for again: {error}", load.schema.name);
+        }
+    }
+    let cache = &load.context.cache;
+    if let Some(folder) = cache.folder.as_deref() {
+        downloads::evict(folder, cache.size_max / 4);
     }
 }
 

@@ -1,30 +1,24 @@
 //! The transfers of one token, summed at the engine: which queries are asked for what, and what their results mean.
 
-use std::{
-    cell::RefCell,
-    collections::HashMap,
-    io::{Cursor, Read as _},
-    path::PathBuf,
-};
+use std::{cell::RefCell, collections::HashMap, path::PathBuf};
 
-use polars::prelude::{DataFrame, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
+use polars::prelude::DataFrame;
 
 use super::{
     super::super::{
         EngineQuery, grouped,
-        rows::{copy_folder, keep, open_copy},
+        rows::copy_folder,
         sum::{
             Aggregation, counts, first, floats, rows_version, texts,
             transfers::{EDGES_MAX, Place, TransferQueries, UNKNOWN},
             whole,
         },
     },
-    OnDemand,
+    OnDemand, store, stored,
 };
 use crate::{
     in_place::RowsVersion,
     load::{remote::Pulse, task::TableLoadError},
-    source::downloads,
 };
 use model::{
     address::Address,
@@ -82,12 +76,7 @@ impl Transfers<'_> {
     /// The result of a query: stored, else from the engine.
     fn frame(&self, sql: &str, most: u64) -> Result<DataFrame, TableLoadError> {
         let place = copy_folder(self.asking.load.context, &[&self.own.hash, sql]);
-        let stored = place.as_deref().and_then(open_copy).and_then(|mut file| {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).ok()?;
-            IpcStreamReader::new(Cursor::new(bytes)).finish().ok()
-        });
-        if let Some(stored) = stored {
+        if let Some(stored) = place.as_deref().and_then(stored) {
             return Ok(stored);
         }
         self.asking.must_take(sql)?;
@@ -113,15 +102,7 @@ impl Transfers<'_> {
         if rows_version(&version) != Some(expected) {
             return Err(TableLoadError::ChangedDuringRead);
         }
-        for (place, mut frame) in fresh.into_iter().filter(|(_, frame)| frame.width() > 0) {
-            if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut frame)) {
-                tracing::warn!("a sum of transfers cannot be stored, and is asked for again: {error}");
-            }
-        }
-        let context = self.asking.load.context;
-        if let Some(cache) = context.cache.folder.as_deref() {
-            downloads::evict(cache, context.cache.size_max / 4);
-        }
+        store(&self.asking.load, fresh.into_iter().filter(|(_, frame)| frame.width() > 0).collect());
         Ok(())
     }
 
