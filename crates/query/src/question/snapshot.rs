@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use sha2::{Digest, Sha256};
 
 use super::{
-    caches::{RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
+    caches::{FigureCache, RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
     exchanges,
     paging::with_parameter,
     parameter::{AS_OF, GENERATION},
@@ -33,6 +33,8 @@ pub struct Snapshot {
     /// Cached pattern track records.
     pub track_records: TrackRecordCache,
     pub symbols: SymbolOrder,
+    /// Figures worked out from rows that stay at their source.
+    pub figures: FigureCache,
     /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -73,6 +75,7 @@ impl Snapshot {
             generation,
             reading: generation,
             symbols: SymbolOrder::new(&market.tokens),
+            figures: FigureCache::default(),
             market,
             yields,
             dataset,

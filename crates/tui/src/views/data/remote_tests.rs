@@ -24,7 +24,7 @@ use store::{
     Dataset, Storage, Table,
     candle_table::HeldCandles,
     export::RowBatches,
-    in_place::{Fetch, FetchError, Fetched, InPlaceCache, RowsVersion},
+    in_place::{Charts, Fetch, FetchError, Fetched, InPlaceCache, RowsVersion},
 };
 
 const TOKENS: u8 = 90;
@@ -67,6 +67,10 @@ impl Fetch for Pages {
         let rows = all_of(&ask.tokens);
         let start = if page.from_end { rows.height() as u64 - page.skip - page.count } else { page.skip };
         Ok(Fetched::Answer(rows.slice(start as i64, page.count as usize), 0))
+    }
+
+    fn charts(&self, _: &[Address], _: RowsVersion, _: &dyn LoadProgress) -> Result<Charts, FetchError> {
+        Err(FetchError::Cancelled)
     }
 
     fn rows(self: Arc<Self>, ask: Arc<TableAsk>, _: RowsVersion, _: Vec<&'static str>) -> Box<dyn RowBatches> {

@@ -4,17 +4,19 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::list::{LISTED, ListedToken, TokenFields};
-use crate::{
-    task::{self, BackgroundTask},
-    views::prelude::*,
-};
+use crate::views::prelude::*;
 use analysis::{
     market::TokenSummary,
     patterns::Status,
     security::score::{NOT_ENOUGH_DATA, too_little_known},
 };
-use model::error::Result;
-use query::question::fields::{self, FigureValue, Figures};
+use query::{
+    deck::pending::PendingResult,
+    question::{
+        fields::{FigureValue, Figures},
+        search::FiguresOf,
+    },
+};
 
 // The optional columns, each named as its field of GET /tokens. First sort: highest confidence, strongest advice.
 type F = Field<TokenFields>;
@@ -118,7 +120,7 @@ pub(super) struct FigureStore {
     /// The generation, and whether the records of all tokens are known, which advice is weighed by.
     of: (u64, u64),
     pub(super) known: KnownFigures,
-    task: Option<BackgroundTask<Batch>>,
+    task: Option<PendingResult<Batch>>,
     /// The figures to compute for every token, not only those on screen.
     pub(super) all: Vec<&'static str>,
     /// Why the last task failed; no new one starts until the data change or all figures are requested again.
@@ -141,7 +143,10 @@ impl FigureStore {
             all.extend(judged);
             *self = Self { of, all, ..Self::default() };
         }
-        let outcome = task::take(&mut self.task);
+        let outcome = self.task.as_mut().and_then(PendingResult::poll_now);
+        if outcome.is_some() {
+            self.task = None;
+        }
         let came = outcome.is_some();
         match outcome {
             Some(Ok(batch)) => {
@@ -168,11 +173,8 @@ impl FigureStore {
                 }
             }
             if !wanted.is_empty() {
-                let snapshot = Arc::clone(snapshot);
-                self.task = Some(BackgroundTask::start(context.wake, move |progress| {
-                    let figures = |token: Address| Ok((token, fields::figures(&snapshot, token, &names, progress)?));
-                    wanted.into_iter().map(figures).collect::<Result<Batch>>()
-                }));
+                let wake = Arc::clone(context.wake);
+                self.task = Some(context.deck.find(snapshot, FiguresOf { tokens: wanted, names }, move || wake()));
             }
         }
         came
@@ -300,7 +302,10 @@ mod tests {
             }
             assert_eq!(TokenFields::value(row, SCORE.column.key), Value::from(21.0));
         }
-        assert!(List::<TokenFields>::optional().count() == 7 && List::<TokenFields>::optional().all(|key| fields::FIELDS.contains(&key)));
+        assert!(
+            List::<TokenFields>::optional().count() == 7
+                && List::<TokenFields>::optional().all(|key| query::question::fields::FIELDS.contains(&key))
+        );
         let look = CellContext { cells: 9, now: Time(0), newest: Time(0) };
         let cell = |field: F, figures: Figures| {
             field.show(ListRow { given: ListedToken { token, figures: Some(&figures), starred: false, has_changed: false } }, &look)
