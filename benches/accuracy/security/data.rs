@@ -8,15 +8,7 @@ mod security;
 
 use std::{collections::BTreeMap, fs::File, path::Path};
 
-use analysis::{
-    numeric::sigmoid,
-    security::{
-        AnomalyCode, Part,
-        holders::{LpFeatures, lp_risk},
-        pool_story::{PoolStory, ReserveSide, one_way},
-        similarity::{self, SimilarityIndex},
-    },
-};
+use analysis::numeric::sigmoid;
 use model::{
     address::Address,
     progress::Silent,
@@ -29,6 +21,12 @@ use query::question::{
     progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
+};
+use security::{
+    AnomalyCode, Part,
+    holders::{LpFeatures, lp_risk},
+    pool_story::{PoolStory, ReserveSide, one_way},
+    similarity::{self, SimilarityIndex},
 };
 use store::load::load;
 

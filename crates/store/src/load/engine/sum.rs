@@ -21,9 +21,9 @@ use crate::{
     in_place::RowsVersion,
     load::{bind::Bound, remote::Pulse, task::TableLoadError},
     order,
-    source::{arrow_stream, forward::Forward},
 };
 use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, schema::TableSchema, table_ask::TableAsk, time::DAY_MS};
+use source::{arrow_stream, forward::Forward};
 use wire::Fault;
 
 /// An aggregation.
