@@ -8,6 +8,12 @@ mod security;
 
 use std::{collections::BTreeMap, fs::File, path::Path};
 
+use ::security::{
+    AnomalyCode, Part,
+    holders::{LpFeatures, lp_risk},
+    pool_story::{PoolStory, ReserveSide, one_way},
+    similarity::{self, SimilarityIndex},
+};
 use analysis::numeric::sigmoid;
 use model::{
     address::Address,
@@ -21,12 +27,6 @@ use query::question::{
     progress::Progress,
     security::SecurityQuestion,
     snapshot::{AnswerSettings, Snapshot},
-};
-use security::{
-    AnomalyCode, Part,
-    holders::{LpFeatures, lp_risk},
-    pool_story::{PoolStory, ReserveSide, one_way},
-    similarity::{self, SimilarityIndex},
 };
 use store::load::load;
 
