@@ -10,8 +10,9 @@ use super::{
     paging::with_parameter,
     parameter::{AS_OF, GENERATION},
 };
-use analysis::{market::Market, security::code::live::Exchanges, yields::pools::Pools};
+use analysis::{market::Market, yields::pools::Pools};
 use model::error::{Code, Problem, Result};
+use security::code::live::Exchanges;
 use store::{Dataset, Table};
 
 /// One generation, immutable; replaced as a whole on reload.

@@ -21,7 +21,6 @@ use crate::{
     in_place::RowsVersion,
     load::{bind::Bound, remote::Pulse, task::TableLoadError},
     order,
-    source::{arrow_stream, forward::Forward},
 };
 use model::{
     address::Address,
@@ -31,6 +30,7 @@ use model::{
     table_ask::{AskKind, TableAsk},
     time::DAY_MS,
 };
+use source::{arrow_stream, forward::Forward};
 use wire::Fault;
 
 /// An aggregation.

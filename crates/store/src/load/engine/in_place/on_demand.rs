@@ -33,9 +33,7 @@ use crate::{
         table,
         task::{TableLoad, TableLoadError},
     },
-    manifest::{Manifest, RowFilter},
     order,
-    source::downloads,
 };
 use model::{
     address::Address,
@@ -46,6 +44,10 @@ use model::{
     table_ask::{AskKind, TableAsk},
     table_state::TableState,
     transfer_sums::{TransferAnswer, TransferPart},
+};
+use source::{
+    downloads,
+    manifest::{Manifest, RowFilter},
 };
 use wire::{Fault, Wire};
 

@@ -9,11 +9,12 @@ use super::{
     transfers::{UNKNOWN, unread},
     whole,
 };
-use crate::{coerce, order};
+use crate::order;
 use model::{
     schema::{Kind, TableSchema},
     table_ask::{AskKind, KeyValue, Measured, RowsPage, TableAsk},
 };
+use source::coerce;
 
 /// SQL: an interval as `Interval` prints it.
 const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
