@@ -7,7 +7,6 @@ use analysis::{
     frames::{CandleVec, resample},
     market::Market,
     patterns::patterns,
-    security::code::{Budget, CodeInput, inspect},
     trendlines::trendlines,
     yields::plan,
 };
@@ -39,16 +38,14 @@ use query::{
     },
 };
 use ratatui::{buffer::Buffer, layout::Rect};
+use security::code::{Budget, CodeInput, inspect};
 use store::{
     Dataset,
     cache::{CacheOptions, RowSelection, sort_rows, top_rows},
     load::{load, load_with},
 };
-use tui::{
-    app::Setup,
-    keymap::{Action, VIEWS, ViewId},
-    run::picture,
-};
+use tui::{app::Setup, run::picture};
+use views::keymap::{Action, VIEWS, ViewId};
 use widgets::{
     pixels::{
         plot::{CellPixels, PlotScene},

@@ -23,7 +23,8 @@ use model::{
     chain::Chain,
     format::{human, many},
 };
-use store::{manifest::FILE, wall_clock::now};
+use source::manifest::FILE;
+use store::wall_clock::now;
 
 #[derive(Debug, Args)]
 pub(super) struct AddArgs {

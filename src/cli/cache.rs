@@ -13,10 +13,8 @@ use super::{
     table::section,
 };
 use model::{format::many, time::Time};
-use store::{
-    cache::{Entry, list},
-    source::downloads,
-};
+use source::downloads;
+use store::cache::{Entry, list};
 
 #[derive(Debug, Args)]
 pub(super) struct CacheArgs {

@@ -27,9 +27,11 @@ use tui;
 use tui::{
     app::{Setup, wall_clock},
     graphics::Graphics,
-    keymap::Keymap,
     memory::{Forgetful, Memory},
     terminal,
+};
+use views::{
+    keymap::Keymap,
     view::{ApiDesk, LiveSettings, NoApi},
 };
 use widgets::theme::Appearance;

@@ -13,7 +13,7 @@ use crate::config::plain_reason;
 use api;
 use api::{Api, metrics::LATENCY_MICROS};
 use model::locks::Locked as _;
-use tui::{
+use views::{
     task::Wake,
     view::{ApiDesk, ApiState, RequestLine},
 };

@@ -27,13 +27,14 @@ use crate::{
     state::Dirs,
 };
 use model::{format::many, time::Time};
+use source::manifest::{FILE, Manifest};
 use store::{
     cache::list,
     load::{origins_of, origins_to_agree, read_manifest},
-    manifest::{FILE, Manifest},
     wall_clock::now,
 };
-use tui::{graphics::Graphics, keymap::Keymap, terminal};
+use tui::{graphics::Graphics, terminal};
+use views::keymap::Keymap;
 use widgets::{text::wrap, theme::Depth};
 use wire::{Source, SourceKind, UrlPattern};
 

@@ -16,13 +16,12 @@ use super::{
 use crate::{config::Config, state::Dirs};
 use live::{LiveMarket, RefreshContext, RefreshWatch};
 use model::{address::Address, format::many};
-use store::{
-    load,
+use source::{
+    locate,
     manifest::{FILE, Manifest},
     provider::{self, Providers},
-    source::locate,
-    wall_clock::now,
 };
+use store::{load, wall_clock::now};
 use wire::Wire;
 
 /// A dataset whose tables come by themselves.

@@ -17,7 +17,7 @@ use super::{appearance, outcome::Failure};
 use crate::config::{Config, KEYS_SECTION};
 use model::locks::Locked as _;
 use query::deck::Deck;
-use tui::{
+use views::{
     keymap::Keymap,
     task::Wake,
     view::{LiveSettings, NewSettings},

@@ -27,7 +27,8 @@ use query::{
     deck::{Deck, DeckEvent, DeckOptions},
     jobs::{JobOptions, Jobs, OfflineJobs},
 };
-use store::{cache::CacheOptions, load::origins_to_agree, manifest};
+use source::manifest;
+use store::{cache::CacheOptions, load::origins_to_agree};
 use wire::{Ledger, MemoryLedger, Wire};
 
 pub(super) struct Program {

@@ -8,7 +8,7 @@ use super::{
     outcome::{Failure, Outcome, print},
     table,
 };
-use store::provider::{Each, Provider, ProviderOrigin, named};
+use source::provider::{Each, Provider, ProviderOrigin, named};
 
 #[derive(Debug, Args)]
 pub(super) struct ProvidersArgs {

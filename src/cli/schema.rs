@@ -14,7 +14,7 @@ use model::{
     schema::{Column, Need, TABLES, TableSchema, table},
     spelling::meant,
 };
-use store::manifest::keys::{KeyPlace, MAPPING_KEYS};
+use source::manifest::keys::{KeyPlace, MAPPING_KEYS};
 
 #[derive(Debug, Args)]
 pub(super) struct SchemaArgs {

@@ -17,12 +17,8 @@ use crate::config::{ThemeChoice, plain_reason};
 use model::address::Address;
 use query::question::known_token;
 use store::export::write_whole;
-use tui::{
-    app::Setup,
-    chrome,
-    keymap::{Keymap, VIEWS, ViewId},
-    run::picture,
-};
+use tui::{app::Setup, chrome, run::picture};
+use views::keymap::{Keymap, VIEWS, ViewId};
 use widgets::{picture as render, theme::Appearance};
 
 /// From the smallest size that the views support to the largest still readable.

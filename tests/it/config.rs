@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use tokendeck::config::{Config, SECTIONS, SETTINGS, ThemeChoice};
-use tui::keymap::Keymap;
+use views::keymap::Keymap;
 
 fn refusal(text: &str) -> String {
     Config::parse(Some(Path::new("c.toml")), text).map(drop).expect_err(text)

@@ -7,7 +7,7 @@ use std::{
 };
 
 use tokendeck::config::{Config, SETTINGS, config_toml, settings_table};
-use tui::keymap::{KEYS, Keymap, Scope, VIEWS};
+use views::keymap::{KEYS, Keymap, Scope, VIEWS};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -67,9 +67,9 @@ fn the_pages_have_the_tables_that_the_program_can_print() {
     let tables = [
         ("docs/configuration.md", "settings", settings_table()),
         ("docs/dashboard.md", "keys", keys_table()),
-        ("docs/own-data.md", "mapping", store::manifest::keys::keys_table()),
+        ("docs/own-data.md", "mapping", source::manifest::keys::keys_table()),
         ("docs/importing.md", "formats", import::Formats::built_in().table()),
-        ("docs/importing.md", "labels", analysis::security::facts::labels_table()),
+        ("docs/importing.md", "labels", security::facts::labels_table()),
     ];
     for (page, name, table) in tables {
         hold(page, &filled(&read(page), name, &table));

@@ -6,11 +6,8 @@ use std::{path::Path, sync::Arc};
 use model::{address::Address, time::Time};
 use query::deck::{Deck, DeckOptions};
 use ratatui::{buffer::Buffer, style::Color};
-use tui::{
-    app::Setup,
-    keymap::{VIEWS, ViewId, ViewRow},
-    run,
-};
+use tui::{app::Setup, run};
+use views::keymap::{VIEWS, ViewId, ViewRow};
 use widgets::{
     picture,
     theme::{Appearance, BUILTIN, Depth, Options, Palette, Role, Theme},

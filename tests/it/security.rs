@@ -8,7 +8,7 @@ mod security;
 
 use std::sync::Arc;
 
-use analysis::security::{AnomalyCode, Part, SecurityInference};
+use ::security::{AnomalyCode, Part, SecurityInference};
 use model::{address::Address, error::Code, progress::Silent};
 use planted::{PLANTED, market};
 use query::question::{

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, fs::File};
 
-use analysis::security::code::{Budget, CodeInput, ImplementationContract, inspect};
 use model::address::Address;
 use polars::prelude::{ParquetReader, SerReader};
+use security::code::{Budget, CodeInput, ImplementationContract, inspect};
 
 use crate::{security_mutants::mutants::clone_of, shared::shared};
 

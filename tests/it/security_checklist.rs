@@ -6,7 +6,6 @@ use std::{
     sync::OnceLock,
 };
 
-use analysis::security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
 use model::{address::Address, data::AddressRows as _, progress::Silent, token::Token};
 use query::question::{
     Question,
@@ -15,6 +14,7 @@ use query::question::{
     snapshot::{AnswerSettings, Snapshot},
     token::TokenQuestion,
 };
+use security::{AnomalyCode, Check, CheckState, Group, SecurityInference};
 use store::load::load;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/datasets");

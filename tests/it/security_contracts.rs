@@ -3,15 +3,15 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use analysis::security::{
-    SecurityInference,
-    code::{Budget, CodeInput, CodeReport, inspect},
-};
 use demo::contracts::{Contract, ContractCode};
 use model::{address::Address, error::Result};
 use query::{
     deck::{Deck, DeckOptions},
     question::{progress::Progress, security::SecurityQuestion},
+};
+use security::{
+    SecurityInference,
+    code::{Budget, CodeInput, CodeReport, inspect},
 };
 
 pub(crate) type Codes = BTreeSet<&'static str>;

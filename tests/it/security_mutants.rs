@@ -6,10 +6,10 @@ pub(crate) mod mutants;
 
 use std::fmt::Write as _;
 
-use analysis::security::code::{Budget, CodeInput, ImplementationContract, Opening, inspect};
 use demo::contracts::{Contract, Identity, contract, contracts};
 use model::address::Address;
 use mutants::{CHANGES, Change, IMPLEMENTATION_SLOT, beacon, beacon_proxy, bytes, clone_of, diamond, mutant, proxy_1967};
+use security::code::{Budget, CodeInput, ImplementationContract, Opening, inspect};
 
 use crate::security_contracts::{Codes, ask, codes, deck_of, executed, wrong};
 

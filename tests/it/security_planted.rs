@@ -3,9 +3,9 @@
 
 use std::{fmt::Write as _, time::Instant};
 
-use analysis::security::{AnomalyCode, Part};
 use demo::contracts::{Contract, Identity, contract, contracts};
 use model::{address::Address, error::Code};
+use security::{AnomalyCode, Part};
 
 use crate::{
     security_contracts::{ask, codes, deck_of, executed, wrong},

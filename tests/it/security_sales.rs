@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use analysis::security::{AnomalyCode, CheckState, SecurityInference};
 use demo::contracts::{Identity, contract};
 use model::address::Address;
+use security::{AnomalyCode, CheckState, SecurityInference};
 
 use crate::security_contracts::{ask, deck_of};
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use analysis::security::SecurityInference;
 use demo::contracts::{Identity, contract};
 use model::address::Address;
+use security::SecurityInference;
 
 use crate::security_contracts::{ask, deck_of};
 

@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use analysis::security::{
+use security::{
     AnomalyCode,
     code::{Budget, CodeInput, CodeReport, inspect},
     similarity::bigrams::Era,

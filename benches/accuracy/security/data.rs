@@ -8,15 +8,13 @@ mod security;
 
 use std::{collections::BTreeMap, fs::File, path::Path};
 
-use analysis::{
-    numeric::sigmoid,
-    security::{
-        AnomalyCode, Part,
-        holders::{LpFeatures, lp_risk},
-        pool_story::{PoolStory, ReserveSide, one_way},
-        similarity::{self, SimilarityIndex},
-    },
+use ::security::{
+    AnomalyCode, Part,
+    holders::{LpFeatures, lp_risk},
+    pool_story::{PoolStory, ReserveSide, one_way},
+    similarity::{self, SimilarityIndex},
 };
+use analysis::numeric::sigmoid;
 use model::{
     address::Address,
     progress::Silent,

@@ -1,11 +1,11 @@
 //! Similarity of each contract to known scams, where known scams and listed tokens are from other clusters.
 
-use analysis::security::similarity::{
+use model::address::Address;
+use security::similarity::{
     CodeOrigin, SimilarityIndex,
     bigrams::{BigramClassifier, Example},
     grams,
 };
-use model::address::Address;
 
 use super::corpus::{Labelled, Section};
 
@@ -37,7 +37,7 @@ pub(crate) fn strengths(contracts: &[Labelled], section: Section) -> Vec<(f64, f
 
 struct Corpus {
     index: SimilarityIndex,
-    known: Vec<(CodeOrigin, analysis::security::similarity::Grams)>,
+    known: Vec<(CodeOrigin, security::similarity::Grams)>,
     classifier: Option<BigramClassifier>,
 }
 

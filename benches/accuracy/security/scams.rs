@@ -1,7 +1,7 @@
 //! Scams against honest tokens by their code, and the rate of honest tokens with low scores: by code alone, and with a corpus of other
 //! scams and listed tokens. Compiler age separates scams too; the age-adjusted metrics remove that effect.
 
-use analysis::security::{
+use security::{
     Anomaly, AnomalyCode,
     score::{KnownInputs, Verdict, verdict},
     similarity::bigrams::Era,

@@ -9,9 +9,8 @@
 //! | [`trendlines::trendlines`] | the trend's word and its lines |
 //! | [`indicators::Indicator`] | indicators by their usual names |
 //! | [`yields::plan`] | the plan with the highest yield after gas, and the proof of its gap |
-//! | [`security::code::inspect`] | what a contract's code can do to its holders, by executing it |
 //!
-//! What needs a whole dataset ([`market`], [`security`], [`growth`]) asks for it through [`model::data::Data`]. `examples/patterns.rs` is a
+//! What needs a whole dataset ([`market`], [`growth`]) asks for it through [`model::data::Data`]. `examples/patterns.rs` is a
 //! program of thirty lines over the first two.
 
 pub mod column;
@@ -29,7 +28,6 @@ pub mod numeric;
 pub mod patterns;
 pub mod peg;
 pub mod rehearsal;
-pub mod security;
 pub mod token;
 pub mod track_record;
 pub mod trendlines;

@@ -23,7 +23,7 @@ use super::{
     sniff::Sniffed,
     tokens::TokenMatch,
 };
-use store::{manifest::Unit, source::RowSource};
+use source::{RowSource, manifest::Unit};
 
 /// Added column with the base volume, where the file's volume is not a number of tokens as written.
 pub(super) const TOKENS_TRADED: &str = "tokens traded";

@@ -8,7 +8,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use store::manifest::{FILE, Manifest, TableManifest};
+use source::manifest::{FILE, Manifest, TableManifest};
 
 /// The initial text for a dataset without a `dataset.toml`.
 pub(super) fn fresh(title: &str) -> String {

@@ -11,7 +11,7 @@ use super::{
     rows::{Edited, cells, column},
     sheet::{Sheet, flat},
 };
-use store::source::{RowSource, SourceBatch};
+use source::{RowSource, SourceBatch};
 
 /// A rewrite of one column.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ pub(super) mod volume;
 pub(super) mod when;
 
 use model::address::Address;
-use store::coerce::cell::is_null_word;
+use source::coerce::cell::is_null_word;
 
 /// Cell types that can be told apart without a column name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use model::{
     findings::{Finding, Severity},
     schema::{self, TABLES},
 };
-use store::decode::guarded;
+use source::coerce;
+use source::decode::guarded;
 use store::{
-    coerce,
     invariants::{across_tables, named},
     origin::{self, Origin},
 };

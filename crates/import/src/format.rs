@@ -39,11 +39,11 @@ use model::{
     chain::Chain,
     schema::{self, TableSchema},
 };
-use store::{
-    load::bind::bind,
+use source::{
+    RowSource,
     manifest::{ColumnManifest, TableManifest},
-    source::RowSource,
 };
+use store::load::bind::bind;
 
 /// Who reads files whose units, dates or notation must be guessed.
 #[derive(Debug)]

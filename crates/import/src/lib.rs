@@ -47,12 +47,12 @@ pub use self::{
     report::{ColumnSource, FileReport, ImportReport, Preview, TableReport, Taken},
 };
 use model::{address::Address, chain::Chain, progress::LoadProgress, schema::TABLES};
-use store::decode::guarded;
+use source::decode::guarded;
+use source::manifest::{FILE, Manifest};
 use store::{
     cache::CacheOptions,
     invariants::in_order::TokenStatistic,
     load::{self, LoadContext, LoadError},
-    manifest::{FILE, Manifest},
     order,
     origin::Origin,
 };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{ImportError, describe, spool, table_index};
-use store::manifest::FILE;
+use source::manifest::FILE;
 
 /// A changed table: its staged file and its destination.
 pub(super) struct Finished {

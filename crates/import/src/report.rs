@@ -13,7 +13,8 @@ use model::{
     findings::{Finding, FindingCount, Findings},
     schema::TableSchema,
 };
-use store::{load::bind::bind, manifest::TableManifest};
+use source::manifest::TableManifest;
+use store::load::bind::bind;
 
 /// The outcome of an import.
 #[derive(Debug, Default, Serialize)]

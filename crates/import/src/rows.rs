@@ -5,7 +5,7 @@ use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, PlSmallStr, Serie
 
 use super::{evidence::number::NumberStyle, sheet::flat};
 use model::address::Address;
-use store::source::{BATCH_ROWS, RowSource, SourceBatch};
+use source::{BATCH_ROWS, RowSource, SourceBatch};
 
 type Edit = Box<dyn FnMut(&mut SourceBatch) + Send>;
 

@@ -13,7 +13,7 @@ use super::{
     rows::GeneratedRows,
     sniff::Sniffed,
 };
-use store::source::{self, Layout, RowSource};
+use source::{self, Layout, RowSource};
 
 /// Rows in the sample.
 pub(super) const ROWS: usize = 2_000;

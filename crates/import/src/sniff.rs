@@ -16,7 +16,7 @@ use super::{
     sheet::{self, Sheet, header::NumberedRow, json::Json},
     workbook,
 };
-use store::source::{self, ColumnFilter, Layout, RowSource};
+use source::{self, ColumnFilter, Layout, RowSource};
 
 /// Bytes of a text that are inspected.
 const LOOKED: usize = 512 << 10;

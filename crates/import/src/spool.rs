@@ -7,7 +7,7 @@ use polars::prelude::DataFrame;
 
 use super::combine;
 use model::schema::TableSchema;
-use store::decode::guarded;
+use source::decode::guarded;
 use store::order;
 
 /// Bytes of rows held in memory before spilling.
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::combine::{EXISTING, FIRST_NEW, IMPORTED, MergeCounts, combine};
     use model::schema;
-    use store::coerce;
+    use source::coerce;
 
     /// Labels of addresses `from..to`, each with `name`.
     fn labels(from: u32, to: u32, name: &str) -> DataFrame {

@@ -19,17 +19,16 @@ use super::{
     take::{NotTaken, Reading},
 };
 use model::{findings::Findings, schema::TableSchema};
-use store::decode::guarded;
+use source::decode::guarded;
+use source::{
+    self, coerce,
+    locate::{self, LocatedFile},
+    manifest::TableManifest,
+};
 use store::{
-    coerce,
     invariants::in_order::SeriesChecker,
     load::LoadContext,
-    manifest::TableManifest,
     origin::{self, Origin},
-    source::{
-        self,
-        locate::{self, LocatedFile},
-    },
 };
 
 /// The folder of imported files, if the table has the user's own files too.
@@ -136,7 +135,7 @@ impl ExistingTable {
 /// Refuses tables whose `dataset.toml` section would change the values of imported rows, as it applies to all files of the table. Column
 /// renames do not.
 fn fits(schema: &TableSchema, said: &TableManifest) -> Result<(), String> {
-    let changes = |column: &&store::manifest::ColumnManifest| {
+    let changes = |column: &&source::manifest::ColumnManifest| {
         column.scale.is_some() || column.unit.is_some() || column.item.is_some() || column.explode
     };
     let what = if !said.filters.is_empty() {

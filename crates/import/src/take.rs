@@ -11,6 +11,7 @@ use model::{
     progress::Cancelled,
     schema::TableSchema,
 };
+use source::{RowSource, manifest::TableManifest};
 use store::{
     invariants::in_order::TokenStatistic,
     load::{
@@ -19,8 +20,6 @@ use store::{
         file::{FileRows, Unread},
         fill,
     },
-    manifest::TableManifest,
-    source::RowSource,
 };
 
 /// Why a file is not imported.

@@ -329,7 +329,7 @@ mod tests {
 
     use super::*;
     use model::schema;
-    use store::coerce;
+    use source::coerce;
 
     fn frame(rows: &[(&str, &str, &str, bool)]) -> DataFrame {
         let table = schema::table("tokens").unwrap();

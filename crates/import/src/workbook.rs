@@ -8,7 +8,7 @@ use calamine::{Data, ExcelDateTime, Reader, open_workbook_auto};
 use chrono::{NaiveDate, NaiveTime};
 
 use model::{time::Time, untrusted::caught};
-use store::coerce::notation::of_excel_day;
+use source::coerce::notation::of_excel_day;
 
 /// Maximum number of cells in a workbook, which is read whole.
 const CELLS_MAX: usize = 40_000_000;

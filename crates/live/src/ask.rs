@@ -10,7 +10,7 @@ use model::{
     interval::Interval,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, Time},
 };
-use store::{
+use source::{
     manifest::TableManifest,
     provider::{Each, FilledTable, Hole, NextPage, Provider, ProviderOrigin, ProviderRequest, expand},
 };

@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path};
 
-use store::{
+use source::{
     manifest::FILE,
-    private_files::{create_dir, write_atomic},
     provider::{Providers, named},
 };
+use store::private_files::{create_dir, write_atomic};
 
 /// Who is asked, where nothing else is said.
 const USUAL: [&str; 5] = ["dexscreener", "geckoterminal", "binance", "kraken", "defillama"];
@@ -67,7 +67,7 @@ pub fn create(folder: &Path, providers: &[String], known: &Providers, node: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::{manifest::Manifest, provider::built_in};
+    use source::{manifest::Manifest, provider::built_in};
 
     #[test]
     fn a_new_dataset_can_be_read_and_every_table_has_a_provider() {

@@ -12,12 +12,11 @@ use model::{
     schema,
     time::Time,
 };
-use store::{
+use source::{
     decode::guarded,
-    frame_rows::FromFrame as _,
-    order,
     provider::{Each, Providers},
 };
+use store::{frame_rows::FromFrame as _, order};
 use wire::{Wire, web::WebVersion};
 
 use crate::{

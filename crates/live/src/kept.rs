@@ -18,9 +18,10 @@ use model::{
     schema::TableSchema,
     time::{DAY_MS, Time},
 };
+use source::decode::guarded;
+use source::live_files::{HISTORY_BYTES_MAX, file, files, history_files, history_folder, parts_folder};
+use store::live::{GONE, OBSERVED_AT, newest, with_gone};
 use store::{
-    decode::guarded,
-    live::{GONE, HISTORY_BYTES_MAX, OBSERVED_AT, file, files, history_files, history_folder, newest, parts_folder, with_gone},
     order,
     parquet_files::{as_parquet, parquet_height, parquet_rows},
     private_files::write_atomic,
@@ -245,7 +246,7 @@ fn write(path: &Path, frame: DataFrame) -> Result<(), String> {
 mod tests {
     use super::*;
     use model::schema;
-    use store::coerce;
+    use source::coerce;
 
     fn candles(from: i64, to: i64, close: f64) -> DataFrame {
         let schema = schema::table("candles").expect("a table");

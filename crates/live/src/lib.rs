@@ -1,4 +1,4 @@
-//! Rows that come by themselves: providers, as `store::provider` describes them, are asked at the pace they allow for what is missing in a
+//! Rows that come by themselves: providers, as `source::provider` describes them, are asked at the pace they allow for what is missing in a
 //! dataset, and what they answer is kept in its folder. No figure is computed here, and nothing is asked without the consent that `wire`
 //! keeps.
 

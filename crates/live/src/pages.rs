@@ -10,7 +10,7 @@ use std::{
 use polars::prelude::DataFrame;
 
 use model::schema::{self, Kind, TableSchema};
-use store::provider::{Each, JsonAnswer, NextPage, Then};
+use source::provider::{Each, JsonAnswer, NextPage, Then};
 use wire::{
     Fault, Wire,
     web::{WebAnswer, WebVersion},

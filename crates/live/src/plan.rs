@@ -4,7 +4,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use model::{address::Address, chain::Chain, interval::Interval, rows::PoolRow, schema::TableSchema, time::Time};
-use store::{
+use source::{
     manifest::{LiveSource, LiveTable, LiveTokens, LiveUrl},
     provider::{Each, FilledTable, NextPage, Provider, ProviderOrigin, ProviderRequest, Providers, named},
 };

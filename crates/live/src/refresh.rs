@@ -14,14 +14,12 @@ use model::{
     time::Time,
     token::Token,
 };
-use store::{
-    Dataset,
-    frame_rows::FromFrame as _,
-    live::files,
+use source::live_files::files;
+use source::{
     manifest::{LiveTable, Manifest},
-    order,
     provider::{Provider, Providers},
 };
+use store::{Dataset, frame_rows::FromFrame as _, order};
 use wire::{Wire, web::WebVersion};
 
 use crate::{

@@ -20,13 +20,15 @@ use model::{
     schema::{self, Need, TableSchema},
     time::{DAY_MS, MINUTE_MS},
 };
+use source::{
+    json_objects,
+    manifest::{Manifest, TableManifest},
+    provider::JsonAnswer,
+};
 use store::{
     cache::CacheOptions,
     load::{LoadContext, bind::wanted, file::FileRows, fill, path},
-    manifest::{Manifest, TableManifest},
     order,
-    provider::JsonAnswer,
-    source::json_objects,
 };
 
 /// Time by which clocks may differ.

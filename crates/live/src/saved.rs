@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use polars::prelude::DataFrame;
 
 use model::{address::Address, chain::Chain, interval::Interval};
-use store::provider::{JsonAnswer, Provider, ProviderRequest, Then};
+use source::provider::{JsonAnswer, Provider, ProviderRequest, Then};
 
 use crate::{
     ask::{About, Ask},

@@ -15,10 +15,8 @@ use model::{
     chain::Chain,
     time::{DAY_MS, MINUTE_MS, Time},
 };
-use store::{
-    live::FOLDER,
-    private_files::{read_text, try_exclusive, write_atomic},
-};
+use source::live_files::FOLDER;
+use store::private_files::{read_text, try_exclusive, write_atomic};
 use wire::web::WebVersion;
 
 const FILE: &str = "refresh.json";

@@ -8,10 +8,8 @@ use std::{
 };
 
 use model::{address::Address, chain::Chain, interval::Interval};
-use store::{
-    cell::in_frame,
-    provider::{Then, built_in},
-};
+use source::provider::{Then, built_in};
+use store::cell::in_frame;
 use tokendeck_live::saved::{self, SavedAnswer, SavedRows};
 use toml::{Table, Value};
 

@@ -25,12 +25,11 @@ use model::{
     chain::Chain,
     time::{DAY_MS, Time},
 };
-use store::{
-    Dataset,
-    load::load,
+use source::{
     manifest::Manifest,
     provider::{Provider, ProviderOrigin, Providers},
 };
+use store::{Dataset, load::load};
 use tokendeck_live::{
     LiveMarket, LiveToken, RefreshContext, RefreshError, RefreshReport, RefreshState, RefreshWatch, Unwatched, hosts, refresh,
 };

@@ -13,13 +13,15 @@ pub struct Problem {
     pub detail: String,
     /// The rows to fetch before asking again; the problem is final where there are none.
     pub missing: Vec<FetchKey>,
+    /// Parts of the answer that are done, of all, where it is worked out in steps: the rows of earlier steps are not needed again.
+    pub step: Option<(u64, u64)>,
 }
 
 pub type Result<T> = std::result::Result<T, Problem>;
 
 impl Problem {
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), missing: Vec::new() }
+        Self { code, detail: detail.into(), missing: Vec::new(), step: None }
     }
 
     /// Rows that stay at their source are needed. `detail` is for whoever cannot fetch them.
@@ -34,18 +36,6 @@ impl Problem {
     /// Whether all that is missing is the state of a chain, of which a few round trips bring a token's.
     pub fn is_missing_state(&self) -> bool {
         self.is_missing_rows() && self.missing.iter().all(|key| matches!(key, FetchKey::State { .. }))
-    }
-
-    /// The same problem, unless the state of a chain is missing.
-    #[must_use]
-    pub fn final_but_for_state(self) -> Self {
-        if self.is_missing_state() { self } else { self.into_final() }
-    }
-
-    /// The same problem where fetching the rows would be too much.
-    #[must_use]
-    pub fn into_final(self) -> Self {
-        Self { missing: Vec::new(), ..self }
     }
 
     /// The RFC 9457 body; `instance` is the requested path, without the query.

@@ -5,19 +5,15 @@ use std::collections::HashMap;
 
 use polars::prelude::{BooleanChunked, Column, DataFrame, IdxCa, NewChunkedArray as _, PlSmallStr, PolarsResult};
 
-use crate::{
-    Dataset, Storage, Table,
-    frame_rows::FrameColumns,
-    live::{GONE, HISTORY_BYTES_MAX, OBSERVED_AT, history_files, with_gone},
-    order,
-    parquet_files::parquet_rows,
-};
+use crate::live::{GONE, OBSERVED_AT, with_gone};
+use crate::{Dataset, Storage, Table, frame_rows::FrameColumns, order, parquet_files::parquet_rows};
 use model::{
     interval::Interval,
     rows::TableColumns as _,
     time::{DAY_MS, SECOND_MS, Time},
     yield_rows::YieldDay,
 };
+use source::live_files::{HISTORY_BYTES_MAX, history_files};
 
 /// What says when a row was true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +165,7 @@ impl Dataset {
 
     /// The newest state that was seen by then of a table that comes by itself alone; none where there are no snapshots.
     fn snapshots(&self, table: &Table, time: Time, first: &mut FirstKnown) -> Result<Option<DataFrame>, String> {
-        let live = format!("{}/{}.parquet", crate::live::FOLDER, table.schema.name);
+        let live = format!("{}/{}.parquet", source::live_files::FOLDER, table.schema.name);
         let files = history_files(&self.folder, table.schema.name);
         if files.is_empty() || table.sources.iter().any(|source| source.file != live) {
             return Ok(None);

@@ -9,7 +9,6 @@ use crate::{
     cache::LargeTable,
     held_columns::{floats, integers, part},
     in_place::InPlaceCache,
-    text_runs::pairs,
 };
 use model::{
     address::Address,
@@ -17,6 +16,7 @@ use model::{
     fetch_key::FetchKey,
     time::{DAY_MS, Time},
 };
+use source::text_runs::pairs;
 
 /// The candles of all tokens.
 #[derive(Debug)]

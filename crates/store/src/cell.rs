@@ -2,12 +2,13 @@
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType};
 
-use crate::{coerce::cell::milliseconds, grid::Grid};
+use crate::grid::Grid;
 use model::{
     cell_value::CellValue,
     schema::Kind,
     time::{Day, Time},
 };
+use source::coerce::cell::milliseconds;
 
 /// Schema kind of a column outside the schema, by its data type.
 pub fn kind_of(column: &Column) -> Kind {

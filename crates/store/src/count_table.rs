@@ -8,12 +8,12 @@ use crate::{
     Table,
     cache::LargeTable,
     held_columns::{floats, integers, part},
-    text_runs::runs_of,
 };
 use model::{
     address::Address,
     day_counts::{DayCounts, UNCOUNTED},
 };
+use source::text_runs::runs_of;
 
 /// The counts of all tokens, by token and day.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use polars::prelude::{Column, DataFrame, DataType};
 
-use crate::text_runs::runs_of;
 use model::rows::{FromColumns, TableColumns};
+use source::text_runs::runs_of;
 
 /// A row type that can be read from a canonical frame (see `load`).
 pub trait FromFrame: FromColumns {

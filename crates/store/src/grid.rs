@@ -10,9 +10,9 @@ pub use self::sort::SortedRows;
 use super::{
     Storage, Table,
     cache::{Extent, LargeTable, RowSelection, RowSelectionWriter},
-    coerce,
     export::RowBatches,
 };
+use source::coerce;
 
 /// Rows of canonical columns. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -33,6 +33,9 @@ use model::{
 /// Capacity of the LRU cache, the same as for memoised answers: the charts of some hundred tokens. An entry in use stays in memory until
 /// its question is answered, however large.
 const BYTES_MAX: u64 = 48 << 20;
+/// Most tokens whose charts one query reads, and most rows unless a single token has more: some 25 MB here.
+const QUERY_TOKENS_MAX: usize = 100;
+const QUERY_ROWS_MAX: u64 = 500_000;
 /// Size charged for memory-mapped rows: only their index is in memory.
 const MAPPED: u64 = 64 << 10;
 /// Polling interval for cancellation while another thread fetches the same rows.
@@ -110,9 +113,15 @@ impl FetchedCandles for Fetched {
     }
 }
 
-/// Fetches rows of a token in a given version. Errors: also if the rows have changed since.
+/// Candles for the charts of tokens, in the order of their addresses; of some there are none.
+pub type Charts = Vec<(Address, HeldCandles)>;
+
+/// Fetches rows of tokens in a given version. Errors: also if the rows have changed since.
 pub trait Fetch: Send + Sync + fmt::Debug {
     fn fetch(&self, key: &FetchKey, version: RowsVersion, progress: &dyn LoadProgress) -> Result<Fetched, FetchError>;
+
+    /// Candles for the charts of these tokens, by one query.
+    fn charts(&self, tokens: &[Address], version: RowsVersion, progress: &dyn LoadProgress) -> Result<Charts, FetchError>;
 
     /// The rows of a page in these columns, so many as were counted; they come while they are written.
     fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches>;
@@ -272,6 +281,43 @@ impl InPlaceCache {
         Ok(Some(fetched))
     }
 
+    /// Candles for the charts of the first of these tokens, by one query; `tokens` are then those that are still to be fetched. The rows stay
+    /// in memory at least as long as the result.
+    pub fn fetch_charts(&self, tokens: &mut Vec<Address>, progress: &dyn LoadProgress) -> Result<Vec<Arc<Fetched>>, FetchError> {
+        let (mut held, mut asked, mut guards, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        tokens.retain(|token| {
+            let key = FetchKey::Chart(*token);
+            if !self.has(token) {
+                return false;
+            }
+            if let Some(fetched) = self.get(&key) {
+                held.push(fetched);
+                return false;
+            }
+            let fits = asked.is_empty() || (asked.len() < QUERY_TOKENS_MAX && rows + self.count(token) <= QUERY_ROWS_MAX);
+            let Some(guard) = fits.then(|| FetchGuard::of(&self.fetching, &key)).flatten() else { return true };
+            rows += self.count(token);
+            guards.push(guard);
+            asked.push(*token);
+            false
+        });
+        if asked.is_empty() {
+            if !tokens.is_empty() && held.is_empty() {
+                // Others fetch them.
+                progress.step("candles", 0, 0).map_err(|_| FetchError::Cancelled)?;
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            return Ok(held);
+        }
+        let mut charts: HashMap<Address, HeldCandles> = self.fetch.charts(&asked, self.version(&asked), progress)?.into_iter().collect();
+        for token in asked {
+            let fetched = Arc::new(Fetched::Chart(Box::new(charts.remove(&token).unwrap_or_default())));
+            self.keep(FetchKey::Chart(token), &fetched);
+            held.push(fetched);
+        }
+        Ok(held)
+    }
+
     /// The rows of a page in these columns, so many as were counted; they come while they are written.
     pub fn rows(&self, ask: TableAsk, columns: Vec<&'static str>) -> Box<dyn RowBatches> {
         let version = self.version(&ask.tokens);
@@ -395,6 +441,11 @@ mod tests {
             Ok(Fetched::Answer(rows, 0))
         }
 
+        fn charts(&self, tokens: &[Address], _: RowsVersion, _: &dyn LoadProgress) -> Result<Charts, FetchError> {
+            self.0.fetch_add(1, Ordering::AcqRel);
+            Ok(tokens.iter().map(|token| (*token, HeldCandles::default())).collect())
+        }
+
         fn rows(self: Arc<Self>, _: Arc<TableAsk>, _: RowsVersion, _: Vec<&'static str>) -> Box<dyn RowBatches> {
             Box::new(DataFrame::default())
         }
@@ -431,6 +482,25 @@ mod tests {
         cache.fetch(&key(50), &Silent).expect("fetched");
         cache.fetch(&key(50), &Silent).expect("here");
         assert_eq!((count.load(Ordering::Acquire), here(&0), here(&98)), (101, false, true));
+    }
+
+    #[test]
+    fn a_query_brings_the_charts_of_as_many_tokens_as_their_rows_allow() {
+        for (rows, tokens, queries) in [(1, 100, 1), (QUERY_ROWS_MAX / 2, 5, 3), (QUERY_ROWS_MAX, 3, 3), (10 * QUERY_ROWS_MAX, 2, 2)] {
+            let (_, count) = cache(0);
+            let fetch = Arc::new(Kilobytes(Arc::clone(&count)));
+            let listed = (0..tokens).map(|nth| (address(nth), ListedBalances { rows, ..ListedBalances::default() })).collect();
+            let cache = InPlaceCache::new(100, "there".to_owned(), (listed, HeldCandles::default()), fetch);
+            let mut left: Vec<Address> = (0..tokens + 1).map(address).collect();
+            let mut held = Vec::new();
+            while !left.is_empty() {
+                held.extend(cache.fetch_charts(&mut left, &Silent).expect("fetched"));
+            }
+            assert_eq!((held.len(), count.load(Ordering::Acquire)), (usize::from(tokens), queries), "{rows}: one token has no rows");
+            let mut again: Vec<Address> = (0..tokens).map(address).collect();
+            assert_eq!(cache.fetch_charts(&mut again, &Silent).map(|held| held.len()).ok(), Some(usize::from(tokens)));
+            assert_eq!((again.len(), count.load(Ordering::Acquire)), (0, queries), "they are here");
+        }
     }
 
     #[test]

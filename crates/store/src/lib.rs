@@ -9,11 +9,8 @@ pub mod cache;
 pub mod candle_table;
 pub mod cell;
 pub mod chain;
-pub mod coerce;
 mod count_table;
-pub mod decode;
 pub mod export;
-mod field_hash;
 pub mod file_names;
 pub mod frame_rows;
 pub mod grid;
@@ -22,19 +19,15 @@ pub mod in_place;
 pub mod invariants;
 pub mod live;
 pub mod load;
-pub mod manifest;
 mod newest;
 pub mod order;
 pub mod origin;
 pub mod parquet_files;
 pub mod private_files;
-pub mod provider;
 pub mod repeats;
 pub mod rows_by_address;
 pub mod sample;
-pub mod source;
 mod table;
-mod text_runs;
 pub mod wall_clock;
 pub mod watch;
 pub mod yields;
@@ -49,8 +42,8 @@ pub use self::{
     table::{RemoteOrigin, SourcePosition, Storage, Table, TableFile},
 };
 use crate::{
-    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable, field_hash::FieldHash,
-    frame_rows::FromFrame, rows_by_address::RowsByAddress,
+    by_token::ByToken, candle_table::CandleTable, chain::ChainStates, count_table::CountTable, frame_rows::FromFrame,
+    rows_by_address::RowsByAddress,
 };
 use model::{
     address::Address,
@@ -67,6 +60,7 @@ use model::{
     token::{OwnColumn, Token, merge_tokens},
     yield_rows::YieldDay,
 };
+use source::field_hash::FieldHash;
 
 /// Short hash of all tables and columns that a dataset may have: programs with the same one read a dataset alike.
 pub fn schema_hash() -> String {

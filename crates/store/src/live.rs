@@ -1,57 +1,19 @@
-//! The rows that came by themselves, in the dataset's folder: where they lie, and which of several versions of a row holds. Fetching them
-//! belongs to the crate `live`.
+//! The rows that came by themselves: which of several versions of a row holds. Where their files lie belongs to `source::live_files`,
+//! fetching them to the crate `live`.
 
-use std::{
-    collections::HashMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::HashMap;
 
 use polars::prelude::{Column, DataFrame, IdxCa, PlSmallStr, PolarsResult};
 
 use crate::order;
 use model::schema::TableSchema;
 
-/// Folder in the dataset's.
-pub const FOLDER: &str = "live";
 /// Columns of the snapshots: when a row was seen, and whether it was gone then.
 pub const OBSERVED_AT: &str = "observed_at";
 pub const GONE: &str = "gone";
-/// Bytes of a file of the history that is read.
-pub const HISTORY_BYTES_MAX: u64 = 2 << 30;
-/// Folder below it with the snapshots of tables without a time.
-pub const HISTORY: &str = "history";
 
 /// Tables whose newer row replaces the older one whole. In the others a null does not overwrite a value.
 const MEASURED: &[&str] = &["candles", "holders", "holder_counts", "transfers", "yields"];
-
-/// The file with the rows of a table.
-pub fn file(dataset: &Path, table: &str) -> PathBuf {
-    dataset.join(FOLDER).join(format!("{table}.parquet"))
-}
-
-/// Folder with the parts that were fetched since the file was written, and are newer in the order of their names.
-pub fn parts_folder(dataset: &Path, table: &str) -> PathBuf {
-    dataset.join(FOLDER).join(table)
-}
-
-/// Folder with the snapshots of a table.
-pub fn history_folder(dataset: &Path, table: &str) -> PathBuf {
-    dataset.join(FOLDER).join(HISTORY).join(table)
-}
-
-/// The Parquet files of a folder, by name.
-fn parquet_in(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|ending| ending == "parquet") && file.is_file());
-    files.sort();
-    files
-}
-
-/// The snapshots of a table, oldest first.
-pub fn history_files(dataset: &Path, table: &str) -> Vec<PathBuf> {
-    parquet_in(&history_folder(dataset, table))
-}
 
 /// A snapshot with the column `gone`, which those of earlier versions lack; other rows as they are.
 pub fn with_gone(mut frame: DataFrame) -> PolarsResult<DataFrame> {
@@ -59,13 +21,6 @@ pub fn with_gone(mut frame: DataFrame) -> PolarsResult<DataFrame> {
         frame.with_column(Column::new(GONE.into(), vec![false; frame.height()]))?;
     }
     Ok(frame)
-}
-
-/// The table's file and its parts, oldest first; those there are.
-pub fn files(dataset: &Path, table: &str) -> Vec<PathBuf> {
-    let parts = parquet_in(&parts_folder(dataset, table));
-    let file = file(dataset, table);
-    file.is_file().then_some(file).into_iter().chain(parts).collect()
 }
 
 /// One row for each key, and one of equal rows without a key: the last one, and in tables of facts the last value of each column. Rows come oldest first.
@@ -112,8 +67,8 @@ mod tests {
     use polars::prelude::{IntoColumn, NamedFrom, Series};
 
     use super::*;
-    use crate::coerce;
     use model::schema;
+    use source::coerce;
 
     fn frame(table: &str, columns: &[(&str, Series)]) -> DataFrame {
         let schema = schema::table(table).expect("a table");
@@ -173,17 +128,5 @@ mod tests {
             ],
         );
         assert_eq!(newest(schema::table("transfers").expect("a table"), transfers).expect("merged").height(), 3);
-    }
-
-    #[test]
-    fn parts_come_after_the_file_in_the_order_of_their_names() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert!(files(folder.path(), "candles").is_empty());
-        fs::create_dir_all(parts_folder(folder.path(), "candles")).expect("a folder");
-        for name in ["candles/2.parquet", "candles/10.parquet", "candles.parquet", "candles/.x.tmp"] {
-            fs::write(folder.path().join(FOLDER).join(name), "x").expect("written");
-        }
-        let names: Vec<_> = files(folder.path(), "candles").iter().map(|file| file.file_name().expect("a name").to_owned()).collect();
-        assert_eq!(names, ["candles.parquet", "10.parquet", "2.parquet"]);
     }
 }

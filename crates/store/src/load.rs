@@ -45,14 +45,16 @@ use crate::{
     Dataset, SourcePosition, Table,
     cache::{CacheOptions, trim_heap},
     chain::{self, ChainStates},
-    manifest::{self, Manifest},
-    source::locate,
 };
 use model::{
     address::Address,
     progress::{Cancelled, LoadProgress, Silent},
     schema::{TABLES, TableSchema},
     table_state::TableState,
+};
+use source::{
+    locate,
+    manifest::{self, Manifest},
 };
 use wire::Wire;
 

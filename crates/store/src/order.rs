@@ -18,8 +18,9 @@ pub use self::{
     repeats::{DroppedRows, KeySpillFile, kept_of, side_by_side},
     spill::{SpillFile, rows_at, whole},
 };
-use crate::{frame_rows::FromFrame, text_runs::runs_of};
+use crate::frame_rows::FromFrame;
 use model::{rows::YieldRow, schema::TableSchema};
+use source::text_runs::runs_of;
 
 /// The table of which the first usable row of a key is kept, and not the last: lists of pools repeat one with worse figures.
 pub const FIRST_USABLE: &str = "yields";

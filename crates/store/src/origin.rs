@@ -6,8 +6,8 @@ use std::path::Path;
 use polars::prelude::{KeyValueMetadata, ParquetReader, SerReader};
 use serde::{Deserialize, Serialize};
 
-use crate::decode::guarded;
 use model::address::Address;
+use source::decode::guarded;
 
 /// Key of the Parquet metadata.
 const KEY: &str = "tokendeck.origins";

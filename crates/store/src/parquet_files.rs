@@ -4,7 +4,7 @@ use std::{fs, io::Cursor, path::Path};
 
 use polars::prelude::{DataFrame, ParquetReader, ParquetWriter, PolarsResult, SerReader as _};
 
-use crate::decode::guarded;
+use source::decode::guarded;
 
 /// The rows of a file of at most so many bytes. `None` if there is no such file, or one that is too large; an error if it cannot be read.
 pub fn parquet_rows(path: &Path, bytes_max: u64) -> Option<Result<DataFrame, String>> {

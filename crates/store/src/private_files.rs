@@ -1,9 +1,11 @@
 //! Files that only the user may read: atomic writes, so that a crash leaves the old or the new content, never half, and locks across
 //! programs. What is in them belongs to their owners.
 
+pub use source::read_text;
+
 use std::{
     fs::{File, OpenOptions, TryLockError},
-    io::{self, Read, Write},
+    io::{self, Write},
     path::Path,
 };
 
@@ -57,16 +59,6 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
-}
-
-/// Reads a text file of up to `limit` bytes; bytes that are not UTF-8 are replaced.
-pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Takes the lock of a file, which is made where it is missing; none while another program has it. Dropping the file frees it. Where the

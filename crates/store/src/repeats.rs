@@ -3,8 +3,8 @@
 
 use polars::prelude::DataFrame;
 
-use crate::coerce::cell;
 use model::schema::TableSchema;
+use source::coerce::cell;
 
 /// Names of columns that transfers have and lists of holders do not, normalized to letters and digits.
 const MOVEMENTS: &[&str] = &[

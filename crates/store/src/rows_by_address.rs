@@ -5,8 +5,9 @@ use std::{collections::HashMap, marker::PhantomData, ops::Range};
 
 use polars::prelude::DataFrame;
 
-use crate::{Table, frame_rows::FromFrame, grid::Grid, text_runs::runs_of};
+use crate::{Table, frame_rows::FromFrame, grid::Grid};
 use model::{address::Address, data::AddressRows};
+use source::text_runs::runs_of;
 
 /// Rows read at once.
 const CHUNK_ROWS: usize = 1 << 14;

@@ -14,12 +14,12 @@ use notify::{
     event::{AccessKind, AccessMode},
 };
 
-use crate::{
-    live, load,
-    manifest::{FILE, Manifest, TableManifest},
-    source::locate,
-};
+use crate::load;
 use model::{locks::SharedLock as _, schema::TABLES};
+use source::{
+    live_files, locate,
+    manifest::{FILE, Manifest, TableManifest},
+};
 use wire::UrlPattern;
 
 /// Maximum number of symlinks followed on the way to the folder.
@@ -205,7 +205,7 @@ impl FileWatcher {
         interest.names.insert(folder.to_owned());
         interest.names.extend(folder.ancestors().skip(1).take(LINKS_MAX).filter(|path| path.is_symlink()).map(Path::to_owned));
         let by_name = |below: &Path| TABLES.iter().map(|schema| below.join(schema.name)).collect::<Vec<_>>();
-        let live = folder.join(live::FOLDER);
+        let live = folder.join(live_files::FOLDER);
         let folders = by_name(folder).into_iter().chain(by_name(&live)).chain([live]);
         interest.folders.extend(folders.filter(|folder| folder.is_dir()));
         for (path, _) in &stamps.files {

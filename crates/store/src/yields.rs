@@ -2,18 +2,14 @@
 
 use std::{collections::HashSet, path::Path};
 
-use crate::{
-    Dataset,
-    frame_rows::FromFrame,
-    live::{HISTORY_BYTES_MAX, history_files},
-    parquet_files::parquet_columns,
-};
+use crate::{Dataset, frame_rows::FromFrame, parquet_files::parquet_columns};
 use model::{
     chain::Chain,
     findings::{Finding, Severity},
     rows::{FromColumns, GasRow, YieldObservation, YieldRow},
     yield_rows::{YieldDay, yield_days},
 };
+use source::live_files::{HISTORY_BYTES_MAX, history_files};
 
 impl Dataset {
     /// Every yield pool, by id.

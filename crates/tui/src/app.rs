@@ -36,11 +36,8 @@ use serde_json::{Map, Value};
 use crate::{
     chrome::ChromeHit,
     event::Event,
-    graphics::{Graphics, PictureSlot},
-    keymap::{Action, Keymap, VIEWS, ViewId},
+    graphics::Graphics,
     overlay::{Overlay, OverlayOutcome, help::Help, palette::CommandPalette},
-    task::{BackgroundTask, Wake},
-    view::{ApiDesk, ApiState, Context, Effect, LiveSettings, NoApi, View},
 };
 use model::{
     address::Address,
@@ -51,6 +48,11 @@ use query::{
     deck::{Deck, load::LoadState},
     jobs::Jobs,
     question::{rehearsal::Rehearsal, snapshot::Snapshot},
+};
+use views::{
+    keymap::{Action, Keymap, VIEWS, ViewId},
+    task::{BackgroundTask, Wake},
+    view::{ApiDesk, ApiState, Context, Effect, LiveSettings, NoApi, PictureSlot, View},
 };
 use widgets::theme::Appearance;
 
@@ -383,7 +385,7 @@ impl App {
 
     /// Clears the filter; without one cancels the running load, else returns to the view this one was opened from.
     fn back(&mut self) {
-        if self.with_view(self.current, super::view::take_filter_off) {
+        if self.with_view(self.current, views::view::take_filter_off) {
             self.take_in_changes();
         } else if self.load.running && self.snapshot.is_some() {
             self.setup.deck.cancel_load();

@@ -5,13 +5,14 @@ use ratatui::{Frame, buffer::Buffer, layout::Rect, style::Style};
 
 use crate::{
     app::{App, FilterLine},
-    keymap::{Action, VIEWS, ViewId},
-    list::Listing,
     overlay::Overlay,
-    view::{ApiState, EditedLine},
-    views,
 };
 use model::{format, time::Time};
+use views::{
+    keymap::{Action, VIEWS, ViewId},
+    list::Listing,
+    view::{ApiState, EditedLine},
+};
 use widgets::{
     pixels::plot::PlotScene,
     put, text,

@@ -23,11 +23,9 @@ use signal_hook::{
 };
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{
-    graphics::answers::{Heard, Hearing, TerminalAnswers},
-    task::Wake,
-};
+use super::graphics::answers::{Heard, Hearing, TerminalAnswers};
 use query::deck::{Deck, DeckEvent};
+use views::task::Wake;
 
 #[derive(Debug, Clone)]
 pub enum Event {

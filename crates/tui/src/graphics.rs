@@ -3,10 +3,7 @@
 
 pub mod answers;
 
-use std::{
-    cell::{Cell, RefCell},
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossterm::{cursor::MoveTo, queue};
@@ -90,40 +87,6 @@ impl Graphics {
 /// Whether tmux or screen stands between the program and the terminal.
 fn in_multiplexer(var: impl Fn(&str) -> Option<String>) -> bool {
     ["TMUX", "STY"].into_iter().any(|name| var(name).is_some_and(|value| !value.is_empty()))
-}
-
-/// Where a view leaves the picture of its frame.
-#[derive(Debug, Default)]
-pub struct PictureSlot {
-    /// The terminal can show pictures.
-    allowed: Cell<bool>,
-    on: Cell<bool>,
-    scene: RefCell<Option<PlotScene>>,
-}
-
-impl PictureSlot {
-    pub fn allow(&self, allowed: bool) {
-        self.allowed.set(allowed);
-    }
-
-    /// Begins a frame, which may have a picture or not.
-    pub fn begin(&self, on: bool) {
-        self.on.set(on && self.allowed.get());
-        self.scene.replace(None);
-    }
-
-    /// Whether this frame may have a picture.
-    pub fn is_on(&self) -> bool {
-        self.on.get()
-    }
-
-    pub fn put(&self, scene: Option<PlotScene>) {
-        self.scene.replace(scene);
-    }
-
-    pub fn take(&self) -> Option<PlotScene> {
-        self.scene.take()
-    }
 }
 
 /// The number of the picture among those of the terminal: none that another program would choose.

@@ -1,19 +1,13 @@
-//! The terminal interface: one state owner (`app`), views that all show one selected token, and widgets that draw plain data. No market
-//! figure is computed here; the questions' answers are displayed.
+//! The dashboard around its views: one state owner (`app`), its header and footer (`chrome`), what lies over a view for a moment
+//! (`overlay`), and the terminal it all runs on. What a view shows, and with which keys, belongs to the crate `views`.
 
 pub mod app;
 pub mod chrome;
 pub mod event;
 pub mod graphics;
-pub mod keymap;
-pub mod list;
 pub mod memory;
 pub mod overlay;
 pub mod run;
 mod saver;
-pub mod task;
 pub mod terminal;
 mod typed;
-pub mod view;
-pub mod views;
-mod words;

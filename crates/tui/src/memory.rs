@@ -7,14 +7,12 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use crate::{
-    app::App,
-    keymap::{VIEWS, ViewId},
-};
+use crate::app::App;
 use model::{
     address::Address,
     annotations::{Annotation, Annotations},
 };
+use views::keymap::{VIEWS, ViewId};
 use widgets::theme::{Palette, Theme};
 
 /// Loads and saves; by default nothing. A failing store reports its error; the dashboard continues.

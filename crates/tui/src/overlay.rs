@@ -29,11 +29,11 @@ use self::{
     import::ImportDialog, indicators::IndicatorsDialog, levels::LevelsDialog, note::NoteDialog, palette::CommandPalette,
     screens::ScreensDialog, welcome::Welcome,
 };
-use crate::{keymap::Action, list::ColumnLayout};
 use analysis::indicators::Indicator;
 use model::{address::Address, annotations::Annotation};
 use query::question::alert_body::AlertBody;
 use store::export::writers::ExportFormat;
+use views::{keymap::Action, list::ColumnLayout};
 use widgets::theme::{Role, Theme};
 
 #[derive(Debug)]

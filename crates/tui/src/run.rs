@@ -13,13 +13,11 @@ use super::{
     app::{App, Setup},
     event::{Event, Events},
     graphics::{Graphics, Pictures, answers::TerminalAnswers, cell_pixels},
-    keymap::ViewId,
     memory::Memory,
     saver::Saver,
     terminal::Screen,
-    view::LiveSettings,
-    views,
 };
+use views::{keymap::ViewId, view::LiveSettings};
 
 /// Sixty frames a second at most.
 const FRAME: Duration = Duration::from_millis(16);

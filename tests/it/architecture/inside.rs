@@ -11,6 +11,7 @@ use super::{
 /// - in the API: a reply may be a stream of rows, and the one table of endpoints names its handlers, some of which read that table;
 /// - `manifest+provider`: a table's section names providers, and a provider's request says how a table is read;
 /// - `view+list`, `app+chrome`: a view hands its list to the program around it, and the program draws itself;
+/// - `prelude+parts+waiting`: what views draw alike is written with the prelude, and is part of it;
 /// - `watch+worker`, `market+pools`, `people+stories`: two halves of one thing.
 const ORDERS: &[(&str, &str)] = &[
     (
@@ -20,15 +21,24 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),
     (
+        "crates/source/src",
+        "field_hash text_runs decode live_files manifest+provider coerce read_at size_limits supported windows text records ndjson json csv ipc \
+         parquet forward partition downloads object locate",
+    ),
+    (
         "crates/store/src",
-        "private_files decode parquet_files field_hash wall_clock text_runs manifest+provider coerce frame_rows repeats order live source invariants cache \
-         held_columns export balances+in_place+candle_table table by_token count_table newest grid cell rows_by_address origin yields file_names chain as_data load as_of sample \
+        "private_files parquet_files wall_clock frame_rows repeats order live invariants cache held_columns export balances+in_place+candle_table table by_token count_table newest grid cell rows_by_address origin yields file_names chain as_data load as_of sample \
          watch",
     ),
     ("crates/live/src", "watch report ask state kept rows pages held plan refresh find create saved"),
     (
         "crates/analysis/src",
-        "numeric column exact_sum groups flows frames condense dex peg patterns trendlines growth compare track_record rehearsal market token indicators yields security",
+        "numeric column exact_sum groups flows frames condense dex peg patterns trendlines growth compare track_record rehearsal market token indicators yields",
+    ),
+    (
+        "crates/security/src",
+        "codes opcodes simulation check_log own_pools facts pool_story transactions holders code checks changes similarity corpus implementations resemblance \
+         disputes score infer",
     ),
     ("crates/query/src", "question deck jobs document"),
     (
@@ -52,7 +62,11 @@ const ORDERS: &[(&str, &str)] = &[
          events+stream openapi docs mcp handlers batch routes server",
     ),
     ("crates/widgets/src", "ascii text theme pixels picture progress gauge panel sparkline table candles"),
-    ("crates/tui/src", "words keymap task graphics event typed view+list overlay views app+chrome memory saver terminal run"),
+    (
+        "crates/views/src",
+        "words keymap task view+list prelude+parts+waiting price fixture compare token_list tokens posts growth dexes chart jobs data api yields security",
+    ),
+    ("crates/tui/src", "graphics event typed overlay app+chrome memory saver terminal run"),
     (
         "src/cli",
         "outcome meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \

@@ -115,7 +115,7 @@ fn candles_in_place_give_the_answers_of_candles_in_the_cache() {
         assert_eq!(streams(&bench) - before, 1, "a token is fetched once");
         let (_, body) = ask(&there, "/datasets");
         assert!(body.contains("\"rows\":5500") && body.contains("its 5,500 rows stay at `warehouse`"), "{body}");
-        // Of a few tokens the candles are fetched for sorting.
+        // The candles of all tokens are fetched for sorting.
         assert_eq!(ask(&there, "/tokens?sort=trend"), ask(&brought, "/tokens?sort=trend"));
         // New rows belong to the next generation.
         bench.server.put("candles", candles(6_000));
@@ -294,6 +294,12 @@ fn rows_in_place_are_paged_as_those_of_files() {
         assert!(whole.lines().count() > 100, "{question}");
         let rest = [&there, &here].map(|api| streamed(api, &format!("{question}&format=csv{}", after(api))));
         assert_eq!((&rest[0], rest[0].lines().count() + 3), (&rest[1], whole.lines().count()), "{question}");
+    }
+    // Figures of all tokens need their candles, which one query brings.
+    for (question, queries) in [("/tokens?fields=trend,rsi_14,best_pattern&limit=250", 1), ("/tokens?where=rsi_14%3E20&sort=-rsi_14", 0)] {
+        let fetched = stays.fetched();
+        assert_eq!(ask(&there, question), ask(&here, question), "{question}");
+        assert_eq!(stays.fetched() - fetched, queries, "{question}");
     }
     // What cannot be said to the engine is refused with a remedy; no row is fetched.
     let fetched = stays.fetched();

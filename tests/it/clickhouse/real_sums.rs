@@ -151,8 +151,18 @@ fn plain(name: &str, read: &str) -> String {
 
 /// Asserts that both give the same answers about the market and these tokens; returns the number of questions answered.
 fn compare(brought: &Standing, there: &Standing, name: &str, tokens: impl Iterator<Item = u64>) -> usize {
-    for list in ["/tokens?limit=250", "/tokens?limit=250&page=2"] {
-        same(&answer(&brought.api, list).1, &answer(&there.api, list).1, name);
+    // The figures of the last four need the candles of every token.
+    for list in [
+        "/tokens?limit=250",
+        "/tokens?limit=250&page=2",
+        "/tokens?limit=250&fields=rsi_14,trend,best_pattern",
+        "/tokens?limit=250&where=rsi_14%3C45&sort=rsi_14",
+        "/tokens?limit=250&where=trend:uptrend%20or%20from_52w_high%3C-50",
+        "/tokens?limit=250&sort=-best_pattern&fields=trend",
+    ] {
+        let (expected, found) = (answer(&brought.api, list), answer(&there.api, list));
+        assert_eq!((expected.0, found.0), (200, 200), "{name}: {list} {} {}", expected.1, found.1);
+        same(&expected.1, &found.1, &format!("{name}: {list}"));
     }
     let mut answered = 0;
     for question in tokens.flat_map(questions) {

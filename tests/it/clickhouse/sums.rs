@@ -131,12 +131,16 @@ fn lengths(candles: &DataFrame) -> Column {
 /// The candles unaggregated, none by the hour.
 fn chart(candles: &DataFrame) -> DataFrame {
     let count = candles.height();
-    let mut columns = vec![lengths(candles), cast(candles, "timestamp", time(candles), &DataType::Int64)];
+    let mut columns = vec![
+        cast(candles, "token", "token_address", &DataType::String),
+        lengths(candles),
+        cast(candles, "timestamp", time(candles), &DataType::Int64),
+    ];
     columns.extend(["open", "high", "low", "close", "volume"].map(|name| cast(candles, name, name, &DataType::Float64)));
     columns.push(Column::new("again".into(), vec![repeated(candles); count]));
     columns.extend(told(candles));
     let frame = DataFrame::new(count, columns).unwrap();
-    frame.sort(["ms", "timestamp"], SortMultipleOptions::default()).unwrap()
+    frame.sort(["token", "ms", "timestamp"], SortMultipleOptions::default()).unwrap()
 }
 
 /// A holder and its balance.

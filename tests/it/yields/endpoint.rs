@@ -69,7 +69,7 @@ impl Desk {
                 Series::new_null("apy".into(), rows.len()).cast(&DataType::Float64).unwrap().into_column(),
                 times.cast(&kind).unwrap().into_column(),
             ];
-            let history = store::live::history_folder(folder.path(), "yields");
+            let history = source::live_files::history_folder(folder.path(), "yields");
             fs::create_dir_all(&history).unwrap();
             fs::write(history.join("1.parquet"), as_parquet(|| DataFrame::new(rows.len(), columns)).unwrap()).unwrap();
         }

@@ -16,7 +16,8 @@ use super::{
     volume_units::{self, scale_of, unread},
 };
 use crate::VolumeUnit;
-use store::{load::bind::BESIDE_DOLLARS, manifest::Unit};
+use source::manifest::Unit;
+use store::load::bind::BESIDE_DOLLARS;
 
 /// Prices from which six decimals reveal a 32-bit float.
 const SINGLE_SHOWS: f64 = 100.0;

@@ -2,7 +2,7 @@
 //! decimal text of the same number, digit for digit; nothing is rounded.
 
 use super::currency;
-use store::{
+use source::{
     coerce::notation::{self, DecimalSigns},
     manifest::Decimal,
 };

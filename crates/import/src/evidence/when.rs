@@ -8,7 +8,7 @@ use model::{
     candles::Interval,
     time::{DAY_MS, HOUR_MS, MINUTE_MS},
 };
-use store::coerce::notation::excel_day;
+use source::coerce::notation::excel_day;
 
 /// Plausible times, 2008 to 2100: no token traded before, and no file comes from after.
 const FIRST_MS: i64 = 1_199_145_600_000;

@@ -14,7 +14,7 @@ use super::{
     FileToImport, ImportPlan, Refusal, Take,
 };
 use model::address::Address;
-use store::provider::JsonAnswer;
+use source::provider::JsonAnswer;
 
 /// Function selectors of token transfers: ERC-20, and the two functions that issuers commonly add.
 const CALLS: &[(&str, Call)] =

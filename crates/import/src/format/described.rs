@@ -21,7 +21,8 @@ use model::{
     schema::{self, Kind, Need},
     time::Time,
 };
-use store::{load::bind::bind, manifest::TableManifest, source::RowSource};
+use source::{RowSource, manifest::TableManifest};
+use store::load::bind::bind;
 
 /// Added column that marks the rows that are kept.
 const KEPT: &str = "kept";

@@ -24,7 +24,7 @@ use super::{
     found::{ColumnNames, Found},
 };
 use model::toml_reader::{TomlDocument, TomlError};
-use store::{
+use source::{
     manifest::{ColumnManifest, TableManifest, read_tables},
     provider,
 };

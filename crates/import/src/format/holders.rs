@@ -15,7 +15,7 @@ use super::{
 };
 use crate::AmountUnit;
 use model::{address::Address, chain::Chain};
-use store::manifest::Unit;
+use source::manifest::Unit;
 
 const HOLDERS: &str = "\
     holderaddress tokenholderaddress holder wallet walletaddress owner owneraddress account accountaddress user useraddress address \

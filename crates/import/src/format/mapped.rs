@@ -17,10 +17,8 @@ use model::{
     chain::Chain,
     schema::{Column, Kind, TABLES, TableSchema},
 };
-use store::{
-    load::bind::{bind, lacking},
-    manifest::{Unit, columns::is_amount},
-};
+use source::manifest::{Unit, columns::is_amount};
+use store::load::bind::{bind, lacking};
 
 /// A schema column, and the index of the file's column that is read into it.
 pub(super) type Mapped = (&'static Column, usize);

@@ -7,10 +7,8 @@ use super::{
     transfers, yields,
 };
 use model::schema::{TABLES, TableSchema};
-use store::{
-    load::bind::{bind, missing},
-    manifest::{TableManifest, Unit},
-};
+use source::manifest::{TableManifest, Unit};
+use store::load::bind::{bind, missing};
 
 /// The table whose required columns are all present. Of several, the one that the file is named after, else the one with the most matching
 /// columns.

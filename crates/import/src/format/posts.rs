@@ -3,7 +3,7 @@
 use sha3::{Digest, Keccak256};
 
 use super::super::rows::{self, Edited};
-use store::source::RowSource;
+use source::RowSource;
 
 /// The derived column.
 pub(super) const MADE: &str = "made id";

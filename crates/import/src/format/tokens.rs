@@ -15,7 +15,7 @@ use super::{
     FileToImport, ImportPlan, NO_COLUMN, Refusal, Take, supply,
 };
 use model::{address::Address, chain::Chain};
-use store::manifest::Unit;
+use source::manifest::Unit;
 
 const PRICES: &str = "price priceusd currentprice usdprice quoteusdprice tokenprice";
 const CAPS: &str = "marketcap marketcapusd quoteusdmarketcap mcap";
@@ -198,7 +198,7 @@ fn row_per_platform(
     sheet: &Sheet,
     several: &[(usize, String)],
     carried: &[String],
-) -> Result<Box<dyn store::source::RowSource>, String> {
+) -> Result<Box<dyn source::RowSource>, String> {
     let mut rows = sheet.rows(file.sniffed)?;
     let platforms: Vec<(String, String)> = several.iter().map(|(at, chain)| (sheet.names[*at].clone(), chain.clone())).collect();
     let mut made: Vec<Vec<Option<String>>> = Vec::new();

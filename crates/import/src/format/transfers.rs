@@ -15,7 +15,7 @@ use super::{
 };
 use crate::AmountUnit;
 use model::address::Address;
-use store::manifest::Unit;
+use source::manifest::Unit;
 
 /// Column names that mean whole tokens, as on explorers' pages.
 const WHOLE: &str = "quantity tokenvalue tokenamount 数量";

@@ -2,10 +2,10 @@
 
 use polars::prelude::Column;
 
-use store::decode::guarded;
-use store::{
+use source::decode::guarded;
+use source::{
+    RowSource, SourceBatch,
     coerce::cell::{RawCell, cells},
-    source::{RowSource, SourceBatch},
 };
 
 /// Maximum depth of flattened structs.

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::super::evidence::{CellKind, kind_of};
-use store::provider::JsonAnswer;
+use source::provider::JsonAnswer;
 
 /// Maximum depth of the search for a table, and of nested objects in a row.
 const DEPTH: usize = 6;

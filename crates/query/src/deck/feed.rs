@@ -18,12 +18,11 @@ use model::{
     locks::Locked as _,
     time::{MINUTE_MS, Time},
 };
-use store::{
-    load,
+use source::{
     manifest::{Every, FILE, LiveSource, Manifest},
     provider::{self, Providers},
-    wall_clock::now,
 };
+use store::{load, wall_clock::now};
 use wire::Wire;
 
 /// Longest sleep: by then dataset.toml may say otherwise.
@@ -189,7 +188,7 @@ impl Deck {
     fn read_feed_tables(&self) -> Vec<FeedTable> {
         let Ok(Some(feeds)) = self.feeds() else { return Vec::new() };
         let (kept, now) = (RefreshState::read_tables(&feeds.folder), now());
-        let table = |(schema, live): (&'static model::schema::TableSchema, &store::manifest::LiveTable)| {
+        let table = |(schema, live): (&'static model::schema::TableSchema, &source::manifest::LiveTable)| {
             let known = kept.tables.get(schema.name).cloned().unwrap_or_default();
             let asked = match &live.from {
                 LiveSource::Providers(ids) => ids.clone(),

@@ -1,7 +1,7 @@
 //! Fetches the rows that a question misses, and asks it again: answering itself never waits for the network.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     panic::resume_unwind,
     sync::{
         Arc, Mutex,
@@ -51,9 +51,10 @@ const STATE_ROUNDS_MAX: usize = 12;
 /// Tokens whose state is read at once: they wait for the network.
 const TOKENS_AT_ONCE: usize = 4;
 
-/// Tries until nothing is missing, fetching between. The rows stay here until the last try has ended.
+/// Tries until nothing is missing, fetching between. The rows stay here until the last try has ended, or those of the step after the next.
 pub(super) fn complete<T>(snapshot: &Snapshot, progress: &Progress, attempt: impl Fn() -> Result<T>) -> Result<T> {
-    let (mut held, mut rounds, mut state_rounds) = (Vec::new(), 1, 0);
+    let (mut held, mut held_before, mut stepped) = (Vec::new(), Vec::new(), 0);
+    let (mut rounds, mut state_rounds) = (1, 0);
     let mut unread = Unread { snapshot, tokens: Vec::new(), read: AtomicUsize::new(0) };
     loop {
         let problem = match attempt() {
@@ -61,13 +62,31 @@ pub(super) fn complete<T>(snapshot: &Snapshot, progress: &Progress, attempt: imp
             outcome => return outcome,
         };
         let (states, rows): (Vec<_>, Vec<_>) = problem.missing.iter().partition(|key| matches!(key, FetchKey::State { .. }));
-        rounds += usize::from(!rows.is_empty());
+        match problem.step {
+            Some((done, total)) if done > stepped => {
+                progress.step(done, total)?;
+                stepped = done;
+                std::mem::swap(&mut held, &mut held_before);
+                held.clear();
+            }
+            _ => rounds += usize::from(!rows.is_empty()),
+        }
         state_rounds += usize::from(!states.is_empty());
         if rounds > ROUNDS_MAX || state_rounds > STATE_ROUNDS_MAX {
             return Err(problem);
         }
         for (token, why) in fetch_states(snapshot, together(states), (state_rounds as u64, &unread.read), progress)? {
             unread.note(token, why);
+        }
+        let (charts, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|key| matches!(key, FetchKey::Chart(_)));
+        // In the order of the answer: what a token needs beside its own candles comes before the next token.
+        let mut seen = HashSet::new();
+        let mut tokens: Vec<Address> = charts.iter().flat_map(|key| key.tokens()).filter(|token| seen.insert(**token)).copied().collect();
+        while !tokens.is_empty() {
+            held.extend(fetch_charts(snapshot, &mut tokens, progress)?);
+            if problem.step.is_some() {
+                break;
+            }
         }
         for key in rows {
             held.extend(fetch(snapshot, key, progress)?);
@@ -169,14 +188,27 @@ fn fetch_state(snapshot: &Snapshot, token: Address, missing: &MissingState, roun
 /// Fetches rows that stay at their source; `None` where there are none.
 fn fetch(snapshot: &Snapshot, key: &FetchKey, progress: &Progress) -> Result<Option<Arc<Fetched>>> {
     let Some(in_place) = snapshot.dataset.in_place(key.table()) else { return Ok(None) };
-    in_place.fetch(key, &Asker(progress)).map_err(|why| match why {
+    in_place.fetch(key, &Asker(progress)).map_err(|why| unfetched(key.table(), key.tokens(), &in_place.source, why))
+}
+
+/// Fetches candles of the first of these tokens, and leaves the others.
+fn fetch_charts(snapshot: &Snapshot, tokens: &mut Vec<Address>, progress: &Progress) -> Result<Vec<Arc<Fetched>>> {
+    let Some(in_place) = snapshot.dataset.in_place("candles") else {
+        tokens.clear();
+        return Ok(Vec::new());
+    };
+    let all = tokens.clone();
+    in_place.fetch_charts(tokens, &Asker(progress)).map_err(|why| unfetched("candles", &all, &in_place.source, why))
+}
+
+fn unfetched(table: &str, tokens: &[Address], source: &str, why: FetchError) -> Problem {
+    match why {
         FetchError::Cancelled => Problem::new(Code::Cancelled, "The question was cancelled."),
         FetchError::Unavailable(reason) => {
-            let (table, source) = (key.table(), &in_place.source);
-            let of = if let [token] = key.tokens() { format!(" of `{token}`") } else { String::new() };
+            let of = if let [token] = tokens { format!(" of `{token}`") } else { String::new() };
             Problem::new(Code::SourceUnavailable, format!("The {table}{of} cannot be had from `{source}`: {reason}."))
         }
-    })
+    }
 }
 
 #[cfg(test)]
@@ -240,6 +272,19 @@ mod tests {
             };
             let problem = complete(&snapshot, &Progress::default(), attempt).expect_err("given up");
             assert_eq!((problem.detail.as_str(), asked.get()), ("Some rows are missing.", tries));
+        }
+        // In steps it goes on as long as each does a part of it.
+        for (parts, answered) in [(100, true), (10, false)] {
+            let asked = Cell::new(0);
+            let attempt = || -> Result<()> {
+                asked.set(asked.get() + 1);
+                if asked.get() == 101 {
+                    return Ok(());
+                }
+                let missing = Problem::missing_rows(vec![FetchKey::Chart(token)], "Some rows are missing.");
+                Err(Problem { step: Some((asked.get().min(parts), 100)), ..missing })
+            };
+            assert_eq!(complete(&snapshot, &Progress::default(), attempt).is_ok(), answered, "{parts}");
         }
         let wanted = together(vec![&state(1), &FetchKey::Chart(token), &state(2)]);
         assert_eq!((wanted.len(), wanted[&token].accounts.len()), (1, 2), "what is missing of a token is read at once");

@@ -6,12 +6,10 @@ mod levels;
 use serde_json::Value;
 
 use crate::document::{Block, DocumentTable, Level, Section, StyledText, Tone, chart::Chart, words};
-use analysis::{
-    patterns::PatternRecord,
-    security::{AnomalyCode, CheckState, Group, score::too_little_known, simulation::TRADES},
-};
+use analysis::patterns::PatternRecord;
 use model::chain::Chain;
 use model::format::{self, MISSING, many};
+use security::{AnomalyCode, CheckState, Group, score::too_little_known, simulation::TRADES};
 
 /// Maximum rows shown of a list; the JSON report has more.
 const ROWS: usize = 10;

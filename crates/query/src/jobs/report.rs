@@ -6,8 +6,9 @@ use serde_json::value::RawValue;
 
 use super::{Analysis, JobStatus, Sources};
 use crate::question::holders::Holders;
-use analysis::{dex::DexList, patterns::PatternsAnswer, security::SecurityInference, token::TokenDetail, trendlines::TrendlineAnswer};
+use analysis::{dex::DexList, patterns::PatternsAnswer, token::TokenDetail, trendlines::TrendlineAnswer};
 use model::{address::Address, error::ProblemBody};
+use security::SecurityInference;
 
 /// A job's findings so far; partial while it runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

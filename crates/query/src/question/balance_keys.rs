@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::snapshot::Snapshot;
-use analysis::security::facts::{AddressRole, Facts};
 use model::{
     address::Address, beside_key::BesideKey, data::AddressRows as _, error::Result, fetch_key::FetchKey, holding::IndividualHolders,
     token::Token,
 };
+use security::facts::{AddressRole, Facts};
 use store::{Dataset, in_place::Fetched};
 
 /// Returns the balance queries for the token and for its pools' liquidity; nothing if the tables are local.

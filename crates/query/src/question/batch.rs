@@ -19,12 +19,13 @@ use super::{
     timeframes::{FROM, TIMEFRAME, TO},
     token::TokenQuestion,
 };
-use analysis::{security::SecurityInference, token::TokenDetail};
+use analysis::token::TokenDetail;
 use model::{
     address::Address,
     error::{Code, Problem, ProblemBody, Result},
     time::Time,
 };
+use security::SecurityInference;
 
 /// Maximum number of tokens of one request.
 pub const ADDRESSES_MAX: usize = 100;

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use model::chain::Chain;
 
-pub use analysis::security::code::live::Exchanges;
+pub use security::code::live::Exchanges;
 
 /// The program's own table.
 pub fn built_in() -> Arc<Exchanges> {

@@ -20,7 +20,6 @@ use analysis::{
     indicators::{Indicator, from_52w_high},
     market::TokenSummary,
     patterns::{AdviceWord, Pattern, PatternName, PatternsAnswer, Status, TradeAction},
-    security::score::too_little_known,
     trendlines::Trend,
 };
 use model::{
@@ -28,6 +27,7 @@ use model::{
     chain::Chain,
     time::Time,
 };
+use security::score::too_little_known;
 
 /// What a computed figure is made of; what several have in common is computed once.
 #[derive(Clone, Copy)]

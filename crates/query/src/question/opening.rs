@@ -5,8 +5,9 @@ use super::{
     progress::Progress,
     snapshot::Snapshot,
 };
-use analysis::{market::TokenSummary, numeric::descending, patterns::Status, security::own_pools::is_stablecoin};
+use analysis::{market::TokenSummary, numeric::descending, patterns::Status};
 use model::address::Address;
+use security::own_pools::is_stablecoin;
 
 /// How many charts are looked at, 10 ms each at most: the first screen waits for the answer.
 const LOOKED_AT: usize = 3;

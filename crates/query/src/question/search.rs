@@ -1,28 +1,24 @@
 //! The question behind GET /tokens: search and browse tokens, the way clients find addresses.
 
 pub mod condition;
+mod figures;
 pub mod named;
 pub mod row;
 
-use std::{
-    borrow::Cow,
-    cmp::Ordering,
-    sync::{Arc, Mutex},
-};
+use std::{borrow::Cow, cmp::Ordering, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::row::TokenRow;
+pub use self::figures::FiguresOf;
+use self::{figures::of_each, row::TokenRow};
 use super::{
     Question,
-    fields::{self, COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
+    fields::{COMPUTED, FIELDS, Figures, TokenEntry, is_computed, is_inferred},
     filter::Filter,
     list::{Listed, Rows, SortKey, only, sort, sort_rows},
-    missing::MissingRows,
     order::Order,
     paging::{page_of, paged},
-    parallel,
     parameter::{self, PAGE, ParameterKind, clip, parameter},
     progress::Progress,
     request::{Request as _, request},
@@ -34,7 +30,6 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
-    locks::Locked as _,
 };
 
 request! {
@@ -98,27 +93,14 @@ impl Question for SearchQuestion {
         let mut tokens: Vec<_> = page_of(found.into_iter(), self.page, self.limit)
             .map(|(_, row)| TokenEntry { summary: row.token.clone(), figures: Figures::default() })
             .collect();
-        let fields = self.answered_fields();
+        let (fields, addresses) = (self.answered_fields(), tokens.iter().map(|token| token.token_address).collect());
         if !fields.is_empty() {
-            let count = tokens.len() as u64;
-            let mut missing = MissingRows::default();
-            for (i, token) in tokens.iter_mut().enumerate() {
-                progress.step(i as u64, count)?;
-                let figures = fields::figures(snapshot, token.token_address, &fields, progress);
-                if count > FETCHED_MAX {
-                    token.figures = figures.map_err(Problem::into_final)?;
-                } else if let Some(figures) = missing.take(figures) {
-                    token.figures = figures?;
-                }
-            }
-            missing.check()?;
+            let figures = of_each(addresses, &fields, snapshot, progress)?;
+            tokens.iter_mut().zip(figures).for_each(|(token, figures)| token.figures = figures);
         }
         Ok(Tokens { page: self.page, limit: self.limit, total, tokens: Rows::new(tokens, &self.only) })
     }
 }
-
-/// Largest page whose candles and balances are fetched, one token after the other.
-const FETCHED_MAX: u64 = 100;
 
 /// A matching row and its match rank.
 type Hit<'a> = (u8, TokenRow<'a>);
@@ -191,28 +173,10 @@ fn compute_figures(found: &mut Vec<Hit<'_>>, slow: &Filter, sort: &[Order], snap
     if needed.is_empty() {
         return Ok(());
     }
-    let count = found.len() as u64;
-    let missing = Mutex::new(MissingRows::default());
-    parallel::each(found, progress, |(_, row)| {
-        match fields::figures(snapshot, row.token.token_address, &needed, &progress.quiet()) {
-            Ok(figures) => row.figures = Some(Cow::Owned(figures)),
-            Err(problem) if !problem.is_missing_rows() => return Err(problem),
-            Err(problem) if count > FETCHED_MAX => return Err(too_many_elsewhere(count, &problem)),
-            Err(problem) => drop(missing.locked().take::<()>(Err(problem))),
-        }
-        Ok(())
-    })?;
-    std::mem::take(&mut *missing.locked()).check()
-}
-
-fn too_many_elsewhere(count: u64, missing: &Problem) -> Problem {
-    let what = if missing.is_missing_state() { "the state of at most" } else { "what stays at an engine of at most" };
-    let from = if missing.is_missing_state() { "is read from a node" } else { "is fetched" };
-    let detail = format!(
-        "{count} tokens are left to judge, and {what} {FETCHED_MAX} {from} for one list: narrow it by other conditions first, or ask the \
-         tokens one by one."
-    );
-    Problem::new(Code::SourceUnavailable, detail)
+    let addresses = found.iter().map(|(_, row)| row.token.token_address).collect();
+    let figures = of_each(addresses, &needed, snapshot, progress)?;
+    found.iter_mut().zip(figures).for_each(|((_, row), figures)| row.figures = Some(Cow::Owned(figures)));
+    Ok(())
 }
 
 /// Errors: a chain that is neither known nor in the data, which would otherwise give an empty answer.

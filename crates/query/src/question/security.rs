@@ -11,12 +11,12 @@ use super::{
     request::request,
     snapshot::Snapshot,
 };
-use analysis::security::{AnomalyCode, SecurityInference, facts::scam_report, infer};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
     spelling::nearest,
 };
+use security::{AnomalyCode, SecurityInference, facts::scam_report, infer};
 
 request! {
     SecurityQuestion at "/{contractAddress}/security/inference" {

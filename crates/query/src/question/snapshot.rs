@@ -5,13 +5,14 @@ use std::{collections::BTreeSet, sync::Arc};
 use sha2::{Digest, Sha256};
 
 use super::{
-    caches::{RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
+    caches::{FigureCache, RowOrderCache, SecurityCache, SymbolOrder, TrackRecordCache},
     exchanges,
     paging::with_parameter,
     parameter::{AS_OF, GENERATION},
 };
-use analysis::{market::Market, security::code::live::Exchanges, yields::pools::Pools};
+use analysis::{market::Market, yields::pools::Pools};
 use model::error::{Code, Problem, Result};
+use security::code::live::Exchanges;
 use store::{Dataset, Table};
 
 /// One generation, immutable; replaced as a whole on reload.
@@ -33,6 +34,8 @@ pub struct Snapshot {
     /// Cached pattern track records.
     pub track_records: TrackRecordCache,
     pub symbols: SymbolOrder,
+    /// Figures worked out from rows that stay at their source.
+    pub figures: FigureCache,
     /// Hash of every input of answers: program version, settings, sources.
     digest: [u8; 32],
 }
@@ -73,6 +76,7 @@ impl Snapshot {
             generation,
             reading: generation,
             symbols: SymbolOrder::new(&market.tokens),
+            figures: FigureCache::default(),
             market,
             yields,
             dataset,

@@ -12,11 +12,9 @@ use std::{
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 
 use super::entry::CacheBuildError;
-use crate::{
-    order::{SpillFile, without},
-    text_runs::{pairs, runs_of},
-};
+use crate::order::{SpillFile, without};
 use model::{address::Address, interval::Interval, schema::TableSchema};
+use source::text_runs::{pairs, runs_of};
 
 /// Buckets of rows, by the leading bits of the token's address, so that bucket order is token order.
 pub(super) const BUCKETS: usize = 64;

@@ -15,13 +15,12 @@ use super::{
     index::{Index, LoadReport},
     table::{INDEX, LargeTable},
 };
-use crate::{
-    TableFile,
+use crate::{TableFile, private_files::sync_folder};
+use model::{address::Address, progress::Cancelled, schema::TableSchema};
+use source::{
     field_hash::FieldHash,
     manifest::{ColumnManifest, TableManifest, Unit},
-    private_files::sync_folder,
 };
-use model::{address::Address, progress::Cancelled, schema::TableSchema};
 
 /// Format version: incremented whenever a table is stored or read differently.
 pub const CACHE_VERSION: u32 = 6;

@@ -15,16 +15,14 @@ use super::{
     stored_columns,
     table::{LargeTable, ROWS},
 };
-use crate::{
-    order::{keyless, side_by_side, sorted, without, without_repeats},
-    text_runs::pairs,
-};
+use crate::order::{keyless, side_by_side, sorted, without, without_repeats};
 use model::{
     address::Address,
     interval::Interval,
     progress::Cancelled,
     schema::{Kind, TableSchema},
 };
+use source::text_runs::pairs;
 
 /// Maximum rows of a token that are read and sorted again, around the times of its new ones.
 const WINDOW_MAX: usize = 200_000;

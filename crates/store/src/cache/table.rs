@@ -17,12 +17,12 @@ use super::{
     map::MappedFile,
     stored_columns,
 };
-use crate::{coerce, text_runs::Texts};
 use model::{
     address::Address,
     interval::Interval,
     schema::{Kind, TableSchema},
 };
+use source::{coerce, text_runs::Texts};
 
 /// Number of pages after whose first reading the map's pages are given back. The system maps up to 16 with each, so a pass over a whole table
 /// keeps 16 MiB of it.

@@ -6,8 +6,8 @@ use polars::prelude::{AnyValue, BooleanChunked, Column, DataFrame, DataType, Flo
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::coerce::cell::milliseconds;
 use model::time::{Day, Time};
+use source::coerce::cell::milliseconds;
 
 /// One column of a batch.
 pub(super) enum Cells<'a> {

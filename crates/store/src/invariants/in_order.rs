@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use self::runs::{StepRun, Steps};
 use super::{Rule, named};
-use crate::text_runs::{pairs, runs_of};
 use model::{
     interval::Interval,
     time::{DAY_MS, Time},
 };
+use source::text_runs::{pairs, runs_of};
 
 /// Maximum number of series (token and interval) per file.
 const SERIES_MAX: usize = 200_000;

@@ -3,16 +3,16 @@
 use std::{collections::HashSet, fmt::Write as _};
 
 use super::{others, path};
-use crate::{
+use model::{
+    schema::{Column, Kind, Need, TableSchema},
+    spelling::meant,
+};
+use source::{
+    ColumnFilter,
     manifest::{
         ColumnManifest, TableManifest, Unit,
         columns::{is_amount, power_of_ten},
     },
-    source::ColumnFilter,
-};
-use model::{
-    schema::{Column, Kind, Need, TableSchema},
-    spelling::meant,
 };
 
 /// A column of the schema and its binding in one file.

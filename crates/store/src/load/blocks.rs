@@ -2,8 +2,9 @@
 
 use polars::prelude::{Column, DataType, Int64Chunked, IntoColumn};
 
-use crate::{Table, coerce};
+use crate::Table;
 use model::schema::Kind;
+use source::coerce;
 
 /// Name of the table with the block times.
 pub(super) const TABLE: &str = "blocks";

@@ -8,8 +8,10 @@ use super::{
     file::FileRows,
     path,
 };
-use crate::decode::guarded;
-use crate::{
+use model::schema::Kind;
+use source::decode::guarded;
+use source::{
+    SourceBatch,
     coerce::{
         self, Coerced, Issue,
         cell::{RawCell, cells},
@@ -17,9 +19,7 @@ use crate::{
         notation::{DecimalSigns, EpochUnits},
     },
     manifest::Decimal,
-    source::SourceBatch,
 };
-use model::schema::Kind;
 
 /// Leading cells of a batch that are searched for a point, as one of them has one where numbers do.
 const FEW: usize = 100;

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::bind::Bound;
-use crate::{
+use model::schema::{Column, Kind};
+use source::{
     coerce::{
         cell::RawCell,
         notation::{DecimalSigns, EpochUnits, Notation},
     },
     manifest::Decimal,
 };
-use model::schema::{Column, Kind};
 
 /// Inferred formats of each column of a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

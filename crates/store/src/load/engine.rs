@@ -20,12 +20,12 @@ use super::{
     remote::{Located, load_error_of, not_agreed},
     task::{TableLoad, TableLoadError},
 };
-use crate::{
-    field_hash::FieldHash,
-    manifest::{EngineTable, Relation},
-    source::locate::{Answer, LocatedFile},
-};
 use model::schema::Kind;
+use source::{
+    field_hash::FieldHash,
+    locate::{Answer, LocatedFile},
+    manifest::{EngineTable, Relation},
+};
 use wire::{Fault, amount, clickhouse::Engine};
 
 /// Identity of the server, part of the names of stored answers: a source that is moved to another server does not get the answers of the

@@ -14,18 +14,18 @@ use super::{
     column_formats::{ColumnFormats, is_number},
     fill, others, units,
 };
-use crate::{
-    coerce::{Coerced, cell::RawCell, date_format::DateFormatGuess, float_detector::FloatDetector, list},
-    invariants::{
-        self,
-        in_order::{SeriesChecker, TokenStatistic},
-    },
-    manifest::{TableManifest, Unit},
-    source::SourceBatch,
+use crate::invariants::{
+    self,
+    in_order::{SeriesChecker, TokenStatistic},
 };
 use model::{
     findings::{Finding, Findings, Severity},
     schema::{self, Kind, Need, TableSchema},
+};
+use source::{
+    SourceBatch,
+    coerce::{Coerced, cell::RawCell, date_format::DateFormatGuess, float_detector::FloatDetector, list},
+    manifest::{TableManifest, Unit},
 };
 
 /// Rows and findings of one file so far.

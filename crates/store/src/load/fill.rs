@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 
-use crate::text_runs::rewritten;
 use model::{candles::Interval, schema::TableSchema};
+use source::text_runs::rewritten;
 
 /// Normalizes the given intervals; invalid ones become null and are returned.
 pub(super) fn intervals_read(columns: &mut [Column]) -> (Option<&'static str>, Vec<(usize, String)>) {

@@ -8,8 +8,8 @@ use super::{
     remote::{self, Pulse, objects},
     task::{TableLoad, TableLoadError},
 };
-use crate::source::{SourceFormat, format_of, locate::LocatedFile, parquet_footer};
 use model::format::count;
+use source::{SourceFormat, format_of, locate::LocatedFile, parquet_footer};
 use wire::{Fault, Object, Wire, amount};
 
 /// Maximum number of footers that are read; of more files, every so many are taken for all.

@@ -8,15 +8,13 @@ use super::{
     identity, others,
     task::{TableLoad, TableLoadError, total_bytes},
 };
-use crate::decode::guarded;
-use crate::{
-    cache::{CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport},
-    source::{
-        ReadSoFar, lines_of,
-        locate::{FileStamp, LocatedFile},
-    },
-};
+use crate::cache::{CacheBuilder, CacheOptions, EntryLocation, Key, KeyFile, LargeTable, LoadReport};
 use model::{progress::Cancelled, schema::TableSchema};
+use source::decode::guarded;
+use source::{
+    ReadSoFar, lines_of,
+    locate::{FileStamp, LocatedFile},
+};
 
 pub(super) struct Gathered {
     /// The rows of the files before this one.

@@ -9,14 +9,14 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::{
-    TableFile,
-    field_hash::FieldHash,
-    source::locate::{FileOrigin, LocatedFile},
-};
+use crate::TableFile;
 use model::{
     schema::{TABLES, TableSchema},
     time::Time,
+};
+use source::{
+    field_hash::FieldHash,
+    locate::{FileOrigin, LocatedFile},
 };
 use wire::UrlPattern;
 

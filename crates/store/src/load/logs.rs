@@ -16,14 +16,16 @@ use super::{
 use crate::{
     chain::{LogsAsked, TransferLogs},
     frame_rows::FromFrame as _,
-    manifest::{LogTable, RowFilter, TableManifest},
-    source::locate,
 };
 use model::{
     address::Address,
     findings::{Finding, Severity},
     progress::Cancelled,
     rows::TokenRow,
+};
+use source::{
+    locate,
+    manifest::{LogTable, RowFilter, TableManifest},
 };
 use wire::Fault;
 

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 
 use super::{bind::Bound, column::gather_named, path};
-use crate::decode::guarded;
-use crate::{
+use model::schema::{Column as SchemaColumn, Kind, Need, TableSchema};
+use source::decode::guarded;
+use source::{
+    SourceBatch,
     coerce::{self, cell::is_null_word, notation::Notation},
     manifest::ColumnManifest,
-    source::SourceBatch,
 };
-use model::schema::{Column as SchemaColumn, Kind, Need, TableSchema};
 
 /// Prefix of their names while they share a frame with schema columns.
 const MARK: &str = "\u{1}";

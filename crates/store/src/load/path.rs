@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use polars::prelude::{Column, DataType, IntoColumn};
 use serde_json::value::RawValue;
 
-use crate::coerce::cell::{RawCell, cells};
+use source::coerce::cell::{RawCell, cells};
 
 /// Prefixes of a path that may be a column's name, longest first.
 pub(super) fn heads(name: &str) -> impl Iterator<Item = &str> {

@@ -21,23 +21,19 @@ use super::{
     engine, forecast, row_filter,
     task::{TableLoad, TableLoadError},
 };
-use crate::{
-    Dataset, RemoteOrigin, chain,
-    manifest::{Manifest, TableManifest},
-    private_files::replace,
-    source::{
-        downloads::{self, ObjectParts, name_of},
-        format_of,
-        locate::{self, Answer, FILES_MAX, GLOB, LocatedFile},
-        object::{FetchState, PART, RemoteFile},
-        partition,
-    },
-    wall_clock::now,
-};
+use crate::{Dataset, RemoteOrigin, chain, private_files::replace, wall_clock::now};
 use model::{
     findings::{Finding, Severity},
     schema::TableSchema,
     time::Time,
+};
+use source::{
+    downloads::{self, ObjectParts, name_of},
+    format_of,
+    locate::{self, Answer, FILES_MAX, GLOB, LocatedFile},
+    manifest::{Manifest, TableManifest},
+    object::{FetchState, PART, RemoteFile},
+    partition,
 };
 use wire::{Fault, Object, UrlPattern, Wire, amount};
 
@@ -124,7 +120,7 @@ pub fn origins_to_agree(folder: &Path, wire: &Wire) -> Vec<String> {
 /// Every origin that the tables of the dataset name.
 pub fn origins_of(folder: &Path, wire: &Wire) -> Vec<String> {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let text = super::read_manifest(&real.join(crate::manifest::FILE)).unwrap_or_default();
+    let text = super::read_manifest(&real.join(source::manifest::FILE)).unwrap_or_default();
     let manifest = Manifest::parse(&text).unwrap_or_default();
     let mut origins: Vec<String> = manifest
         .tables

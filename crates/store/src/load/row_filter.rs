@@ -7,12 +7,12 @@ use super::{
     column::{gather, gather_named},
     file::FileRows,
 };
-use crate::{
+use model::{address::Address, chain::Chain, schema::Kind};
+use source::{
+    SourceBatch,
     coerce::{cell::RawCell, list, measure},
     manifest::RowFilter,
-    source::SourceBatch,
 };
-use model::{address::Address, chain::Chain, schema::Kind};
 
 impl FileRows<'_> {
     /// Positions of the well-formed rows that `where` keeps.

@@ -16,20 +16,21 @@ use super::{
     remote::{self, Located, Pulse},
     task::{TableLoad, TableLoadError, total_bytes},
 };
-use crate::decode::guarded;
 use crate::{
     RemoteOrigin, SourcePosition, Storage, Table,
     cache::{FileEnd, LargeTable, LoadReport},
-    live,
-    manifest::EngineTable,
-    order, repeats,
-    source::locate::{self, LocatedFile},
+    live, order, repeats,
 };
 use model::{
     findings::{Finding, Findings, Severity},
     progress::Cancelled,
     schema::TableSchema,
     table_state::TableState,
+};
+use source::decode::guarded;
+use source::{
+    locate::{self, LocatedFile},
+    manifest::EngineTable,
 };
 
 /// Loads a table.

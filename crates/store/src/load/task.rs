@@ -8,12 +8,12 @@ use super::{
     logs,
     remote::{self, Located, Pulse},
 };
-use crate::{
-    cache::CacheBuildError,
-    manifest::TableManifest,
-    source::locate::{self, LocatedFile},
-};
+use crate::cache::CacheBuildError;
 use model::{progress::Cancelled, schema::TableSchema};
+use source::{
+    locate::{self, LocatedFile},
+    manifest::TableManifest,
+};
 
 /// The section of a table that `dataset.toml` does not mention.
 static PLAIN: LazyLock<TableManifest> = LazyLock::new(TableManifest::default);

@@ -3,11 +3,11 @@
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom, Series};
 
 use super::{LoadContext, bind::Bound};
-use crate::{
+use model::{address::Address, schema::TableSchema, time::Time, token::are_apart};
+use source::{
     coerce::{cell::RawCell, notation::Notation, plain_float, raw_amount, smallest_units},
     manifest::{Unit, columns::power_of_ten},
 };
-use model::{address::Address, schema::TableSchema, time::Time, token::are_apart};
 
 pub const NO_DECIMALS: &str = "the token's decimals are unknown, so its smallest units cannot be converted; the cell is left empty";
 const NOT_RAW: &str = "expected a whole number of smallest units; the cell is left empty";

@@ -1,15 +1,13 @@
 //! Adding a token: providers are asked off the drawing thread, once the person agreed to their hosts; of several that are found one is chosen.
 
 use super::App;
-use crate::{
-    overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome},
-    task::BackgroundTask,
-};
+use crate::overlay::{Command, Overlay, confirm::Confirm, found::FoundDialog, welcome};
 use model::{
     error::{Code, Problem},
     format::many,
 };
 use query::deck::feed::add::{FoundToken, FoundTokens};
+use views::task::BackgroundTask;
 
 /// A search under way, or one whose tokens are on screen.
 pub(crate) struct Adding {

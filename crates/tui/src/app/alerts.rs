@@ -7,18 +7,16 @@ use std::{
 };
 
 use super::App;
-use crate::{
-    overlay::{
-        Dialog as _, Overlay,
-        alerts::{AboutToken, AlertsDialog},
-    },
-    task::{self, BackgroundTask},
+use crate::overlay::{
+    Dialog as _, Overlay,
+    alerts::{AboutToken, AlertsDialog},
 };
 use model::{address::Address, error::Result, format::count, locks::Locked as _};
 use query::{
     jobs::{AlertCursor, AlertList, FIRED_ID_MAX, FiredAlert, Jobs},
     question::{alert_body::AlertBody, progress::Progress},
 };
+use views::task::{self, BackgroundTask};
 use widgets::table::AlertMark;
 
 /// Firings to load, the latest first.
@@ -190,7 +188,7 @@ impl App {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{app::bench::Bench, views};
+    use crate::app::bench::Bench;
     use query::jobs::JobOptions;
     use store::{Dataset, sample};
 

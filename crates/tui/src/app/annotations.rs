@@ -55,7 +55,7 @@ impl App {
 mod tests {
     use std::sync::Arc;
 
-    use crate::{app::bench::Bench, views};
+    use crate::app::bench::Bench;
     use query::jobs::{JobOptions, Jobs};
     use store::sample;
 

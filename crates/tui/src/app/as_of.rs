@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use super::App;
-use crate::{
-    overlay::{Command, palette::AS_OF},
-    task::BackgroundTask,
-    view::HttpRequest,
-};
+use crate::overlay::{Command, palette::AS_OF};
 use model::time::{DAY_MS, Time};
 use query::{deck::Deck, question::parameter::as_of};
+use views::{task::BackgroundTask, view::HttpRequest};
 
 /// The deck that the views ask, if it is not that of the present; and one that is being made.
 #[derive(Default)]
@@ -102,8 +99,9 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use crate::{app::bench::Bench, view::HttpRequest, views};
+    use crate::app::bench::Bench;
     use store::sample;
+    use views::view::HttpRequest;
 
     /// The screen once the deck of the day is made.
     fn settled(bench: &mut Bench) -> String {

@@ -13,9 +13,10 @@ use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 
 use super::{App, Setup};
-use crate::{event::Event, view::View};
+use crate::event::Event;
 use query::deck::{Deck, DeckEvent, DeckOptions};
 use store::Dataset;
+use views::view::View;
 use widgets::{
     picture,
     theme::{Appearance, Options, Theme},

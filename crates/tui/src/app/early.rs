@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::KeyEvent;
 
 use super::App;
-use crate::keymap::{Action, VIEWS};
+use views::keymap::{Action, VIEWS};
 
 /// How long rows may still move after the first of them are on screen, before keys act on what is there.
 const SETTLING: Duration = Duration::from_secs(1);
@@ -73,8 +73,9 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use crate::{app::bench::Bench, keymap::ViewId, views};
+    use crate::app::bench::Bench;
     use store::sample;
+    use views::keymap::ViewId;
 
     #[test]
     fn keys_that_act_on_a_row_wait_for_the_rows() {

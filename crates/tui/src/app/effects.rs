@@ -11,18 +11,18 @@ use std::{
 use crossterm::{Command as _, clipboard::CopyToClipboard};
 
 use super::App;
-use crate::{
-    keymap::{Action, ViewId},
-    overlay::{
-        Command, Overlay,
-        export::{ExportDialog, ExportRetry},
-    },
-    view::{ApiState, Effect, HttpRequest},
+use crate::overlay::{
+    Command, Overlay,
+    export::{ExportDialog, ExportRetry},
 };
 use demo;
 use model::format;
 use query::deck::DeckEvent;
 use store::export::{self, ExportError, writers::ExportFormat};
+use views::{
+    keymap::{Action, ViewId},
+    view::{ApiState, Effect, HttpRequest},
+};
 use widgets::theme::{Palette, Theme};
 
 /// Most characters of a copied text in the footer's toast.

@@ -11,15 +11,13 @@ use std::{
 };
 
 use super::App;
-use crate::{
-    overlay::{Overlay, export::ExportDialog},
-    task::BackgroundTask,
-};
+use crate::overlay::{Overlay, export::ExportDialog};
 use model::{
     error::{Code, Problem},
     format::{self, many},
 };
 use store::export::{self, ExportError};
+use views::task::BackgroundTask;
 
 /// How long the program's exit waits for a cancelled export to delete its partial file.
 const LAST_WAIT: Duration = Duration::from_secs(2);
@@ -146,14 +144,12 @@ mod tests {
     use ratatui::{buffer::Buffer, layout::Rect};
 
     use super::*;
-    use crate::{
-        app::bench::Bench,
-        event::Event,
+    use crate::{app::bench::Bench, event::Event, overlay::Command};
+    use store::export::{ExportRows, RowBatches, writers::ExportFormat};
+    use views::{
         keymap::Action,
-        overlay::Command,
         view::{Context, Effect, Export, View},
     };
-    use store::export::{ExportRows, RowBatches, writers::ExportFormat};
 
     /// A table that is slow to write, the only one on screen.
     struct Slow {

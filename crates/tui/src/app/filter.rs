@@ -3,12 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent};
 
 use super::App;
-use crate::{
-    keymap::Action,
-    list::Listing,
-    typed::{Completions, TypedLine},
-    view::EditedLine,
-};
+use crate::typed::{Completions, TypedLine};
+use views::{keymap::Action, list::Listing, view::EditedLine};
 
 /// Longest text of the line in characters.
 const CHARS_MAX: usize = 4_000;
@@ -190,8 +186,9 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use crate::{app::bench::Bench, keymap::ViewId, views};
+    use crate::app::bench::Bench;
     use store::sample;
+    use views::keymap::ViewId;
 
     #[test]
     fn what_is_typed_takes_the_filters_place_and_a_line_of_the_views_own_is_no_filter() {

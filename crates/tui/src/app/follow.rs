@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::App;
-use crate::{
+use model::address::Address;
+use query::question::opening::opening_token;
+use views::{
     keymap::ViewId,
     task::Wake,
     view::{LiveSettings, NewSettings},
 };
-use model::address::Address;
-use query::question::opening::opening_token;
 
 /// Maximum number of tokens that a step passes over.
 const STEPS_MAX: usize = 1_000;

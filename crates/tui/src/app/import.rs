@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{App, effects::expand};
-use crate::{
-    overlay::{Overlay, import::ImportDialog},
-    task::BackgroundTask,
-};
+use crate::overlay::{Overlay, import::ImportDialog};
 use import::{Formats, ImportError, ImportOptions, ImportReport, PLACEHOLDERS, VALUED, import};
 use model::{
     address::Address,
@@ -15,6 +12,7 @@ use model::{
     progress::{Cancelled, LoadProgress},
 };
 use query::question::{self, search::named::named_token};
+use views::task::BackgroundTask;
 
 /// A running import.
 pub(crate) struct Importing {
@@ -167,7 +165,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{app::bench::Bench, overlay::Command, views};
+    use crate::{app::bench::Bench, overlay::Command};
 
     const HOLDERS: &str = "token_address,holder_address,balance\n\
         0x1f9840a85d5af5bf1d1762f925bdaddc4201f984,0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2,5\n\

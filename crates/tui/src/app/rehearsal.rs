@@ -1,11 +1,9 @@
 //! Rehearsing an alert in the dashboard: worked out off the drawing thread, with its progress in the alert dialog, stopped with Esc.
 
 use super::App;
-use crate::{
-    overlay::{Overlay, alerts::AlertsDialog},
-    task::BackgroundTask,
-};
+use crate::overlay::{Overlay, alerts::AlertsDialog};
 use query::question::{BodyQuestion as _, Question as _, alert_body::AlertBody, progress::Progress, rehearsal::RehearsalQuestion};
+use views::task::BackgroundTask;
 
 impl App {
     /// Starts to rehearse the alert; without one, stops the rehearsal that runs.

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::App;
-use crate::{
+use crate::overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog};
+use views::{
     keymap::Action,
     list::{ColumnLayout, Listing, SCREEN},
-    overlay::{Overlay, columns::ColumnsDialog, indicators::IndicatorsDialog, screens::ScreensDialog},
 };
 
 /// Maximum number of screens of a view.

@@ -7,7 +7,7 @@ use ratatui::{
 };
 
 use super::App;
-use crate::keymap::{Action, ViewId};
+use views::keymap::{Action, ViewId};
 use widgets::{
     put, text,
     theme::{Role, Theme},
@@ -92,7 +92,7 @@ impl App {
         let (title, says, press) = match STOPS.get(tour.stop) {
             Some(stop) => {
                 // A number key works everywhere, another one in its view.
-                let is_here = stop.at == self.current || crate::keymap::VIEWS.iter().any(|row| row.goto == stop.action);
+                let is_here = stop.at == self.current || views::keymap::VIEWS.iter().any(|row| row.goto == stop.action);
                 let first = if is_here { String::new() } else { format!("{} and then ", key(stop.at.row().goto)) };
                 (
                     format!("tour · {} of {} · {}", tour.stop + 1, STOPS.len(), stop.at.title()),
@@ -136,7 +136,6 @@ mod tests {
         app::bench::Bench,
         event::Event,
         memory::{Forgetful, Memory},
-        views,
     };
     use query::deck::DeckEvent;
     use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! The export dialog: file name and format of the table on screen, or the name of a page's file. Writes nothing itself.
 
 use super::prelude::*;
-use crate::words;
 use store::export::writers::ExportFormat;
+use views::words;
 
 /// Lines at the bottom of the dialog.
 const REASON_LINES: usize = 2;

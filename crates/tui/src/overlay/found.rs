@@ -1,8 +1,8 @@
 //! The tokens that providers found for what was typed after `add`: one of them is chosen.
 
 use super::prelude::*;
-use crate::words::CANCEL;
 use query::deck::feed::add::FoundToken;
+use views::words::CANCEL;
 
 #[derive(Debug)]
 pub struct FoundDialog {

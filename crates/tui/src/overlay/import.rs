@@ -2,9 +2,9 @@
 //! rejected. Reads and writes no file itself.
 
 use super::prelude::*;
-use crate::words::CANCEL;
 use import::{FileReport, ImportReport, Preview as Table, Taken};
 use model::address::Address;
+use views::words::CANCEL;
 
 /// Maximum number of lines of one text.
 const LINES_MAX: usize = 60;

@@ -4,9 +4,9 @@
 use crossterm::event::KeyModifiers;
 
 use super::prelude::*;
-use crate::keymap::{Keymap, ViewId};
 use analysis::market::TokenSummary;
 use query::question::filter::words;
+use views::keymap::{Keymap, ViewId};
 use widgets::theme::BUILTIN;
 
 /// Maximum number of entries ranked and shown.

@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path};
 
 use super::{ChainFrom, FormatRow, Formats, READERS, Signs, TokenFrom};
 use model::schema::{self, Need};
-use store::{
+use source::{
     manifest::TableManifest,
     provider::{Each, FOLDER, Provider, ProviderOrigin, ProviderRequest, Providers},
 };

@@ -9,7 +9,8 @@ use live::{
     create::create,
     find::{FindContext, find, keep_coin, search_hosts},
 };
-use store::{manifest::FILE, provider, wall_clock::now};
+use source::{manifest::FILE, provider};
+use store::wall_clock::now;
 
 const NOT_LIVE: &str = "the tokens of this dataset do not come by themselves: write [tables.tokens] provider = \"dexscreener\" into its dataset.toml, or \
                         make another dataset with `tokendeck new`";
@@ -31,7 +32,7 @@ impl Deck {
             create(folder, &[], &provider::all(self.options.feed.own_providers.as_deref(), None)?, None)?;
         }
         self.open(folder);
-        let has_rows = folder.join(store::live::FOLDER).is_dir();
+        let has_rows = folder.join(source::live_files::FOLDER).is_dir();
         if has_rows {
             self.load_in_background();
         }

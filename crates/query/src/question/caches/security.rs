@@ -7,12 +7,12 @@ use std::{
 };
 
 use crate::question::progress::Progress;
-use analysis::security::{SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
 use model::{
     address::Address,
     error::{Problem, Result},
     locks::Locked as _,
 };
+use security::{SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
 use store::Dataset;
 
 /// Maximum number of scams with cached traits.

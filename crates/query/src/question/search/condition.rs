@@ -106,8 +106,7 @@ impl Find for ConditionMatch {
                 None => matched.unknown.push(row.token.token_address),
             }
         }
-        let figures = compute_figures(&mut found, &slow, &[], snapshot, progress);
-        figures.map_err(|problem| if self.token.is_some() { problem } else { problem.final_but_for_state() })?;
+        compute_figures(&mut found, &slow, &[], snapshot, progress)?;
         for (_, row) in &found {
             match is_met(&slow, row) {
                 Some(true) => matched.holds.push(row.token.token_address),

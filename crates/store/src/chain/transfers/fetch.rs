@@ -315,7 +315,7 @@ impl<'a> TransferFetch<'a> {
         let pending = std::mem::take(&mut self.pending);
         if !pending.is_empty() {
             let mut write = || {
-                let frame = crate::decode::guarded("table", || rows::frame(&pending))?;
+                let frame = source::decode::guarded("table", || rows::frame(&pending))?;
                 let last = self.state.files.last().filter(|last| last.rows > 0 && last.rows + pending.len() <= FILE_ROWS);
                 let before = last.and_then(|last| self.files.read(last).ok());
                 let (joins, frame) = match before {

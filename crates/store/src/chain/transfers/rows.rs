@@ -6,8 +6,8 @@ use polars::prelude::{
 };
 
 use super::event::TransferEvent;
-use crate::decode::guarded;
 use model::address::Address;
+use source::decode::guarded;
 
 /// A transfer with the time of its block, in milliseconds since 1970.
 pub(super) type TimedEvent = (TransferEvent, i64);

@@ -19,14 +19,11 @@ use super::{
 use crate::{
     RemoteOrigin, Storage, Table, TableFile,
     candle_table::HeldCandles,
-    field_hash::FieldHash,
     in_place::InPlaceCache,
     load::{
         remote::{self, Pulse},
         task::{TableLoad, TableLoadError},
     },
-    manifest::EngineTable,
-    source::locate::Answer,
     wall_clock,
 };
 use model::{
@@ -36,6 +33,7 @@ use model::{
     schema::TableSchema,
     time::Time,
 };
+use source::{field_hash::FieldHash, locate::Answer, manifest::EngineTable};
 
 /// State of an engine's table that a generation was loaded from: later queries ask for exactly these rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -14,16 +14,14 @@ use std::{
 
 use polars::prelude::{Column, DataType, IntoColumn, NamedFrom as _, Series};
 
-use crate::{
-    load::{LoadContext, remote::Pulse},
-    source::{
-        self, ColumnFilter, Layout, RowSource, SourceBatch,
-        downloads::{self, name_of},
-        forward::Forward,
-        locate::Answer,
-    },
-};
+use crate::load::{LoadContext, remote::Pulse};
 use model::locks::Locked as _;
+use source::{
+    self, ColumnFilter, Layout, RowSource, SourceBatch,
+    downloads::{self, name_of},
+    forward::Forward,
+    locate::Answer,
+};
 use wire::{Fault, clickhouse::StreamEnd};
 
 /// Bytes read beyond undecodable rows: the engine may add the reason.

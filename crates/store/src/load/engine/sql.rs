@@ -4,11 +4,11 @@ use std::{collections::HashSet, fmt::Write as _};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
+use model::{address::Address, schema::Kind};
+use source::{
     coerce::{cell::RawCell, measure},
     manifest::RowFilter,
 };
-use model::{address::Address, schema::Kind};
 
 /// Type of an engine's column, as far as the loader distinguishes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

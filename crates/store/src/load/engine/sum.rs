@@ -21,9 +21,16 @@ use crate::{
     in_place::RowsVersion,
     load::{bind::Bound, remote::Pulse, task::TableLoadError},
     order,
-    source::{arrow_stream, forward::Forward},
 };
-use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, schema::TableSchema, table_ask::TableAsk, time::DAY_MS};
+use model::{
+    address::Address,
+    candles::VALID_CANDLE,
+    holding::IndividualHolders,
+    schema::TableSchema,
+    table_ask::{AskKind, TableAsk},
+    time::DAY_MS,
+};
+use source::{arrow_stream, forward::Forward};
 use wire::Fault;
 
 /// An aggregation.
@@ -33,7 +40,7 @@ pub(super) enum Aggregation {
     Market,
     /// Like `Market`, over all candles of tokens whose recent days are not enough.
     WholeMarket(Vec<Address>),
-    /// The candles of one token for its charts.
+    /// The candles of some tokens for their charts.
     Chart,
     /// The number of rows per token, of holders or transfers.
     Listed(&'static str),
@@ -70,7 +77,21 @@ impl Aggregation {
             Self::Asked(ask, schema) => asked::asked_sql(base, ask, schema),
             Self::AskedVersion(ask, unique) => asked::version_sql(base, ask, *unique),
         };
-        counted(&sql)
+        counted(&sql) + self.order()
+    }
+
+    /// The order of a result that may have more rows than a block of the server. It stands outermost: above a window function the blocks come
+    /// in any order.
+    fn order(&self) -> &'static str {
+        match self {
+            Self::Chart => " ORDER BY token, ms, timestamp",
+            Self::Asked(ask, _) => match ask.wanted {
+                AskKind::Values { is_text: false, .. } => " ORDER BY item",
+                AskKind::Groups { .. } => " ORDER BY at",
+                AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => "",
+            },
+            _ => "",
+        }
     }
 
     /// Maximum number of result rows.
@@ -89,7 +110,7 @@ fn counted(sql: &str) -> String {
 }
 
 impl EngineQuery<'_> {
-    /// The result of a query of at most so many rows, as one frame: an empty one where there are none.
+    /// The result of a query of at most so many rows, in any order, as one frame: an empty one where there are none.
     pub(super) fn frame(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<DataFrame, TableLoadError> {
         let frames = self.frames(&counted(sql), rows_max, pulse)?;
         Ok(order::whole(frames).map_err(|_| self.unread())?.unwrap_or_default())

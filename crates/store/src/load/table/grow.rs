@@ -12,9 +12,9 @@ use crate::{
         identity,
         task::TableLoadError,
     },
-    source::{ROWS_MAX, ReadSoFar, locate::LocatedFile},
 };
 use model::findings::{Finding, Severity};
+use source::{ROWS_MAX, ReadSoFar, locate::LocatedFile};
 
 /// Maximum new bytes for adding them to the cached table; with more it is imported from scratch.
 const NEW_MAX: u64 = 64 << 20;

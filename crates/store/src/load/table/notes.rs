@@ -14,9 +14,9 @@ use crate::{
     },
     order,
     repeats::{self, Difference},
-    source::locate::LocatedFile,
 };
 use model::findings::{Finding, KEPT_PER_REASON, Severity};
+use source::locate::LocatedFile;
 
 /// Minimum number of pools for a finding that yields look like fractions.
 const FRACTIONS_MIN: usize = 3;

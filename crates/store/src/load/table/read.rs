@@ -5,11 +5,9 @@ use std::sync::{Arc, atomic::Ordering};
 use polars::prelude::DataFrame;
 
 use super::TableReader;
-use crate::decode::guarded;
 use crate::{
     SourcePosition, TableFile,
     cache::FileEnd,
-    coerce,
     load::{
         bind::{bind, missing, wanted},
         engine::{self, RowsOutcome},
@@ -21,15 +19,16 @@ use crate::{
         task::{TableLoad, TableLoadError},
     },
     origin, repeats,
-    source::{
-        self, Layout, ROWS_MAX, RowSource,
-        downloads::ObjectParts,
-        locate::{FileOrigin, FileStamp, LocatedFile},
-        object::RemoteFile,
-        partition::{self, Partitioned},
-    },
 };
 use model::{findings::Findings, progress::Cancelled, schema::TableSchema};
+use source::decode::guarded;
+use source::{
+    self, Layout, ROWS_MAX, RowSource, coerce,
+    downloads::ObjectParts,
+    locate::{FileOrigin, FileStamp, LocatedFile},
+    object::RemoteFile,
+    partition::{self, Partitioned},
+};
 
 /// Whether the file is line-based text, uncompressed.
 fn is_text(name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The dashboard over a deck whose load the test can hold back and release between any two keys.
 
 use super::*;
-use crate::{app::bench::Bench, views};
+use crate::app::bench::Bench;
 use store::{Dataset, Table, sample};
 
 const LARGEST: &str = "0x1";

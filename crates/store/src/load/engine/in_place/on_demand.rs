@@ -27,15 +27,13 @@ use crate::{
     Table,
     cache::CacheOptions,
     export::RowBatches,
-    in_place::{Fetch, FetchError, Fetched, RowsVersion},
+    in_place::{Charts, Fetch, FetchError, Fetched, RowsVersion},
     load::{
         remote::{self, Pulse},
         table,
         task::{TableLoad, TableLoadError},
     },
-    manifest::{Manifest, RowFilter},
     order,
-    source::downloads,
 };
 use model::{
     address::Address,
@@ -46,6 +44,10 @@ use model::{
     table_ask::{AskKind, TableAsk},
     table_state::TableState,
     transfer_sums::{TransferAnswer, TransferPart},
+};
+use source::{
+    downloads,
+    manifest::{Manifest, RowFilter},
 };
 use wire::{Fault, Wire};
 
@@ -307,9 +309,9 @@ impl Fetch for OnDemand {
         };
         let fetched = match key {
             FetchKey::Rows { token, .. } => all(token),
-            FetchKey::Chart(token) => {
-                let read = self.sum(&Aggregation::Chart, &request, |frames| chart::read(frames, token))?;
-                read.map(|candles| Fetched::Chart(Box::new(candles))).map_err(|Repeated| twice(self.schema))
+            FetchKey::Chart(_) => {
+                let candles = self.charts(request.tokens, version, progress)?.pop().map(|(_, candles)| candles);
+                Ok(Fetched::Chart(Box::new(candles.unwrap_or_default())))
             }
             FetchKey::Table(ask) => self.asked(ask, &request).map(|(frame, total)| Fetched::Answer(frame, total)),
             FetchKey::Balances { individual, .. } => self
@@ -321,6 +323,12 @@ impl Fetch for OnDemand {
         };
         self.wire.settle();
         fetched
+    }
+
+    fn charts(&self, tokens: &[Address], version: RowsVersion, progress: &dyn LoadProgress) -> Result<Charts, FetchError> {
+        let read = self.sum(&Aggregation::Chart, &RowsRequest { tokens, version, progress }, chart::read);
+        self.wire.settle();
+        read?.map_err(|Repeated| twice(self.schema))
     }
 
     fn rows(self: Arc<Self>, ask: Arc<TableAsk>, version: RowsVersion, columns: Vec<&'static str>) -> Box<dyn RowBatches> {

@@ -15,13 +15,13 @@ use super::{
 use crate::{
     export::RowBatches,
     in_place::{FetchError, RowsVersion},
-    source::{RowSource, arrow_stream, forward::Forward},
 };
 use model::{
     locks::Locked as _,
     progress::Silent,
     table_ask::{AskKind, TableAsk},
 };
+use source::{RowSource, arrow_stream, forward::Forward};
 use wire::{Fault, clickhouse::StreamEnd};
 
 /// The rows of a query.

@@ -9,11 +9,12 @@ use super::{
     transfers::{UNKNOWN, unread},
     whole,
 };
-use crate::{coerce, order};
+use crate::order;
 use model::{
     schema::{Kind, TableSchema},
     table_ask::{AskKind, KeyValue, Measured, RowsPage, TableAsk},
 };
+use source::coerce;
 
 /// SQL: an interval as `Interval` prints it.
 const WORD: &str = "multiIf(ms % 604800000 = 0, concat(toString(intDiv(ms, 604800000)), 'w'), ms % 86400000 = 0, \
@@ -152,7 +153,7 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
         AskKind::Values { column, is_text: false, .. } => {
             let (unsigned, column) = (unsigned(schema, column), sql::identifier(column));
             format!(
-                "SELECT assumeNotNull({column}){unsigned} AS item, count() AS held FROM {rows} WHERE {met} AND isNotNull({column}) GROUP BY item ORDER BY item \
+                "SELECT assumeNotNull({column}){unsigned} AS item, count() AS held FROM {rows} WHERE {met} AND isNotNull({column}) GROUP BY item \
                  LIMIT {}",
                 VALUES_MAX + 1
             )
@@ -165,7 +166,7 @@ pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSche
             let shown = if *is_text { format!(", argMin({by}, {first}) AS shown") } else { String::new() };
             let figures: Vec<String> = of.iter().enumerate().map(|(nth, of)| format!(", {}", figures(nth, of))).collect();
             format!(
-                "SELECT {key} AS item, count() AS held, min({first}) AS at{shown}{} FROM {rows} WHERE {met} GROUP BY item ORDER BY at LIMIT {}",
+                "SELECT {key} AS item, count() AS held, min({first}) AS at{shown}{} FROM {rows} WHERE {met} GROUP BY item LIMIT {}",
                 figures.concat(),
                 GROUPS_MAX + 1
             )

@@ -6,18 +6,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom as _, Series};
 
 use super::{super::sql, CHECKSUM, counts, holders::mixed_case, lists, texts, whole};
-use crate::{
-    coerce,
-    in_place::RowsVersion,
-    load::task::TableLoadError,
-    text_runs::{Texts, pairs},
-};
+use crate::{in_place::RowsVersion, load::task::TableLoadError};
 use model::{
     address::Address,
     candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
     holding::ListedBalances,
     schema::Kind,
     time::DAY_MS,
+};
+use source::{
+    coerce,
+    text_runs::{Texts, pairs},
 };
 
 /// Column with the number of candles in the whole result, and its maximum.

@@ -419,8 +419,8 @@ impl<'a> TransferQueries<'a> {
         };
         format!(
             "SELECT toInt32(step) AS step, {}, {}, sumKahan(v) AS volume, toUInt32(count()) AS transfers FROM {edges} WHERE step >= {first} AND \
-             step < {last} AND (cityHash64(f), half) GLOBAL IN ({}) AND (cityHash64(o), half) GLOBAL IN ({}) GROUP BY step, f, o ORDER BY \
-             step LIMIT {}",
+             step < {last} AND (cityHash64(f), half) GLOBAL IN ({}) AND (cityHash64(o), half) GLOBAL IN ({}) GROUP BY step, f, o \
+             LIMIT {}",
             numbers("f"),
             numbers("o"),
             beside("o"),

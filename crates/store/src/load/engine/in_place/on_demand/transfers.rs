@@ -303,6 +303,7 @@ impl Transfers<'_> {
             };
             read().ok_or_else(|| self.asking.unread())?;
         }
+        flow.edges.sort_by_key(|edge| edge.step);
         Ok(flow)
     }
 

@@ -1,0 +1,27 @@
+//! Figures of tokens whose candles stay at their source: the rows are dropped once a figure is known.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use crate::question::fields::Figures;
+use model::{address::Address, locks::Locked as _};
+
+/// Most tokens with figures: beyond it they are worked out anew.
+const TOKENS_MAX: usize = 20_000;
+
+#[derive(Debug, Default)]
+pub struct FigureCache(Mutex<HashMap<Address, Figures>>);
+
+impl FigureCache {
+    /// These figures of the token, if all are known.
+    pub fn get(&self, token: &Address, names: &[&str]) -> Option<Figures> {
+        self.0.locked().get(token)?.named(names)
+    }
+
+    pub fn keep(&self, token: Address, figures: &Figures) {
+        let mut all = self.0.locked();
+        if all.len() >= TOKENS_MAX && !all.contains_key(&token) {
+            all.clear();
+        }
+        all.entry(token).or_default().take(figures.clone());
+    }
+}

@@ -1,0 +1,274 @@
+//! Execution over the state of the chain: the real pool is traded with, and then the real owner's powers are tried, all in memory. What the
+//! state lacks is returned, so that it can be fetched and the contract executed again.
+
+mod exchanges;
+mod pools;
+#[cfg(test)]
+mod tests;
+mod trades;
+mod verdict;
+
+use std::sync::Arc;
+
+use revm::primitives::{Address, U256, keccak256};
+
+pub use self::exchanges::{Exchange, Exchanges, PoolKind, QuoteCoin};
+use self::{exchanges::PoolPlace, pools::LivePool};
+use super::{
+    Budget, CodeInput, CodeReport, ImplementationContract, SaleState, abi,
+    deployment::{self, AssumedSlots, DeployedBy, Deployment},
+    findings,
+    functions::{self, CodeShape},
+    funding,
+    machine::Machine,
+    trial::{self, Opening, Scene},
+    try_powers,
+    world::{HOLDER, OTHER, PAIR, ROUTER, World},
+};
+use crate::{
+    AnomalyCode,
+    simulation::{SimulatedTrades, Simulation},
+};
+use model::{
+    chain::Chain,
+    chain_state::{ChainState, MissingState},
+    time::{SECOND_MS, Time},
+    untrusted::caught,
+};
+
+/// Times that the state is read on; after that trades show nothing, and powers are judged by what is known.
+const ROUNDS_MAX: u32 = 10;
+/// Digits of a code's hash that are shown, with `0x`.
+const HASH_SHOWN: usize = 10;
+/// Maximum number of contracts whose functions are taken for the token's own.
+const IMPLEMENTATIONS_MAX: usize = 32;
+
+/// The chain that a token is executed on.
+#[derive(Debug, Clone)]
+pub struct LiveInput<'a> {
+    pub state: Arc<dyn ChainState>,
+    pub exchanges: &'a Exchanges,
+    pub chain: &'a Chain,
+    pub token: model::address::Address,
+}
+
+/// Executes the token over the state of its chain. Errors: what of the state is needed and not known.
+pub fn inspect(
+    input: &CodeInput<'_>,
+    live: &LiveInput<'_>,
+    budget: &Budget,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<CodeReport, MissingState> {
+    let token = Address::new(live.token.0);
+    let places = live.exchanges.places(live.chain.as_str(), token);
+    let Some(head) = live.state.block().filter(|_| live.state.account(&live.token).is_some()) else {
+        return Err(pools::first_need(token, &places));
+    };
+    // As for code alone: a panic in the interpreter loses this contract's result only.
+    let ran = caught(|| {
+        let mut machine = Machine::of_chain(budget, cancelled, World::of_chain(Arc::clone(&live.state)), (live.chain, head));
+        Run { input, live, token, places: &places }.execute(&mut machine)
+    });
+    ran.unwrap_or_else(|| Ok(CodeReport { unfinished: vec!["executing it broke off".into()], ..CodeReport::default() }))
+}
+
+/// Who owns the token.
+struct LiveOwner {
+    /// As the contract names it, else as the dataset has it; `None` once it was renounced.
+    now: Option<Address>,
+    /// As the dataset has it.
+    told: Option<Address>,
+}
+
+/// Whether there is code of its own: an account may also delegate to code (EIP-7702) and still be one person's.
+fn is_contract(code: &[u8]) -> bool {
+    !code.is_empty() && !code.starts_with(&[0xEF, 0x01, 0x00])
+}
+
+struct Run<'a> {
+    input: &'a CodeInput<'a>,
+    live: &'a LiveInput<'a>,
+    token: Address,
+    places: &'a [PoolPlace<'a>],
+}
+
+impl Run<'_> {
+    fn execute(&self, machine: &mut Machine<'_>) -> Result<CodeReport, MissingState> {
+        let pool = pools::deepest(machine, self.places);
+        let code = machine.world().code(self.token);
+        let implementations = self.implementations(machine);
+        // Slots may be missing still: our people's balances are zero anyway. Code must be known.
+        if !machine.world().missing().accounts.is_empty() {
+            self.complete(machine)?;
+        }
+        let mut shape = functions::shape(&code);
+        let input = CodeInput { runtime: &code, implementations: &implementations, creation: None, storage: None, ..*self.input };
+        let mut report = CodeReport { contracts: self.contracts(&code, &implementations), ..CodeReport::default() };
+        super::unverified(&input, &mut report);
+        if code.is_empty() {
+            report.unfinished.push(format!("there is no contract at this address on {}", self.live.chain));
+            return Ok(report);
+        }
+        let owner = self.owner(machine, &input);
+        let owner_is_contract = owner.now.is_some_and(|owner| is_contract(&machine.world().code(owner)));
+        let input = CodeInput { owner_is_contract, ..input };
+        let unknown = super::proxy(&mut shape, &input, &mut report);
+        report.selectors = shape.functions.iter().map(|function| function.selector).collect();
+        if unknown {
+            return self.complete(machine).map(|_| report);
+        }
+        self.trade(machine, &input, (&shape, &owner), pool.as_ref(), &mut report)?;
+        super::finish(machine, &mut report);
+        Ok(report)
+    }
+
+    fn contracts(&self, code: &[u8], implementations: &[ImplementationContract]) -> Vec<(model::address::Address, String)> {
+        let hash = |code: &[u8]| format!("{:#x}", keccak256(code))[..HASH_SHOWN].to_owned();
+        let behind = implementations.iter().map(|contract| (contract.address, hash(&contract.code)));
+        std::iter::once((self.live.token, hash(code))).chain(behind).collect()
+    }
+
+    fn owner(&self, machine: &mut Machine<'_>, input: &CodeInput<'_>) -> LiveOwner {
+        let named = abi::OWNER_OF_IT.iter().find_map(|selector| machine.ask(self.token, *selector, &[]));
+        let told = input.owner.map(|owner| Address::new(owner.0)).filter(|owner| !owner.is_zero());
+        let now = named.map_or(told, |word| Some(abi::address_of(word)).filter(|owner| !owner.is_zero()));
+        LiveOwner { now, told }
+    }
+
+    /// Contracts that the token hands its calls to, found by calling it.
+    fn implementations(&self, machine: &mut Machine<'_>) -> Vec<ImplementationContract> {
+        let holder = abi::word_of(HOLDER);
+        let calls = [
+            abi::call(abi::TOTAL_SUPPLY, &[]),
+            abi::call(abi::BALANCE_OF, &[holder]),
+            abi::call(abi::TRANSFER, &[holder, U256::ZERO]),
+            abi::call(abi::APPROVE, &[holder, U256::ZERO]),
+        ];
+        let mut found: Vec<ImplementationContract> = Vec::new();
+        for data in calls {
+            for address in machine.simulate(OTHER, self.token, data).delegated {
+                let known = found.iter().any(|contract| contract.address.0 == address.0.0);
+                let code = machine.world().code(address);
+                if !known && address != self.token && !code.is_empty() && found.len() < IMPLEMENTATIONS_MAX {
+                    let address = model::address::Address(address.into_array());
+                    found.push(ImplementationContract { address, code: code.to_vec(), storage: Vec::new() });
+                }
+            }
+        }
+        found
+    }
+
+    fn trade(
+        &self,
+        machine: &mut Machine<'_>,
+        input: &CodeInput<'_>,
+        (shape, owner): (&CodeShape, &LiveOwner),
+        pool: Option<&LivePool>,
+        report: &mut CodeReport,
+    ) -> Result<(), MissingState> {
+        let mut deployment = Deployment::new(self.token, DeployedBy::Chain, None);
+        report.deployed_by = Some(DeployedBy::Chain);
+        if !shape.token() {
+            report.unfinished.push("it is not a token: it has no transfer or no balanceOf".into());
+            return self.complete(machine).map(drop);
+        }
+        if let Some(owner) = owner.now.or(owner.told) {
+            deployment.owner = owner;
+            deployment.owner_known = true;
+        }
+        report.owner = owner.now.map(|owner| model::address::Address(owner.into_array()));
+        machine.world().person(deployment.owner);
+        deployment::assume_ownership(machine, &mut deployment, &shape.functions, AssumedSlots::None);
+        let (pair, router) = pool.map_or((PAIR, ROUTER), |pool| (pool.address, pool.router));
+        let supply = machine.ask(self.token, abi::TOTAL_SUPPLY, &[]).unwrap_or_default();
+        let blank = funding::Funding::of(supply, None, input.decimals);
+        let scene =
+            Scene { token: self.token, owner: deployment.owner, pair, router, v2: pool.is_some_and(LivePool::is_v2), funding: blank };
+        let trades = pool.map(|pool| trades::simulate(machine, &scene, pool)).unwrap_or_default();
+        report.simulation = self.live.state.block().map(|head| Simulation {
+            block: head.number,
+            timestamp: Time(i64::try_from(head.timestamp).unwrap_or(i64::MAX).saturating_mul(SECOND_MS)),
+            pool: pool.map(|pool| model::address::Address(pool.address.into_array())),
+            dex: pool.map(|pool| pool.dex.clone()),
+            trades: trades.clone(),
+            requests: self.live.state.requests(),
+        });
+        verdict::judge(&trades, self.live, pool, report);
+        let Some(funding) = funding::fund_on_chain(machine, &scene, supply, input.decimals) else {
+            report.unfinished.push("no balance could be dealt, so the owner's powers were not tried".into());
+            return self.complete(machine).map(|whole| give_up_unless(whole, report));
+        };
+        let scene = Scene { funding, ..scene };
+        self.powers(machine, input, shape, &deployment, &scene, report)
+    }
+
+    /// Whether all that the calls so far read is known. Errors: what is not, while another round trip is worth it.
+    fn complete(&self, machine: &mut Machine<'_>) -> Result<bool, MissingState> {
+        let missing = machine.world().missing();
+        if missing.is_empty() {
+            return Ok(true);
+        }
+        if self.live.state.rounds() < ROUNDS_MAX { Err(std::mem::take(missing)) } else { Ok(false) }
+    }
+
+    fn powers(
+        &self,
+        machine: &mut Machine<'_>,
+        input: &CodeInput<'_>,
+        shape: &CodeShape,
+        deployment: &Deployment,
+        scene: &Scene,
+        report: &mut CodeReport,
+    ) -> Result<(), MissingState> {
+        let first = trial::trial(machine, scene, true, None);
+        give_up_unless(self.complete(machine)?, report);
+        let (trial, opening) = if first.open() {
+            (first.clone(), Opening::Open)
+        } else {
+            let calls = super::owner_calls(machine, scene, shape);
+            trial::open(machine, scene, &calls)
+        };
+        let traded = findings::Traded {
+            trial: &trial,
+            first: &first,
+            opening,
+            deployed_by: DeployedBy::Chain,
+            funding: &scene.funding,
+            whole: true,
+        };
+        report.opening = Some(opening);
+        if opening == Opening::Owner {
+            verdict::note_owner_opens(report);
+        }
+        report.conclusive = trial.score() >= trial::ONE_LEG;
+        if !report.conclusive {
+            report.unfinished.push("no transfer went through, so the owner's powers do not show".into());
+        }
+        report.anomalies.extend(findings::lied(&traded));
+        try_powers(machine, input, shape, deployment, scene, &traded, report);
+        if !self.complete(machine)? {
+            let MissingState { accounts, slots } = machine.world().missing();
+            let left = format!("{} slots and accounts that calls of the owner read were not fetched", accounts.len() + slots.len());
+            report.conclusive = false;
+            report.unfinished.push(format!("{left}, so that powers may be missing"));
+        }
+        Ok(())
+    }
+}
+
+/// Withdraws what the trades seemed to show, if they ran over a state that is not whole: a contract may read on without an end.
+fn give_up_unless(whole: bool, report: &mut CodeReport) {
+    const SHOWN_BY_TRADES: [AnomalyCode; 3] = [AnomalyCode::SellBlocked, AnomalyCode::SellTax, AnomalyCode::BuyBlockable];
+    if whole {
+        return;
+    }
+    report.anomalies.retain(|anomaly| !SHOWN_BY_TRADES.contains(&anomaly.code));
+    report.proofs.clear();
+    (report.traded, report.taxes) = (false, None);
+    if let Some(simulation) = &mut report.simulation {
+        simulation.trades = SimulatedTrades::default();
+    }
+    let why = format!("its trades read on and on: {ROUNDS_MAX} rounds of reading did not bring all of the state");
+    report.unfinished.push(why.clone());
+    report.sale = SaleState::Depends(why);
+}

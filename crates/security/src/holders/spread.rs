@@ -1,0 +1,170 @@
+//! Distribution of the supply over holders and its measures. Addresses that hold for others are excluded.
+
+use std::collections::BTreeMap;
+
+use super::super::{
+    HolderMetrics, HolderShare, LARGEST_MAX, LeftOut,
+    facts::{AddressRole, Facts},
+};
+use analysis::token::holders_distribution;
+use model::{address::Address, holding::RestAggregates};
+
+#[derive(Debug)]
+pub(super) struct Spread {
+    /// Holders counted, with their share of the unburned supply; largest first.
+    pub(super) shares: Vec<(Address, f64)>,
+    /// Nakamoto coefficient: the fewest with more than half of the supply.
+    nakamoto: Option<u64>,
+    /// Shares of watched holders that are included in `rest`.
+    watched_in_rest: Vec<(Address, f64)>,
+    /// Aggregated shares of the holders not listed in `shares`.
+    rest: RestAggregates,
+    left_out: BTreeMap<AddressRole, (u64, f64)>,
+    /// Description of the total that the shares refer to.
+    pub(super) whole: &'static str,
+    /// Whether the table has fewer holders than the token is said to have.
+    pub(super) truncated: bool,
+    /// Number of holders counted, or as many as the token is said to have.
+    pub(super) known_count: u64,
+}
+
+impl Spread {
+    /// Returns `None` without a holder that has a balance.
+    pub(super) fn new(facts: &Facts<'_>) -> Option<Self> {
+        let holding = facts.dataset.holding_of(&facts.address, &facts.address);
+        let rest = holding.rest();
+        let mut held: Vec<(Address, f64)> = Vec::new();
+        let mut left: BTreeMap<AddressRole, (u64, f64)> = BTreeMap::new();
+        let mut all = 0.0;
+        for (holder, balance) in holding.rows() {
+            let Some(balance) = balance.filter(|balance| balance.is_finite() && *balance > 0.0) else { continue };
+            all += balance;
+            match facts.role(&holder) {
+                AddressRole::Trader => held.push((holder, balance)),
+                // A router holding for itself would be an ordinary contract; it never does for long.
+                role => {
+                    let sum = left.entry(role).or_default();
+                    *sum = (sum.0 + 1, sum.1 + balance);
+                }
+            }
+        }
+        all += rest.sum;
+        if all <= 0.0 || !all.is_finite() {
+            return None;
+        }
+        let burned = left.get(&AddressRole::Burned).map_or(0.0, |(_, sum)| *sum);
+        // Balances that exceed the supply show that the supply figure is of another time.
+        let known = facts.total_supply().filter(|supply| *supply >= all * 0.999);
+        let total = known.unwrap_or(all);
+        let supply = if total - burned > 0.0 { total - burned } else { all };
+        let said = facts.token.row.holders.and_then(|holders| u64::try_from(holders).ok());
+        let listed = held.len() as u64 + rest.count;
+        let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), supply).or(rest.nakamoto);
+        let share = |(address, balance): (Address, f64)| (address, balance / supply);
+        Some(Self {
+            shares: held.into_iter().map(share).collect(),
+            nakamoto,
+            watched_in_rest: holding.watched_in_rest().iter().copied().map(share).collect(),
+            rest: RestAggregates { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
+            left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
+            whole: if known.is_some() { "the supply" } else { "the balances listed, as the total supply is not known" },
+            truncated: said.is_some_and(|said| said as f64 > holding.listed() as f64 * 1.1),
+            known_count: said.map_or(listed, |said| said.max(listed)),
+        })
+    }
+
+    /// Number of holders, including those aggregated in `rest`.
+    pub(super) fn count(&self) -> u64 {
+        self.shares.len() as u64 + self.rest.count
+    }
+
+    /// Shares of the holders that match, in `shares` or in `rest`.
+    pub(super) fn of(&self, wanted: impl Fn(&Address) -> bool) -> Vec<(Address, f64)> {
+        self.shares.iter().chain(&self.watched_in_rest).filter(|(address, _)| wanted(address)).copied().collect()
+    }
+
+    fn top(&self, n: usize) -> f64 {
+        self.shares.iter().take(n).map(|(_, share)| share).sum::<f64>().min(1.0)
+    }
+
+    pub(super) fn metrics(&self, facts: &Facts<'_>) -> HolderMetrics {
+        let largest = self.shares.iter().take(LARGEST_MAX);
+        let all = holders_distribution(facts.dataset, facts.token);
+        HolderMetrics {
+            count: self.count(),
+            top10: all.top_10_holders,
+            top50: all.top_50_holders,
+            top10_free: self.top(10),
+            top50_free: self.top(50),
+            hhi: self.shares.iter().map(|(_, share)| share * share).sum::<f64>() + self.rest.squares,
+            nakamoto: self.nakamoto,
+            gini: self.gini(),
+            largest: largest.map(|(address, share)| HolderShare { address: *address, share: *share, role: facts.title(address) }).collect(),
+            left_out: self
+                .left_out
+                .iter()
+                .map(|(role, (count, share))| LeftOut { kind: role.word(), count: *count, share: *share })
+                .collect(),
+        }
+    }
+
+    /// Gini coefficient of the balances by rank: 0 if all are equal, approaching 1 if one holder has all.
+    fn gini(&self) -> f64 {
+        let n = self.count() as f64;
+        let sum = self.shares.iter().map(|(_, share)| share).sum::<f64>() + self.rest.sum;
+        if sum <= 0.0 {
+            return 0.0;
+        }
+        // Sorted in descending order: the smallest has rank 1.
+        let ranked: f64 = self.shares.iter().enumerate().map(|(i, (_, share))| (n - i as f64) * share).sum::<f64>() + self.rest.ranked;
+        (2.0 * ranked / (n * sum) - (n + 1.0) / n).clamp(0.0, 1.0)
+    }
+}
+
+/// Fewest balances, largest first, that exceed half of the supply. Uses balances: rounded shares of equal balances may not add up to the
+/// half.
+fn nakamoto(balances: impl Iterator<Item = f64>, supply: f64) -> Option<u64> {
+    let mut sum = 0.0;
+    let has_more = |balance: f64| {
+        sum += balance;
+        sum > supply / 2.0
+    };
+    balances.map(has_more).position(|has_more| has_more).map(|i| i as u64 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(balances: &[f64]) -> Spread {
+        let sum: f64 = balances.iter().sum();
+        let shares = balances.iter().enumerate().map(|(i, balance)| (Address([i as u8; 20]), balance / sum)).collect();
+        let nakamoto = nakamoto(balances.iter().copied(), sum);
+        Spread {
+            shares,
+            nakamoto,
+            left_out: BTreeMap::new(),
+            watched_in_rest: Vec::new(),
+            rest: RestAggregates::default(),
+            whole: "the supply",
+            truncated: false,
+            known_count: balances.len() as u64,
+        }
+    }
+
+    #[test]
+    fn the_measures_are_the_known_ones() {
+        let equal = [12.5; 398];
+        for (balances, gini, nakamoto) in [
+            (&[1.0, 1.0, 1.0, 1.0][..], 0.0, 3),
+            (&[1.0], 0.0, 1),
+            (&[4.0, 3.0, 2.0, 1.0], 0.25, 2),
+            (&[97.0, 1.0, 1.0, 1.0], 0.72, 1),
+            (&equal, 0.0, 200),
+        ] {
+            let spread = spread(balances);
+            assert!((spread.gini() - gini).abs() < 1e-12, "{balances:?}: {}", spread.gini());
+            assert_eq!(spread.nakamoto, Some(nakamoto), "{balances:?}");
+        }
+    }
+}

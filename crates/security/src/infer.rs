@@ -1,0 +1,323 @@
+//! Security inference of one token: runs the checks of its three parts and the comparisons, and assembles the response. Every step is
+//! implemented in another file.
+
+use std::sync::Arc;
+
+use super::{
+    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityChanges, SecurityInference, changes,
+    check_log::{CheckLog, NeededInput},
+    checks,
+    code::{
+        self, Budget, CodeInput, CodeReport, Slot,
+        live::{self, Exchanges, LiveInput},
+    },
+    corpus::{Corpus, contract_code},
+    disputes,
+    facts::Facts,
+    holders::{self, HolderFindings},
+    implementations,
+    resemblance::{self, CodeTraits, Resemblance},
+    score::{self, KnownInputs},
+    similarity::bytes,
+    transactions::{self, Transactions},
+};
+use analysis::numeric::to_four_places;
+use model::{
+    address::Address,
+    chain::Chain,
+    chain_state::{ChainState, MissingState},
+    data::Data,
+    error::{Problem, Result},
+    fetch_key::FetchKey,
+    rows::ContractRow,
+    token::Token,
+};
+
+/// Receiver of progress reports, which may cancel the inference.
+pub trait ProgressSink {
+    /// Reports progress. Errors: the request was cancelled.
+    fn step(&self, done: u64, total: u64) -> Result<()>;
+    fn cancelled(&self) -> bool;
+}
+
+/// Labels of contracts that several parties decide over together.
+const SHARED_LABELS: &[&str] = &["multisig", "safe", "safe-formerly-gnosis-safe", "gnosis-safe", "timelock", "governor", "dao", "contract"];
+
+/// Number of largest holders whose balances a complete snapshot must contain.
+const HOLDERS_ASKED: usize = 5;
+
+/// Whether the token has any data for a security inference.
+pub fn has_data(dataset: &dyn Data, token: &Address) -> bool {
+    dataset.chain_state_of(token).is_some()
+        || dataset.contracts().count(token) > 0
+        || dataset.transfers_listed(token) > 0
+        || dataset.holders_listed(token) > 0
+}
+
+/// Runs the security inference. `traits_of` executes a known scam's code as `traits` does, and may cache the result. Errors: besides a
+/// cancellation, what of the chain's state is needed and was not fetched.
+pub fn infer(
+    dataset: &dyn Data,
+    token: &Token,
+    (corpus, exchanges): (&Corpus, &Exchanges),
+    explain: bool,
+    traits_of: &dyn Fn(&Address, &[u8]) -> CodeTraits,
+    watch: &dyn ProgressSink,
+) -> Result<SecurityInference> {
+    let facts = Facts::new(dataset, token);
+    // First, as most of its state may have to be fetched.
+    let live = live_report(&facts, exchanges, &|| watch.cancelled())?;
+    // Each transfer row is a step; execution and comparison are one step each.
+    let total = dataset.transfers_listed(&facts.address) + 2;
+    let transactions = transactions::examine(&facts, &|done, _| watch.step(done, total))?;
+    let holders = holders::examine(&facts, &transactions);
+    watch.step(total - 2, total)?;
+    let mut log = CheckLog::default();
+    let earlier = live.as_ref().and_then(|_| earlier_report(&facts, exchanges, &|| watch.cancelled()));
+    // What the node says counts: code of the dataset for an address without any is of the past.
+    let (code, report) = live.unwrap_or_else(|| {
+        let code = contract_code(dataset, &facts.address);
+        let report = code.as_deref().map(|code| execute(&facts, code, &|| watch.cancelled())).unwrap_or_default();
+        (code, report)
+    });
+    let changed = earlier.and_then(|earlier| changes::between(&earlier, &report));
+    watch.step(total - 1, total)?;
+    let own = traits_from(&report);
+    let resembles = resemblance::examine(&facts, corpus, code.as_deref(), &own, traits_of, &mut log);
+    if code.is_none() {
+        let executed = AnomalyCode::of(Part::Code).filter(|code| !matches!(code, AnomalyCode::KnownScam | AnomalyCode::Impersonates));
+        log.note(NeededInput::Code, &executed.collect::<Vec<_>>());
+    } else {
+        checks::executed(&report, &mut log);
+    }
+    watch.step(total, total)?;
+    let findings = Findings { changed, has_code: code.is_some(), facts, report, resembles, log, transactions, holders };
+    Ok(findings.inference(explain))
+}
+
+/// Results of all checks and comparisons of a token.
+struct Findings<'a> {
+    changed: Option<SecurityChanges>,
+    has_code: bool,
+    facts: Facts<'a>,
+    report: CodeReport,
+    resembles: Resemblance,
+    /// Log of the code checks; the other parts have theirs.
+    log: CheckLog,
+    transactions: Transactions,
+    holders: HolderFindings,
+}
+
+impl Findings<'_> {
+    fn inference(self, explain: bool) -> SecurityInference {
+        let known = self.known_inputs();
+        let Self { changed, facts, report, resembles, log, transactions, holders, .. } = self;
+        let mut codes = report.anomalies.clone();
+        codes.extend(resembles.anomalies);
+        let mut parts = [codes, transactions.anomalies, holders.anomalies];
+        let newest = facts.as_of(transactions.last).max(report.simulation.as_ref().map(|simulation| simulation.timestamp));
+        for part in &mut parts {
+            disputes::mark(part, facts.dataset.disputes_of(&facts.address), newest);
+            score::order(part);
+        }
+        let [codes, moves, held] = &parts;
+        let verdict = score::verdict(codes, moves, held, known);
+        let logs = [(&log, Part::Code), (&transactions.log, Part::Transactions), (&holders.log, Part::Holders)];
+        let missing: Vec<Missing> = logs.iter().flat_map(|(log, part)| log.missing(*part)).collect();
+        let checks = checks::checks([codes, moves, held], logs.map(|(log, _)| log));
+        let checked = checks::checked(&checks);
+        let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
+        let recommendation = score::recommendation(&verdict, checked, [codes, moves, held], &missing, &unfinished);
+        let mut execution = report.execution();
+        execution.unfinished.extend(transactions.unfinished);
+        SecurityInference {
+            security_score: verdict.score,
+            anomaly_detection: AnomalyDetection {
+                transaction_patterns: score::part((!transactions.blind).then_some(moves.as_slice()), explain),
+                holder_distribution: score::part((!holders.blind).then_some(held.as_slice()), explain),
+                code_patterns: score::part((known.code || !codes.is_empty()).then_some(codes.as_slice()), explain),
+            },
+            similar_scams: resembles.similar,
+            recommendation,
+            changed,
+            simulation: report.simulation.filter(|_| explain),
+            checks: explain.then_some(checks),
+            explanation: explain.then(|| Explanation {
+                uncapped_score: verdict.uncapped,
+                caps: verdict.caps,
+                checked: to_four_places(checked),
+                missing,
+                listed_similarity: resembles.alike,
+                holders: holders.metrics,
+                execution: known.code.then_some(execution),
+            }),
+        }
+    }
+
+    fn known_inputs(&self) -> KnownInputs {
+        let Facts { dataset, address, .. } = &self.facts;
+        KnownInputs {
+            code: self.has_code,
+            executed: self.report.conclusive,
+            sale: !self.report.sale_unknown(),
+            transfers: dataset.transfers_listed(address) > 0,
+            holders: dataset.holders_listed(address) > 0,
+        }
+    }
+}
+
+/// The code on the chain, if there is any, and what executing it over the chain's state shows; `None` where the dataset names no node.
+fn live_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Result<Option<(Option<Vec<u8>>, CodeReport)>> {
+    let Some((chain, state)) = facts.dataset.chain_state_of(&facts.address) else { return Ok(None) };
+    match inspect_on_chain(facts, exchanges, &chain, &state, cancelled) {
+        Ok(report) => {
+            let code = state.account(&facts.address).map(|account| account.code.to_vec()).filter(|code| !code.is_empty());
+            Ok(Some((code, report)))
+        }
+        Err(missing) => {
+            let key = FetchKey::State { token: facts.address, missing: Arc::new(missing) };
+            let detail = format!("The state of `{}` on its chain is not here: it is fetched from the node of the dataset.", facts.address);
+            Err(Problem::missing_rows(vec![key], detail))
+        }
+    }
+}
+
+/// The report over the state that was read before; `None` without one, or if it is not whole enough to be executed again.
+fn earlier_report(facts: &Facts<'_>, exchanges: &Exchanges, cancelled: &dyn Fn() -> bool) -> Option<CodeReport> {
+    let (chain, state) = facts.dataset.earlier_chain_state_of(&facts.address)?;
+    inspect_on_chain(facts, exchanges, &chain, &state, cancelled).ok()
+}
+
+fn inspect_on_chain(
+    facts: &Facts<'_>,
+    exchanges: &Exchanges,
+    chain: &Chain,
+    state: &Arc<dyn ChainState>,
+    cancelled: &dyn Fn() -> bool,
+) -> std::result::Result<CodeReport, MissingState> {
+    let live = LiveInput { state: Arc::clone(state), exchanges, chain, token: facts.address };
+    live::inspect(&told(facts), &live, &Budget::default(), cancelled)
+}
+
+/// What the dataset says of the contract, besides its code and storage.
+fn told(facts: &Facts<'_>) -> CodeInput<'static> {
+    let nobody = Address([0; 20]);
+    let has_source = |row: &ContractRow| row.source.as_deref().is_some_and(|text| !text.is_empty()) || row.is_verified == Some(true);
+    CodeInput {
+        owner: facts.owner.filter(|owner| *owner != nobody).or(facts.creator),
+        supply_known: facts.total_supply().is_some(),
+        listed: facts.listed(),
+        decimals: facts.token.row.decimals.and_then(|decimals| u8::try_from(decimals).ok()).filter(|decimals| *decimals <= 36),
+        has_source: facts.contract.as_ref().is_some_and(has_source),
+        ..CodeInput::default()
+    }
+}
+
+fn execute(facts: &Facts<'_>, runtime: &[u8], cancelled: &dyn Fn() -> bool) -> CodeReport {
+    let row = facts.contract.as_ref();
+    let creation = row.and_then(|row| bytes(row.creation_bytecode.as_deref()?)).filter(|code| !code.is_empty());
+    let types = row.and_then(|row| row.constructor_types.as_deref()).and_then(constructor_types);
+    let storage = row.and_then(|row| row.storage.as_deref()).map(storage_slots).transpose();
+    let shared = |owner: Address| {
+        let labels = facts.dataset.labels_of(&owner);
+        facts.dataset.contracts().count(&owner) > 0
+            || labels.iter().any(|row| SHARED_LABELS.iter().any(|word| row.label.eq_ignore_ascii_case(word)))
+    };
+    // The largest holders, including pools and lockers: a complete snapshot has their balances.
+    let holders: Vec<Address> =
+        facts.dataset.holding_of(&facts.address, &facts.address).rows().take(HOLDERS_ASKED).map(|(holder, _)| holder).collect();
+    let storage_of = |address: &Address| {
+        let row = facts.dataset.contracts().first(address)?;
+        storage_slots(&row.storage?).ok()
+    };
+    let slots = storage.as_ref().ok().and_then(Option::as_deref);
+    let implementations = implementations::implementations(facts.dataset, &facts.address, runtime, slots, &storage_of);
+    let input = CodeInput {
+        runtime,
+        implementations: &implementations,
+        creation: creation.as_deref(),
+        constructor_types: types.as_deref(),
+        storage: slots,
+        holders: &holders,
+        owner_is_contract: facts.owner.is_some_and(shared),
+        ..told(facts)
+    };
+    let mut report = code::inspect(&input, &Budget::default(), cancelled);
+    if let Err(why) = storage {
+        report.unfinished.push(format!("`storage` in `contracts` was left out: {why}"));
+    }
+    report
+}
+
+/// Traits of a known scam, with a smaller budget than for the token itself.
+pub fn traits(code: &[u8], cancelled: &dyn Fn() -> bool) -> CodeTraits {
+    let whole = Budget::default();
+    let budget = Budget { calls: whole.calls / 8, work: whole.work / 12, ..whole };
+    traits_from(&code::inspect(&CodeInput { runtime: code, has_source: true, ..CodeInput::default() }, &budget, cancelled))
+}
+
+fn traits_from(report: &CodeReport) -> CodeTraits {
+    let codes = report.anomalies.iter().map(|anomaly| anomaly.code).filter(|code| *code != AnomalyCode::Unverified).collect();
+    CodeTraits { codes, selectors: report.selectors.clone() }
+}
+
+/// Parses `["address","uint256"]`, or the same without brackets and quotes.
+fn constructor_types(text: &str) -> Option<Vec<String>> {
+    let text = text.trim();
+    if let Ok(types) = serde_json::from_str::<Vec<String>>(text) {
+        return Some(types);
+    }
+    let plain = !text.contains(['[', '{', '"']) || text.ends_with("[]");
+    plain.then(|| text.split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect())
+}
+
+/// Maximum number of slots in a snapshot; larger ones are rejected.
+const SLOTS_MAX: usize = 1 << 18;
+
+/// Parses a JSON object from slots to words, both in hex of up to 32 bytes. Errors: a description of the invalid part.
+fn storage_slots(text: &str) -> std::result::Result<Vec<Slot>, String> {
+    let slots: std::collections::BTreeMap<String, String> = serde_json::from_str(text)
+        .map_err(|_| "expected a JSON object of slots and words in hex, such as `{\"0x0\": \"0x1\"}`".to_owned())?;
+    if slots.len() > SLOTS_MAX {
+        return Err(format!("expected at most {SLOTS_MAX} slots, found {}", slots.len()));
+    }
+    let odd = |text: &str| format!("`{}` is not hex of up to 32 bytes", text.chars().take(80).collect::<String>());
+    let read = |text: &String| word32(text).ok_or_else(|| odd(text));
+    slots.iter().map(|(slot, word)| Ok((read(slot)?, read(word)?))).collect()
+}
+
+fn word32(text: &str) -> Option<[u8; 32]> {
+    let digits = text.trim().strip_prefix("0x").unwrap_or(text.trim());
+    let bytes = bytes(&if digits.len() % 2 == 1 { format!("0{digits}") } else { digits.to_owned() })?;
+    let mut word = [0; 32];
+    word.get_mut(32usize.checked_sub(bytes.len())?..)?.copy_from_slice(&bytes);
+    Some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_slots_are_read_as_people_write_them() {
+        let two = Some(vec!["address".to_owned(), "uint256[]".to_owned()]);
+        for text in [r#"["address","uint256[]"]"#, "address, uint256[]"] {
+            assert_eq!(constructor_types(text), two, "{text}");
+        }
+        assert_eq!((constructor_types(r#"{"a":1}"#), constructor_types("")), (None, Some(vec![])));
+        let mut one = [0; 32];
+        one[31] = 1;
+        assert_eq!(storage_slots(r#"{"0x0":"0x1"}"#), Ok(vec![([0; 32], one)]));
+        let long = format!("{{\"0x{}\":\"0x1\"}}", "0".repeat(65));
+        let cases = [
+            ("", "JSON object"),
+            ("[]", "JSON object"),
+            (r#"{"0x0":1}"#, "JSON object"),
+            (r#"{"0xzz":"0x1"}"#, "`0xzz`"),
+            (&long, "32 bytes"),
+        ];
+        for (text, says) in cases {
+            assert!(storage_slots(text).is_err_and(|why| why.contains(says)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Checks of liquidity and trades: liquidity pulls, one-way trading, failing sales, sales by insiders only.
+
+use super::{CheckInput, percent};
+use crate::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, Evidence, EvidenceRow, check_log::NeededInput, pool_story};
+use model::{
+    address::Address,
+    transfer_sums::{Moment, Sellers},
+};
+
+/// Minimum fraction of the largest liquidity removed within a day.
+const PULLED_MIN: f64 = 0.9;
+const BUYS_MIN: u64 = 10;
+const TRIED_MIN: u64 = 10;
+/// Minimum failure rate: some sales fail on any market because of price limits.
+const FAILING_MIN: f64 = 0.10;
+const FAILING_FULL: f64 = 0.5;
+const BUYERS_FULL: f64 = 20.0;
+/// Quantile of the normal distribution for a two-sided 95 % interval.
+const Z: f64 = 1.959_963_984_540_054;
+
+pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
+    [pulled(input), one_way(input), failures(input), privileged(input)].into_iter().flatten().collect()
+}
+
+fn pulled(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::LiquidityPulled;
+    let events = input.pools.iter().any(|pool| pool.mints > 0);
+    if !events && input.digest.sums.launch.is_none() {
+        input.log.note(if input.facts.pools.is_empty() { input.facts.no_pool() } else { NeededInput::PoolEvents }, &[code]);
+        return None;
+    }
+    let by_events = input.pools.iter().enumerate().take(input.facts.informative).filter_map(|(i, pool)| {
+        let pull = pool.worst_pull?;
+        // Liquidity moved to another pool was not taken from anybody.
+        let moved: f64 =
+            input.pools.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other.added_between(pull.since, pull.at.time)).sum();
+        let kept = if pull.tokens > 0.0 { (moved / pull.tokens).min(1.0) } else { 0.0 };
+        Some((pull.share * (1.0 - kept), i, pull))
+    });
+    let worst = by_events.max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((share, i, pull)) = worst.filter(|(share, ..)| *share >= PULLED_MIN) {
+        let pool = input.facts.pools[i];
+        let row = pool_row(pool, pull.at, Some(share));
+        let sentence =
+            format!("{} of the liquidity of pool {} was taken out within a day of {}", percent(share), pool.short(), pull.at.time);
+        return Some(Anomaly::new(code, share, sentence).figure("share", share).rows("liquidity burned within a day", vec![row]));
+    }
+    if events {
+        let most = worst.map_or(0.0, |(share, ..)| share);
+        let rows = pool_rows(input);
+        input.log.prove_by(code, "liquidity of its pools", rows);
+        input.log.saw(code, format!("at most {} of a pool's liquidity left it for good within a day (pool_events)", percent(most)));
+        return None;
+    }
+    let emptied = input.digest.sums.worst_emptied.as_ref();
+    let share = emptied.map_or(0.0, |emptied| emptied.share * (1.0 - (emptied.put_back / emptied.value).min(1.0)));
+    input.log.saw(code, "no transfer emptied a pool for good (transfers)");
+    let emptied = emptied?;
+    (share >= PULLED_MIN).then(|| {
+        let row = input.row(&emptied.row);
+        let pool = row.address.map_or_else(String::new, |pool| pool.short());
+        let sentence = format!("one transfer took {} of the tokens out of pool {pool}", percent(share));
+        Anomaly::new(code, share, sentence).figure("share", share).rows("transfer out of the pool", vec![row])
+    })
+}
+
+/// For each informative pool, its first liquidity and its largest removal within a day.
+fn pool_rows(input: &CheckInput<'_>) -> Vec<EvidenceRow> {
+    let row = |pool: Address, at, share, note: &str| EvidenceRow { note: Some(note.to_owned()), ..pool_row(pool, at, share) };
+    let mut rows = Vec::new();
+    for (pool, story) in input.facts.pools.iter().zip(&input.pools).take(input.facts.informative) {
+        rows.extend(story.first_liquidity.map(|at| row(*pool, at, None, "first liquidity")));
+        rows.extend(story.worst_pull.map(|pull| row(*pool, pull.at, Some(pull.share), "most taken out within a day")));
+    }
+    rows.truncate(EVIDENCE_ROWS_MAX);
+    rows
+}
+
+fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
+    EvidenceRow { timestamp: Some(at.time), block_number: at.block, share, ..EvidenceRow::of("pool_events", pool) }
+}
+
+/// Uses the pools' reserves where events have them, by count and amount; else the transfers, by count.
+fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::OneWayFlow;
+    let told = input
+        .pools
+        .iter()
+        .enumerate()
+        .take(input.facts.informative)
+        .max_by_key(|(i, pool)| (pool.buys + pool.sells, usize::MAX - i))
+        .filter(|(_, pool)| pool.buys + pool.sells > 0);
+    if told.is_none() && !input.traded() {
+        input.log.note(input.facts.no_pool(), &[code]);
+        return None;
+    }
+    let (buys, sells, measure, source) = if let Some((i, pool)) = told {
+        let Some(measure) = pool.two_way() else {
+            input.log.unsure(code, "pool_events: the pool's events name nothing that was paid in; add `reserve0` and `reserve1`");
+            return None;
+        };
+        (pool.buys, pool.sells, measure, format!("reserves of pool {}", input.facts.pools[i].short()))
+    } else {
+        let (buys, sells) = (input.digest.sums.buys, input.digest.sums.sells);
+        (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
+    };
+    let sentence = format!("{buys} purchases and {sells} sales ({source})");
+    if buys < pool_story::ONE_WAY_BUYS_MIN {
+        input.log.unsure(code, format!("transfers: {sentence} are too few to tell: it takes {} purchases", pool_story::ONE_WAY_BUYS_MIN));
+    } else {
+        input.log.saw(code, &*sentence);
+        let rows = input.rows(&input.digest.sums.sales);
+        input.log.prove_by(code, "sales", rows);
+    }
+    pool_story::one_way(buys, measure).map(|strength| {
+        let mut anomaly = Anomaly::new(code, strength, sentence).figure("buys", buys as f64).figure("sells", sells as f64);
+        if let Some((_, pool)) = told {
+            anomaly = anomaly.figure("paidOutOfPaidIn", if pool.paid_in > 0.0 { pool.paid_out / pool.paid_in } else { 0.0 });
+        }
+        let after = Some(format!("{sells} sales"));
+        // Sales derived from reserves are not transfer rows; the transfer rows are additional evidence.
+        let rows = input.rows(&input.digest.sums.sales);
+        anomaly.evidence(Evidence { what: source, before: Some(format!("{buys} purchases")), after, rows, ..Evidence::default() })
+    })
+}
+
+fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::SellFailures;
+    if !input.digest.sums.statuses {
+        input.log.note(NeededInput::Status, &[code]);
+        return None;
+    }
+    let (failed, tried) = (input.digest.sums.failed, input.digest.sums.tried);
+    let least = wilson_lower(failed as f64, tried as f64);
+    if tried < TRIED_MIN {
+        input.log.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
+    } else {
+        input.log.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
+        input.prove(code, "sales that failed", |sums| &sums.failures);
+        input.prove(code, "sales that went through", |sums| &sums.sales);
+    }
+    (tried >= TRIED_MIN && least >= FAILING_MIN).then(|| {
+        let sentence = format!("{failed} of {tried} sales failed, at least {} with 95 % confidence (transfers)", percent(least));
+        let evidence = Evidence {
+            what: "sales by others than owner and creator".to_owned(),
+            before: Some(format!("{tried} tried")),
+            after: Some(format!("{failed} failed")),
+            rows: input.rows(&input.digest.sums.failures),
+            ..Evidence::default()
+        };
+        Anomaly::new(code, least / FAILING_FULL, sentence)
+            .figure("tried", tried as f64)
+            .figure("failed", failed as f64)
+            .figure("lowerBound", least)
+            .evidence(evidence)
+    })
+}
+
+/// Lower bound of Wilson's score interval for a proportion ("Probable inference", JASA 1927).
+fn wilson_lower(hits: f64, of: f64) -> f64 {
+    if of <= 0.0 {
+        return 0.0;
+    }
+    let share = hits / of;
+    let square = Z * Z;
+    let centre = share + square / (2.0 * of);
+    let spread = Z * (share * (1.0 - share) / of + square / (4.0 * of * of)).sqrt();
+    ((centre - spread) / (1.0 + square / of)).max(0.0)
+}
+
+fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::PrivilegedSellers;
+    let facts = input.facts;
+    if facts.creator.is_none() && facts.owner.is_none() {
+        input.log.note(NeededInput::Creator, &[code]);
+        return None;
+    }
+    if !input.traded() {
+        input.log.note(input.facts.no_pool(), &[code]);
+        return None;
+    }
+    let unit = facts.unit();
+    let row =
+        |(address, sold): (Address, f64)| EvidenceRow { amount: unit.map(|unit| sold / unit), ..EvidenceRow::of("transfers", address) };
+    if let Some(outsider) = input.digest.sums.sellers.outsider {
+        input.log.prove_by(code, "sold by one who is not of the owner's circle", vec![row(outsider)]);
+        input.log.saw(code, format!("others than the owner's circle sell too, such as {} (transfers)", outsider.0.short()));
+        return None;
+    }
+    let Sellers { buyers, count: n, ref first, .. } = input.digest.sums.sellers;
+    if buyers < BUYS_MIN || n == 0 {
+        input.log.unsure(
+            code,
+            format!("transfers: {buyers} buyers and {n} sellers are too few to tell: it takes {BUYS_MIN} buyers and a seller"),
+        );
+    }
+    (buyers >= BUYS_MIN && n > 0).then(|| {
+        let who = if n == 1 { "the only seller is".to_owned() } else { format!("all {n} sellers are") };
+        let sentence = format!("{buyers} wallets bought, and {who} the owner, the creator or paid for by them (transfers)");
+        let rows = first.iter().copied().map(row).collect();
+        Anomaly::new(code, buyers as f64 / BUYERS_FULL, sentence)
+            .figure("buyers", buyers as f64)
+            .figure("sellers", n as f64)
+            .rows("who sold", rows)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lower_bound_is_wilsons() {
+        // Reference values: statsmodels' proportion_confint(method="wilson").
+        for (hits, of, least) in [(0.0, 10.0, 0.0), (10.0, 10.0, 0.722_467), (5.0, 10.0, 0.236_593), (0.0, 0.0, 0.0)] {
+            assert!((wilson_lower(hits, of) - least).abs() < 1e-5, "{hits} of {of}: {}", wilson_lower(hits, of));
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Checks of the transfers themselves: wash trading, balances that do not add up, airdrops, first digits.
+
+use super::{
+    CheckInput,
+    amounts::{self, CHANCE_MAX, COUNT_MIN, DEVIATION_MAX},
+    digest::WashRing,
+    percent,
+};
+use crate::{Anomaly, AnomalyCode, EVIDENCE_ROWS_MAX, EvidenceRow, check_log::NeededInput, facts::Facts};
+use model::{
+    address::Address,
+    holding::Holding,
+    transfer_sums::{Airdrop, TransferSums},
+};
+
+const MISMATCH_MIN: f64 = 0.001;
+const MISMATCH_FULL: f64 = 0.05;
+/// Minimum strength once the mismatch counts, so that it is never negligible.
+const MISMATCH_LEAST: f64 = 0.2;
+const AMONG: &str = "transfers among these wallets";
+const WASH_MIN: f64 = 0.05;
+const WASH_FULL: f64 = 0.5;
+/// Minimum number of transfers: two friends who lend and repay are no wash traders.
+const WASH_TRANSFERS_MIN: u64 = 6;
+const AIRDROPPED_MIN: f64 = 0.5;
+/// Minimum share that is worth a remark.
+const AIRDROPPED_NOTED: f64 = 0.1;
+const RECEIVERS_MIN: u64 = 20;
+
+/// Codes of these checks.
+pub(super) const CODES: &[AnomalyCode] =
+    &[AnomalyCode::BalanceMismatch, AnomalyCode::WashTrading, AnomalyCode::AirdropSpam, AnomalyCode::AmountDigits];
+
+pub(super) fn tests(input: &mut CheckInput<'_>) -> Vec<Anomaly> {
+    [mismatch(input), wash(input), airdropped(input), digits(input)].into_iter().flatten().collect()
+}
+
+/// The holders whose balances are compared with the transfers. Tokens are minted from and burned to the zero address: its balance is not
+/// replayed.
+fn replayable<'a>(holders: &'a Holding<'_>) -> impl Iterator<Item = (Address, f64)> + use<'a> {
+    holders.rows().filter(|(holder, _)| *holder != Address::ZERO).filter_map(|(holder, balance)| Some((holder, balance?)))
+}
+
+/// Those of them for whom `mismatch` needs a replay: none where it lacks an input.
+pub(super) fn to_replay(facts: &Facts<'_>, sums: &TransferSums) -> Vec<Address> {
+    let holders = facts.dataset.holding_of(&facts.address, &facts.address);
+    let can_tell = holders.is_whole() && sums.complete && facts.unit().is_some() && facts.supply(sums).is_some();
+    if can_tell { replayable(&holders).map(|(holder, _)| holder).collect() } else { Vec::new() }
+}
+
+/// With two decimal places, and without a sign where these are zeros.
+fn two_places(number: f64) -> String {
+    let text = format!("{number:.2}");
+    if text == "-0.00" { text[1..].to_owned() } else { text }
+}
+
+/// Compares the replayed balances with the holder table, for the addresses that the table lists.
+fn mismatch(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::BalanceMismatch;
+    let holders = input.facts.dataset.holding_of(&input.facts.address, &input.facts.address);
+    if holders.is_empty() {
+        input.log.note(NeededInput::Holders, &[code]);
+        return None;
+    }
+    // Addresses with a zero balance matter too: the transfers may leave them a balance.
+    if !holders.is_whole() {
+        input.log.note(NeededInput::AllHolders, &[code]);
+        return None;
+    }
+    if !input.digest.sums.complete {
+        input.log.note(NeededInput::History, &[code]);
+        return None;
+    }
+    let unit = input.log.require(input.facts.unit(), NeededInput::Supply, code)?;
+    let supply = input.supply(code)?;
+    let (mut rows, mut replays): (Vec<EvidenceRow>, Vec<EvidenceRow>) = (Vec::new(), Vec::new());
+    let (mut sum, mut worst) = (0.0, 0.0);
+    let Some(all_replayed) = &input.digest.replayed else {
+        input.log.unsure(code, "transfers: they stay at their source, and the holders are too many to be asked for: say read = \"bring\"");
+        return None;
+    };
+    for ((holder, balance), replayed) in replayable(&holders).zip(all_replayed) {
+        let share = (replayed - balance * unit).abs() / supply;
+        sum += share;
+        worst = f64::max(worst, share);
+        if replays.len() < EVIDENCE_ROWS_MAX {
+            let note = Some(format!("{} by the transfers", two_places(replayed / unit)));
+            replays.push(EvidenceRow { amount: Some(balance), note, ..EvidenceRow::of("holders", holder) });
+        }
+        if share > MISMATCH_MIN && rows.len() < EVIDENCE_ROWS_MAX {
+            rows.push(EvidenceRow { amount: Some(balance), share: Some(share), ..EvidenceRow::of("holders", holder) });
+        }
+    }
+    let sentence = format!(
+        "replayed balances differ from the holder table by {} of the supply, {} at one address (transfers, holders)",
+        percent(sum),
+        percent(worst)
+    );
+    input.log.saw(code, &*sentence);
+    input.log.prove_by(code, "balances of the holder table", replays);
+    (worst > MISMATCH_MIN).then(|| {
+        Anomaly::new(code, (sum / MISMATCH_FULL).max(MISMATCH_LEAST), sentence)
+            .figure("share", sum)
+            .figure("largest", worst)
+            .rows("balances that the transfers do not add up to", rows)
+    })
+}
+
+fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::WashTrading;
+    if input.digest.wash_unfinished {
+        input.log.unsure(code, "transfers: windows with too many pairs of traders were not checked");
+    }
+    input.log.saw(code, "nothing went round among the same traders (transfers)");
+    let WashRing { found, members, rows } = input.digest.ring.take()?;
+    let share = (found.volume / input.digest.sums.volume).min(1.0);
+    let rows = input.rows(&rows);
+    input.log.prove_by(code, AMONG, rows.clone());
+    (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
+        let sentence = format!(
+            "{} of the volume goes round among {members} wallets within {} ({} transfers)",
+            percent(share),
+            found.window,
+            found.count
+        );
+        Anomaly::new(code, share / WASH_FULL, sentence)
+            .figure("share", share)
+            .figure("wallets", members as f64)
+            .figure("transfers", found.count as f64)
+            .rows(format!("{AMONG}, which come back within {}", found.window), rows)
+    })
+}
+
+/// Receivers of equal amounts from one sender that never sent anything.
+fn airdropped(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let receivers = input.digest.sums.receivers;
+    let code = AnomalyCode::AirdropSpam;
+    if receivers < RECEIVERS_MIN {
+        input.log.unsure(code, format!("transfers: {receivers} receivers are too few to tell: it takes {RECEIVERS_MIN}"));
+    }
+    let Airdrop { sender, value, count } = input.digest.sums.airdrop?;
+    let share = count as f64 / receivers as f64;
+    let amount = input.facts.unit().map(|unit| value / unit);
+    let row = EvidenceRow { amount, share: Some(share), ..EvidenceRow::of("transfers", sender) };
+    let strength = (receivers >= RECEIVERS_MIN && share >= AIRDROPPED_MIN).then_some(share);
+    if receivers >= RECEIVERS_MIN && share >= AIRDROPPED_NOTED {
+        input.log.remark(code);
+    }
+    // The sender is named only in a finding: otherwise it is one of many.
+    let from = strength.map_or_else(|| "one sender".to_owned(), |_| sender.short());
+    let sentence = format!("{count} of {receivers} receivers got one amount from {from} and never acted (transfers)");
+    let found = input.log.measured(code, strength, sentence, "one amount to many", vec![row])?;
+    Some(found.figure("share", share).figure("receivers", receivers as f64))
+}
+
+fn digits(input: &mut CheckInput<'_>) -> Option<Anomaly> {
+    let code = AnomalyCode::AmountDigits;
+    let Some(deviation) = amounts::deviation(&input.digest.sums.digits) else {
+        input.log.unsure(code, format!("transfers: too few amounts to tell: it takes {COUNT_MIN}"));
+        return None;
+    };
+    let sentence = format!(
+        "the first digits of {} amounts deviate by {:.3} from organic ones (transfers); a hint only",
+        deviation.count, deviation.mean
+    );
+    input.log.saw(code, &*sentence);
+    (deviation.mean > DEVIATION_MAX && deviation.chance < CHANCE_MAX).then(|| {
+        Anomaly::new(AnomalyCode::AmountDigits, deviation.mean / (2.0 * DEVIATION_MAX), sentence)
+            .figure("transfers", deviation.count as f64)
+            .figure("meanDeviation", deviation.mean)
+            .figure("chance", deviation.chance)
+    })
+}

@@ -1,0 +1,360 @@
+//! Where a dataset's rows come from, before they are tables. Two parts, which `store` brings together:
+//!
+//! - what is said of a dataset: [`manifest`] reads `dataset.toml`, [`provider`] the descriptions of services;
+//! - what is read: [`RowSource`] is the interface by which a file, an object of a store or a query's result yields batches of raw columns,
+//!   and [`coerce`] makes typed values of their cells.
+//!
+//! No row is judged here, none is kept, and nothing knows what a figure means.
+
+pub mod coerce;
+mod csv;
+pub mod decode;
+pub mod downloads;
+pub mod field_hash;
+pub mod forward;
+mod ipc;
+mod json;
+pub mod live_files;
+pub mod locate;
+pub mod manifest;
+mod ndjson;
+pub mod object;
+mod parquet;
+pub mod partition;
+pub mod provider;
+pub mod read_at;
+mod records;
+mod size_limits;
+mod supported;
+mod text;
+pub mod text_runs;
+mod windows;
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::Arc,
+};
+
+use polars::prelude::{ArrowField, Column, IdxSize, PolarsResult};
+
+use read_at::{InOrder, ReadAt};
+
+/// Default maximum of rows per batch.
+pub const BATCH_ROWS: usize = 8_192;
+/// Maximum number of rows of one table: the most that polars can index.
+pub const ROWS_MAX: u64 = IdxSize::MAX as u64 - 1;
+
+/// Predicate for the names of columns to read.
+pub type ColumnFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Consecutive rows of a source, in source order.
+#[derive(Debug, Default)]
+pub struct SourceBatch {
+    /// The selected columns as read, each of `height` cells; text formats give text. Names may repeat.
+    pub columns: Vec<Column>,
+    pub height: usize,
+    /// 1-based number of its first row in the source.
+    pub first_row: u64,
+    /// Malformed rows: position in the batch, and reason. Their cells are null.
+    pub malformed: Vec<(usize, &'static str)>,
+}
+
+/// Interface of row sources. An error is the reason why reading cannot continue, for the user.
+pub trait RowSource: Send {
+    /// Reads the next batch; `None` at the end. A source with columns and no rows yields one empty batch.
+    fn next_batch(&mut self) -> Result<Option<SourceBatch>, String>;
+    /// Skips batches that were read before.
+    fn skip(&mut self, batches: u64) -> Result<(), String> {
+        for _ in 0..batches {
+            self.next_batch()?;
+        }
+        Ok(())
+    }
+    /// All columns seen so far, selected or not.
+    fn columns(&self) -> &[String];
+    /// 1-based row at which reading failed; none where the error belongs to no single row.
+    fn stopped_at(&self) -> Option<u64> {
+        None
+    }
+    /// Number of bytes of the source read so far.
+    fn bytes_read(&self) -> u64;
+}
+
+/// Format of a file, by its extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceFormat {
+    Csv,
+    Tsv,
+    Ndjson,
+    Json,
+    Parquet,
+    Ipc,
+}
+
+impl SourceFormat {
+    /// Whether it is line-based text, to which lines may be appended.
+    fn is_of_lines(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Ndjson)
+    }
+}
+
+/// The extensions of each format.
+const EXTENSIONS: &[(&str, SourceFormat)] = &[
+    ("csv", SourceFormat::Csv),
+    ("tsv", SourceFormat::Tsv),
+    ("ndjson", SourceFormat::Ndjson),
+    ("jsonl", SourceFormat::Ndjson),
+    ("json", SourceFormat::Json),
+    ("parquet", SourceFormat::Parquet),
+    ("arrow", SourceFormat::Ipc),
+    ("ipc", SourceFormat::Ipc),
+    ("feather", SourceFormat::Ipc),
+];
+
+/// Splits `candles.csv.gz` into its stem and its format; `None` for an unsupported format.
+pub fn format_of(name: &str) -> Option<(&str, SourceFormat)> {
+    let plain = [".gz", ".zst"].iter().find_map(|end| strip_end(name, end));
+    let (stem, extension) = plain.unwrap_or(name).rsplit_once('.')?;
+    let (_, format) = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known))?;
+    let packed_binary = plain.is_some() && matches!(format, SourceFormat::Parquet | SourceFormat::Ipc);
+    (!stem.is_empty() && !packed_binary).then_some((stem, *format))
+}
+
+/// Strips the suffix `end`, in any letter case.
+fn strip_end<'a>(name: &'a str, end: &str) -> Option<&'a str> {
+    let at = name.len().checked_sub(end.len())?;
+    name.is_char_boundary(at).then(|| name.split_at(at)).filter(|(_, tail)| tail.eq_ignore_ascii_case(end)).map(|(head, _)| head)
+}
+
+/// Like `open_as`, for a file with a header.
+pub fn open(path: &Path, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+    open_as(path, &Layout::default(), wanted)
+}
+
+/// Opens a file by its magic bytes where it has some, else by its name.
+pub fn open_as(path: &Path, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+    let meta = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
+    if !meta.is_file() {
+        // A pipe or a device could keep the program waiting forever.
+        return Err("is not a regular file".to_owned());
+    }
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let file = File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
+    open_bytes(Arc::new(file), &name, layout, wanted)
+}
+
+/// Like `open_as`, for bytes of any origin, under the name of their file.
+pub fn open_bytes(file: Arc<dyn ReadAt>, name: &str, layout: &Layout, wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+    let unread = |error: std::io::Error| format!("cannot be read: {error}");
+    let bytes = file.bytes().map_err(unread)?;
+    if bytes == 0 {
+        return Err("is empty: expected at least a header or a record".to_owned());
+    }
+    let mut head = [0u8; 8];
+    let head = &mut head[..bytes.min(8) as usize];
+    file.read_exact_at(head, 0).map_err(unread)?;
+    let head = &*head;
+    let named = format_of(name).map(|(_, format)| format);
+    if head.starts_with(b"PAR1") {
+        return Ok(Box::new(parquet::ParquetRows::open(file, &wanted)?));
+    }
+    if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) && named == Some(SourceFormat::Ipc) {
+        return Ok(Box::new(ipc::IpcRows::open(file, &wanted)?));
+    }
+    if layout.is_said() && !matches!(named, Some(SourceFormat::Csv | SourceFormat::Tsv)) {
+        return Err("has no lines and no header: `skip` and `header` of dataset.toml are for CSV and TSV".to_owned());
+    }
+    let packed = text::is_packed(head);
+    let end = layout.end.filter(|_| !packed && named.is_some_and(SourceFormat::is_of_lines));
+    let end = end.map_or(Ok(u64::MAX), |end| whole_lines(&*file, end)).map_err(unread)?;
+    let delimiter = layout.delimiter.or((named == Some(SourceFormat::Tsv)).then_some(b'\t'));
+    if let (Some(from), Some(named), false) = (layout.from, named, packed) {
+        let mut rest = InOrder::new(Arc::clone(&file)).map_err(unread)?;
+        rest.seek(SeekFrom::Start(from.bytes)).map_err(unread)?;
+        let rest = text::Input::new(rest.take(end.saturating_sub(from.bytes)), &[])?;
+        let header = text::Input::new(InOrder::new(file).map_err(unread)?.take(from.bytes), head)?;
+        return after(header, rest, named, &Layout { delimiter, ..layout.clone() }, from.rows, wanted);
+    }
+    let file = InOrder::new(file).map_err(unread)?.take(end);
+    match named {
+        Some(SourceFormat::Csv | SourceFormat::Tsv) => separated(file, head, &Layout { delimiter, ..layout.clone() }, wanted),
+        Some(SourceFormat::Ndjson) => json_lines(file, head, wanted),
+        Some(SourceFormat::Json) => Ok(Box::new(json::JsonRows::new(text::Input::new(file, head)?, wanted))),
+        Some(SourceFormat::Parquet) => Err("is not Parquet: it does not begin with `PAR1`; give it the extension of its format".to_owned()),
+        Some(SourceFormat::Ipc) => Err("is not Arrow IPC: it does not begin with `ARROW1`; give it the extension of its format".to_owned()),
+        None => Err("is of no known format: expected .csv, .tsv, .ndjson, .jsonl, .json, .parquet, .arrow, .ipc or .feather".to_owned()),
+    }
+}
+
+/// Rows of the lines appended to a file whose header is in `header`.
+fn after(
+    header: text::Input,
+    rest: text::Input,
+    named: SourceFormat,
+    layout: &Layout,
+    rows: u64,
+    wanted: ColumnFilter,
+) -> Result<Box<dyn RowSource>, String> {
+    Ok(match named {
+        SourceFormat::Csv | SourceFormat::Tsv => {
+            let before = fields(header, layout, Arc::clone(&wanted))?;
+            Box::new(before.going_on(rest, rows, wanted)?)
+        }
+        SourceFormat::Ndjson => Box::new(ndjson::NdjsonRows::going_on(rest, rows, wanted)),
+        SourceFormat::Json | SourceFormat::Parquet | SourceFormat::Ipc => {
+            return Err("has no lines, so none can have been appended".to_owned());
+        }
+    })
+}
+
+/// Length of the whole lines among the first `bytes` bytes of a file to which lines may be appended; none for a file that is not line-based
+/// text, is compressed, or has no whole line.
+pub fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
+    let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
+    let file = File::open(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
+    let mut head = [0; 4];
+    FileExt::read_exact_at(&file, &mut head, 0).ok()?;
+    if text::is_packed(&head) { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
+}
+
+/// Length of the whole lines among the file's first `end` bytes.
+fn whole_lines(file: &dyn ReadAt, end: u64) -> std::io::Result<u64> {
+    let end = end.min(file.bytes()?);
+    // The last line end is usually near the end.
+    for back in [64 << 10, text::RECORD_MAX as u64] {
+        let start = end.saturating_sub(back);
+        let mut tail = vec![0; (end - start) as usize];
+        file.read_exact_at(&mut tail, start)?;
+        if let Some(at) = tail.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+    }
+    Ok(0)
+}
+
+/// Layout of a delimited text file, where its name does not tell.
+#[derive(Debug, Clone, Default)]
+pub struct Layout {
+    /// Lines before the header.
+    pub skip: usize,
+    /// Column names of a file without header; if empty, columns are named 1, 2, 3, ….
+    pub names: Option<Vec<String>>,
+    /// Length of the part of a text file to read; bytes after it are ignored.
+    pub end: Option<u64>,
+    /// Field delimiter; by default sniffed from the first line.
+    pub delimiter: Option<u8>,
+    /// Whether the text is in Windows-1252.
+    pub windows_1252: bool,
+    /// Part of an uncompressed text file that was read before: only the bytes after it are read.
+    pub from: Option<ReadSoFar>,
+}
+
+/// Position in a text file: bytes of whole lines, and the rows in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadSoFar {
+    pub bytes: u64,
+    pub rows: u64,
+}
+
+impl Layout {
+    fn is_said(&self) -> bool {
+        self.skip > 0 || self.names.is_some()
+    }
+}
+
+/// Rows of delimited text from any reader that begins with `head`.
+pub fn separated(
+    reader: impl Read + Send + 'static,
+    head: &[u8],
+    layout: &Layout,
+    wanted: ColumnFilter,
+) -> Result<Box<dyn RowSource>, String> {
+    let input = text::Input::new(reader, head)?;
+    Ok(Box::new(fields(if layout.windows_1252 { input.in_windows_1252() } else { input }, layout, wanted)?))
+}
+
+fn fields(mut input: text::Input, layout: &Layout, wanted: ColumnFilter) -> Result<csv::CsvRows, String> {
+    for _ in 0..layout.skip {
+        let length = input.line()?;
+        input.consume(length);
+    }
+    csv::CsvRows::open(input, layout.names.as_deref(), layout.delimiter, wanted)
+}
+
+/// Empty columns, for a file without rows.
+fn empty_columns(fields: &[ArrowField]) -> PolarsResult<Vec<Column>> {
+    fields.iter().map(supported::empty_column).collect()
+}
+
+/// Rows of an Arrow stream, whose bytes may be readable only once.
+pub fn arrow_stream(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+    Ok(Box::new(ipc::IpcRows::open(bytes, wanted)?))
+}
+
+/// Rows of a Parquet file, and bytes of its selected columns, as its footer says.
+pub fn parquet_footer(bytes: Arc<dyn ReadAt>, wanted: &ColumnFilter) -> Result<(u64, u64), String> {
+    parquet::footer(bytes, wanted)
+}
+
+/// Rows of newline-delimited JSON from any reader that begins with `head`.
+pub fn json_lines(reader: impl Read + Send + 'static, head: &[u8], wanted: ColumnFilter) -> Result<Box<dyn RowSource>, String> {
+    Ok(Box::new(ndjson::NdjsonRows::new(text::Input::new(reader, head)?, wanted)))
+}
+
+/// Rows of JSON objects that were extracted from a text of `bytes` bytes.
+pub fn json_objects(elements: Vec<Box<serde_json::value::RawValue>>, bytes: u64, wanted: ColumnFilter) -> Box<dyn RowSource> {
+    Box::new(json::JsonRows::of(elements, bytes, wanted))
+}
+
+/// Reads the whole text of a reader that begins with `head`: decompressed, without byte order mark, up to `limit` bytes.
+pub fn whole_text(reader: impl Read + Send + 'static, head: &[u8], limit: u64) -> Result<Vec<u8>, String> {
+    text::Input::new(reader, head)?.whole(limit)
+}
+
+/// Reads the beginning of a reader's text, decompressed: at least `least` bytes unless it is shorter.
+pub fn first_text(reader: impl Read + Send + 'static, head: &[u8], least: usize) -> Result<Vec<u8>, String> {
+    let mut input = text::Input::new(reader, head)?;
+    while input.data().len() < least && input.fill()? {}
+    Ok(input.data().to_vec())
+}
+
+/// Reads a text file of up to `limit` bytes; bytes that are not UTF-8 are replaced.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("it has more than {limit} bytes")));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Decodes text to UTF-8 if it is likely Windows-1252; else returns `None`.
+pub fn of_windows_1252(text: &[u8]) -> Option<Vec<u8>> {
+    windows::is_likely(text).then(|| encoding_rs::WINDOWS_1252.decode_without_bom_handling(text).0.into_owned().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_name_tells_its_format() {
+        for (name, expected) in [
+            ("tokens.csv", Some(("tokens", SourceFormat::Csv))),
+            ("candles.CSV.GZ", Some(("candles", SourceFormat::Csv))),
+            ("posts.jsonl.zst", Some(("posts", SourceFormat::Ndjson))),
+            ("a.b.parquet", Some(("a.b", SourceFormat::Parquet))),
+            ("x.feather", Some(("x", SourceFormat::Ipc))),
+            ("x.parquet.gz", None),
+            ("tokens.txt", None),
+            ("tokens", None),
+            (".csv", None),
+            ("é.gz", None),
+        ] {
+            assert_eq!(format_of(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! The Chart view: the selected token's candles and volume with trendlines; zoom, pan, crosshair. It displays the answers of the candles,
+//! trendline, patterns and indicators questions.
+
+mod card;
+mod known;
+mod moves;
+mod overlays;
+mod patterns;
+mod record;
+mod sheet;
+mod studies;
+mod title;
+
+use self::{
+    known::ChartFacts,
+    patterns::{ChartPatterns, PatternFocus},
+    record::Record,
+    sheet::{CandleColumn, ChartSheet, Zoom},
+    studies::Studies,
+    title::Title,
+};
+use crate::prelude::*;
+use analysis::indicators::Indicator;
+use query::question::{
+    candles::{CandlesQuestion, TokenCandles},
+    indicators::IndicatorsQuestion,
+    patterns::{Explain, PatternsQuestion},
+    trendline::{PERIOD_DEFAULT, TrendlineQuestion},
+};
+use widgets::candles::{ChartLayout, Crosshair};
+
+/// Candles of one request; panning past them requests older ones.
+const CANDLES_ASKED: u64 = 5_000;
+
+/// Width from which the credit of those who gave the candles has room beside the title.
+const CREDIT_FROM: u16 = 80;
+
+/// The periods that `[` and `]` step through.
+const PERIODS: &[u64] = &[5, 7, 14, 21, 30, 50, 90, 120, 200, 365, 500, 1_000, 5_000];
+
+#[derive(Debug, Clone, PartialEq)]
+struct Choices {
+    timeframe: Timeframe,
+    period: u64,
+    log: bool,
+    volume: bool,
+    lines: bool,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self { timeframe: Timeframe::default(), period: PERIOD_DEFAULT, log: false, volume: true, lines: true }
+    }
+}
+
+#[derive(Default)]
+pub struct ChartView {
+    choices: Choices,
+    /// The timeframe shown, where the token has no candles in the one chosen.
+    instead: Option<Timeframe>,
+    /// The timeframes without candles that were passed over on the way to it.
+    passed: Vec<&'static str>,
+    /// A step to another timeframe whose candles have not been seen yet: whether to a longer one.
+    stepping: Option<bool>,
+    zoom: Zoom,
+    /// The user chose the zoom, so it stays from token to token.
+    zoom_chosen: bool,
+    /// The zoom has been fitted to the candles of this token and timeframe.
+    fitted: bool,
+    /// The moment that the candles are as of; none: the present.
+    as_of: Option<Time>,
+    /// Scroll offset: candles hidden to the right of the screen.
+    offset: usize,
+    /// The end time of the requested candles, after panning far back.
+    anchor: Option<Time>,
+    /// Index of the crosshair's candle in the answer.
+    crosshair: Option<usize>,
+    crosshair_price: Option<f64>,
+    token: Option<Address>,
+    candles: ViewQuestion<CandlesQuestion>,
+    trendline: ViewQuestion<TrendlineQuestion>,
+    patterns: ChartPatterns,
+    studies: Studies,
+    record: Record,
+    known: ChartFacts,
+    /// The legend had room for the marks.
+    marks_shown: bool,
+    /// First and last candle of the pattern to zoom to, until its candles arrive.
+    sought: Option<(Time, Time)>,
+    sheet: ChartSheet,
+    layout: Option<ChartLayout>,
+    drag: Option<(u16, usize)>,
+}
+
+impl View for ChartView {
+    fn refresh(&mut self, context: &Context<'_>) {
+        let Some(token) = context.token else { return };
+        let as_of = context.as_of();
+        if self.token != Some(token) || self.as_of != as_of {
+            (self.token, self.as_of) = (Some(token), as_of);
+            self.fitted = false;
+            self.instead = None;
+            self.passed.clear();
+            self.home();
+            self.candles.clear();
+            self.trendline.clear();
+            self.patterns.clear();
+            self.studies.clear();
+        }
+        self.candles.refresh(self.candles_question(token), context);
+        if self.pass_over_empty() {
+            self.candles.refresh(self.candles_question(token), context);
+        }
+        self.known.refresh(token, context);
+        self.trendline.refresh(self.trendline_question(token), context);
+        self.patterns.refresh(self.patterns_question(token), context);
+        self.studies.refresh(self.indicators_question(token), context);
+        self.record.refresh(token, self.frame(), context);
+        self.sheet.take(self.candles.known.as_ref());
+    }
+
+    fn act(&mut self, action: Action, context: &Context<'_>) -> Effect {
+        if self.record.is_open() {
+            return self.record.act(action);
+        }
+        match action {
+            Action::TrackRecord => self.record.toggle(),
+            Action::ZoomIn => self.zoom_to(self.sheet.closer(self.zoom)),
+            Action::ZoomOut => self.zoom_to(self.sheet.wider(self.zoom)),
+            Action::Left | Action::Right if self.crosshair.is_some() => self.move_crosshair(action),
+            Action::Left => self.pan(self.step() as isize),
+            Action::Right => self.pan(-(self.step() as isize)),
+            Action::PageUp => self.pan(self.sheet.shown(self.zoom).max(1) as isize),
+            Action::PageDown => self.pan(-(self.sheet.shown(self.zoom).max(1) as isize)),
+            Action::First => self.pan(isize::MAX / 2),
+            Action::Last => self.home(),
+            Action::Crosshair => self.toggle_crosshair(),
+            Action::Back if self.crosshair.is_some() => self.crosshair = None,
+            Action::Back if self.patterns.explained() => self.patterns.focus = PatternFocus::Zoomed,
+            Action::Back if self.patterns.zoomed() => self.leave_pattern(),
+            Action::Timeframe | Action::TimeframeBack => self.step_timeframe(action == Action::Timeframe),
+            Action::PeriodLonger => {
+                self.choices.period = PERIODS.iter().copied().find(|p| *p > self.choices.period).unwrap_or(self.choices.period);
+            }
+            Action::PeriodShorter => {
+                self.choices.period = PERIODS.iter().rev().copied().find(|p| *p < self.choices.period).unwrap_or(self.choices.period);
+            }
+            Action::LogScale => self.choices.log = !self.choices.log,
+            Action::Volume => self.choices.volume = !self.choices.volume,
+            Action::Trendlines => self.choices.lines = !self.choices.lines,
+            Action::Patterns => self.patterns.off = !self.patterns.off,
+            Action::Open if self.patterns.chosen().is_some() => {
+                self.patterns.explain();
+                self.seek(context);
+                return Effect::Redraw;
+            }
+            Action::NextPattern | Action::Down => return self.step_pattern(false, context),
+            Action::PreviousPattern | Action::Up => return self.step_pattern(true, context),
+            Action::Reversals | Action::Triangles | Action::Channels | Action::Flags | Action::Roundings => {
+                self.patterns.toggle_family(action);
+                self.refresh(context);
+                self.seek(context);
+            }
+            Action::CopyValue => return self.copy_value(),
+            _ => return Effect::Pass,
+        }
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, context: &Context<'_>) -> Effect {
+        if self.record.is_open() {
+            return self.record.mouse(mouse);
+        }
+        if self.patterns.mouse(mouse) {
+            self.seek(context);
+            return Effect::Redraw;
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.zoom_to(self.sheet.closer(self.zoom)),
+            MouseEventKind::ScrollDown => self.zoom_to(self.sheet.wider(self.zoom)),
+            MouseEventKind::Down(MouseButton::Left) => self.drag = Some((mouse.column, self.offset)),
+            MouseEventKind::Drag(MouseButton::Left) => self.drag_to(mouse.column),
+            MouseEventKind::Up(MouseButton::Left) => {
+                let moved = self.drag.take().is_some_and(|(column, _)| column != mouse.column);
+                if !moved {
+                    self.point_at(mouse.column, mouse.row);
+                }
+            }
+            _ => return Effect::Nothing,
+        }
+        self.refresh(context);
+        Effect::Redraw
+    }
+
+    fn draw_in(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        if self.record.is_open() {
+            return self.record.draw(buffer, area, self.frame(), context);
+        }
+        // A token without candles has no patterns to list either.
+        let (area, list) = if self.candles.problem.is_some() { (area, Rect::default()) } else { self.patterns.divide(area) };
+        if !area.is_empty() {
+            self.draw_chart(buffer, area, context);
+        }
+        if !list.is_empty() && !self.sheet.is_empty() {
+            let rest = self.patterns.draw(buffer, list, self.trendline.answer(), context);
+            let marks = if self.marks_shown { String::new() } else { self.sheet.marks(context.ascii).collect::<Vec<_>>().join("  ") };
+            self.known.draw(buffer, rest, &marks, context);
+        }
+    }
+
+    fn can_show(&self, token: &Address, context: &Context<'_>) -> bool {
+        summary(context, token).is_some_and(|token| token.last_candle.is_some())
+    }
+
+    fn pointed_price(&self) -> Option<f64> {
+        self.crosshair_price.or(self.pointed().map(|column| column.close)).filter(|price| price.is_finite())
+    }
+
+    fn needs(&self) -> Option<&'static [&'static str]> {
+        Some(CandlesQuestion::NEEDS)
+    }
+
+    fn request(&self, context: &Context<'_>) -> Option<HttpRequest> {
+        let token = context.token?;
+        if self.record.is_open() {
+            return self.record.request();
+        }
+        Some(if self.patterns.zoomed() {
+            HttpRequest::of(&self.patterns_question(token))
+        } else if self.studies.chosen().is_empty() {
+            HttpRequest::of(&self.trendline_question(token))
+        } else {
+            HttpRequest::of(&self.indicators_question(token))
+        })
+    }
+
+    fn export(&self, context: &Context<'_>) -> Option<Export> {
+        if self.record.is_open() {
+            return Some(self.record.export());
+        }
+        let answer = self.candles.answer()?;
+        let candle_columns = ["timestamp", "open", "high", "low", "close", "volume"];
+        let columns: Vec<&str> = candle_columns.into_iter().chain(self.studies.columns()).collect();
+        let rows = answer.candles.iter().map(|candle| {
+            let row = serde_json::to_value(candle).unwrap_or_default();
+            candle_columns.iter().map(|column| row[*column].clone()).chain(self.studies.written(candle.timestamp)).collect()
+        });
+        let symbol = symbol_of(context, &answer.token_address).to_lowercase();
+        let selected = self.crosshair.or(answer.candles.len().checked_sub(1));
+        Some(Export::of(format!("{symbol}-candles-{}", answer.timeframe), &columns, rows.collect(), selected))
+    }
+
+    fn indicators(&self) -> Option<&[Indicator]> {
+        Some(self.studies.chosen())
+    }
+
+    fn choose_indicators(&mut self, chosen: Vec<Indicator>, context: &Context<'_>) {
+        self.studies.choose(chosen);
+        self.refresh(context);
+    }
+
+    fn save(&self) -> Json {
+        let Choices { timeframe, period, log, volume, lines } = self.choices;
+        let patterns = self.patterns.save();
+        json!({
+            "timeframe": timeframe.word(), "period": period, "log": log, "volume": volume, "lines": lines, "patterns": patterns,
+            "indicators": self.studies.save(),
+        })
+    }
+
+    fn restore(&mut self, kept: &Json) {
+        let choices = &mut self.choices;
+        choices.timeframe = kept["timeframe"].as_str().and_then(Timeframe::parse).unwrap_or(choices.timeframe);
+        choices.period = kept["period"].as_u64().filter(|period| (2..=1_000_000).contains(period)).unwrap_or(choices.period);
+        for (name, choice) in [("log", &mut choices.log), ("volume", &mut choices.volume), ("lines", &mut choices.lines)] {
+            *choice = kept[name].as_bool().unwrap_or(*choice);
+        }
+        self.patterns.restore(&kept["patterns"]);
+        self.studies.restore(&kept["indicators"]);
+    }
+}
+
+impl ChartView {
+    fn draw_chart(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
+        let theme = context.theme;
+        // The first row is the title's, the last the legend's.
+        let chart = Rect { y: area.y.saturating_add(1).min(area.bottom()), height: area.height.saturating_sub(2), ..area };
+        self.sheet.set_area(chart);
+        self.fit_first();
+        self.zoom_to_sought();
+        let credit = context.deck.credit_of_candles().join(" · ");
+        let for_credit = if credit.is_empty() || area.width < CREDIT_FROM { 0 } else { text::width(&credit) + 5 };
+        let title = self.title(context, usize::from(area.width.saturating_sub(4)).saturating_sub(for_credit));
+        let asked = self.candles.progress().map(|(done, total)| if total > 0 { done as f64 / total as f64 } else { 0.0 });
+        let rule = Panel { progress: asked.map(Some), note: &credit, ..Panel::new(&title) };
+        let body = rule.render(area, buffer, theme);
+        if let Some(problem) = &self.candles.problem {
+            panel::failure(body, buffer, theme, &problem.detail);
+            return;
+        }
+        if self.sheet.is_empty() {
+            if self.candles.answer().is_some() {
+                put(buffer, body, 1, 1, &format!("no {} candles", self.frame()), theme.dim());
+            } else {
+                progress::skeleton(body, buffer, theme);
+            }
+            return;
+        }
+        let chart = self.draw_passed(buffer, chart, context);
+        let chart = draw_stale(self.candles.answer(), buffer, chart, context);
+        let (chart, legend) = self.room_for_legend(chart);
+        let crosshair = self.crosshair.map(|candle| Crosshair { candle, price: self.crosshair_price });
+        let lines = self.trendline.answer().filter(|_| self.choices.lines);
+        let view =
+            sheet::ChartWindow { zoom: self.zoom, offset: self.offset, crosshair, log: self.choices.log, volume: self.choices.volume };
+        let own = self.token.and_then(|token| context.annotations.get(&token)).map_or(&[][..], |own| &own.levels);
+        let layout = self.sheet.draw(buffer, chart, &view, (lines, own), (&self.patterns, &self.studies), context);
+        self.draw_studies(buffer, legend, layout.panes(), context);
+        self.layout = Some(layout);
+        self.marks_shown =
+            self.draw_legend(buffer, Rect { y: body.y + body.height.saturating_sub(1), height: 1.min(body.height), ..body }, context);
+    }
+
+    /// Splits off the chart's first row for the legend of the indicators.
+    fn room_for_legend(&self, chart: Rect) -> (Rect, Rect) {
+        let lines = if self.studies.has_legend() { chart.height.min(1) } else { 0 };
+        (below(chart, lines), Rect { height: lines, ..chart })
+    }
+
+    fn draw_studies(&self, buffer: &mut Buffer, row: Rect, panes: usize, context: &Context<'_>) {
+        let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset)).and_then(|candle| self.sheet.time(candle));
+        let mut x = 0;
+        for (piece, role) in self.studies.legend(at, panes) {
+            x += put(buffer, row, x, 0, &piece, context.theme.style(role));
+        }
+    }
+
+    /// Says which timeframes without candles were passed over; returns the remaining area.
+    fn draw_passed(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
+        if self.passed.is_empty() {
+            return area;
+        }
+        let says = format!("no {} candles: {} instead", self.passed.join(", "), self.frame());
+        put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
+        below(area, area.height.min(1))
+    }
+
+    fn candles_question(&self, token: Address) -> CandlesQuestion {
+        CandlesQuestion { token_address: token, timeframe: self.frame(), from: None, to: self.anchor, limit: CANDLES_ASKED }
+    }
+
+    fn trendline_question(&self, token: Address) -> TrendlineQuestion {
+        TrendlineQuestion { contract_address: token, period: self.choices.period, timeframe: Some(self.frame()), explain: true }
+    }
+
+    fn patterns_question(&self, token: Address) -> PatternsQuestion {
+        PatternsQuestion { contract_address: token, timeframe: self.frame(), explain: Explain::Levels }
+    }
+
+    fn indicators_question(&self, token: Address) -> IndicatorsQuestion {
+        self.studies.question(token, self.frame(), self.anchor, CANDLES_ASKED)
+    }
+
+    fn frame(&self) -> &'static str {
+        self.timeframe().word()
+    }
+
+    fn timeframe(&self) -> Timeframe {
+        self.instead.unwrap_or(self.choices.timeframe)
+    }
+
+    /// Copies the close shown in the title.
+    fn copy_value(&self) -> Effect {
+        match self.pointed().map(|column| column.close).filter(|close| close.is_finite()) {
+            Some(close) => Effect::Copy(close.to_string(), "close"),
+            None => Effect::Pass,
+        }
+    }
+
+    /// The title text, or that there are no candles.
+    fn title(&self, context: &Context<'_>, cells: usize) -> String {
+        let symbol = self.token.map_or_else(String::new, |token| symbol_of(context, &token));
+        let frame = self.frame();
+        let Some(answer) = self.candles.answer() else { return format!("{symbol} · {frame}") };
+        let count = match answer.candles.len() as u64 {
+            0 => "no candles".to_owned(),
+            count => many(count, "candle", "candles"),
+        };
+        if self.sheet.is_empty() {
+            return format!("{symbol} · {frame} · {count}");
+        }
+        // The chart has stored and resampled candles, possibly from two sources.
+        let (frame, count) = match answer.made {
+            Some((made, from)) => (&*format!("{frame}+{from}"), format!("{count}, {} made of {from}", format::count(made as u64))),
+            None => (frame, count),
+        };
+        let source = match answer.sources.as_slice() {
+            [] => None,
+            [source] => Some(source.clone()),
+            [.., last] => Some(format!("{last} +{}", answer.sources.len() - 1)),
+        };
+        let title = Title {
+            symbol: &symbol,
+            source: source.as_deref(),
+            frame,
+            column: self.zoom.column_text(frame),
+            log: self.choices.log,
+            count: &count,
+            at: self.pointed(),
+            crosshair: self.crosshair.is_some(),
+            dates: self.timeframe().is_in_days(),
+        };
+        title.text(cells)
+    }
+
+    /// The column under the crosshair, else the last on screen.
+    fn pointed(&self) -> Option<CandleColumn> {
+        let at = self.crosshair.or(self.sheet.len().checked_sub(1 + self.offset))?;
+        self.sheet.column(at, self.zoom, self.offset)
+    }
+
+    /// `last 14 candles`, or `last 58 of 5000 candles` where only 58 exist to fit the lines to.
+    fn period(&self) -> String {
+        let period = self.choices.period;
+        let there = self.candles.answer().map(|answer| answer.candles.len() as u64);
+        // After panning back, older candles than those of the period are loaded, but the lines cover the latest.
+        match there.filter(|there| *there < period.min(CANDLES_ASKED) && self.anchor.is_none()) {
+            Some(there) => format!("last {there} of {period} candles"),
+            None => format!("last {period} candles"),
+        }
+    }
+
+    /// Draws the legend under the chart: the trend, each line with its strength, touches and slope as space allows, and the meaning of the
+    /// marks. Returns whether these had room.
+    fn draw_legend(&self, buffer: &mut Buffer, row: Rect, context: &Context<'_>) -> bool {
+        let theme = context.theme;
+        let mut x = 1;
+        if let Some(problem) = &self.trendline.problem {
+            put(buffer, row, x, 0, &problem.detail, theme.style(Role::Warning));
+            return false;
+        }
+        let marks: Vec<String> = self.sheet.marks(context.ascii).collect();
+        // Each after a gap, and a wider one before the first.
+        let marks_cells = marks.iter().map(|mark| 2 + text::width(mark)).sum::<usize>() + 1;
+        if let Some(answer) = self.trendline.answer() {
+            // Line names take precedence over the wording of the trend; the marks are dropped first.
+            let (short, named) = (sheet::legends_width(&sheet::legends(answer, 0)), sheet::named_width(answer));
+            let trend = |beside: usize| {
+                let beside = if self.choices.lines { beside } else { 0 };
+                sheet::trend(answer, &self.period(), usize::from(row.width).saturating_sub(beside + 1))
+            };
+            let (word, role) = trend(named);
+            let fits = text::width(&word) + named < usize::from(row.width);
+            let (word, role) = if fits { (word, role) } else { trend(short) };
+            x += put(buffer, row, x, 0, &word, theme.style(role));
+            let room = usize::from(row.width.saturating_sub(x));
+            let room = if fits { room.saturating_sub(marks_cells).max(named) } else { room };
+            let (legends, gap) = sheet::legends(answer, room);
+            for legend in legends.iter().filter(|_| self.choices.lines) {
+                x += gap as u16;
+                x += put(buffer, row, x, 0, &legend.name, theme.style(legend.role));
+                x += 1 + put(buffer, row, x + 1, 0, &legend.says, theme.dim());
+            }
+        }
+        x += 1;
+        for mark in marks {
+            if usize::from(row.width) < usize::from(x) + 2 + text::width(&mark) {
+                return false;
+            }
+            x += 2 + put(buffer, row, x + 2, 0, &mark, theme.dim());
+        }
+        true
+    }
+}
+
+/// Draws a warning if the token's candles, or those of the timeframe, end long before others'; returns the remaining area.
+fn draw_stale(answer: Option<&TokenCandles>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Rect {
+    let token = context.token.and_then(|token| summary(context, &token));
+    let of_token = token.and_then(|token| token.last_candle).and_then(|last| Some((last, last.behind?)));
+    let of_frame = answer.and_then(|answer| Some((answer.timeframe, answer.stale?)));
+    let (last, interval, lag, frame) = match (of_token, of_frame) {
+        (Some((last, lag)), _) => (last.start, last.interval.to_string(), lag, String::new()),
+        (None, Some((frame, (start, lag)))) => (start, frame.to_owned(), lag, format!("{frame} ")),
+        (None, None) => return area,
+    };
+    let (start, age, clock) = (format::candle_time(last), format::age(lag.by), lag.clock.words(&interval));
+    let says = format!("stale: the last {frame}candle is of {start}, {age} behind {clock}");
+    put(buffer, area, 1, 0, &says, context.theme.style(Role::Warning));
+    Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,450 @@
+//! The pattern list of the chart: filtering by family, the chosen pattern, and the layout of list and chart.
+
+use super::card::{self, Card, CardPart};
+use crate::prelude::*;
+use analysis::{
+    patterns::{AdviceReason, AdviceWord, Family, Pattern, PatternsAnswer, TradeAction},
+    trendlines::TrendlineAnswer,
+};
+use query::question::{
+    patterns::PatternsQuestion,
+    security::SecurityQuestion,
+    track_record::{TrackRecord, TrackRecordQuestion},
+};
+use security::{
+    SecurityInference,
+    score::{is_safe, word_of},
+};
+
+/// Cells of a panel's rule around its title and its note.
+const NOTE_FRAME: usize = 9;
+/// From this width the list is drawn beside the chart.
+const BESIDE_WIDTH: u16 = 118;
+/// From this height the list is drawn below a chart that is too narrow for a list beside it.
+const BELOW_HEIGHT: u16 = 34;
+/// Maximum number of rows of the list below the chart, with its title, the deciding patterns and its header.
+const BELOW_ROWS: u16 = 9;
+/// Minimum number of rows of the list while reasons are shown below it.
+const LIST_ROWS: u16 = 5;
+/// From this height the first row names the patterns that decide the action.
+const ADVICE_FROM: u16 = 5;
+/// Maximum number of lines of the advice, and the height from which they may be used.
+const REASON_LINES: usize = 3;
+const REASON_ROOM: u16 = 9;
+/// From this height the card is drawn below the list.
+const CARD_BELOW: u16 = 20;
+/// Rows kept free under reasons that were not asked for.
+const KNOWN_ROWS: u16 = 8;
+/// Minimum number of rows of the chart above the card; with fewer, only the card is drawn.
+const CHART_ROWS: u16 = 6;
+
+struct PatternFields;
+
+type F = Field<PatternFields>;
+
+impl Fields for PatternFields {
+    type Row<'a> = &'a Pattern;
+
+    const FIELDS: &'static [F] = &[
+        F::text("name", "pattern", [12, 26], 255, |pattern| words::shown(pattern.name.word()).into()).grows(),
+        F::figure("confidence", "conf", 4, 240, |pattern| pattern.confidence.into()).fixed(2, Role::Text),
+        F::figure("completionPercent", "complete", 4, 100, |pattern| pattern.completion_percent.into()).fixed(0, Role::Text).unit("%"),
+        F::figure("distanceToTarget", "target", 7, 220, |pattern| away(&pattern).into()).change(),
+        F::text("status", "status", [10, 10], 200, |pattern| pattern.detail.as_ref().map(|detail| words::of(&detail.status)).into()),
+        F::text("end_time", "to", [10, 10], 150, |pattern| pattern.detail.as_ref().map(|detail| detail.end_time.day()).into())
+            .largest_first(),
+    ];
+}
+
+/// The distance of the target from the last close; `None` for a completed pattern.
+fn away(pattern: &Pattern) -> Option<f64> {
+    pattern.detail.as_ref().filter(|detail| !detail.status.is_over()).map(|detail| detail.distance_to_target)
+}
+
+fn is_over(pattern: &Pattern) -> bool {
+    pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over())
+}
+
+/// Each family, its action, and its word in the state file and in the title.
+const FAMILIES: [(Family, Action, &str); 5] = [
+    (Family::Reversal, Action::Reversals, "reversals"),
+    (Family::Triangle, Action::Triangles, "triangles"),
+    (Family::Channel, Action::Channels, "channels"),
+    (Family::Flag, Action::Flags, "flags"),
+    (Family::Rounded, Action::Roundings, "roundings"),
+];
+
+/// The detail level of the chosen pattern.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PatternFocus {
+    /// The latest candles are on screen.
+    #[default]
+    Latest,
+    /// The pattern fills the chart.
+    Zoomed,
+    /// Also, the reasons of its confidence are shown.
+    Explained,
+    /// Only the reasons, where they do not fit beside the figures.
+    Reasons,
+}
+
+#[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own: they hold in any combination")]
+pub(super) struct ChartPatterns {
+    pub(super) asked: ViewQuestion<PatternsQuestion>,
+    /// The track record of the token's patterns, asked for with the reasons, as it is slow.
+    pub(super) record: ViewQuestion<TrackRecordQuestion>,
+    /// Whether the records of all tokens were known when the patterns were asked for.
+    weighed: u64,
+    /// The security inference of a token that the patterns recommend to buy, as in the Security view.
+    security: ViewQuestion<SecurityQuestion>,
+    /// Whether patterns are neither drawn nor listed.
+    pub(super) off: bool,
+    hidden: Vec<Family>,
+    /// Row indices are those of the answer.
+    list: List<PatternFields>,
+    /// The pattern last chosen; while its family is hidden, the next listed one is used. None: the first of the list.
+    place: Option<usize>,
+    /// The list is drawn beside the chart.
+    beside: bool,
+    /// The list was drawn, not only its summary line.
+    on_screen: bool,
+    /// The reasons are shown without being asked for.
+    roomy: bool,
+    /// The reasons did not fit when the card was last drawn.
+    cut: bool,
+    pub(super) focus: PatternFocus,
+}
+
+impl ChartPatterns {
+    pub(super) fn clear(&mut self) {
+        self.asked.clear();
+        self.record.clear();
+        self.security.clear();
+        (self.focus, self.place) = (PatternFocus::Latest, None);
+    }
+
+    pub(super) fn refresh(&mut self, question: PatternsQuestion, context: &Context<'_>) {
+        if self.asked.question().is_some_and(|asked| *asked != question) {
+            (self.focus, self.place) = (PatternFocus::Latest, None);
+        }
+        let PatternsQuestion { contract_address, timeframe, .. } = question;
+        if self.explained() {
+            self.record.refresh(TrackRecordQuestion { contract_address, timeframe, scope: "token" }, context);
+        }
+        // Once the records of all tokens are there, the advice is weighed by them.
+        let weighed = context.snapshot.map_or(0, |snapshot| snapshot.track_records.version());
+        if self.weighed != weighed {
+            self.weighed = weighed;
+            self.asked.ask_again();
+        }
+        self.asked.refresh(question, context);
+        if self.asked.answer().is_some_and(says_buy) {
+            self.security.refresh(SecurityQuestion { contract_address, explain: true }, context);
+        }
+        self.arrange();
+    }
+
+    /// Lists the patterns of the visible families, open ones first, and keeps the chosen one.
+    fn arrange(&mut self) {
+        let patterns = self.asked.answer().map_or(&[][..], PatternsAnswer::worth_following);
+        let kept = |place: &usize| !self.hidden.contains(&patterns[*place].name.family());
+        let (open, over): (Vec<usize>, Vec<usize>) = (0..patterns.len()).filter(kept).partition(|place| !is_over(&patterns[*place]));
+        self.list.arrange(open.into_iter().chain(over), |place| patterns.get(place));
+        let chosen = self.place.or(self.list.place(0));
+        let found = chosen.is_some_and(|chosen| self.list.point_to(|place| place == chosen) || self.list.point_to(|place| place > chosen));
+        if !found {
+            self.list.cursor.select(usize::MAX);
+        }
+    }
+
+    /// The patterns to draw, in list order.
+    pub(super) fn drawn(&self) -> impl Iterator<Item = &Pattern> {
+        let patterns = self.asked.answer().filter(|_| !self.off).map_or(&[][..], PatternsAnswer::worth_following);
+        self.list.places().filter_map(|place| patterns.get(place))
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Pattern> {
+        self.drawn().nth(self.list.cursor.selected()?)
+    }
+
+    /// The security verdict on a token that the patterns recommend to buy, ` · security: avoid, score 0`, and whether it is a warning;
+    /// `None` while unknown.
+    fn verdict(&self) -> Option<(String, bool)> {
+        let verdict = self.security.answer().filter(|_| self.asked.answer().is_some_and(says_buy))?;
+        let SecurityInference { security_score, recommendation, .. } = verdict;
+        let word = word_of(recommendation).to_lowercase();
+        Some((format!(" · security: {word}, score {security_score}"), !is_safe(recommendation)))
+    }
+
+    /// Chooses the next or previous pattern, cyclically. The first is chosen initially, so a step leaves it.
+    pub(super) fn step(&mut self, back: bool) {
+        let count = self.list.len();
+        if let Some(at) = self.list.cursor.selected() {
+            self.choose(if back { at + count - 1 } else { at + 1 } % count);
+        }
+        self.focus = if count > 0 { self.focus.max(PatternFocus::Zoomed) } else { PatternFocus::Latest };
+    }
+
+    /// Whether the chart is zoomed to the chosen pattern.
+    pub(super) fn zoomed(&self) -> bool {
+        self.focus >= PatternFocus::Zoomed
+    }
+
+    /// Whether the reasons of its confidence are shown.
+    pub(super) fn explained(&self) -> bool {
+        self.focus >= PatternFocus::Explained
+    }
+
+    /// Cycles: zoomed with the reasons, the reasons alone where they did not fit, zoomed without them.
+    pub(super) fn explain(&mut self) {
+        self.focus = match self.focus {
+            PatternFocus::Latest | PatternFocus::Zoomed => PatternFocus::Explained,
+            PatternFocus::Explained if self.cut => PatternFocus::Reasons,
+            PatternFocus::Explained | PatternFocus::Reasons => PatternFocus::Zoomed,
+        };
+    }
+
+    pub(super) fn toggle_family(&mut self, action: Action) {
+        let Some((family, ..)) = FAMILIES.iter().find(|(_, known, _)| *known == action) else { return };
+        if self.hidden.contains(family) {
+            self.hidden.retain(|hidden| hidden != family);
+        } else {
+            self.hidden.push(*family);
+        }
+        self.off = false;
+    }
+
+    fn choose(&mut self, row: usize) {
+        self.list.cursor.select(row);
+        self.place = self.list.selected();
+    }
+
+    /// Returns whether the list handled the mouse: a click on a row chooses its pattern.
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> bool {
+        let event = if !self.off && self.on_screen { self.list.mouse(mouse) } else { ListEvent::Nothing };
+        match (event, self.list.cursor.selected()) {
+            (ListEvent::Moved | ListEvent::ClickedAgain, Some(row)) => {
+                self.choose(row);
+                self.focus = self.focus.max(PatternFocus::Zoomed);
+            }
+            (ListEvent::Sorted, _) => self.arrange(),
+            _ => {}
+        }
+        event != ListEvent::Nothing
+    }
+
+    /// Splits the area into chart and list; a list without enough space is a single line.
+    pub(super) fn divide(&mut self, area: Rect) -> (Rect, Rect) {
+        self.beside = area.width >= BESIDE_WIDTH;
+        if self.off {
+            return (area, Rect::default());
+        }
+        if self.beside {
+            return beside(area, (area.width * 2 / 5).clamp(48, 62));
+        }
+        let rows = match area.height {
+            // The card with its reasons replaces the list.
+            height if self.explained() && self.chosen().is_some() => {
+                if height < card::ROWS + 1 + CHART_ROWS {
+                    height
+                } else {
+                    card::ROWS + 1
+                }
+            }
+            BELOW_HEIGHT.. => (self.list.len() as u16).saturating_add(3).clamp(4, BELOW_ROWS),
+            height => height.min(1),
+        };
+        stacked(area, area.height - rows)
+    }
+
+    /// Returns the area under them that is left.
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) -> Rect {
+        self.on_screen = area.height > 1;
+        if !self.on_screen {
+            let (line, verdict) = self.line(usize::from(area.width.saturating_sub(2)));
+            let end = 1 + put(buffer, area, 1, 0, &line, context.theme.dim());
+            if let Some((says, warns)) = verdict {
+                put(buffer, area, end, 0, &says, context.theme.style(if warns { Role::Warning } else { Role::Dim }));
+            }
+            return Rect::default();
+        }
+        if self.explained() && self.chosen().is_some() && (!self.beside || area.height <= CARD_BELOW) {
+            self.on_screen = false;
+            self.draw_card(buffer, area, trendline, context);
+            return Rect::default();
+        }
+        let title = self.title();
+        let advice = self.asked.answer().map_or_else(String::new, advised);
+        let room = usize::from(area.width).saturating_sub(text::width(&title) + NOTE_FRAME);
+        let verdict = self.verdict().filter(|(says, _)| text::width(&advice) + text::width(says) <= room);
+        let (note, warns) = verdict.map_or((advice.clone(), false), |(says, warns)| (advice + &says, warns));
+        let progress = self.asked.progress().map(|_| None);
+        let rule = Panel { note: &note, warns, progress, ..Panel::new(&title) };
+        let body = rule.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            panel::failure(body, buffer, context.theme, &problem.detail);
+            return Rect::default();
+        }
+        let body = self.draw_reasons(buffer, body, context);
+        // With enough space, the chosen pattern's card is drawn below the list.
+        let more = body.height >= CARD_BELOW && !self.list.is_empty();
+        let (plain, whole) = (card::ROWS + 1, self.chosen().map_or(0, |chosen| card::rows(chosen, trendline)));
+        // A tall screen has room for the reasons too.
+        self.roomy = whole > 0 && body.height >= whole + (self.list.len() as u16).saturating_add(2 + KNOWN_ROWS);
+        let card = if self.explained() || self.roomy { whole.max(plain) } else { plain };
+        let spare = body.height.saturating_sub(card);
+        // A long list leaves room for what is known of the token.
+        let most = if spare >= 2 * KNOWN_ROWS { spare - KNOWN_ROWS } else { spare.max(LIST_ROWS) };
+        let list = if more { (self.list.len() as u16).saturating_add(2).min(most) } else { body.height };
+        let list = Rect { height: list, width: body.width.saturating_sub(1), ..body };
+        let answer = self.asked.answer();
+        let patterns = answer.map(PatternsAnswer::worth_following);
+        let empty = match patterns {
+            None => "",
+            Some([]) if answer.is_some_and(|answer| answer.peg.is_some()) => "it holds its peg: no pattern is worth following",
+            Some([]) => "no pattern in these candles",
+            Some(_) => "every pattern found is of a hidden family",
+        };
+        self.list.draw(buffer, ListFrame::new(list, empty), context, |place| patterns?.get(place));
+        if !more {
+            return if self.beside && self.list.is_empty() { below(body, 2) } else { Rect::default() };
+        }
+        let rest = below(body, list.height);
+        self.draw_card(buffer, Rect { height: rest.height.min(card), ..rest }, trendline, context);
+        below(rest, card)
+    }
+
+    /// Names the deciding patterns and the reason over the list; returns the remaining area.
+    fn draw_reasons(&self, buffer: &mut Buffer, body: Rect, context: &Context<'_>) -> Rect {
+        let Some(answer) =
+            self.asked.answer().filter(|answer| (!answer.patterns.is_empty() || answer.peg.is_some()) && body.height >= ADVICE_FROM)
+        else {
+            return body;
+        };
+        let width = usize::from(body.width.saturating_sub(2));
+        // A reason with its figures takes a second line where there is room.
+        let most = if body.height >= REASON_ROOM { REASON_LINES } else { 1 };
+        let whole = text::wrap(&reasons(answer, usize::MAX), width, most + 1);
+        let lines = if whole.len() <= most { whole } else { vec![reasons(answer, width)] };
+        for (y, line) in lines.iter().enumerate() {
+            put(buffer, body, 1, y as u16, line, context.theme.dim());
+        }
+        below(body, lines.len() as u16)
+    }
+
+    fn draw_card(&mut self, buffer: &mut Buffer, area: Rect, trendline: Option<&TrendlineAnswer>, context: &Context<'_>) {
+        let Some((pattern, answer)) = self.chosen().zip(self.asked.answer()) else { return };
+        let asked = self.asked.question();
+        let about = |told: &TrackRecord| {
+            asked.is_some_and(|asked| (asked.contract_address, asked.timeframe) == (told.contract_address, told.timeframe))
+        };
+        let told = self.record.answer().filter(|told| about(told));
+        let record = told.map(Ok).or(self.record.problem.as_ref().map(Err));
+        let part = match self.focus {
+            PatternFocus::Latest | PatternFocus::Zoomed if !self.roomy => CardPart::Figures,
+            PatternFocus::Latest | PatternFocus::Zoomed | PatternFocus::Explained => CardPart::Whole,
+            PatternFocus::Reasons => CardPart::Reasons,
+        };
+        let advice = answer.advice.as_ref().map(|advice| advice.word);
+        let card = Card { pattern, advice, as_of: answer.as_of, trendline, part, followed: self.explained(), record };
+        card.draw(buffer, area, context);
+        self.cut = !card.has_room(area);
+    }
+
+    /// The title: `patterns`, or `patterns · no flags, channels`.
+    fn title(&self) -> String {
+        let hidden: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
+        if hidden.is_empty() { "patterns".to_owned() } else { format!("patterns · no {}", hidden.join(", ")) }
+    }
+
+    /// The summary line, `2 of 5 · Double bottom 0.81 confirmed · target ▲ 14.2 % · stop ▼ 8.1 % · buy`, and the security verdict behind
+    /// it.
+    fn line(&self, cells: usize) -> (String, Option<(String, bool)>) {
+        if let Some(problem) = &self.asked.problem {
+            return (format!("patterns: {}", problem.detail), None);
+        }
+        let Some(answer) = self.asked.answer() else { return (String::new(), None) };
+        if answer.peg.is_some() {
+            return (reasons(answer, cells), None);
+        }
+        let advice = advised(answer);
+        let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
+            return (format!("no patterns · {advice}"), None);
+        };
+        let place = format!("{} of {} · ", at + 1, self.list.len());
+        let advice = format!(" · {advice}");
+        let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)));
+        // Levels take precedence over the advice, and the advice to buy is never shown without its security verdict.
+        let verdict = self.verdict();
+        let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
+        let (whole, advised) = (card(cells), card(cells.saturating_sub(tail)));
+        // The deciding patterns are named if everything else leaves room.
+        let decided = format!(" · {}", reasons(answer, usize::MAX));
+        let more = text::width(&decided) - text::width(&advice);
+        let advice = if text::width(&place) + text::width(&advised) + tail + more <= cells { decided } else { advice };
+        if advised.contains(card::TARGET) { (place + &advised + &advice, verdict) } else { (place + &whole, None) }
+    }
+
+    pub(super) fn save(&self) -> Json {
+        let words: Vec<&str> = FAMILIES.iter().filter(|(family, ..)| self.hidden.contains(family)).map(|(.., word)| *word).collect();
+        json!({ "shown": !self.off, "hidden": words })
+    }
+
+    pub(super) fn restore(&mut self, kept: &Json) {
+        self.off = kept["shown"].as_bool().map_or(self.off, |shown| !shown);
+        let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+        self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
+    }
+}
+
+/// The word of advice.
+fn advised(answer: &PatternsAnswer) -> String {
+    answer.advice.as_ref().map_or_else(String::new, |advice| words::of(&advice.word))
+}
+
+/// `Watch: ▲ Ascending triangle 0.71, ▲ Bull flag 0.64 +1 · record not counted: R`: as many of the deciding patterns as fit, by descending
+/// contribution, and the reason. Signals that disagree are named in it.
+fn reasons(answer: &PatternsAnswer, cells: usize) -> String {
+    let named = |pattern: &Pattern| {
+        let arrow = format::direction(pattern.projected_movement);
+        format!("{arrow} {} {:.2}", words::shown(pattern.name.word()), pattern.confidence)
+    };
+    let Some(advice) = &answer.advice else { return String::new() };
+    let (word, named) = (words::of(&advice.word), answer.deciding().map(named).collect::<Vec<_>>());
+    let reason = match advice.reason {
+        AdviceReason::NoRecord => format!("{}: R", advice.text),
+        _ => advice.text.clone(),
+    };
+    if named.is_empty() {
+        return format!("{word}: {reason}");
+    }
+    let disagree = advice.reason == AdviceReason::Disagreement;
+    let text = |count: usize, reason: &str| {
+        let others = named.len() - count;
+        let others = if others > 0 { format!(" +{others}") } else { String::new() };
+        let named = named[..count].join(", ");
+        match reason {
+            "" => format!("{word}: {named}{others}"),
+            reason if disagree => format!("{word}: {reason} ({named})"),
+            reason => format!("{word}: {named}{others} · {reason}"),
+        }
+    };
+    // The reason of a word that is held back takes precedence over further patterns.
+    let whole = (1..=named.len()).rev().map(|count| text(count, &reason));
+    let bare = (1..=named.len()).rev().map(|count| text(count, ""));
+    let short = (advice.word == AdviceWord::Watch).then(|| format!("{word}: {reason}"));
+    whole.chain(short).chain(bare).find(|text| text::width(text) <= cells).unwrap_or_else(|| text(1, ""))
+}
+
+fn says_buy(answer: &PatternsAnswer) -> bool {
+    matches!(answer.recommended_action, TradeAction::Buy | TradeAction::StrongBuy)
+}
+
+/// `confirmed`, or `forming 83 %`.
+fn state(pattern: &Pattern) -> String {
+    match &pattern.detail {
+        Some(detail) if pattern.completion_percent >= 100.0 => words::of(&detail.status),
+        _ => format!("forming {:.0} %", pattern.completion_percent),
+    }
+}

@@ -1,0 +1,204 @@
+//! The track record pane: which signals were profitable on this data. A table of patterns, trend words and holder-growth ranks with their
+//! outcomes, compared with random entries. The outcomes are the track-record question's.
+
+use crate::prelude::*;
+use analysis::track_record::{Edge, edge};
+use model::error::Code;
+use query::question::track_record::{TrackRecord, TrackRecordQuestion};
+
+/// A signal with its outcomes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SignalSummary {
+    /// The signal type: pattern, trend or growth.
+    of: &'static str,
+    name: &'static str,
+    count: u64,
+    /// Fractions: the hit rate of the signal, and of random entries.
+    right: Option<f64>,
+    any: Option<f64>,
+    edge: Option<Edge>,
+    /// In percent; `None` for patterns, which have no fixed horizon.
+    mean_return: Option<f64>,
+    random_mean_return: Option<f64>,
+    median_days: Option<f64>,
+}
+
+fn signals(record: &TrackRecord) -> Vec<SignalSummary> {
+    let patterns = record.patterns.iter().map(|pattern| SignalSummary {
+        of: "pattern",
+        name: pattern.name.word(),
+        count: pattern.count,
+        right: pattern.target,
+        any: pattern.random_target,
+        edge: edge(pattern.target, pattern.random_target, pattern.count),
+        mean_return: None,
+        random_mean_return: None,
+        median_days: pattern.median_days,
+    });
+    let words = [("trend", &record.trends), ("holders", &record.growth)].into_iter().flat_map(|(of, records)| {
+        records.iter().map(move |word| SignalSummary {
+            of,
+            name: word.word,
+            count: word.count,
+            right: word.right(word.rose),
+            any: word.right(word.random_rose),
+            edge: edge(word.right(word.rose), word.right(word.random_rose), word.count),
+            mean_return: word.mean_return,
+            random_mean_return: word.random_mean_return,
+            median_days: None,
+        })
+    });
+    patterns.chain(words).collect()
+}
+
+pub(super) struct SignalFields;
+
+type F = Field<SignalFields>;
+
+fn percent(fraction: Option<f64>) -> Cell {
+    fraction.map_or_else(Cell::missing, |fraction| Cell::figure(format::fixed(100.0 * fraction, 1)))
+}
+
+impl Fields for SignalFields {
+    type Row<'a> = &'a SignalSummary;
+
+    const FIELDS: &'static [F] = &[
+        F::text("signal", "signal", [16, 28], 255, |row| row.name.into())
+            .cell(|row, _| Cell::text(words::shown(row.name)))
+            .searched()
+            .grows(),
+        F::text("of", "of", [7, 8], 200, |row| row.of.into()).searched(),
+        F::figure("count", "times", 7, 230, |row| row.count.into()).counted(),
+        F::figure("right", "right", 6, 240, |row| row.right.into()).cell(|row, _| percent(row.right)).unit("%").decimal(),
+        F::figure("any", "any entry", 6, 235, |row| row.any.into()).cell(|row, _| percent(row.any)).unit("%").decimal(),
+        F::figure("edge", "more", 7, 250, |row| row.edge.map(|edge| edge.points).into()).change(),
+        F::figure("errors", "std errors", 7, 245, |row| row.edge.map(|edge| edge.errors).into())
+            .cell(|row, _| {
+                let cell =
+                    |edge: Edge| Cell::new(format!("{:+.1}", edge.errors), if edge.errors.abs() < 2.0 { Role::Dim } else { Role::Text });
+                row.edge.map_or_else(Cell::missing, cell)
+            })
+            .decimal(),
+        F::figure("mean_return", "mean", 7, 150, |row| row.mean_return.into()).change(),
+        F::figure("random_mean_return", "any mean", 7, 140, |row| row.random_mean_return.into()).change(),
+        F::figure("median_days", "days", 5, 120, |row| row.median_days.into()).fixed(1, Role::Text).decimal(),
+    ];
+
+    const STANDARD: Option<Order> = Some(Order::falling("errors"));
+
+    fn json(row: &SignalSummary) -> Json {
+        json!({
+            "signal": row.name, "of": row.of, "count": row.count, "right": row.right, "any": row.any,
+            "edge": row.edge.map(|edge| edge.points), "errors": row.edge.map(|edge| edge.errors), "mean_return": row.mean_return,
+            "random_mean_return": row.random_mean_return, "median_days": row.median_days,
+        })
+    }
+}
+
+/// The pane that replaces the chart.
+#[derive(Default)]
+pub(super) struct Record {
+    open: bool,
+    list: List<SignalFields>,
+    signals: Vec<SignalSummary>,
+    asked: ViewQuestion<TrackRecordQuestion>,
+    /// Progress of a record that is still incomplete.
+    so_far: Option<String>,
+}
+
+impl Record {
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    pub(super) fn toggle(&mut self) {
+        self.open = !self.open;
+        if !self.open {
+            self.asked.clear();
+        }
+    }
+
+    pub(super) fn refresh(&mut self, token: Address, timeframe: &'static str, context: &Context<'_>) {
+        if !self.open {
+            return;
+        }
+        let question = TrackRecordQuestion { contract_address: token, timeframe, scope: "all" };
+        let mut changed = self.asked.refresh(question.clone(), context);
+        // The record of all tokens is built over several requests: ask again.
+        if let Some(problem) = self.asked.problem.take_if(|problem| problem.code == Code::Loading) {
+            self.so_far = Some(problem.detail);
+            self.asked.clear();
+            changed |= self.asked.refresh(question, context);
+        }
+        if changed {
+            self.signals = self.asked.answer().map_or_else(Vec::new, signals);
+            self.arrange();
+        }
+    }
+
+    fn arrange(&mut self) {
+        self.list.arrange(0..self.signals.len(), |place| self.signals.get(place));
+    }
+
+    pub(super) fn act(&mut self, action: Action) -> Effect {
+        let event = self.list.act(action);
+        match action {
+            Action::Back | Action::TrackRecord => self.toggle(),
+            _ if event == ListEvent::Nothing => return Effect::Pass,
+            _ => {}
+        }
+        self.on_list_event(event)
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Effect {
+        let event = self.list.mouse(mouse);
+        if event == ListEvent::Nothing { Effect::Nothing } else { self.on_list_event(event) }
+    }
+
+    fn on_list_event(&mut self, event: ListEvent) -> Effect {
+        if event == ListEvent::Sorted {
+            self.arrange();
+        }
+        Effect::Redraw
+    }
+
+    pub(super) fn request(&self) -> Option<HttpRequest> {
+        self.asked.question().map(HttpRequest::of)
+    }
+
+    pub(super) fn export(&self) -> Export {
+        self.list.export("track-record", |place| self.signals.get(place))
+    }
+
+    pub(super) fn draw(&mut self, buffer: &mut Buffer, area: Rect, timeframe: &str, context: &Context<'_>) {
+        let title = format!("track record · {timeframe} · every token");
+        let waits = self.asked.answer().is_none() && self.asked.problem.is_none();
+        let panel = Panel { note: "Esc back", focused: true, progress: waits.then_some(None), ..Panel::new(&title) };
+        let body = panel.render(area, buffer, context.theme);
+        if let Some(problem) = &self.asked.problem {
+            return panel::failure(body, buffer, context.theme, &problem.detail);
+        }
+        let says = if waits {
+            self.so_far
+                .as_deref()
+                .unwrap_or("following every pattern of the last 2,000 candles of each token; this takes a while")
+                .to_owned()
+        } else {
+            LEGEND.to_owned()
+        };
+        let width = usize::from(body.width.saturating_sub(2));
+        let lines = text::wrap(&says, width, usize::from(body.height / 3));
+        let table = Rect { height: body.height.saturating_sub(lines.len() as u16 + 1), ..body };
+        if !waits {
+            self.list.draw(buffer, ListFrame::new(table, "no signal was given on this data"), context, |place| self.signals.get(place));
+        }
+        let top = if waits { 1 } else { table.height + 1 };
+        for (nth, line) in lines.iter().enumerate() {
+            put(buffer, body, 1, top + nth as u16, line, context.theme.dim());
+        }
+    }
+}
+
+const LEGEND: &str = "right: patterns that met their target before their stop; prices higher 14 candles after an uptrend, 7 days after the fastest \
+                      third of holders' growth, lower after their opposites. any entry: the same of entries whatever was said. Under 2 standard errors \
+                      it may be chance, and entries of one market on one day are less evidence than they count.";

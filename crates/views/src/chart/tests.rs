@@ -1,0 +1,500 @@
+//! The Chart view on synthetic candles: patterns drawn, listed and stepped through; invalid candles tolerated.
+
+use super::*;
+use crate::fixture::{Stage, address, mouse_at, table};
+use analysis::patterns::{Family, PatternName};
+use model::{
+    annotations::{self, Annotation, OwnLevel},
+    time::DAY_MS,
+};
+use store::Dataset;
+
+/// Vertices as (candle, price): two double bottoms and between them a double top.
+const CORNERS: &[(usize, f64)] = &[
+    (0, 3.0),
+    (20, 3.4),
+    (34, 1.6),
+    (44, 2.4),
+    (54, 1.62),
+    (70, 3.2),
+    (90, 2.3),
+    (104, 4.0),
+    (114, 3.1),
+    (124, 3.97),
+    (140, 2.2),
+    (156, 2.9),
+    (170, 1.5),
+    (180, 2.3),
+    (190, 1.52),
+    (204, 2.75),
+];
+
+/// A price through the vertices with a small deterministic oscillation.
+fn level(at: usize) -> f64 {
+    let pair = CORNERS.windows(2).find(|pair| at <= pair[1].0).unwrap_or(&CORNERS[CORNERS.len() - 2..]);
+    let share = (at.min(pair[1].0) - pair[0].0) as f64 / (pair[1].0 - pair[0].0) as f64;
+    pair[0].1 + (pair[1].1 - pair[0].1) * share + 0.02 * (at as f64 * 2.3).sin()
+}
+
+fn candle(i: usize, [open, high, low, close]: [f64; 4]) -> Json {
+    json!({
+        "token_address": address(1).to_string(), "interval": "1d", "timestamp": (20_000 + i as i64) * DAY_MS,
+        "open": open, "high": high, "low": low, "close": close, "volume": 1_000.0 + (i % 7) as f64 * 100.0,
+    })
+}
+
+fn stage(candles: &[Json]) -> Stage {
+    let tokens =
+        [(1, "DBL"), (2, "NEW")].map(|(i, symbol)| json!({ "token_address": address(i).to_string(), "symbol": symbol, "chain": ["eth"] }));
+    Stage::new(Some(Dataset::new(vec![table("tokens", &tokens), table("candles", candles)])))
+}
+
+fn shape_candles() -> Vec<Json> {
+    let shape = |i: usize| {
+        let (open, close) = (level(i.max(1) - 1), level(i));
+        candle(i, [open, open.max(close) + 0.03, open.min(close) - 0.03, close])
+    };
+    (0..205).map(shape).collect()
+}
+
+fn shapes() -> Stage {
+    stage(&shape_candles())
+}
+
+#[test]
+fn screens_look_as_they_did() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    insta::assert_snapshot!("chart_patterns", stage.screen(&mut view));
+    stage.act(&mut view, Action::NextPattern);
+    insta::assert_snapshot!("chart_pattern_chosen", stage.screens(&mut view));
+    stage.act(&mut view, Action::Open);
+    insta::assert_snapshot!("chart_pattern_explained", stage.screens(&mut view));
+}
+
+#[test]
+fn keys_step_through_the_patterns_and_back_again() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    stage.draw(&mut view, 140, 38);
+    let all: Vec<(PatternName, usize)> = view.patterns.drawn().map(|pattern| (pattern.name, pattern.end_index)).collect();
+    assert!(all.len() >= 2 && all.iter().any(|(name, _)| *name == PatternName::DoubleBottom), "{all:?}");
+    let chosen = |view: &ChartView| view.patterns.chosen().map(|pattern| (pattern.name, pattern.end_index)).expect("a chosen pattern");
+    let mut seen = Vec::new();
+    for _ in 0..=all.len() {
+        assert_eq!(stage.act(&mut view, Action::NextPattern), Effect::Redraw);
+        stage.draw(&mut view, 140, 38);
+        seen.push(chosen(&view));
+        // The whole pattern is on screen.
+        let (pattern, right) = (view.patterns.chosen().expect("a chosen pattern"), view.sheet.len() - view.offset);
+        let shown = right - view.sheet.shown(view.zoom).min(right)..right;
+        assert!(shown.contains(&pattern.start_index) && shown.contains(&pattern.end_index), "{:?} in {shown:?}", pattern.name);
+    }
+    // The first pattern is chosen initially, so the first key leaves it; stepping past the last wraps around.
+    assert_eq!((&seen[..all.len() - 1], &seen[all.len() - 1..]), (&all[1..], &all[..2]));
+    for before in [all[0], all[all.len() - 1]] {
+        stage.act(&mut view, Action::PreviousPattern);
+        assert_eq!(chosen(&view), before);
+    }
+    assert!(view.request(&stage.context()).expect("a request").target.contains("/patterns?timeframe=1d&explain=true"));
+    assert_eq!(stage.act(&mut view, Action::Back), Effect::Redraw);
+    assert_eq!((view.offset, view.patterns.zoomed()), (0, false));
+    assert!(view.request(&stage.context()).expect("a request").target.contains("/trendline?"));
+}
+
+#[test]
+fn families_and_all_patterns_can_be_switched_off_and_it_is_kept() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    let shown = stage.text(&mut view, 140, 38);
+    assert!(shown.contains("Double bottom") && shown.contains("◆"), "{shown}");
+    stage.act(&mut view, Action::Reversals);
+    let without = stage.text(&mut view, 140, 38);
+    let listed = without.lines().filter(|line| line.contains("Double ")).collect::<Vec<_>>();
+    assert!(without.contains("patterns · no reversals"), "{without}");
+    assert!(
+        matches!(listed[..], [advice] if advice.contains("Watch: ▲ Double bottom 0.99 · record not counted: R")),
+        "the advice alone tells of it\n{without}"
+    );
+    let mut again = ChartView::default();
+    again.restore(&view.save());
+    assert_eq!(again.save(), view.save());
+    assert_eq!(stage.text(&mut again, 140, 38), without);
+    stage.act(&mut view, Action::Reversals);
+    assert_eq!(stage.text(&mut view, 140, 38), shown);
+    stage.act(&mut view, Action::NextPattern);
+    for _ in 0..view.patterns.drawn().count() {
+        if view.patterns.chosen().is_some_and(|pattern| pattern.name.family() != Family::Reversal) {
+            stage.act(&mut view, Action::NextPattern);
+        }
+    }
+    let chosen = view.patterns.chosen().cloned();
+    stage.act(&mut view, Action::Reversals);
+    assert_ne!(view.patterns.chosen().cloned(), chosen);
+    stage.act(&mut view, Action::Reversals);
+    assert_eq!(view.patterns.chosen().cloned(), chosen, "it is chosen again once its family is back");
+    stage.act(&mut view, Action::Back);
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::Patterns);
+    let off = stage.text(&mut view, 140, 38);
+    assert!(!off.contains("patterns") && !off.contains("◆"), "{off}");
+    for strange in [json!(null), json!({"patterns": {"shown": 3, "hidden": "flags"}}), json!({"patterns": {"hidden": [1, "nope"]}})] {
+        again.restore(&strange);
+    }
+}
+
+#[test]
+fn a_click_on_the_list_chooses_and_zooms() {
+    let (stage, mut view) = (shapes(), ChartView::default());
+    let text = stage.text(&mut view, 140, 38);
+    let row = text.lines().position(|line| line.contains("PATTERN")).expect("the list's header") as u16 + 2;
+    assert_eq!(view.mouse(mouse_at(MouseEventKind::Down, 100, row), &stage.context()), Effect::Redraw);
+    stage.draw(&mut view, 140, 38);
+    assert!(view.patterns.zoomed() && view.patterns.chosen() == view.patterns.drawn().nth(1));
+    assert_eq!(view.sought, None);
+    // Sorting by a header click keeps the chosen pattern.
+    let chosen = view.patterns.chosen().cloned();
+    let header = text.lines().nth(usize::from(row) - 2).expect("the list's header");
+    let column = header[..header.find("CONF").expect("a column")].chars().count() as u16;
+    for kind in [MouseEventKind::Down, MouseEventKind::Up] {
+        view.mouse(mouse_at(kind, column, row - 2), &stage.context());
+    }
+    let confidences: Vec<f64> = view.patterns.drawn().map(|pattern| pattern.confidence).collect();
+    assert!(confidences.len() > 1 && confidences.is_sorted_by(|a, b| a >= b), "{confidences:?}");
+    assert_eq!(view.patterns.chosen(), chosen.as_ref());
+}
+
+#[test]
+fn bad_candles_and_few_of_them_are_shown_without_a_pattern() {
+    let flat = |i: usize| candle(i, [2.0; 4]);
+    let series: Vec<(&str, Vec<Json>)> = vec![
+        ("none", Vec::new()),
+        ("one", vec![flat(0)]),
+        ("two", (0..2).map(flat).collect()),
+        ("three", (0..3).map(flat).collect()),
+        ("flat", (0..80).map(flat).collect()),
+        ("upside down", (0..80).map(|i| candle(i, [2.0, 1.0, 3.0, 2.0])).collect()),
+        ("not finite", (0..80).map(|i| candle(i, [f64::NAN, f64::INFINITY, -1.0, 0.0])).collect()),
+    ];
+    for (name, rows) in series {
+        let (mut stage, mut view) = (stage(&rows), ChartView::default());
+        for action in [Action::NextPattern, Action::PreviousPattern, Action::Flags, Action::LogScale, Action::Timeframe, Action::Open] {
+            stage.text(&mut view, 140, 38);
+            stage.act(&mut view, action);
+        }
+        view.choices.timeframe = Timeframe::default();
+        let text = stage.text(&mut view, 140, 38);
+        let says = if rows.is_empty() { "hold no candles" } else { "no pattern in these candles" };
+        assert!(text.contains(says), "{name}:\n{text}");
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn a_frame_finer_than_the_data_says_so() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    stage.act(&mut view, Action::TimeframeBack);
+    let text = stage.text(&mut view, 140, 38);
+    assert!(text.contains("no 4h, 1h candles: 1w instead") && text.contains("DBL · 1w"), "{text}");
+    // Another way round, with nothing to pass over.
+    stage.act(&mut view, Action::TimeframeBack);
+    assert_eq!((view.frame(), stage.text(&mut view, 140, 38).contains("instead")), ("1d", false));
+    // What was chosen at one token stays for those that have it; here it has not.
+    view.choices.timeframe = Timeframe::parse("1h").expect("a timeframe");
+    view.fitted = false;
+    let text = stage.text(&mut view, 140, 38);
+    assert!(text.contains("no 1h, 4h candles: 1d instead"), "{text}");
+    assert_eq!((view.frame(), view.save()["timeframe"].as_str()), ("1d", Some("1h")));
+    assert!(!view.can_show(&address(2), &stage.context()) && view.can_show(&address(1), &stage.context()));
+}
+
+#[test]
+fn few_candles_or_a_wide_screen_have_three_columns_each_and_the_zoom_ends_where_all_are_seen_or_too_few() {
+    let candles = shape_candles();
+    // Candles there are, width of the screen; columns of a candle at first.
+    for (count, width, columns) in [(205, 80, 1), (205, 200, 3), (59, 80, 3), (60, 80, 1), (12, 140, 5)] {
+        let (mut stage, mut view) = (stage(&candles[..count]), ChartView::default());
+        view.patterns.off = true;
+        stage.draw(&mut view, width, 24);
+        assert_eq!((view.zoom.column_text("1d"), view.zoom.candles(30)), (None, 30 / columns), "{count} candles on {width} columns");
+        for _ in 0..12 {
+            stage.act(&mut view, Action::ZoomOut);
+            stage.draw(&mut view, width, 24);
+        }
+        let layout = view.layout.as_ref().expect("a chart");
+        let left = layout.plot.x + layout.plot.width / 5;
+        assert!(view.sheet.shown(view.zoom) == count && (width > 80 || (layout.plot.x..left).any(|x| layout.candle_at(x).is_some())));
+        for _ in 0..16 {
+            stage.act(&mut view, Action::ZoomIn);
+            stage.draw(&mut view, width, 24);
+        }
+        assert!(view.sheet.shown(view.zoom) >= 8, "{count}: {}", view.sheet.shown(view.zoom));
+    }
+}
+
+#[test]
+fn own_levels_are_drawn_and_stand_with_the_note_beside_the_patterns() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    for remark in [
+        Annotation::Level(OwnLevel::new("entry", 2.5).expect("a level")),
+        Annotation::Level(OwnLevel::new("moon", 250.0).expect("a level")),
+        Annotation::Note("sell before the unlock".to_owned()),
+    ] {
+        annotations::apply(&mut stage.annotations, address(1), &remark).expect("set down");
+    }
+    let text = stage.text(&mut view, 140, 38);
+    for says in ["entry◂ 2.50", "▲ moon 250.00", "sell before the unlock", "from 52w high"] {
+        assert!(text.contains(says), "{says}\n{text}");
+    }
+    assert_eq!(view.pointed_price().map(|price| format!("{price:.2}")), Some("2.73".to_owned()));
+}
+
+#[test]
+fn open_patterns_stand_first_and_the_first_one_is_chosen() {
+    // The price goes on to the target of one of them.
+    let rise = |i: usize| {
+        let price = 2.75 + 0.06 * (i - 204) as f64;
+        candle(i, [price - 0.06, price + 0.03, price - 0.09, price])
+    };
+    let rows: Vec<Json> = shape_candles().into_iter().chain((205..217).map(rise)).collect();
+    let (stage, mut view) = (stage(&rows), ChartView::default());
+    stage.draw(&mut view, 140, 38);
+    let over: Vec<bool> =
+        view.patterns.drawn().map(|pattern| pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over())).collect();
+    assert!(over.is_sorted() && over.contains(&true) && over.contains(&false), "{over:?}");
+    assert_eq!(view.patterns.chosen(), view.patterns.drawn().next());
+}
+
+#[test]
+fn any_size_can_be_drawn() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    stage.draw_in_odd_sizes(&mut view);
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::NextPattern);
+    stage.draw_in_odd_sizes(&mut view);
+}
+
+/// The synthetic patterns, and a second token whose candles continue for `days` more days.
+fn beside_newer(days: usize) -> Stage {
+    let mut rows = shape_candles();
+    let mut newer = candle(204 + days, [1.0; 4]);
+    newer["token_address"] = json!(address(2).to_string());
+    rows.push(newer);
+    stage(&rows)
+}
+
+#[test]
+fn a_token_whose_candles_ended_long_ago_says_so() {
+    for (days, stale) in [(3, false), (4, true)] {
+        let (stage, mut view) = (beside_newer(days), ChartView::default());
+        let text = stage.text(&mut view, 80, 20);
+        assert_eq!(text.contains("stale: the last candle is of 2025-04-26, 4d behind the other 1d candles"), stale, "{text}");
+        stage.draw_in_odd_sizes(&mut view);
+    }
+}
+
+#[test]
+fn a_timeframe_whose_candles_ended_long_ago_says_so() {
+    let day = |i: usize| candle(i, [level(i), level(i) + 0.03, level(i) - 0.03, level(i)]);
+    let hours = (0..48).map(|i| {
+        let mut hour = day(10 + i / 24);
+        (hour["interval"], hour["timestamp"]) = (json!("1h"), json!((20_010 * 24 + i as i64) * DAY_MS / 24));
+        hour
+    });
+    let rows: Vec<Json> = (0..30).map(day).chain(hours).collect();
+    let (mut stage, mut view) = (stage(&rows), ChartView::default());
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        let text = stage.text(&mut view, 100, 20);
+        let line = text.lines().find(|line| line.contains("stale:")).map(|line| line.trim().to_owned());
+        told.push((view.frame(), line));
+        stage.act(&mut view, Action::Timeframe);
+    }
+    let says = |frame: &str, time: &str, age: &str| {
+        Some(format!("stale: the last {frame} candle is of 2024-10-{time}, {age} behind the candles of the dataset"))
+    };
+    let expected = [("1d", None), ("1w", None), ("1h", says("1h", "15 23:00", "2w")), ("4h", says("4h", "15 20:00", "2w"))];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn candles_of_two_lengths_are_named_in_the_title() {
+    let day = |i: usize| candle(i, [level(i), level(i) + 0.03, level(i) - 0.03, level(i)]);
+    let hour = |i: usize| {
+        let mut hour = day(i / 24);
+        (hour["interval"], hour["timestamp"]) = (json!("1h"), json!(20_000 * DAY_MS + i as i64 * DAY_MS / 24));
+        hour
+    };
+    let hours = |days: std::ops::Range<usize>| (days.start * 24..days.end * 24).map(hour);
+    for (rows, mixed) in [
+        ((0..30).map(day).chain(hours(28..35)).collect::<Vec<_>>(), true),
+        ((0..30).map(day).chain(hours(10..30)).collect(), false),
+        (hours(0..35).collect(), false),
+    ] {
+        let (stage, mut view) = (stage(&rows), ChartView::default());
+        for (width, says) in [(140, "DBL · 1d+1h · 35 candles, 5 made of 1h ─ "), (80, "DBL · 1d+1h ─ ")] {
+            // With the pattern list hidden, the title has enough room.
+            view.patterns.off = true;
+            let text = stage.text(&mut view, width, 30);
+            assert_eq!(text.contains(says), mixed, "{text}");
+            assert_eq!(text.contains("1d+1h"), mixed, "{text}");
+        }
+    }
+}
+
+#[test]
+fn title_axis_and_crosshair_name_one_candle() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    stage.draw(&mut view, 100, 20);
+    let title = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    // The last column, then after moving the crosshair, then with several candles in a column.
+    for keys in [&[Action::Crosshair][..], &[Action::Left; 9], &[Action::ZoomOut; 2], &[Action::Left; 9], &[Action::Right]] {
+        for key in keys {
+            stage.act(&mut view, *key);
+            stage.draw(&mut view, 100, 20);
+        }
+        let text = stage.text(&mut view, 100, 20);
+        let column = view.pointed().expect("a column");
+        let day = column.time.minute_text().trim_end_matches(" 00:00").to_owned();
+        assert!(title(&text).contains(&day) && text.lines().rev().take(4).any(|line| line.contains(&day)), "{day}\n{text}");
+        let price = model::format::price(Some(column.close));
+        assert!(text.contains('┈') && text.contains(&format!("◂ {price}")), "{price}\n{text}");
+        assert!(title(&text).contains(&format!("c {price}")), "{text}");
+    }
+    assert!(title(&stage.text(&mut view, 100, 20)).contains("3d/column"));
+}
+
+#[test]
+fn the_last_price_keeps_its_tag_when_panned() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    stage.draw(&mut view, 80, 20);
+    view.patterns.off = true;
+    let tag = |text: &str| {
+        let (_, after) = text.split_once(['◂', '▴', '▾'])?;
+        after.split_whitespace().next().map(str::to_owned)
+    };
+    let last = tag(&stage.text(&mut view, 80, 20));
+    assert_eq!(last.as_deref(), Some("2.7322"));
+    for _ in 0..3 {
+        stage.act(&mut view, Action::PageUp);
+        assert_eq!(tag(&stage.text(&mut view, 80, 20)), last);
+    }
+}
+
+#[test]
+fn enter_says_why_and_says_it_no_more() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    for (width, height) in [(80, 20), (140, 38)] {
+        stage.draw(&mut view, width, height);
+        stage.act(&mut view, Action::Open);
+        let text = stage.text(&mut view, width, height);
+        for part in ["target", "stop", "reward:risk", "why ", "why uptrend", "net move"] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+        stage.act(&mut view, Action::Open);
+        assert!(!stage.text(&mut view, width, height).contains("net move"));
+        stage.act(&mut view, Action::Open);
+        stage.act(&mut view, Action::Back);
+        assert!(!view.patterns.explained() && view.patterns.zoomed());
+        stage.act(&mut view, Action::Back);
+    }
+}
+
+#[test]
+fn where_the_reasons_have_no_room_a_second_enter_shows_them_alone() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    // A screen of 60×16, one as narrow but tall, and one wide but low.
+    for (width, height) in [(60, 12), (60, 36), (140, 12)] {
+        stage.draw(&mut view, width, height);
+        let mut see = |wanted: &[&str], unwanted: &str| {
+            stage.act(&mut view, Action::Open);
+            let text = stage.text(&mut view, width, height);
+            assert!(wanted.iter().all(|part| text.contains(part)) && !text.contains(unwanted), "{width}×{height} {wanted:?}:\n{text}");
+        };
+        see(&["reward:risk", "Enter: why"], "log odds");
+        see(&["why ", "log odds"], "Enter: why");
+        see(&[""], "log odds");
+        stage.act(&mut view, Action::Back);
+    }
+}
+
+#[test]
+fn indicators_are_drawn_with_their_values_at_the_crosshair_and_kept_between_runs() {
+    let stage = shapes();
+    let mut view = ChartView::default();
+    let chosen = || ["sma_20", "rsi_14", "macd_12_26_9"].iter().map(|name| Indicator::parse(name).expect("an indicator")).collect();
+    view.choose_indicators(chosen(), &stage.context());
+    let shown = stage.text(&mut view, 140, 38);
+    let last = level(204);
+    // The mean of the last twenty closes, computed independently.
+    let mean = |end: usize| (end + 1 - 20..=end).map(level).sum::<f64>() / 20.0;
+    let says = |end: usize| format!(" SMA 20 {}", format::price(Some(mean(end))));
+    assert!(shown.contains(&says(204)) && shown.contains(" RSI 14 ") && shown.contains(" MACD 12 26 9 "), "{last}: {shown}");
+    assert!(["70", "30"].iter().all(|guide| shown.contains(&format!("│ {guide}"))), "{shown}");
+    view.crosshair = Some(150);
+    assert!(stage.text(&mut view, 140, 38).contains(&says(150)));
+    view.crosshair = None;
+    let low = stage.text(&mut view, 80, 16);
+    assert!(low.contains("no room for RSI 14, MACD"), "{low}");
+    let mut again = ChartView::default();
+    again.restore(&view.save());
+    assert_eq!(again.indicators().map(<[_]>::to_vec), Some(chosen()));
+    again.restore(&json!({"indicators": ["sma_1", "nothing", 3, "obv"]}));
+    assert_eq!(again.indicators().map(<[_]>::to_vec), Some(vec![Indicator::Obv]), "what cannot be read is passed over");
+}
+
+#[test]
+fn a_file_has_the_indicators_that_are_shown_and_the_curl_line_asks_for_them() {
+    let (stage, mut view) = (shapes(), ChartView::default());
+    stage.draw(&mut view, 140, 38);
+    view.choose_indicators(vec![Indicator::Sma(20), Indicator::Rsi(14)], &stage.context());
+    settled(&stage, &mut view, |view| view.studies.columns().count() == 2);
+    let exported = view.export(&stage.context()).expect("rows to export");
+    assert_eq!(exported.columns, ["timestamp", "open", "high", "low", "close", "volume", "sma_20", "rsi_14"]);
+    assert!(exported.selected.as_ref().is_some_and(|row| row[6].is_number() && row[7].is_number()));
+    let rows = exported.values();
+    assert!(rows.len() == 205 && rows[18][6].is_null() && rows[19][6].is_number() && rows.iter().all(|row| row.len() == 8));
+    let target = view.request(&stage.context()).expect("a request").target;
+    assert!(target.contains("/indicators?names=sma_20%2Crsi_14"), "{target}");
+}
+
+#[test]
+fn the_track_record_of_every_signal_stands_in_one_table() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    stage.draw(&mut view, 140, 38);
+    stage.act(&mut view, Action::TrackRecord);
+    let text = settled(&stage, &mut view, |view| view.record.export().count > Some(0));
+    for says in ["TRACK RECORD", "Uptrend", "SIGNAL", "RIGHT", "ANY ENTRY", "STD ERRORS", "Under 2 standard errors"] {
+        assert!(text.to_uppercase().contains(&says.to_uppercase()), "{says}: {text}");
+    }
+    let exported = view.export(&stage.context()).expect("rows to export");
+    assert!(exported.columns.starts_with(&["signal".to_owned(), "of".to_owned(), "count".to_owned()]), "{:?}", exported.columns);
+    assert!(view.request(&stage.context()).expect("a request").target.ends_with("/track-record?timeframe=1d&scope=all"));
+    stage.act(&mut view, Action::Back);
+    assert!(!stage.text(&mut view, 140, 38).contains("STD ERRORS"));
+    // With the record there, the advice is weighed by it.
+    let weighed = settled(&stage, &mut view, |view| {
+        let advice = view.patterns.asked.answer().and_then(|answer| answer.advice.as_ref());
+        advice.is_some_and(|advice| advice.reason != analysis::patterns::AdviceReason::NoRecord)
+    });
+    assert!(!weighed.contains("not counted"), "{weighed}");
+}
+
+#[test]
+fn the_card_says_what_became_of_the_tokens_earlier_patterns_of_that_name() {
+    let (mut stage, mut view) = (shapes(), ChartView::default());
+    stage.draw(&mut view, 140, 38);
+    assert!(stage.text(&mut view, 140, 38).contains("Enter: earlier ones"));
+    stage.act(&mut view, Action::Open);
+    let text = settled(&stage, &mut view, |view| view.patterns.record.answer().is_some());
+    assert!(text.contains("any entry") || text.contains("no earlier one ended"), "{text}");
+}
+
+/// Draws until `done`, or fails; returns the final screen.
+fn settled(stage: &Stage, view: &mut ChartView, done: impl Fn(&ChartView) -> bool) -> String {
+    for _ in 0..6_000 {
+        stage.draw(view, 140, 38);
+        if done(view) {
+            return stage.text(view, 140, 38);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("nothing came")
+}

@@ -1,0 +1,73 @@
+//! The lines about the trades that were simulated over the state of the chain: the pool, the block, and how each trade went.
+
+use super::{
+    checklist::{ChecklistStyle, LEFT},
+    pane::PaneLine,
+};
+use crate::prelude::*;
+use query::document::check_mark;
+use security::{CheckState, SecurityInference, Simulation};
+
+/// Column of what a trade brought, and the minimum width to place it beside its name.
+const OUTCOME: u16 = 30;
+const BESIDE_MIN: u16 = 60;
+/// Maximum number of lines of a reason.
+const REASON_LINES: usize = 2;
+
+/// The section of simulated trades; none where the dataset names no node.
+pub(super) fn lines(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
+    let Some(simulation) = &answer.simulation else { return Vec::new() };
+    let mut lines = vec![PaneLine::rule("traded in memory", where_and_when(simulation))];
+    if simulation.pool.is_none() {
+        lines.push(PaneLine::default().at(LEFT, "no pool of it is known, so nothing was traded", Role::Warning));
+    }
+    for (what, trade) in simulation.trades.tried() {
+        let (mark, role) = if trade.ok { (CheckState::Passed, Role::Up) } else { (CheckState::Found, Role::Down) };
+        let mut outcome = trade.outcome();
+        outcome.extend(trade.of_quote.map(|share| format!(" · {} of the pool's quote", format::share(Some(share)))));
+        let line = PaneLine::default().at(1, check_mark(mark, false), role).at(LEFT, what, Role::Text);
+        let said = if trade.ok { Role::Dim } else { role };
+        if look.width < BESIDE_MIN {
+            lines.push(line);
+            lines.extend(PaneLine::wrapped(None, LEFT + 2, &outcome, look.width, REASON_LINES, said));
+            continue;
+        }
+        let mut rest = text::wrap(&outcome, usize::from(look.width.saturating_sub(OUTCOME + 1)), REASON_LINES).into_iter();
+        lines.push(line.at(OUTCOME, rest.next().unwrap_or_default(), said));
+        lines.extend(rest.map(|more| PaneLine::default().at(OUTCOME, more, said)));
+    }
+    let notes = [
+        simulation.trades.buy_reason.as_ref().map(|reason| (format!("nobody can buy: {reason}"), Role::Down)),
+        simulation
+            .trades
+            .largest_share
+            .map(|share| (format!("up to {} of the pool went through at once", format::share(Some(share))), Role::Dim)),
+    ];
+    for (note, role) in notes.into_iter().flatten() {
+        lines.extend(PaneLine::wrapped(None, LEFT, &note, look.width, REASON_LINES, role));
+    }
+    lines.extend(changed(answer, look));
+    lines.push(PaneLine::default());
+    lines
+}
+
+/// What differs from the scan before.
+fn changed(answer: &SecurityInference, look: &ChecklistStyle<'_>) -> Vec<PaneLine> {
+    let Some(changed) = &answer.changed else { return Vec::new() };
+    let since = format!("since block {} · {}", format::count(changed.since_block), changed.since.minute_text());
+    if changed.changes.is_empty() {
+        return PaneLine::wrapped(None, LEFT, &format!("nothing changed {since}"), look.width, 1, Role::Dim).collect();
+    }
+    let mut lines: Vec<_> = PaneLine::wrapped(None, LEFT, &format!("changed {since}"), look.width, 1, Role::Warning).collect();
+    for change in &changed.changes {
+        let told = format!("{}: {} → {}", change.what, change.before, change.after);
+        lines.extend(PaneLine::wrapped(None, LEFT + 2, &told, look.width, REASON_LINES, Role::Warning));
+    }
+    lines
+}
+
+/// `uniswap-v2 · block 21,345,678 · 2025-10-09 08:53`.
+fn where_and_when(simulation: &Simulation) -> String {
+    let dex = simulation.dex.as_ref().map_or_else(String::new, |dex| format!("{dex} · "));
+    format!("{dex}block {} · {}", format::count(simulation.block), simulation.timestamp.minute_text())
+}

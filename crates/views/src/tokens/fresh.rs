@@ -1,0 +1,70 @@
+//! Which prices on screen changed with the newest generation: they are marked for a moment.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::{Duration, Instant},
+};
+
+use crate::prelude::*;
+use analysis::market::TokenSummary;
+
+/// How long a price is marked.
+pub const MARKED_FOR: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub(super) struct FreshPrices {
+    /// Prices of the last frame.
+    shown: HashMap<Address, Option<f64>>,
+    changed: HashSet<Address>,
+    since: Option<Instant>,
+}
+
+impl FreshPrices {
+    /// Notes what is on screen.
+    pub(super) fn note<'a>(&mut self, shown: impl Iterator<Item = &'a TokenSummary>) {
+        self.shown = shown.map(|token| (token.token_address, token.price)).collect();
+    }
+
+    /// Finds what changed on screen with another generation.
+    pub(super) fn compare(&mut self, tokens: &[TokenSummary], now: Instant) {
+        let is_new = |token: &&TokenSummary| self.shown.get(&token.token_address).is_some_and(|price| *price != token.price);
+        self.changed = tokens.iter().filter(is_new).map(|token| token.token_address).collect();
+        self.since = Some(now);
+    }
+
+    /// Forgets all, as where another time is shown.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The tokens whose price is marked.
+    pub(super) fn marked(&self, now: Instant) -> Option<&HashSet<Address>> {
+        self.since.filter(|since| now.duration_since(*since) < MARKED_FOR).map(|_| &self.changed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::market::Market;
+    use store::sample;
+
+    fn tokens(prices: &[&str]) -> Vec<TokenSummary> {
+        let rows: Vec<String> = prices.iter().enumerate().map(|(i, price)| format!("0x{},T,Token,eth,{price}\n", i + 1)).collect();
+        Market::new(&sample::dataset(&[("tokens", &format!("token_address,symbol,name,chain,price\n{}", rows.concat()))])).tokens
+    }
+
+    #[test]
+    fn prices_that_changed_on_screen_are_marked_for_a_second() {
+        let (start, mut fresh) = (Instant::now(), FreshPrices::default());
+        assert_eq!(fresh.marked(start), None);
+        let before = tokens(&["1", "2", "3", ""]);
+        fresh.note(before.iter().take(3));
+        fresh.compare(&tokens(&["1", "2.5", "", "4"]), start);
+        let marked: HashSet<Address> = [sample::address("0x2"), sample::address("0x3")].into();
+        assert_eq!(fresh.marked(start + Duration::from_millis(900)), Some(&marked));
+        assert_eq!(fresh.marked(start + MARKED_FOR), None);
+        fresh.clear();
+        assert_eq!(fresh.marked(start), None);
+    }
+}
