@@ -104,8 +104,8 @@ pub(super) fn finding_lines(findings: &Findings) -> Vec<Vec<String>> {
             values[place].1.extend(finding.row);
             values[place].2 += 1;
         }
-        if let [(.., all)] = &mut values[..] {
-            // Those that are only counted go with the others.
+        if let [(None, _, all)] = &mut values[..] {
+            // Those that are only counted have none either.
             *all = count.count;
         }
         let mut left = count.count;
@@ -197,10 +197,11 @@ mod tests {
         }
         let text = as_table(&Dataset::new(vec![tokens, posts]));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "severity  file        row                   column         value  reason");
-        assert_eq!(lines[1], "error     tokens.csv  1, 2, 3 and 99 more   token_address  0x12   expected an address");
-        assert_eq!(lines[2], "error     posts                                                   is damaged");
+        assert_eq!(lines[0], "severity  file        row                  column         value  reason");
+        assert_eq!(lines[1], "error     tokens.csv  1, 2, 3 and 97 more  token_address  0x12   expected an address");
+        assert_eq!(lines[2], "error     tokens.csv                       token_address         and 2 more: expected an address");
+        assert_eq!(lines[3], "error     posts                                                  is damaged");
         let total = schema::TABLES.len();
-        assert_eq!(lines[4], format!("0 of {total} tables, 0 rows (102 rejected): 103 errors, 0 warnings, 0 notes"));
+        assert_eq!(lines[5], format!("0 of {total} tables, 0 rows (102 rejected): 103 errors, 0 warnings, 0 notes"));
     }
 }

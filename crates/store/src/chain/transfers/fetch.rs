@@ -148,7 +148,7 @@ impl<'a> TransferFetch<'a> {
 
     /// Finds where tokens begin that were not read before.
     fn begin(&mut self, from_block: Option<u64>) -> Result<(), Fault> {
-        if let (Some(from), true) = (from_block, self.state.named.is_empty()) {
+        if let (Some(from @ 1..), true) = (from_block, self.state.named.is_empty()) {
             // Older programs did not keep it.
             self.state.named = self.state.next.keys().map(|token| (token.clone(), from)).collect();
         }
@@ -163,7 +163,7 @@ impl<'a> TransferFetch<'a> {
         if let Some(from) = from_block {
             let first: Vec<(String, u64)> = fresh.iter().map(|token| (token.to_string(), from)).collect();
             self.state.next.extend(first.iter().cloned());
-            self.state.named.extend(first);
+            self.state.named.extend(first.into_iter().filter(|(_, from)| *from > 0));
             return Ok(());
         }
         let starts = start::find(&self.node, &fresh, self.end, &self.stopped())?;

@@ -288,8 +288,7 @@ fn incomplete(
     node: Option<&ChainNode>,
     step: BlockStep<'_>,
 ) -> Result<Vec<(String, String)>, Fault> {
-    let named: Vec<(&Address, &Holders)> =
-        all.iter().filter(|(token, _)| state.named.get(&token.to_string()).is_some_and(|first| *first > 0)).collect();
+    let named: Vec<(&Address, &Holders)> = all.iter().filter(|(token, _)| state.named.contains_key(&token.to_string())).collect();
     if named.is_empty() {
         return Ok(Vec::new());
     }
