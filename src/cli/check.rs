@@ -12,11 +12,16 @@ use super::{
     table::section,
 };
 use model::{
-    findings::{Finding, Severity},
+    findings::{Finding, Findings, Severity},
     format::{self, many},
 };
 use store::{Dataset, Table, load::load_as};
 use wire::Consent;
+
+/// Printed values per reason; `--json` has more.
+const PRINTED_PER_REASON: usize = 5;
+/// Printed rows of a value.
+const ROWS_SHOWN: usize = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -68,16 +73,7 @@ fn as_table(dataset: &Dataset) -> String {
         if let Some(reason) = unusable_reason(table) {
             rows.push(line(Severity::Error, file_of(table, reason), [None, None, None], reason));
         }
-        rows.extend(table.findings.kept().iter().map(finding_line));
-        for count in table.findings.counts() {
-            let same =
-                |finding: &&Finding| (&finding.file, &finding.column, &finding.reason) == (&count.file, &count.column, &count.reason);
-            let kept = table.findings.kept().iter().filter(same).count() as u64;
-            if kept < count.count {
-                let more = format!("and {} more: {}", count.count - kept, count.reason);
-                rows.push(line(count.severity, &count.file, [None, count.column.as_deref(), None], &more));
-            }
-        }
+        rows.extend(finding_lines(&table.findings));
     }
     section(&FINDING_HEADER, rows) + &summary(dataset) + "\n"
 }
@@ -90,15 +86,46 @@ fn file_of<'a>(table: &'a Table, reason: &'a str) -> &'a str {
     named.or_else(source).unwrap_or(table.schema.name)
 }
 
-/// Column headers of `finding_line` and `line`.
+/// Column headers of `finding_lines`.
 pub(super) const FINDING_HEADER: [&str; 6] = ["severity", "file", "row", "column", "value", "reason"];
 
-pub(super) fn finding_line(finding: &Finding) -> Vec<String> {
-    let row = finding.row.map(|row| row.to_string());
-    line(finding.severity, &finding.file, [row.as_deref(), finding.column.as_deref(), finding.value.as_deref()], &finding.reason)
+/// A line for each value of which the same is said, for so many of a reason, with the first rows that have it.
+pub(super) fn finding_lines(findings: &Findings) -> Vec<Vec<String>> {
+    let mut lines = Vec::new();
+    for count in findings.counts() {
+        let said = |finding: &&Finding| (&finding.file, &finding.column, &finding.reason) == (&count.file, &count.column, &count.reason);
+        let mut values: Vec<(Option<&str>, Vec<u64>, u64)> = Vec::new();
+        for finding in findings.kept().iter().filter(said) {
+            let known = values.iter().position(|(value, ..)| *value == finding.value.as_deref());
+            let place = known.unwrap_or_else(|| {
+                values.push((finding.value.as_deref(), Vec::new(), 0));
+                values.len() - 1
+            });
+            values[place].1.extend(finding.row);
+            values[place].2 += 1;
+        }
+        if let [(None, _, all)] = &mut values[..] {
+            // Those that are only counted have none either.
+            *all = count.count;
+        }
+        let mut left = count.count;
+        for (value, rows, all) in values.into_iter().take(PRINTED_PER_REASON) {
+            left -= all;
+            let shown: Vec<String> = rows.iter().take(ROWS_SHOWN).map(ToString::to_string).collect();
+            let more = all - shown.len() as u64;
+            let row = shown.join(", ") + &if more > 0 && !shown.is_empty() { format!(" and {more} more") } else { String::new() };
+            let times = if shown.is_empty() && all > 1 { format!("{all} times: ") } else { String::new() };
+            lines.push(line(count.severity, &count.file, [Some(&row), count.column.as_deref(), value], &(times + &count.reason)));
+        }
+        if left > 0 {
+            let more = format!("and {left} more: {}", count.reason);
+            lines.push(line(count.severity, &count.file, [None, count.column.as_deref(), None], &more));
+        }
+    }
+    lines
 }
 
-pub(super) fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
+fn line(severity: Severity, file: &str, [row, column, value]: [Option<&str>; 3], reason: &str) -> Vec<String> {
     [word(severity), file, row.unwrap_or(""), column.unwrap_or(""), value.unwrap_or(""), reason].map(str::to_owned).to_vec()
 }
 
@@ -146,7 +173,7 @@ fn as_json(dataset: &Dataset) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{findings::Findings, schema, table_state::TableState};
+    use model::{schema, table_state::TableState};
 
     #[test]
     fn findings_line_up_and_are_summed() {
@@ -170,11 +197,11 @@ mod tests {
         }
         let text = as_table(&Dataset::new(vec![tokens, posts]));
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "severity  file        row  column         value  reason");
-        assert_eq!(lines[1], "error     tokens.csv    1  token_address  0x12   expected an address");
-        assert_eq!(lines[101], "error     tokens.csv       token_address         and 2 more: expected an address");
-        assert_eq!(lines[102], "error     posts                                  is damaged");
+        assert_eq!(lines[0], "severity  file        row                  column         value  reason");
+        assert_eq!(lines[1], "error     tokens.csv  1, 2, 3 and 97 more  token_address  0x12   expected an address");
+        assert_eq!(lines[2], "error     tokens.csv                       token_address         and 2 more: expected an address");
+        assert_eq!(lines[3], "error     posts                                                  is damaged");
         let total = schema::TABLES.len();
-        assert_eq!(lines[104], format!("0 of {total} tables, 0 rows (102 rejected): 103 errors, 0 warnings, 0 notes"));
+        assert_eq!(lines[5], format!("0 of {total} tables, 0 rows (102 rejected): 103 errors, 0 warnings, 0 notes"));
     }
 }

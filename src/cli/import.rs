@@ -14,7 +14,7 @@ use clap::Args;
 
 use super::{
     LocationArgs,
-    check::{FINDING_HEADER, finding_line, line},
+    check::{FINDING_HEADER, finding_lines},
     demo::shell_word,
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
@@ -39,9 +39,6 @@ fn token(text: &str) -> Result<TokenName, String> {
         _ => super::token::token(text),
     }
 }
-
-/// Printed findings per reason; all are counted, and `--json` has more.
-const PRINTED_PER_REASON: usize = 5;
 
 #[derive(Debug, Args)]
 #[command(
@@ -80,8 +77,9 @@ pub(super) struct ImportArgs {
     /// The table that --map and --set apply to, whatever the file looks like
     #[arg(long = "as", value_name = "TABLE", value_parser = table_name)]
     table: Option<String>,
-    /// Unit of token amounts: smallest units or whole tokens; of yields: percent or fractions
-    #[arg(long, value_name = "raw|whole|percent|fraction", value_parser = str::parse::<AmountUnit>)]
+    /// Unit of token amounts: smallest units or whole tokens; of yields and fees: percent or fractions,
+    /// of fees millionths too
+    #[arg(long, value_name = "raw|whole|percent|fraction|millionths", value_parser = str::parse::<AmountUnit>)]
     unit: Option<AmountUnit>,
     /// The unit of volumes, where the file does not say
     #[arg(long, value_name = "usd|token", value_parser = str::parse::<VolumeUnit>)]
@@ -276,7 +274,7 @@ fn as_text(report: &ImportReport, dry_run: bool) -> String {
         for taken in &file.taken {
             writeln!(text, "  {}", taken_line(taken, file.taken.len() > 1)).ok();
         }
-        let lines = finding_lines(file);
+        let lines = finding_lines(&file.findings);
         if !lines.is_empty() {
             let table = aligned_to_the_end(&FINDING_HEADER, &lines);
             for line in table.lines() {
@@ -335,21 +333,4 @@ fn taken_line(taken: &Taken, several: bool) -> String {
     let table = if several { format!("{}: ", taken.table) } else { String::new() };
     let rows = if taken.rows == 1 { "row" } else { "rows" };
     format!("{table}{} {rows}: {}", taken.rows, if parts.is_empty() { "none taken".to_owned() } else { parts.join(", ") })
-}
-
-fn finding_lines(file: &FileReport) -> Vec<Vec<String>> {
-    let mut lines = Vec::new();
-    for count in file.findings.counts() {
-        let same = file.findings.kept().iter().filter(|finding| (&finding.column, &finding.reason) == (&count.column, &count.reason));
-        let mut printed = 0;
-        for finding in same.take(PRINTED_PER_REASON) {
-            lines.push(finding_line(finding));
-            printed += 1;
-        }
-        if count.count > printed {
-            let more = format!("and {} more: {}", count.count - printed, count.reason);
-            lines.push(line(count.severity, &count.file, [None, count.column.as_deref(), None], &more));
-        }
-    }
-    lines
 }

@@ -201,6 +201,29 @@ fn holders_hold_no_more_than_there_is() {
     }
 }
 
+/// A quote coin of six decimals has no reserve as of eighteen.
+#[test]
+fn a_pool_opens_with_half_its_liquidity_in_the_other_token() {
+    let folder = Path::new(COMMITTED);
+    let tokens: HashMap<String, HashMap<String, String>> =
+        csv_rows(&folder.join("tokens.csv")).into_iter().map(|row| (row["token_address"].clone(), row)).collect();
+    let events = csv_rows(&folder.join("pool_events.csv"));
+    let (number, mut few_decimals) = (|text: &str| -> f64 { text.parse().expect("a number") }, 0);
+    for pool in csv_rows(&folder.join("pools.csv")) {
+        let Some(mint) = events.iter().find(|event| event["pool"] == pool["address"]) else { continue };
+        let half = number(&pool["liquidity"]) / 2.0;
+        let fits = [("token0", "reserve0"), ("token1", "reserve1")].map(|(token, reserve)| {
+            let token = &tokens[&pool[token]];
+            let usd = number(&mint[reserve]) / 10_f64.powf(number(&token["decimals"])) * number(&token["price"]);
+            let fits = (usd / half - 1.0).abs() < 1e-3;
+            few_decimals += u8::from(fits && token["decimals"] == "6");
+            fits
+        });
+        assert!(fits.contains(&true), "{pool:?} {mint:?}");
+    }
+    assert!(few_decimals > 0);
+}
+
 #[test]
 fn the_last_holder_count_is_that_of_the_token() {
     let folder = Path::new(COMMITTED);

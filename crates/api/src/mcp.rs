@@ -1,7 +1,6 @@
 //! The Model Context Protocol: every question is a tool that answers the same bytes as its endpoint, cut where they are too many. rmcp
 //! implements the protocol, over stateless HTTP and over stdio. `tools` defines the tools and their arguments.
 
-mod answers;
 mod budget;
 mod described;
 mod lines;
@@ -59,7 +58,8 @@ use store::wall_clock::now;
 
 const INSTRUCTIONS: &str = "Figures of crypto tokens, worked out from the person's own dataset; nothing else is looked up. \
     Tools that take a token take its symbol (`UNI`, `UNI@base`) or its address; `tokens` finds it by a name. Each answer says how old the data \
-    are: say so where it matters. Money is USD, APY percent, fractions are from 0 \
+    are: say so where it matters. Every tool takes `budget_kb`, the kilobytes that an answer may have (32), and those on the data `as_of`, a day \
+    or a time of the past (`2026-08-14`), and `generation`, the number that an answer had, so that several answers agree. Money is USD, APY percent, fractions are from 0 \
     to 1. A missing value is null and never a zero. A refusal says what was expected.";
 
 /// POST /mcp.
@@ -186,7 +186,7 @@ impl ServerHandler for Tools {
         };
         let answering = async {
             self.wait_for_data().await;
-            match tool.request(&call.arguments.unwrap_or_default()) {
+            match tool.request(&call.arguments.unwrap_or_default(), &self.api.deck) {
                 Ok(request) => {
                     let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
                     if reply.status().is_success() {
@@ -239,7 +239,6 @@ fn tool_result(reply: Reply, snapshot: Option<&Snapshot>, budget: usize, narrowi
     }
     content.extend(of_today.into_iter().chain(next).chain(snapshot.map(|snapshot| data_age(snapshot, now()))).map(ContentBlock::text));
     let mut result = CallToolResult::success(content);
-    // A client may demand what the tool's schema of answers describes.
     result.structured_content = serde_json::from_slice(&body).ok().filter(Value::is_object);
     result
 }

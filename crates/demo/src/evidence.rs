@@ -69,10 +69,12 @@ pub(super) fn write_scams(market: &DemoMarket, table: &mut DemoTable) -> Result<
 pub(super) fn write_pool_events(market: &DemoMarket, table: &mut DemoTable) -> Result<(), String> {
     for (token, story) in with_story(market) {
         let history = TokenHistory::of(market, token, story);
-        let Some(address) = history.pool else { continue };
-        let first = market.pools().iter().any(|pool| pool.address == address && pool.token0 == token.address);
+        let Some(pool) = market.pools().iter().find(|pool| Some(pool.address) == history.pool) else { continue };
+        let Some(quote) = market.other_of(pool, token) else { continue };
+        let (address, first) = (pool.address, pool.token0 == token.address);
         for event in &history.pool_events {
-            let (own, other) = (stories::smallest(token, event.token as u128), format!("{:.0}", event.other));
+            let own = stories::smallest(token, event.token as u128);
+            let other = stories::smallest(quote, stories::units(quote, event.other));
             let (reserve0, reserve1) = if first { (own, other) } else { (other, own) };
             row!(table, address, Time(event.time), stories::block(event.time), event.kind, &reserve0, &reserve1)?;
         }

@@ -111,6 +111,12 @@ impl DemoMarket {
         self.pools().iter().filter(|pool| pool.token0 == token.address || pool.token1 == token.address)
     }
 
+    /// The other token of a pool of this one.
+    pub(super) fn other_of(&self, pool: &DemoPool, token: &DemoToken) -> Option<&DemoToken> {
+        let other = if pool.token0 == token.address { pool.token1 } else { pool.token0 };
+        self.tokens.iter().find(|token| token.address == other)
+    }
+
     /// Random number generator of one token in one table.
     pub(super) fn random(&self, table: &str, token: &DemoToken) -> Random {
         Random::new(self.options.seed, &format!("{table}:{}", token.index))

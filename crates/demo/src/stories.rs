@@ -65,8 +65,6 @@ const fn story(symbol: &'static str, contract: &'static str, listed: bool, verif
 
 /// Age of an invented token with a story.
 const YOUNG_DAYS: i64 = 45;
-/// Initial reserve of the other token in a main pool, in its smallest units.
-const RESERVE: f64 = 4.2e19;
 
 /// Stories of invented tokens, by symbol.
 pub(super) const STORIES: &[(&str, Story)] = &[
@@ -152,7 +150,7 @@ pub(super) struct DemoTransfer {
     pub(super) failed: bool,
 }
 
-/// An event of the token's main pool, with the reserves after it, the token's first.
+/// An event of the token's main pool, with the reserves after it: the token's in the units of invented amounts, the other's in whole tokens.
 pub(super) struct PoolEvent {
     pub(super) time: i64,
     pub(super) kind: &'static str,
@@ -289,7 +287,10 @@ impl TokenHistory {
             self.send(funded, deployer, main.unwrap_or(burn_addresses()[1]), rest);
         }
         if let Some(pool) = main {
-            self.pool_events.push(PoolEvent { time: funded, kind: "mint", token: self.held(pool) as f64, other: RESERVE });
+            let quote =
+                pools.iter().find(|listed| listed.address == pool).and_then(|listed| Some((listed, market.other_of(listed, token)?)));
+            let other = quote.map_or(0.0, |(listed, quote)| listed.liquidity / 2.0 / quote.price);
+            self.pool_events.push(PoolEvent { time: funded, kind: "mint", token: self.held(pool) as f64, other });
         }
     }
 
@@ -311,7 +312,7 @@ impl TokenHistory {
         // Largest purchase: a share of the supply if the pool holds much of it, else of the pool's balance.
         let stock = self.held(pool) as f64;
         let most = if stock > self.supply as f64 / 5.0 { self.supply as f64 * 4e-3 } else { stock * 0.02 };
-        let product = stock * RESERVE;
+        let product = stock * self.pool_events.first().map_or(0.0, |event| event.other);
         for i in 0..count as i64 {
             let time = self.start + DAY_MS + (i * step + self.random.below(step as usize) as i64) / BLOCK_MS * BLOCK_MS;
             self.trade_once(time, pool, &traders, selling, most);

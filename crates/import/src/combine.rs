@@ -36,6 +36,12 @@ impl AddAssign for MergeCounts {
     }
 }
 
+/// The rows that were there before this import.
+pub(super) fn known(frame: &DataFrame) -> PolarsResult<DataFrame> {
+    let is_known = |source: Option<u32>| Some(source.is_some_and(|source| source < FIRST_NEW));
+    frame.filter(&BooleanChunked::from_iter_options(PlSmallStr::EMPTY, frame.column(SOURCE)?.u32()?.iter().map(is_known)))
+}
+
 /// The merged rows, one per key.
 #[derive(Debug)]
 pub(super) struct Combined {

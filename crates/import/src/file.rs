@@ -134,7 +134,8 @@ impl Run<'_> {
         self.open(take.table)?;
         let schema = &TABLES[table_index(take.table)];
         let reading = Reading { context: &self.context, schema, manifest: &take.manifest, name: &sniffed.name, bytes: sniffed.bytes };
-        let bound = report::column_sources(schema, &take.manifest, take.rows.columns(), (candles::TOKENS_TRADED, &take.worked_out));
+        let made = (candles::TOKENS_TRADED, &take.worked_out[..]);
+        let bound = report::column_sources(schema, &take.manifest, take.rows.columns(), made, &self.options.map);
         let said = take.manifest.columns.iter().filter(|(_, rule)| rule.approximate);
         file.approximate.extend(said.map(|(column, _)| (take.table, *column)));
         let Some(spool) = self.spools.get_mut(&table_index(take.table)) else { return Ok(()) };

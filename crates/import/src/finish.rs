@@ -120,6 +120,8 @@ impl Run<'_> {
             self.tell(schema.name, &written);
             self.tell_replaced(&existing, &written);
             self.refuse_conflicting(schema.name, &written);
+            let before = std::mem::take(&mut written.before).end(&existing.shown).1;
+            self.observed.extend(before.into_iter().map(|statistic| (EXISTING, statistic)));
             let file = written.file.take();
             self.report.tables.push(TableReport { table: schema.name, file: existing.shown, rows: written.rows, written: file.is_some() });
             let approximate = if file.is_some() { self.newly_approximate(schema.name) } else { Vec::new() };

@@ -5,6 +5,7 @@ mod builds;
 mod calls;
 mod described;
 mod description;
+mod fees;
 mod found;
 mod holders;
 mod labels;

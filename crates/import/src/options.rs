@@ -28,7 +28,7 @@ pub struct ImportOptions {
     pub set: Vec<(String, String)>,
     /// The file's column and the value of the rows to import.
     pub pick: Vec<(String, String)>,
-    /// The unit of amounts.
+    /// The unit of amounts, yields and fees.
     pub unit: Option<AmountUnit>,
     /// The unit of volumes.
     pub volume: Option<VolumeUnit>,
@@ -70,16 +70,18 @@ choices! {
     /// Date order: day or month first.
     Dates("day (31.12.2024) or month (12/31/2024)") { Day = "day", Month = "month", }
 
-    /// The unit of token amounts, or of yields.
-    AmountUnit("raw (smallest units) or whole (whole tokens); of yields percent or fraction") {
+    /// The unit of token amounts, of yields, or of fees.
+    AmountUnit("raw (smallest units) or whole (whole tokens); of yields percent or fraction, of fees millionths too") {
         /// Smallest units.
         Raw = "raw",
         /// Whole tokens.
         Whole = "whole",
-        /// Of a yield: 5 means five percent.
+        /// Of a yield or a fee: 5 means five percent.
         Percent = "percent",
-        /// Of a yield: 0.05 means five percent.
+        /// Of a yield or a fee: 0.05 means five percent.
         Fraction = "fraction",
+        /// Of a fee: 3000 means 0.3 percent.
+        Millionths = "millionths",
     }
 
     /// The unit of a volume: quote (USD) or base (token).

@@ -29,7 +29,7 @@ pub const PLACEHOLDERS: &[(&str, &str)] = &[
     (DEX, "who runs the pools, as uniswap-v3"),
     (PROTOCOL, "who runs the pools, as curve"),
     (LABEL, "the kind of the addresses, as exchange"),
-    (UNIT, "raw or whole; of yields percent or fraction, both a year"),
+    (UNIT, "raw or whole; of yields percent or fraction, both a year; of fees percent, fraction or millionths"),
     (DECIMALS, "the decimals of the token"),
     (DATES, "day or month, whichever comes first"),
 ];

@@ -74,12 +74,14 @@ pub struct ColumnSource {
     pub why: &'static str,
 }
 
-/// The source of each schema column that has one; of the computed column `made`, the columns it is computed from.
+/// The source of each schema column that has one; of the computed column `made`, the columns it is computed from. `mapped` is what
+/// `--map` says.
 pub(super) fn column_sources(
     schema: &'static TableSchema,
     manifest: &TableManifest,
     names: &[String],
     (made, worked_out): (&str, &[String]),
+    mapped: &[(String, String)],
 ) -> Vec<ColumnSource> {
     let bound = bind(schema, manifest, names).unwrap_or_default();
     let source = |bound: &store::load::bind::Bound<'_>| {
@@ -96,7 +98,12 @@ pub(super) fn column_sources(
             (None, Some(from)) => {
                 let ours = from.eq_ignore_ascii_case(bound.column.name)
                     || bound.column.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(from));
-                let why = if ours { "by its name" } else { "by its name elsewhere and its cells" };
+                let is_said = mapped.iter().any(|(ours, theirs)| ours == bound.column.name && theirs.eq_ignore_ascii_case(from));
+                let why = match (is_said, ours) {
+                    (true, _) => "said with --map",
+                    (_, true) => "by its name",
+                    _ => "by its name elsewhere and its cells",
+                };
                 Some(ColumnSource { column: bound.column.name, from: format!("`{from}`"), why })
             }
         }

@@ -26,6 +26,7 @@ use source::{
     manifest::TableManifest,
 };
 use store::{
+    invariants::in_order::SeriesChecker,
     load::LoadContext,
     origin::{self, Origin},
 };
@@ -57,6 +58,8 @@ pub(super) struct ExistingTable {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub rows: u64,
+    /// The series that were there before.
+    pub before: SeriesChecker,
     pub counts: HashMap<u32, MergeCounts>,
     pub repeats: Vec<Repeat>,
     pub replaced: HashMap<(u32, u32), Replaced>,
@@ -179,6 +182,10 @@ pub(super) fn write(
         if context.progress.step(&format!("{} (writing)", schema.name), i as u64, parts).is_err() {
             cancelled = true;
             return Err(String::new());
+        }
+        if schema.name == "candles" {
+            let known = guarded("table", || combine::known(&frame))?;
+            written.before.add(schema.name, &known, &vec![0; known.height()]);
         }
         let combined = guarded("table", || combine::combine(schema, frame, refused))?;
         written.rows += combined.frame.height() as u64;

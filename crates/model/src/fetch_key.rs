@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     address::Address,
+    beside_key::BesideKey,
     chain_state::MissingState,
     holding::IndividualHolders,
     table_ask::{AskKind, RowsPage, TableAsk},
@@ -20,7 +21,7 @@ pub enum FetchKey {
     /// Rows of a table, or figures of them.
     Table(Arc<TableAsk>),
     /// A token's balances, for a question about the token `about`: its own, or those of its liquidity pool.
-    Balances { token: Address, about: Address, individual: Arc<IndividualHolders> },
+    Balances { token: Address, about: Address, individual: BesideKey<IndividualHolders> },
     /// Sums over a token's transfers, or some of them.
     Transfers { token: Address, part: TransferPart },
     /// Accounts and storage on the chain, for the execution of a token's contract.
@@ -60,7 +61,7 @@ impl FetchKey {
 
     /// The cache key of fetched balances.
     pub fn balances(token: Address, about: Address) -> Self {
-        Self::Balances { token, about, individual: Arc::default() }
+        Self::Balances { token, about, individual: BesideKey::default() }
     }
 
     /// The key without the holders reported individually, and without the addresses of a role, who may be as many as there are labels.
@@ -69,7 +70,7 @@ impl FetchKey {
         match self {
             Self::Balances { token, about, .. } => Self::balances(*token, *about),
             Self::Transfers { token, part: TransferPart::Sums(_) } => {
-                Self::Transfers { token: *token, part: TransferPart::Sums(Arc::default()) }
+                Self::Transfers { token: *token, part: TransferPart::Sums(BesideKey::default()) }
             }
             key => key.clone(),
         }

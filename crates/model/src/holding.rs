@@ -1,11 +1,7 @@
 //! A token's balances for the analyses: row by row, or, for a table in place, row by row only for the largest and for named addresses, with
 //! the rest as the aggregates that concentration measures need. Both give the same measures.
 
-use std::{
-    fmt,
-    hash::{Hash, Hasher},
-    sync::Arc,
-};
+use std::{fmt, sync::Arc};
 
 use super::address::Address;
 
@@ -30,19 +26,6 @@ pub struct IndividualHolders {
     pub watched: Vec<Address>,
     /// Total supply in whole tokens, where known.
     pub supply: Option<f64>,
-}
-
-/// All values are equal, so that it does not take part in cache keys: it follows from the token in question.
-impl PartialEq for IndividualHolders {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for IndividualHolders {}
-
-impl Hash for IndividualHolders {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// A token's balances as an engine aggregates them.

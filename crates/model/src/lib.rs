@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod annotations;
+pub mod beside_key;
 pub mod candles;
 pub mod cell_value;
 pub mod chain;

@@ -24,6 +24,13 @@ pub struct Column {
     pub aliases: &'static [&'static str],
 }
 
+impl Column {
+    /// Whether its numbers are fractions of one, as its meaning says.
+    pub fn is_fraction(&self) -> bool {
+        self.meaning.contains("fraction")
+    }
+}
+
 crate::words! {
     /// Semantic type of a column's cells, which decides what is read without loss.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

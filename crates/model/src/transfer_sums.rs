@@ -1,13 +1,11 @@
 //! What the analyses read of a token's transfers: sums, counts and the first rows of each kind. They are the same whether the rows were read
 //! here, or summed by the engine at which they stay.
 
-use std::{
-    hash::{Hash, Hasher},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use super::{
     address::Address,
+    beside_key::BesideKey,
     time::{DAY_MS, Time},
 };
 
@@ -179,23 +177,10 @@ impl TransferContext {
         Self { roles: Vec::new(), launch: None, liquidity_blocks: Vec::new(), creator: None, owner: None, circle: Vec::new() };
 }
 
-/// All values are equal, so that it does not take part in cache keys: it follows from the token in question.
-impl PartialEq for TransferContext {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for TransferContext {}
-
-impl Hash for TransferContext {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
 /// What is asked about a token's transfers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TransferPart {
-    Sums(Arc<TransferContext>),
+    Sums(BesideKey<TransferContext>),
     /// What these addresses received less what they sent.
     Replayed(Arc<[Address]>),
     /// The first successful transfers from one of these addresses to another.

@@ -167,13 +167,20 @@ pub fn by_name(folder: &Path, table: &str) -> Result<Vec<LocatedFile>, String> {
     }
 }
 
-/// Files of the folder that seem to be meant as this table, which has none: each with the reason why it is not read.
-pub fn passed_over(folder: &Path, table: &str) -> Vec<(String, String)> {
-    let names = fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
-    let mut meant: Vec<(String, String)> = names
-        .filter_map(|entry| entry.file_name().into_string().ok())
+/// Names of what is in the folder, in order.
+pub fn entries(folder: &Path) -> Vec<String> {
+    let all = fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
+    let mut names: Vec<String> = all.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Files of a folder that seem to be meant as this table, which has none: each with the reason why it is not read.
+pub fn passed_over<'e>(entries: &'e [String], table: &str) -> Vec<(&'e str, String)> {
+    entries
+        .iter()
         .filter_map(|name| {
-            let stem = name.split_once('.').map_or(&*name, |(stem, _)| stem);
+            let stem = name.split_once('.').map_or(&**name, |(stem, _)| stem);
             let says = if stem == table && name != stem {
                 "is not read, as no table is in this format: `tokendeck import` may take it".to_owned()
             } else if is_slip_of(stem, table) && !TABLES.iter().any(|schema| schema.name == stem) {
@@ -181,11 +188,9 @@ pub fn passed_over(folder: &Path, table: &str) -> Vec<(String, String)> {
             } else {
                 return None;
             };
-            Some((name, says))
+            Some((&**name, says))
         })
-        .collect();
-    meant.sort_unstable();
-    meant
+        .collect()
 }
 
 /// Lists the files that `dataset.toml` names, in its order; those of a glob by name.

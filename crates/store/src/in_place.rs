@@ -423,7 +423,7 @@ mod tests {
     use polars::prelude::{NamedFrom as _, Series};
 
     use super::*;
-    use model::{holding::IndividualHolders, progress::Silent};
+    use model::{beside_key::BesideKey, holding::IndividualHolders, progress::Silent};
 
     /// Returns a kilobyte per token and counts the fetches.
     #[derive(Debug, Default)]
@@ -507,7 +507,7 @@ mod tests {
     fn holders_counted_apart_are_not_kept_with_the_balances() {
         let (cache, _) = cache(4 << 10);
         let individual = Arc::new(IndividualHolders { named: vec![address(9); 1_000], ..IndividualHolders::default() });
-        let wide = FetchKey::Balances { token: address(1), about: address(1), individual: Arc::clone(&individual) };
+        let wide = FetchKey::Balances { token: address(1), about: address(1), individual: BesideKey(Arc::clone(&individual)) };
         cache.fetch(&wide, &Silent).expect("fetched");
         drop(wide);
         assert!(cache.get(&key(1)).is_some());

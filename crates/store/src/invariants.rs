@@ -107,10 +107,12 @@ pub const RULES: &[Rule] = rules! {
         "a token has 0 to 77 decimals, as 10^78 is over 2^256";
     fraction Emptied Test::Between(0.0, 1.0),
         ["fee_tiers.fee"]
-        "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` reads percent, `scale = 1e-6` millionths";
+        "a fee is a fraction of the amount, from 0 to 1; `scale = 0.01` (of an import \
+         `--unit percent`) reads percent, `scale = 1e-6` (`--unit millionths`) millionths";
     pool_fee Emptied Test::Between(0.0, 0.1),
         ["pools.fee"]
-        "a pool's fee is a fraction of the amount, seldom more than 0.01 and not over 0.1; `scale = 0.01` reads percent, `scale = 1e-6` millionths";
+        "a pool's fee is a fraction of the amount, seldom more than 0.01 and not over 0.1; `scale = 0.01` (of an import \
+         `--unit percent`) reads percent, `scale = 1e-6` (`--unit millionths`) millionths";
     time_of_chains Stays Test::Era,
         ["candles.timestamp", "transfers.timestamp", "posts.published_at", "holder_counts.date", "pool_events.timestamp",
          "contracts.created_at", "scams.reported_at", "funding.timestamp", "blocks.timestamp", "disputes.until", "pools.created_at"]
@@ -168,6 +170,9 @@ pub const RULES: &[Rule] = rules! {
         ["tokens.total_supply"]
         "no token has so many: if the supplies are in smallest units, say so in dataset.toml: [tables.tokens.columns] total_supply = \
          { unit = \"raw\" }";
+    supply_of_contract Stays Test::SeveralRows,
+        ["tokens.total_supply"] needs ["tokens.price", "tokens.market_cap"]
+        "its contract says so, and no token has so many, or price and market cap are of another supply: is it the contract that is meant?";
     balances_in_smallest_units Stays Test::SeveralRows,
         ["holders.balance"]
         "no token has so many: if the balances are in smallest units, say so in dataset.toml: [tables.holders.columns] balance = \

@@ -29,7 +29,7 @@ use std::{
     panic::resume_unwind,
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -126,6 +126,8 @@ pub struct LoadContext<'a> {
     pub logs: NodeLogs,
     /// Snapshot of a table in place that a query must match.
     pub snapshot: Option<&'a engine::EngineSnapshot>,
+    /// What is in the folder; listed once, for the tables that are absent.
+    pub entries: OnceLock<Vec<String>>,
 }
 
 impl<'a> LoadContext<'a> {
@@ -143,7 +145,12 @@ impl<'a> LoadContext<'a> {
             tokens: HashSet::new(),
             logs: NodeLogs::default(),
             snapshot: None,
+            entries: OnceLock::new(),
         }
+    }
+
+    fn entries(&self) -> &[String] {
+        self.entries.get_or_init(|| locate::entries(self.folder))
     }
 }
 
@@ -173,8 +180,9 @@ pub fn load_as(
     let mut context = LoadContext { wire, growing, ..LoadContext::new(&real, &manifest, progress, cache) };
     let states = wire.and_then(|wire| chain_states(&real, &manifest, wire));
     let mut tokens = load_tokens(&context, &shown.to_string())?;
+    let mut of_contracts = HashSet::new();
     if let Some(states) = &states {
-        chain::fill(states, &mut tokens, progress.renews(), &|| progress.step(TABLES[0].name, 0, 0).is_err());
+        of_contracts = chain::fill(states, &mut tokens, progress.renews(), &|| progress.step(TABLES[0].name, 0, 0).is_err());
         // Without this the load would go on with what was told to stop.
         progress.step(TABLES[0].name, 0, 0)?;
     }
@@ -193,14 +201,14 @@ pub fn load_as(
         loaded.extend(side_by_side(&context, &schemas)?);
         if let (Some(early), true) = (early, loaded.len() < TABLES.len()) {
             let importing = later.iter().map(|schema| schema.name).collect();
-            early(Dataset { importing, chain_states: states.clone(), ..dataset(folder, &text, &manifest, loaded.clone()) });
+            early(Dataset { importing, chain_states: states.clone(), ..dataset(folder, &text, &manifest, loaded.clone(), &of_contracts) });
         }
     }
     if let Some(wire) = wire {
         wire.settle();
     }
     loaded.sort_by_key(|table| TABLES.iter().position(|schema| schema.name == table.schema.name));
-    Ok(Dataset { chain_states: states, ..dataset(folder, &text, &manifest, loaded) })
+    Ok(Dataset { chain_states: states, ..dataset(folder, &text, &manifest, loaded, &of_contracts) })
 }
 
 /// Loads the tokens and the named tables only, from local files.
@@ -213,7 +221,7 @@ pub fn load_tables(folder: &Path, names: &[&str], cache: &CacheOptions) -> Resul
     let schemas: Vec<&TableSchema> = TABLES[1..].iter().filter(|schema| names.contains(&schema.name)).collect();
     let mut loaded = vec![tokens];
     loaded.extend(side_by_side(&context, &schemas)?);
-    Ok(dataset(folder, &text, &manifest, loaded))
+    Ok(dataset(folder, &text, &manifest, loaded, &HashSet::new()))
 }
 
 /// The dataset's folder, with the text of `dataset.toml` and what it says. Errors: there is nothing in it, or it cannot be read.
@@ -251,8 +259,8 @@ fn load_tokens(context: &LoadContext<'_>, folder: &str) -> Result<Table, LoadErr
         }
         TableState::Absent => {
             let hint = "add tokens.csv (or .parquet, .ndjson, .json, .arrow), or say in dataset.toml where it is ([tables.tokens] path)";
-            let passed_over = |(file, says): (String, String)| format!("`{file}` {says} ");
-            let meant: String = locate::passed_over(context.folder, "tokens").into_iter().map(passed_over).collect();
+            let passed_over = |(file, says): (&str, String)| format!("`{file}` {says} ");
+            let meant: String = locate::passed_over(context.entries(), "tokens").into_iter().map(passed_over).collect();
             Err(LoadError::unusable(format!("no `tokens` table in `{folder}`: {meant}{hint}; {DEMO}"), None))
         }
         TableState::Unusable(_) if tokens.changed_during_read => Err(LoadError::ChangedDuringRead),
@@ -293,8 +301,8 @@ fn side_by_side(context: &LoadContext<'_>, schemas: &[&'static TableSchema]) -> 
     })
 }
 
-/// Builds the dataset from its tables.
-fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Table>) -> Dataset {
+/// Builds the dataset from its tables. `of_contracts`: the tokens whose supply a node says.
+fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Table>, of_contracts: &HashSet<Address>) -> Dataset {
     let identity = identity::of(text, loaded.iter().flat_map(|table| &table.sources));
     let mut dataset = Dataset::new(loaded);
     dataset.title.clone_from(&manifest.title);
@@ -302,7 +310,7 @@ fn dataset(folder: &Path, text: &str, manifest: &Manifest, loaded: Vec<Table>) -
     dataset.synthetic = manifest.synthetic;
     folder.clone_into(&mut dataset.folder);
     dataset.identity = identity;
-    cross_checks::run(&mut dataset);
+    cross_checks::run(&mut dataset, of_contracts);
     dataset.with_yield_days(folder)
 }
 

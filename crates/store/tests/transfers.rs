@@ -291,6 +291,37 @@ fn holders_are_counted_by_day_and_compared_with_the_chain() {
     assert!(says.contains("by its transfers and 77777 by balanceOf, in smallest units") && says.starts_with("Warning"), "{says}");
 }
 
+/// The node has no old states, and a holder that got all before the first block is in no transfer since.
+#[test]
+fn holders_are_not_counted_from_a_block_after_the_first_transfer() {
+    let both = |from: &str| format!("[tables.transfers]\nsource = 'mainnet'\n{from}\n[tables.holder_counts]\nsource = 'mainnet'\n{from}\n");
+    let counted = |dataset: &Dataset| dataset.holder_counts_of(&Address([0xaa; 20])).last().and_then(|row| row.holders);
+    for (from, supply, holders, says) in [
+        (5, Some(150), Some(3), "begins at block 5, as `from_block` says: earlier transfers are not there"),
+        (5, None, None, "read from block 5 on, as `from_block` says, and the node does not say its supply"),
+        (15, Some(150), None, "read from block 15 on, as `from_block` says, and some sent more than they got since"),
+        (25, Some(150), None, "read from block 25 on, as `from_block` says, and its holders since have 50 of a supply of 150"),
+    ] {
+        let (node, data) = (node(), folder(&both(&format!("from_block = {from}"))));
+        {
+            let mut settings = node.set();
+            settings.transfers = vec![(10, 0xaa, 0, 1, 100), (20, 0xaa, 1, 2, 40), (30, 0xaa, 0, 3, 50)];
+            settings.pruned = true;
+            settings.calls.extend(supply.map(|supply| ("18160ddd".to_owned(), format!("0x{supply:064x}"))));
+        }
+        let dataset = load(data.path(), &wire(&node));
+        let told_of = |dataset: &Dataset| told(dataset, "transfers") + &told(dataset, "holder_counts");
+        assert_eq!(counted(&dataset), holders, "{from}: {}", told_of(&dataset));
+        assert!(told_of(&dataset).contains(says), "{from}: {}", told_of(&dataset));
+        // The node away, the same is said; without `from_block` all comes.
+        let away = load(data.path(), &wire_of("http://127.0.0.1:1", None, Consent::Always));
+        assert_eq!(counted(&away), holders, "{from}: {}", told_of(&away));
+        fs::write(data.path().join("dataset.toml"), both("")).expect("written");
+        let all = load(data.path(), &wire(&node));
+        assert_eq!(counted(&all), Some(3), "{from}: {}", told_of(&all));
+    }
+}
+
 #[test]
 fn a_load_that_is_cancelled_keeps_what_came() {
     struct Impatient(AtomicUsize);

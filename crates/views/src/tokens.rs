@@ -6,7 +6,7 @@ mod figures;
 mod fresh;
 mod list;
 
-use std::{collections::HashSet, sync::Arc, time::Instant};
+use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Instant};
 
 pub use self::fresh::MARKED_FOR;
 use self::list::{ListedToken, TokenFields};
@@ -55,7 +55,12 @@ pub struct TokensView {
     detail: ViewQuestion<TokenQuestion>,
     /// The filter is the user's, or was chosen for the data.
     filter_chosen: bool,
+    /// The dataset that `PRICED` was chosen for.
+    priced_of: Option<PathBuf>,
 }
+
+/// The filter of data of which most tokens have no price.
+const PRICED: &str = "price>0";
 
 /// Placement of the detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,7 +78,7 @@ impl View for TokensView {
             self.list.set_empty_columns(list::empty_columns(&snapshot.market.tokens));
             self.list.ideal_widths = list::dated_widths(&snapshot.market.tokens);
             self.stale = true;
-            self.choose_filter(&snapshot.market.tokens);
+            self.choose_filter(snapshot);
         }
         self.compare.refresh(context);
         self.compute(snapshot, context);
@@ -248,7 +253,13 @@ impl View for TokensView {
     }
 
     fn save(&self) -> Json {
-        self.list.save(json!({ "watchlist": self.watched_only, "detail": !self.detail_hidden, "marks": self.compare.saved() }))
+        let own = json!({ "watchlist": self.watched_only, "detail": !self.detail_hidden, "marks": self.compare.saved() });
+        let mut kept = self.list.save(own);
+        if self.priced_of.is_some() && self.list.filter_text() == PRICED {
+            // The next data may have prices.
+            kept["filter"] = Json::Null;
+        }
+        kept
     }
 
     fn restore(&mut self, kept: &Json) {
@@ -374,11 +385,17 @@ impl TokensView {
     }
 
     /// Opens on the tokens that have a price where most have none; the line above the list says how many.
-    fn choose_filter(&mut self, tokens: &[TokenSummary]) {
+    fn choose_filter(&mut self, snapshot: &Snapshot) {
+        let tokens = &snapshot.market.tokens;
+        if self.priced_of.take_if(|of| *of != snapshot.dataset.folder).is_some() && self.list.filter_text() == PRICED {
+            self.list.set_filter("").ok();
+            self.filter_chosen = false;
+        }
         let priced = tokens.iter().filter(|token| token.price.is_some()).count();
         let chosen = self.filter_chosen || !self.list.filter().is_empty();
         if !chosen && (1..tokens.len().div_ceil(2)).contains(&priced) {
-            self.list.set_filter("price>0").ok();
+            self.list.set_filter(PRICED).ok();
+            self.priced_of = Some(snapshot.dataset.folder.clone());
         }
         self.filter_chosen |= !tokens.is_empty();
     }

@@ -109,6 +109,17 @@ fn candles_that_no_file_has_are_told_with_the_files_beside_them() {
         let notes = desk.imports(&["a/1.csv", "a/2.csv", "--token", UNI])["notes"].to_string();
         assert_eq!(told.is_some_and(|told| notes.contains(told)), told.is_some(), "{what}: {notes}");
         assert_eq!(notes.contains("are missing between"), told.is_some(), "{what}: {notes}");
+        // One after the other they are the same, and then one file.
+        let later = Desk::new();
+        let notes = ["1.csv", "2.csv"].map(|name| {
+            later.write(name, format!("{HEADER}{}", if name == "1.csv" { &first } else { &second }));
+            later.imports(&[name, "--token", UNI])["notes"].to_string()
+        });
+        let one_gap = |notes: &String| notes.contains("are missing between") && notes.contains("`candles.parquet` ends");
+        assert_eq!(notes.each_ref().map(one_gap), [false, told.is_some()], "{what}: {notes:?}");
+        let dataset = later.dataset();
+        let found = dataset.table("candles").unwrap().findings.kept();
+        assert_eq!(found.iter().any(|finding| finding.reason.contains("candles are missing here")), told.is_some(), "{what}: {found:?}");
         std::fs::remove_file(desk.data().join("candles.parquet")).unwrap();
         let says = format!("path = \"klines/*.csv\"\nset = {{ token_address = \"{UNI}\" }}\ncolumns = {{ timestamp = \"date\" }}");
         desk.write("data/dataset.toml", format!("[tables.candles]\n{says}\n"));

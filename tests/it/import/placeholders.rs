@@ -212,9 +212,24 @@ fn all_that_lacks_is_said_at_once_and_so_is_what_goes_nowhere() {
         format!("time,pool,fee,token0,token1,token0_symbol,token1_symbol\n2024-01-01,{pool},3000,{UNI},{PEPE},UNI,PEPE\n"),
     );
     let report = desk.imports(&["pools.csv", "--set", "chain=eth", "--set", "dex_id=uniswap-v3"]);
-    // Of 3000 millionths it is not said that they are millionths.
-    let [(fee, 1), (time, 1)] = &reasons(&report, 0)[..] else { panic!("{report:#}") };
-    assert!(fee.contains("`scale = 1e-6` millionths; the cell is left empty") && time == "no table of ours takes `time`", "{report:#}");
+    assert_eq!(reasons(&report, 0), [("no table of ours takes `time`".to_owned(), 1)], "{report:#}");
+}
+
+#[test]
+fn pools_with_their_tokens_in_one_list_are_taken_apart_by_dataset_toml() {
+    let desk = Desk::new();
+    let pool = format!("0x{:040x}", 9);
+    let pools = format!("dex,chain,address,pair,tokens\nuniswap-v2,ethereum,{pool},UNI/PEPE,{UNI};{PEPE}\n");
+    let err = desk.refuses(&[desk.write("real.csv", &pools).to_str().unwrap()]);
+    assert!(err.contains("Nearest is the table `pools`, but its `token0` is item 1 of `tokens`"), "{err}");
+    let line = err.lines().find_map(|line| line.split_once("In dataset.toml: ")).expect(&err).1;
+    let (table, rest) = line.split_once("] ").expect(line);
+    let columns = rest.split(" }").collect::<Vec<_>>().join(" }");
+    desk.write("data/pools.csv", &pools);
+    desk.write("data/dataset.toml", format!("{table}]\n{}\n", columns.trim_end_matches(';')));
+    let dataset = desk.dataset();
+    let read = dataset.table("pools").unwrap().frame();
+    assert_eq!(read.column("token1").unwrap().str().unwrap().get(0), Some(PEPE), "{line}");
 }
 
 #[test]

@@ -257,3 +257,38 @@ fn prices_of_a_pool_are_not_of_the_pools_address() {
     let err = desk.refuses(&["days.json"]);
     assert!(err.contains("--token") && !err.contains("0x88e6"), "{err}");
 }
+
+#[test]
+fn fees_are_fractions_whatever_unit_they_came_in() {
+    let options = ["--set", "chain=eth", "--set", "dex_id=uniswap-v3"];
+    let mapped = ["--as", "pools", "--map", "address=pool", "--map", "token0=token0", "--map", "token1=token1", "--map", "fee=charge"];
+    for (column, fees, unit, more, expected) in [
+        ("fee", ["3000", "500"], "", &[][..], Some(0.003)),
+        ("feeTier", ["10000", "100"], "", &[], Some(0.01)),
+        ("fee_ppm", ["30", "45"], "", &[], Some(0.000_03)),
+        ("fee", ["0.3", "0.05"], "", &[], Some(0.003)),
+        ("fee", ["0.003", "0.0005"], "", &[], Some(0.003)),
+        ("fee", ["100", "100"], "", &[], None),
+        ("fee", ["3000", "7"], "", &[], None),
+        ("fee", ["3000", "7"], "millionths", &[], Some(0.003)),
+        ("fee", ["0.09", "0.05"], "percent", &[], Some(0.0009)),
+        ("charge", ["3000", "500"], "", &mapped, Some(0.003)),
+    ] {
+        let desk = Desk::new();
+        let row = |nth: usize| format!("0x{nth:040x},{UNI},0x6982508145454ce325ddbe47a25d4ec3d2311933,{}\n", fees[nth]);
+        desk.write("pools.csv", format!("pool,token0,token1,{column}\n{}{}", row(0), row(1)));
+        let unit = if unit.is_empty() { vec![] } else { vec!["--unit", unit] };
+        let said = [&["pools.csv"], &options[..], &unit, more].concat();
+        if expected.is_none() {
+            assert!(desk.refuses(&said).contains("(`--unit millionths`) millionths"), "{fees:?}");
+            continue;
+        }
+        let report = desk.imports(&said);
+        let columns = report["files"][0]["previews"][0]["columns"].as_array().unwrap();
+        let fee = columns.iter().find(|column| column["column"] == "fee").unwrap();
+        assert_eq!(fee["why"] == "said with --map", column == "charge", "{fee}");
+        let dataset = desk.dataset();
+        let read = dataset.table("pools").unwrap().frame().column("fee").unwrap().f64().unwrap().get(0);
+        assert_eq!(read, expected, "{column} {fees:?} {unit:?}");
+    }
+}

@@ -16,6 +16,51 @@ pub(super) const LEAN: &[(&str, &str, &str)] = &[
     ("table", "limit", "50"),
 ];
 
+/// What is told of an argument in place of its meaning, as people read it; nothing where its name or an answer says it. Of one tool, or of all
+/// others.
+pub(super) const SHORT: &[(&str, &str, &str)] = &[
+    ("compare", "period", "The last days."),
+    ("compare", "base", "The one that the others are held against; else the first."),
+    ("holders", "flows", "Adds what each received and sent."),
+    ("posts", "query", "Words of the title, or a token's address."),
+    ("tokens", "query", "A symbol, name or address, or a part of one."),
+    ("patterns", "explain", "With evidence; `record`: what became of earlier ones too."),
+    ("rehearse_alert", "days", "The last days."),
+    ("rehearse_alert", "token_address", "Else every token."),
+    ("rehearse_alert", "condition", "As `where` of `tokens`: `price>20`, `pattern:bull_flag`."),
+    ("table", "agg", "Of a group: count, sum:COLUMN, mean:COLUMN, min:COLUMN, max:COLUMN, by commas."),
+    ("table", "by", "A column: one row for each of its values, with `agg`."),
+    ("table", "columns", "By commas; else all."),
+    ("table", "sort", "Columns by commas; `-` falls."),
+    ("trendline", "period", "Candles to look at."),
+    ("yield", "settings", ""),
+    ("yield", "tokens", "By symbol or address the amount in smallest units."),
+    ("", "addresses", "Tokens by commas, as `UNI,LINK`."),
+    ("", "as_of", "A past day."),
+    ("", "before", "A `fired_id`, for the next page."),
+    ("", "budget_kb", ""),
+    ("", "column", ""),
+    ("", "cursor", "`next` of the page before."),
+    ("", "dexId", "As `dexes` has it."),
+    ("", "chain", "As `base`."),
+    ("", "explain", ""),
+    ("", "fields", "To add:"),
+    ("", "from", "As 2026-08-14."),
+    ("", "generation", ""),
+    ("", "job_id", ""),
+    ("", "limit", ""),
+    ("", "only", "Members:"),
+    ("", "page", ""),
+    ("", "table", ""),
+    ("", "timeframe", ""),
+    ("", "to", ""),
+    ("", "where", "As `close>100 timestamp>=2026-01`, with `or` and brackets."),
+];
+/// Of a token.
+pub(super) const NAMED: &str = "`UNI`, `UNI@base` or address.";
+/// Of conditions on the columns that follow.
+pub(super) const CONDITIONS: &str = "With `or` and brackets.";
+
 const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "token",

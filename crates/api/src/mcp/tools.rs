@@ -7,20 +7,39 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::{
-    answers,
     budget::BUDGET,
-    described::{LEAN, description},
+    described::{CONDITIONS, LEAN, NAMED, SHORT, description},
 };
 use crate::{endpoint::Endpoint, openapi};
 use model::{
     error::{Code, Problem, Result},
     spelling::nearest,
 };
-use query::question::{
-    filter::{ColumnKind, FilterColumn},
-    parameter::{AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind, clip, encode},
+use query::{
+    deck::Deck,
+    question::{
+        filter::{ColumnKind, FilterColumn},
+        parameter::{
+            AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind, clip, encode, may_be_symbol,
+        },
+        search::named::named_token,
+    },
 };
 
+/// Words of a schema that bound its values.
+const BOUNDS: &[&str] = &[
+    "pattern",
+    "format",
+    "propertyNames",
+    "minLength",
+    "maxLength",
+    "minProperties",
+    "maxProperties",
+    "default",
+    "examples",
+    "minimum",
+    "maximum",
+];
 /// Parameters that make an answer shorter.
 const NARROWING: &[&str] = &["only", "fields", "columns", "where", "limit", "from", "to", "period", "timeframe", "days"];
 
@@ -37,8 +56,6 @@ pub(super) struct Tool {
     /// Schemas of the request body's members; empty if the endpoint reads no body.
     body: Map<String, Value>,
     schema: Arc<JsonObject>,
-    /// Schema of its answers.
-    answers: Arc<JsonObject>,
 }
 
 /// An API request.
@@ -53,12 +70,14 @@ pub(super) struct ApiRequest {
 
 impl Tool {
     fn new(endpoint: &'static Endpoint) -> Self {
-        let mut properties: JsonObject = parameters(endpoint).map(|parameter| (parameter.name.to_owned(), property(parameter))).collect();
+        let mut properties: JsonObject =
+            parameters(endpoint).map(|parameter| (parameter.name.to_owned(), property(endpoint, parameter))).collect();
         let mut required: Vec<Value> =
             parameters(endpoint).filter(|parameter| parameter.kind.is_required()).map(|parameter| parameter.name.into()).collect();
         for (_, name, value) in lean(endpoint) {
-            if let Some(property) = properties.get_mut(*name) {
-                property["default"] = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
+            // The description of the tool says what `only` leaves out.
+            if let (Some(property), Ok(number)) = (properties.get_mut(*name), value.parse::<u64>()) {
+                property["default"] = json!(number);
             }
         }
         let mut body = Map::new();
@@ -69,14 +88,20 @@ impl Tool {
                 body.clone_from(members);
             }
             required.extend(schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default());
-            properties.extend(body.clone());
+            for (name, member) in &body {
+                let mut shown = member.clone();
+                without_bounds(&mut shown);
+                describe(&mut shown, short(endpoint, name));
+                properties.insert(name.clone(), shown);
+            }
         }
         let mut schema = Map::new();
         schema.insert("type".into(), "object".into());
         schema.insert("properties".into(), properties.into());
-        schema.insert("required".into(), required.into());
-        schema.insert("additionalProperties".into(), false.into());
-        Self { endpoint, body, schema: Arc::new(schema), answers: Arc::new(answers::schema(endpoint)) }
+        if !required.is_empty() {
+            schema.insert("required".into(), required.into());
+        }
+        Self { endpoint, body, schema: Arc::new(schema) }
     }
 
     pub(super) fn name(&self) -> &'static str {
@@ -86,20 +111,19 @@ impl Tool {
     /// Returns the tool's definition for clients.
     pub(super) fn described(&self) -> Described {
         // Tools only read the loaded data.
-        let hints = ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false);
+        let hints = ToolAnnotations::new().read_only(true);
         let told = description(self.endpoint.name).unwrap_or(self.endpoint.summary);
-        let described = Described::new(self.endpoint.name, told, Arc::clone(&self.schema)).with_annotations(hints);
-        described.with_raw_output_schema(Arc::clone(&self.answers))
+        Described::new(self.endpoint.name, told, Arc::clone(&self.schema)).with_annotations(hints)
     }
 
     /// Builds the API request of a call. Checks only that names are known and values fit into a request; the endpoint validates the rest.
-    pub(super) fn request(&self, arguments: &JsonObject) -> Result<ApiRequest> {
+    pub(super) fn request(&self, arguments: &JsonObject, deck: &Deck) -> Result<ApiRequest> {
         let mut path = self.endpoint.path.to_owned();
         let (mut query, mut body) = (Vec::new(), Map::new());
         let mut budget = String::new();
         for (name, value) in arguments {
             if self.body.contains_key(name) {
-                body.insert(name.clone(), value.clone());
+                body.insert(name.clone(), with_addresses(name, value, deck)?);
                 continue;
             }
             let parameter = parameters(self.endpoint).find(|parameter| parameter.name == name).ok_or_else(|| self.unknown(name))?;
@@ -143,6 +167,29 @@ impl Tool {
         let all: Vec<&str> = known().collect();
         let detail = format!("`{}` is no argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
         Problem::new(Code::InvalidParameter, detail)
+    }
+}
+
+/// The member of a body with the addresses of tokens that are named by their symbols.
+fn with_addresses(name: &str, value: &Value, deck: &Deck) -> Result<Value> {
+    let address = |text: &str| -> Result<String> {
+        if !may_be_symbol(text) { Ok(text.to_owned()) } else { Ok(named_token(&*deck.snapshot()?, text)?.to_string()) }
+    };
+    match (name, value) {
+        ("token_address", Value::String(text)) => Ok(address(text)?.into()),
+        ("tokens", Value::Object(amounts)) => {
+            let mut tokens = Map::new();
+            for (text, amount) in amounts {
+                if tokens.insert(address(text)?, amount.clone()).is_some() {
+                    return Err(Problem::new(
+                        Code::InvalidParameter,
+                        format!("`{}` is in `tokens` by its address too: give it once.", clip(text)),
+                    ));
+                }
+            }
+            Ok(tokens.into())
+        }
+        _ => Ok(value.clone()),
     }
 }
 
@@ -202,38 +249,77 @@ fn text(parameter: &Parameter, value: &Value) -> Result<Option<String>> {
     if text.is_empty() && parameter.kind.in_path() { Err(missing(parameter.name)) } else { Ok(Some(text)) }
 }
 
-/// JSON Schema of a parameter. Regular expressions pages long are left out; the columns are named instead.
-fn property(parameter: &Parameter) -> Value {
+/// JSON Schema of an argument: its type, its words, what stands where it is left out, and what it means. Bounds are left out, as a refusal
+/// says them.
+fn property(endpoint: &'static Endpoint, parameter: &Parameter) -> Value {
     let mut schema = openapi::value_of(parameter.kind);
-    let mut meaning = parameter.meaning.to_owned();
+    let mut meaning = short(endpoint, parameter.name).unwrap_or(parameter.meaning).to_owned();
     match parameter.kind {
-        ParameterKind::Where(columns) => meaning = format!("{meaning} {}", by_kind(columns)),
-        ParameterKind::Sort { columns, .. } => {
-            let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-            meaning = format!("{meaning} Several are separated by commas. Columns: {}.", names.join(", "));
+        ParameterKind::Address => NAMED.clone_into(&mut meaning),
+        ParameterKind::Where(columns) => meaning = format!("{CONDITIONS} {}", by_kind(columns)),
+        // Their columns stand with `where`.
+        ParameterKind::Sort { .. } => "Columns of `where`; `-` falls.".clone_into(&mut meaning),
+        ParameterKind::Words(words) => {
+            let others = words.iter().filter(|word| !names_column(endpoint, word)).copied().collect::<Vec<_>>();
+            let more = if others.is_empty() { String::new() } else { format!(", and {}", others.join(", ")) };
+            meaning = format!("{meaning} columns of `where`{more}.");
         }
-        ParameterKind::Words(words) => meaning = format!("{meaning} Several are separated by commas, of {}.", words.join(", ")),
-        ParameterKind::Time => meaning = format!("{meaning} A time, a day or seconds since 1970."),
         _ => {}
     }
     if let Value::Object(schema) = &mut schema {
-        if !matches!(parameter.kind, ParameterKind::Address | ParameterKind::Holder | ParameterKind::Addresses { .. }) {
-            schema.remove("pattern");
-        }
-        schema.insert("description".into(), json!(meaning));
+        // A first page, no flag and a day are what anybody would expect.
+        schema.retain(|key, value| ["type", "enum"].contains(&key.as_str()) || key == "default" && value.is_string() && *value != "1d");
     }
+    describe(&mut schema, Some(&meaning));
     schema
+}
+
+/// Sets the description, or takes it off where there is nothing to say.
+fn describe(schema: &mut Value, meaning: Option<&str>) {
+    match (schema, meaning) {
+        (Value::Object(schema), Some("")) => drop(schema.remove("description")),
+        (Value::Object(schema), Some(meaning)) => drop(schema.insert("description".into(), json!(meaning))),
+        _ => {}
+    }
+}
+
+/// The short words for an argument.
+fn short(endpoint: &Endpoint, argument: &str) -> Option<&'static str> {
+    let known = SHORT.iter().find(|(tool, name, _)| *name == argument && [endpoint.name, ""].contains(tool));
+    known.map(|(.., short)| *short)
+}
+
+fn names_column(endpoint: &'static Endpoint, word: &str) -> bool {
+    let conditions =
+        endpoint.parameters.iter().find_map(|own| if let ParameterKind::Where(columns) = own.kind { Some(columns) } else { None });
+    conditions.is_some_and(|columns| columns.iter().any(|column| column.name == word))
+}
+
+/// A schema of a body without bounds and patterns; what has words needs no description, nor have items.
+fn without_bounds(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            let has_words = members.contains_key("enum");
+            members.retain(|key, value| !BOUNDS.contains(&key.as_str()) && !(has_words && key == "description") && *value != false);
+            if let Some(Value::Object(items)) = members.get_mut("items") {
+                items.remove("description");
+            }
+            members.values_mut().for_each(without_bounds);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_bounds),
+        _ => {}
+    }
 }
 
 /// Lists the filterable columns by kind, with an example comparison for each.
 fn by_kind(columns: &[FilterColumn]) -> String {
     let groups = [
-        ("Numbers, as in `>10m` or `<=5%`", &[ColumnKind::Number][..]),
-        ("Texts, as in `:uni` or `=\"a b\"`", &[ColumnKind::Text, ColumnKind::List]),
-        ("Chains, as in `:base`", &[ColumnKind::Chain]),
-        ("Flags, as in `:yes`", &[ColumnKind::Flag]),
-        ("Times, as in `>=2026-08`", &[ColumnKind::Time]),
-        ("Lengths of time, as in `<90d`", &[ColumnKind::Duration]),
+        ("Numbers (`>10m`)", &[ColumnKind::Number][..]),
+        ("Texts (`:uni`)", &[ColumnKind::Text, ColumnKind::List]),
+        ("Chains (`:base`)", &[ColumnKind::Chain]),
+        ("Flags (`:yes`)", &[ColumnKind::Flag]),
+        ("Times (`>=2026-08`)", &[ColumnKind::Time]),
+        ("Ages (`<90d`)", &[ColumnKind::Duration]),
     ];
     let told = groups.iter().filter_map(|(what, kinds)| {
         let names: Vec<&str> = columns.iter().filter(|column| kinds.contains(&column.kind)).map(|column| column.name).collect();

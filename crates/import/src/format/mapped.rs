@@ -10,7 +10,7 @@ use super::{
         report::listed,
         sheet::Sheet,
     },
-    FileToImport, ImportPlan, Take, holders, posts, unknown, yields,
+    FileToImport, ImportPlan, Take, fees, holders, posts, unknown, yields,
 };
 use crate::AmountUnit;
 use model::{
@@ -66,6 +66,7 @@ pub(crate) fn open(file: &FileToImport<'_>, table: &str) -> Result<ImportPlan, R
         take = without_what_may_lack(take, sheet, schema)?;
         plan = yields::in_percent(file, sheet, &mut take, plan)?.noting(yields::category_assumed(&take, sheet, schema)?);
     }
+    plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
     if schema.name == "posts" && !said("post_id") && !take.served(sheet, schema)?.contains(&"post_id") {
         let named = |name: &str| columns.iter().find(|(ours, _)| ours.name == name).map(|(_, at)| sheet.names[*at].clone());
         let others = ["published_at", "author", "title", "token_address"].iter().filter_map(|name| named(name)).collect();
@@ -130,7 +131,7 @@ fn in_unit(file: &FileToImport<'_>, schema: &TableSchema, columns: &[Mapped], ta
     let unit = match file.options.unit {
         Some(AmountUnit::Raw) => Unit::Raw,
         Some(AmountUnit::Whole) => Unit::Whole,
-        Some(AmountUnit::Percent | AmountUnit::Fraction) | None => return Ok(()),
+        Some(AmountUnit::Percent | AmountUnit::Fraction | AmountUnit::Millionths) | None => return Ok(()),
     };
     let is_amount = |ours: &Column| is_amount(schema.name, ours.name) || (schema.name, ours.name) == ("transfers", "value");
     for (ours, _) in columns.iter().filter(|(ours, _)| is_amount(ours)) {

@@ -2,7 +2,7 @@
 
 use super::{
     super::{candles, pair, sheet::Sheet, sniff::Sniffed},
-    FileToImport, ImportPlan, Refusal, Take, holders, supply,
+    FileToImport, ImportPlan, Refusal, Take, fees, holders, supply,
     tokens::no_chain,
     transfers, yields,
 };
@@ -67,6 +67,7 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if schema.name == "yields" {
         plan = yields::in_percent(file, sheet, &mut take, plan)?;
     }
+    plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
     plan.takes.push(take);
     Ok(plan)
 }

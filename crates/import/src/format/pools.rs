@@ -11,10 +11,10 @@ use super::{
         sheet::Sheet,
         sniff::Sniffed,
     },
-    FileToImport, FormatRow, ImportPlan, Refusal, Take,
+    FileToImport, FormatRow, ImportPlan, Refusal, Take, fees,
     found::Found,
 };
-use model::{address::Address, chain::Chain};
+use model::{address::Address, chain::Chain, schema};
 
 /// Columns of trades, which are no pools.
 const OF_TRADES: &str = "transactionindex amount0 amount1 amount0in sqrtpricex96";
@@ -57,6 +57,9 @@ pub(super) fn open(file: &FileToImport<'_>) -> Result<ImportPlan, Refusal> {
     if let Some(tokens) = tokens(file, sheet, &known, take.manifest.set.get("chain").map(String::as_str))? {
         plan = plan.saying("its tokens come with it: symbol, and name and decimals where it has them");
         plan.takes.push(tokens);
+    }
+    if let Some(schema) = schema::table("pools") {
+        plan = fees::in_fraction(file, sheet, schema, &mut take, plan)?;
     }
     plan.takes.push(take);
     Ok(plan)

@@ -56,7 +56,7 @@ fn said(file: &FileToImport<'_>) -> Option<bool> {
     match file.options.unit? {
         AmountUnit::Raw => Some(true),
         AmountUnit::Whole => Some(false),
-        AmountUnit::Percent | AmountUnit::Fraction => None,
+        AmountUnit::Percent | AmountUnit::Fraction | AmountUnit::Millionths => None,
     }
 }
 

@@ -17,6 +17,8 @@ use model::chain::Chain;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Address,
+    /// Addresses, or lists of them in one cell.
+    Addresses,
     Hash,
     Number,
     Time,
@@ -38,6 +40,9 @@ struct NearTable {
 const ACCOUNT: &str = "address addr wallet holder owner account contract 地址";
 const TIME: &str = "timestamp time datetime date unix day 日期 时间 createdat";
 const PRICE: &str = "price close priceusd marketprice last";
+
+/// What stands between the items of a list in one cell.
+const LIST: [char; 2] = [';', ','];
 
 /// Tables, how many of which columns tell them, and their columns: the cells' type, and the names to look for.
 macro_rules! near {
@@ -88,9 +93,10 @@ const NEAR: &[NearTable] = near! {
         "tvl" Number "tvl tvlusd totaltvlinusd";
         "apy" Number "apy dailyapy apr yield30dapy";
     }
-    "pools" 1 of ["token0"] {
-        "address" Address "pool pair pooladdress pairaddress";
-        "token0" Address "token0 token1";
+    "pools" 1 of ["token0", "token1"] {
+        "address" Address "pool pair pooladdress pairaddress address";
+        "token0" Addresses "token0 tokens";
+        "token1" Addresses "token1 tokens";
         "dex_id" Text "dex exchange protocol";
         "chain" Chain CHAINS;
     }
@@ -119,8 +125,9 @@ fn nearest(sheet: &Sheet) -> Option<Refusal> {
         return Some(unnamed(sheet));
     }
     let names = Names::of(&sheet.names);
-    let found =
-        |near: &NearTable| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, _)| names.in_order(words).next()).collect() };
+    // One of these names whose cells are right, else any of them.
+    let one = |words, kind| names.in_order(words).find(|at| holds_kind(sheet, *at, kind)).or_else(|| names.in_order(words).next());
+    let found = |near: &NearTable| -> Vec<Option<usize>> { near.columns.iter().map(|(_, words, kind)| one(words, *kind)).collect() };
     // Scored by the share of columns found; candles first, as their names are distinctive.
     let score = |near: &NearTable| {
         let found = found(near);
@@ -157,8 +164,19 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
     let fit: Vec<Option<usize>> =
         near.columns.iter().zip(found).map(|((.., kind), at)| at.filter(|&at| holds_kind(sheet, at, *kind))).collect();
     let free = |kind: Kind| (0..sheet.names.len()).any(|at| !fit.contains(&Some(at)) && holds_kind(sheet, at, kind));
-    let (mut lacking, mut say, mut lines, mut sets, mut can_be) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), true);
+    let (mut lacking, mut say, mut lines, mut sets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut can_be, mut has_lists) = (true, false);
     for (((ours, _, kind), named), at) in near.columns.iter().zip(found).zip(&fit) {
+        if let (Some(at), Kind::Addresses) = (at, kind)
+            && let Some(between) = sheet.column(*at).find_map(|cell| cell.chars().find(|c| LIST.contains(c)))
+        {
+            // No option takes an item of a list.
+            let (item, name) = (if *ours == "token0" { 1 } else { 2 }, &sheet.names[*at]);
+            lines.push(format!("{ours} = {{ from = \"{name}\", split = \"{between}\", item = {item} }}"));
+            lacking.push(format!("its `{ours}` is item {item} of `{name}`, which dataset.toml takes apart and an import does not"));
+            has_lists = true;
+            continue;
+        }
         if let Some(at) = at {
             say.push(("map", format!("{ours}={}", sheet.names[*at])));
             lines.push(format!("{ours} = \"{}\"", sheet.names[*at]));
@@ -206,8 +224,8 @@ fn refusal(sheet: &Sheet, near: &NearTable, found: &[Option<usize>]) -> Refusal 
     if !can_be {
         return Refusal::new(format!("{reason}.{labels}"));
     }
-    let refusal =
-        Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.{labels}")).say("as", table).saying(say);
+    let refusal = Refusal::new(format!("{reason}; if its rows are of that table all the same, say so.{labels}"));
+    let refusal = if has_lists { refusal } else { refusal.say("as", table).saying(say) };
     // Only an import generates ids and leaves yield columns empty; a dataset reads files unchanged.
     if ["posts", "yields"].contains(&table) {
         return refusal;
@@ -221,7 +239,7 @@ fn why_missing(sheet: &Sheet, ours: &str, kind: Kind, named: Option<usize>) -> S
     let Some(at) = named else { return format!("no column is its `{ours}`") };
     let cell: String = sheet.column(at).find(|cell| !cell.is_empty()).unwrap_or_default().chars().take(60).collect();
     let no = match kind {
-        Kind::Address => "no address",
+        Kind::Address | Kind::Addresses => "no address",
         Kind::Hash => "no hash",
         Kind::Number => "no number",
         Kind::Time => "no time",
@@ -239,6 +257,7 @@ fn holds_kind(sheet: &Sheet, at: usize, wanted: Kind) -> bool {
         Kind::Number => found() == CellKind::Number,
         Kind::Hash => found() == CellKind::Hash,
         Kind::Address => addresses(sheet.column(at)) > 0.5,
+        Kind::Addresses => addresses(sheet.column(at).flat_map(|cell| cell.split(LIST))) > 0.5,
         Kind::Chain => chains(sheet, at),
     }
 }

@@ -22,7 +22,7 @@ use model::{
 };
 
 pub use self::{
-    columns::{ColumnKind, ColumnValues, FilterColumn, column, names, of_kind, of_table},
+    columns::{ColumnKind, ColumnValues, FilterColumn, column, names, of_column, of_kind, of_table},
     complete::complete,
     left_out::RowsLeftOut,
     parse::{FilterError, TEXT_CHARS_MAX, conditions, parse},

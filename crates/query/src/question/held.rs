@@ -152,7 +152,7 @@ listed!(HeldToken {
     "token_address": Text ["token"] = |row| Some(FieldValue::text(row.token_address.to_string()));
     "symbol": Text [] = |row| row.symbol.as_deref().map(FieldValue::text);
     "balance": Number [] = |row| row.balance.map(FieldValue::Number);
-    "share": Number [] = |row| row.share.map(FieldValue::Number);
+    "share": Number [].fraction() = |row| row.share.map(FieldValue::Number);
     "value": Number [] = |row| row.value.map(FieldValue::Number);
 });
 

@@ -255,7 +255,7 @@ listed!(Holder {
     "holder_address": Text ["address", "holder"] = |row| Some(FieldValue::text(row.holder_address.to_string()));
     "balance": Number [] = |row| row.balance.map(FieldValue::Number);
     "labels": List ["label"] = |row| FieldValue::list(row.labels.iter().map(String::as_str));
-    "share": Number [] = |row| row.share.map(FieldValue::Number);
+    "share": Number [].fraction() = |row| row.share.map(FieldValue::Number);
     "first_seen": Time [] = |row| row.first_seen.map(FieldValue::Time);
     "in_7d": Number [] = |row| row.in_7d.map(FieldValue::Number);
     "out_7d": Number [] = |row| row.out_7d.map(FieldValue::Number);

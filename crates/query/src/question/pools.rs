@@ -102,12 +102,12 @@ listed!(TokenPool {
     "dex": Text ["name"] = |pool| Some(FieldValue::text(&pool.dex));
     "chain": Chain [] = |pool| Some(FieldValue::text(pool.chain.as_str()));
     "pair": Text [] = |pool| Some(FieldValue::text(&pool.pair));
-    "fee": Number [] = |pool| pool.fee.map(FieldValue::Number);
+    "fee": Number [].fraction() = |pool| pool.fee.map(FieldValue::Number);
     "liquidity": Number ["liq"] = |pool| pool.liquidity.map(FieldValue::Number);
     "volume24h": Number ["volume", "vol"] = |pool| pool.volume24h.map(FieldValue::Number);
-    "price_impact": Number ["impact"] = |pool| pool.price_impact.map(FieldValue::Number);
+    "price_impact": Number ["impact"].fraction() = |pool| pool.price_impact.map(FieldValue::Number);
     "proceeds": Number [] = |pool| pool.proceeds.map(FieldValue::Number);
-    "loss": Number [] = |pool| pool.loss.map(FieldValue::Number);
+    "loss": Number [].fraction() = |pool| pool.loss.map(FieldValue::Number);
     "basis": Text [] = |pool| pool.basis.map(FieldValue::text);
     "created_at": Time [] = |pool| pool.created_at.map(FieldValue::Time);
     "trades_per_day": Number ["trades"] = |pool| pool.trades_per_day.map(FieldValue::Number);

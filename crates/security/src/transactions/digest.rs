@@ -13,6 +13,7 @@ use crate::{
 };
 use model::{
     address::Address,
+    beside_key::BesideKey,
     error::Result,
     transfer_sums::{EndRole, Moment, TransferAnswer, TransferContext, TransferPart, TransferSample, TransferSums},
 };
@@ -64,7 +65,7 @@ impl TransferDigest {
             return Ok(Self { sums: TransferSums { launch, ..TransferSums::default() }, ..Self::default() });
         }
         let answer = |part: TransferPart| facts.dataset.transfer_answer(token, &part);
-        let summed = answer(TransferPart::Sums(Arc::new(context(facts, pools, launch))))?;
+        let summed = answer(TransferPart::Sums(BesideKey(Arc::new(context(facts, pools, launch)))))?;
         let TransferAnswer::Sums(sums, flow) = &*summed else { return Ok(Self::default()) };
         let (mut sums, mut wash) = (TransferSums::clone(sums), Wash::default());
         wash.add_edges(&flow.edges);

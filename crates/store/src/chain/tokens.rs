@@ -53,13 +53,13 @@ struct TokenFacts {
 }
 
 /// Fills in what the tokens table lacks of tokens that have neither symbol nor name. `anew`: all of them are asked again, as their supply
-/// changes.
-pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped: &dyn Fn() -> bool) {
+/// changes. Returns the tokens whose supply is the contract's word.
+pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped: &dyn Fn() -> bool) -> HashSet<Address> {
     let rows = TokenRow::rows(table.frame());
     let is_bare = |row: &TokenRow| row.symbol.is_none() && row.name.is_none();
     let bare: HashSet<Address> = rows.iter().filter(|row| is_bare(row) && states.is_of(&row.chain)).map(|row| row.token_address).collect();
     if bare.is_empty() {
-        return;
+        return bare;
     }
     let file = file_in(states.files.folder());
     let mut facts = read(&file).unwrap_or_default();
@@ -91,12 +91,13 @@ pub(crate) fn fill(states: &ChainStates, table: &mut Table, anew: bool, stopped:
             each().map(|(row, f)| row.total_supply.or_else(|| f.as_ref().and_then(|f| f.total_supply))).collect::<Vec<_>>(),
         ),
     ];
-    let Storage::Memory(frame) = &mut table.storage else { return };
+    let Storage::Memory(frame) = &mut table.storage else { return HashSet::new() };
     for column in columns {
         // A column of the same name and length always fits.
         let Some(at) = frame.get_column_index(column.name()) else { continue };
         drop(frame.replace_column(at, column.into_column()));
     }
+    rows.iter().filter(|row| row.total_supply.is_none() && bare.contains(&row.token_address)).map(|row| row.token_address).collect()
 }
 
 /// Asks for the facts of these tokens, and keeps them as they come.

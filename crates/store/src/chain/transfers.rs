@@ -107,6 +107,9 @@ impl TransferLogs {
         let outcome = self.bring_up_to_date(step, &mut notes);
         // As it is on disk, which is what counts.
         let state = self.files.load().unwrap_or_default();
+        if let Some(first) = state.named.values().max() {
+            notes.push(format!("begins at block {first}, as `from_block` says: earlier transfers are not there"));
+        }
         TransfersRead { files: self.files.shown(&state), as_of: state.at.map(Time), end: state.end, fault: outcome.err(), notes }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::in_order::{StatisticValue, TokenStatistic};
+use super::in_order::{MISSING_MIN, StatisticValue, TokenStatistic};
 use model::{interval::Interval, rows::TokenRow, time::Time, token::are_apart};
 
 /// Maximum ratio of the median turnover of a candle to the market cap: rarely does the whole market cap trade in a day.
@@ -17,8 +17,7 @@ const PRICE_MAX: f64 = 1.5;
 /// Range of supplies that must be in smallest units: in whole tokens the largest are about 10^17, in smallest units most are in this range.
 /// Larger ones are unlimited supplies, up to 2^256.
 const SMALLEST_UNITS: std::ops::Range<f64> = 1e20..1e40;
-/// Minimum number of missing candles for a gap between two files; `MISSING_MANY` if a step inside one of them is as long.
-const MISSING_MIN: i64 = 3;
+/// Minimum number of missing candles for a gap between two files if a step inside one of them is as long; else `MISSING_MIN`.
 const MISSING_MANY: i64 = 24;
 /// Tolerance for rounding and for the time between two exports.
 const SLACK: f64 = 1e-3;
@@ -78,18 +77,20 @@ pub fn price(token: &TokenRow, close: f64) -> Option<Contradiction> {
     far.then(|| ("price_beside_close", None, format!("{name}: price {price}, latest close {close}")))
 }
 
-/// Checks a token's figures against each other or, without price or market cap, its supply against any plausible one.
-pub fn figures(token: &TokenRow) -> Option<Contradiction> {
+/// Checks a token's figures against each other or, without price or market cap, its supply against any plausible one. That of a contract is
+/// in the unit that its decimals say.
+pub fn figures(token: &TokenRow, is_of_contract: bool) -> Option<Contradiction> {
     let supply = token.total_supply?;
     let name = name(token);
+    let rule = |of_file| if is_of_contract { "supply_of_contract" } else { of_file };
     let (Some(price), Some(cap)) = (token.price, token.market_cap) else {
-        return SMALLEST_UNITS.contains(&supply).then(|| ("supply_in_smallest_units", None, format!("{name}: {}", figure(supply))));
+        return SMALLEST_UNITS.contains(&supply).then(|| (rule("supply_in_smallest_units"), None, format!("{name}: {}", figure(supply))));
     };
     let off = price * supply / cap;
     let as_smallest = token.decimals.filter(|decimals| *decimals >= 3).and_then(|decimals| format!("1e{decimals}").parse::<f64>().ok());
     let is_smallest = as_smallest.is_some_and(|one| (0.2..=5.0).contains(&(off / one)));
     (off.is_finite() && price > 0.0 && supply > 0.0 && (is_smallest || !(1e-6..=1e6).contains(&off)))
-        .then(|| ("cap_of_supply", None, format!("{name}: price {price}, supply {supply}, market cap {cap}")))
+        .then(|| (rule("cap_of_supply"), None, format!("{name}: price {price}, supply {supply}, market cap {cap}")))
 }
 
 /// A gap: candles that are missing between two files.

@@ -3,7 +3,7 @@
 
 mod runs;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use polars::prelude::{DataFrame, DataType};
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ const STEPS_MIN: u64 = 8;
 /// Steps required to tell a gap from candles that exist only when there are trades, and the missing candles that make a gap.
 const GAP_STEPS_MIN: u64 = 50;
 const GAP_MIN: i64 = 24;
+/// The missing candles that make a gap where there is no other.
+pub(super) const MISSING_MIN: i64 = 3;
 /// Rows compared on either side of a change of unit.
 const WINDOW: usize = 8;
 /// Upper limit in USD of one token's turnover in a day: more has never been traded.
@@ -205,8 +207,11 @@ impl SeriesChecker {
         let mut odd = self.odd;
         let mut statistics = Vec::new();
         let mut turnovers: HashMap<String, f64> = HashMap::new();
+        let mut gaps: BTreeMap<String, (u64, String, u64)> = BTreeMap::new();
         for one in self.all {
-            one.judge(&mut odd);
+            if let Some((row, what)) = one.judge(&mut odd) {
+                gaps.entry(what).and_modify(|(.., more)| *more += 1).or_insert_with(|| (row, one.token.clone(), 0));
+            }
             if let Some(span) = one.span() {
                 statistics.push(TokenStatistic { token: one.token.clone(), file: file.to_owned(), value: span });
             }
@@ -215,6 +220,11 @@ impl SeriesChecker {
                 let most = turnovers.entry(one.token).or_default();
                 *most = most.max(median);
             }
+        }
+        // A day without data is missing of all tokens.
+        for (what, (row, token, more)) in gaps {
+            let of = if more > 0 { format!("{} tokens: ", more + 1) } else { String::new() };
+            odd.push(SeriesBreach { rule: "gap".to_owned(), row: Some(row), value: format!("{of}{what}: {token}"), count: 0 });
         }
         for (token, median) in turnovers {
             statistics.push(TokenStatistic { token, file: file.to_owned(), value: StatisticValue::Turnover(median) });
@@ -283,7 +293,8 @@ impl TokenCandles {
         }
     }
 
-    fn judge(&self, odd: &mut Vec<SeriesBreach>) {
+    /// Adds what breaks a rule; returns the gap, which other series may have too.
+    fn judge(&self, odd: &mut Vec<SeriesBreach>) -> Option<(u64, String)> {
         // A candle of a week or a month may span several days' turnover.
         if let Some((count, row, volume, close)) = self.beyond.filter(|_| self.interval.is_none_or(|interval| interval <= DAY_MS)) {
             odd.push(SeriesBreach { rule: "traded_in_a_day".to_owned(), row: Some(row), value: format!("{volume} at {close}"), count });
@@ -310,14 +321,12 @@ impl TokenCandles {
                 count: short.iter().map(|step| step.count).sum(),
             });
         }
-        // The longer steps of two lengths are no gap.
-        if other.is_none() {
-            self.gap(interval, odd);
-        }
         if let Some(most) = most {
             let value = format!("{}: {}, and they are {} apart", self.token, length(interval), length(most.length));
             odd.push(SeriesBreach { rule: "interval".to_owned(), row: Some(most.first.0), value, count: 1 });
         }
+        // The longer steps of two lengths are no gap.
+        if other.is_none() { self.gap(interval) } else { None }
     }
 
     /// The given interval, else the most frequent step.
@@ -327,8 +336,12 @@ impl TokenCandles {
 
     /// Whether nearly all candles are an interval apart.
     fn is_dense(&self, interval: i64) -> bool {
-        let usual = self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum::<u64>();
-        usual * 10 >= (self.rising + self.falling) * 9
+        self.usual(interval) * 10 >= (self.rising + self.falling) * 9
+    }
+
+    /// Number of steps of an interval.
+    fn usual(&self, interval: i64) -> u64 {
+        self.steps.iter().filter(|step| step.length == interval).map(|step| step.count).sum()
     }
 
     /// The `Span` of the series; `None` if it is not dense enough for missing candles to show.
@@ -338,19 +351,21 @@ impl TokenCandles {
         Some(StatisticValue::Span { interval, first, last, longest })
     }
 
-    /// Finds a gap in a dense series. Files may concatenate pages of candles, each in order, whose borders are no gap: only if all times
-    /// ascend, or all descend, is the longest step one.
-    fn gap(&self, interval: i64, odd: &mut Vec<SeriesBreach>) {
-        let all = self.rising + self.falling;
-        let dense = all >= GAP_STEPS_MIN && self.is_dense(interval) && (self.rising == 0 || self.falling == 0);
-        let Some(longest) = self.longest.as_ref().filter(|longest| dense && longest.length / interval > GAP_MIN) else { return };
+    /// Finds a gap in a dense series: a long one, or the only one, as between two imports. Files may concatenate pages of candles, each in
+    /// order, whose borders are no gap: only if all times ascend, or all descend, is the longest step one.
+    fn gap(&self, interval: i64) -> Option<(u64, String)> {
+        let (all, longest) = (self.rising + self.falling, self.longest.as_ref()?);
         let missing = longest.length / interval - 1;
+        let is_long = all >= GAP_STEPS_MIN && self.is_dense(interval) && missing >= GAP_MIN;
+        let is_only = all >= 2 * STEPS_MIN && self.usual(interval) + 1 == all && missing >= MISSING_MIN;
+        if !is_long && !is_only || self.rising > 0 && self.falling > 0 {
+            return None;
+        }
         // The row follows the gap in the file; if the file is newest first, it precedes the gap in time.
         let (row, at) = longest.first;
         let from = if self.rising > 0 { at - longest.length } else { at };
         let (from, to) = (Time(from + interval).minute_text(), Time(from + longest.length - interval).minute_text());
-        let value = format!("{missing} candles of {} from {from} to {to}: {}", length(interval), self.token);
-        odd.push(SeriesBreach { rule: "gap".to_owned(), row: Some(row), value, count: 0 });
+        Some((row, format!("{missing} candles of {} from {from} to {to}", length(interval))))
     }
 }
 

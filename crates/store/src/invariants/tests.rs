@@ -13,7 +13,7 @@ fn floats(name: &str, numbers: &[f64]) -> Column {
 #[test]
 fn every_use_names_a_rule_of_the_table_and_every_rule_a_column_of_the_schema() {
     let used = "step interval months two_lengths gap gap_between_files closes_of_lengths \
-                supply_in_smallest_units balances_in_smallest_units \
+                supply_in_smallest_units supply_of_contract balances_in_smallest_units \
                 price_beside_close unit_of_volume turnover traded_in_a_day transfer_within_supply \
                 transfer_in_smallest_units balances_within_supply cap_of_supply";
     for name in used.split(' ') {
@@ -126,10 +126,14 @@ fn a_long_gap_among_candles_that_lie_an_interval_apart_is_told() {
     };
     assert_eq!(odd(Some("1h"), &without(70..94)), [("gap".to_owned(), Some(71), 0)]);
     assert_eq!(odd(None, &without(70..94)), [("gap".to_owned(), Some(71), 0)]);
-    assert_eq!(odd(Some("1h"), &without(70..93)), [], "23 candles");
+    let less = |missing: std::ops::Range<i64>| without(missing).into_iter().filter(|(hour, _)| *hour != 20).collect::<Vec<_>>();
+    assert_eq!(odd(Some("1h"), &less(70..94)), [("gap".to_owned(), Some(70), 0)]);
+    assert_eq!(odd(Some("1h"), &less(70..93)), [], "23 candles, and another is missing");
+    assert_eq!(odd(Some("1h"), &without(70..73)), [("gap".to_owned(), Some(71), 0)], "the only gap");
+    assert_eq!(odd(Some("1h"), &without(70..72)), [], "2 candles");
     let latest_first: Vec<(i64, f64)> = without(70..94).into_iter().rev().collect();
     assert_eq!(odd(Some("1h"), &latest_first), [("gap".to_owned(), Some(47), 0)]);
-    assert_eq!(odd(Some("1h"), &without(20..110)), [], "too few to tell");
+    assert_eq!(odd(Some("1h"), &without(8..132)), [], "too few to tell");
     // Two pages, the later one first.
     let pages: Vec<(i64, f64)> = (70..140).chain(0..70).map(|hour| (hour, 1.0)).collect();
     assert_eq!(odd(Some("1h"), &pages), []);
@@ -211,16 +215,20 @@ fn what_is_noted_of_a_token_is_judged_beside_its_figures() {
     let without = |supply: Option<f64>| TokenRow { total_supply: supply, price: None, ..token.clone() };
     assert_eq!(across_tables::balances(&without(None), 1e27).map(|found| found.0), Some("balances_in_smallest_units"));
     assert_eq!(across_tables::balances(&without(None), 4.2e17), None);
-    assert_eq!(across_tables::figures(&without(Some(1e27))).map(|found| found.0), Some("supply_in_smallest_units"));
-    assert_eq!(across_tables::figures(&without(Some(4.2e17))), None);
+    assert_eq!(across_tables::figures(&without(Some(1e27)), false).map(|found| found.0), Some("supply_in_smallest_units"));
+    assert_eq!(across_tables::figures(&without(Some(4.2e17)), false), None);
+    assert_eq!(across_tables::figures(&without(Some(1e27)), true).map(|found| found.0), Some("supply_of_contract"));
     for (close, told) in [(2.0, false), (3.0, false), (3.1, true), (1.4, false), (1.3, true), (0.0, false), (f64::NAN, false)] {
         assert_eq!(across_tables::price(&token, close).map(|found| found.0), told.then_some("price_beside_close"), "{close}");
     }
-    assert_eq!(across_tables::figures(&TokenRow { market_cap: Some(1_500.0), ..token.clone() }), None);
+    assert_eq!(across_tables::figures(&TokenRow { market_cap: Some(1_500.0), ..token.clone() }, false), None);
     let six = |supply: f64| TokenRow { decimals: Some(6), market_cap: Some(1_500.0), total_supply: Some(supply), ..token.clone() };
-    assert_eq!((across_tables::figures(&six(1e9)).map(|found| found.0), across_tables::figures(&six(1e7))), (Some("cap_of_supply"), None));
     assert_eq!(
-        across_tables::figures(&TokenRow { market_cap: Some(1_500.0), total_supply: Some(1e21), ..token }).map(|found| found.0),
+        (across_tables::figures(&six(1e9), false).map(|found| found.0), across_tables::figures(&six(1e7), false)),
+        (Some("cap_of_supply"), None)
+    );
+    assert_eq!(
+        across_tables::figures(&TokenRow { market_cap: Some(1_500.0), total_supply: Some(1e21), ..token }, false).map(|found| found.0),
         Some("cap_of_supply")
     );
 }

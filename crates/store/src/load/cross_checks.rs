@@ -1,5 +1,7 @@
 //! Cross-checks between tables, once all are loaded. A contradiction between tables is a finding; no figure is changed here.
 
+use std::collections::HashSet;
+
 use polars::prelude::DataFrame;
 
 use super::lengths;
@@ -25,13 +27,13 @@ const LARGEST: usize = 50;
 /// Unknown chains listed in a finding.
 const CHAINS_SHOWN: usize = 5;
 
-/// Runs all cross-checks of the dataset.
-pub(super) fn run(dataset: &mut Dataset) {
+/// Runs all cross-checks of the dataset. `of_contracts`: the tokens whose supply a node says.
+pub(super) fn run(dataset: &mut Dataset, of_contracts: &HashSet<Address>) {
     let mut broken: Vec<(Option<String>, Contradiction)> = Vec::new();
     let (mut over_supply, mut without_supply) = (Vec::new(), Vec::new());
     for token in dataset.tokens() {
         let address = token.row.token_address;
-        broken.extend(across_tables::figures(&token.row).map(|found| (None, found)));
+        broken.extend(across_tables::figures(&token.row, of_contracts.contains(&address)).map(|found| (None, found)));
         if dataset.candles().intervals(&address) > 1 {
             // Only recent ones, which the market reads too: those of a large table are read from disk, and the storage decides no finding.
             let (series, _) = dataset.candles().recent(&address, RECENT_DAYS * DAY_MS);

@@ -138,8 +138,8 @@ impl TableReader<'_> {
         if self.table.loaded() {
             self.note_approximate();
         } else {
-            for (file, says) in locate::passed_over(self.load.context.folder, self.table.schema.name) {
-                self.table.findings.add(Finding::new(Severity::Note, &file, says));
+            for (file, says) in locate::passed_over(self.load.context.entries(), self.table.schema.name) {
+                self.table.findings.add(Finding::new(Severity::Note, file, says));
             }
         }
         Ok(self.table)

@@ -1,6 +1,6 @@
 //! The columns that a filter can name, with their kinds. The rows they belong to are the caller's.
 
-use model::schema::{Kind, TableSchema};
+use model::schema::{Column, Kind, TableSchema};
 
 /// The kind of a column's values, which decides the values and operators it accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct FilterColumn {
     pub aliases: &'static [&'static str],
     /// Whether plain words search it.
     pub searched: bool,
+    /// Whether its figures are fractions, which screens show as percentages: `5%` of it is 0.05.
+    pub fraction: bool,
     pub values: ColumnValues,
 }
 
@@ -43,13 +45,20 @@ pub enum ColumnValues {
 
 impl FilterColumn {
     pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
-        Self { name, kind, aliases, searched: false, values: ColumnValues::Open }
+        Self { name, kind, aliases, searched: false, fraction: false, values: ColumnValues::Open }
     }
 
     /// The same column, searched by plain words.
     #[must_use]
     pub const fn searched(mut self) -> Self {
         self.searched = true;
+        self
+    }
+
+    /// The same column, whose figures are fractions.
+    #[must_use]
+    pub const fn fraction(mut self) -> Self {
+        self.fraction = true;
         self
     }
 
@@ -86,11 +95,6 @@ impl FilterColumn {
         }
     }
 
-    /// Whether its figures are fractions, which screens show as percentages: `5%` of it is 0.05.
-    pub(super) fn is_fraction(&self) -> bool {
-        FRACTIONS.contains(&self.name)
-    }
-
     fn answers_to(&self, name: &str) -> bool {
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         same(self.name) || self.aliases.iter().any(|alias| same(alias))
@@ -99,9 +103,6 @@ impl FilterColumn {
 
 /// Name parts of columns with large figures.
 const LARGE: &[&str] = &["cap", "volume", "liquidity", "tvl", "value_locked", "supply", "usd"];
-
-/// Columns of fractions; those of percentages have other names, such as `apy` and `price_change_24h`.
-const FRACTIONS: &[&str] = &["share", "wallet_share", "loss", "price_impact", "fee", "engagement_rate"];
 
 /// Finds a column by name or alias, in any letter case.
 pub fn column<'a>(name: &str, columns: &'a [FilterColumn]) -> Option<&'a FilterColumn> {
@@ -115,7 +116,12 @@ pub fn names(columns: &[FilterColumn]) -> impl Iterator<Item = &str> {
 
 /// The filter columns of a table; plain words search its text columns.
 pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
-    schema.columns.iter().map(|ours| of_kind(ours.name, ours.kind, ours.aliases)).collect()
+    schema.columns.iter().map(of_column).collect()
+}
+
+/// The filter column of a table's column.
+pub fn of_column(column: &Column) -> FilterColumn {
+    FilterColumn { fraction: column.is_fraction(), ..of_kind(column.name, column.kind, column.aliases) }
 }
 
 /// A filter column for cells of this kind.

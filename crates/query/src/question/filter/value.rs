@@ -51,7 +51,7 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
     }
     could_match(column, named, operator, text)?;
     let wanted = match column.kind {
-        ColumnKind::Number if column.is_fraction() && text.ends_with('%') => times_ten_to(text, -2).map(ConditionValue::Number),
+        ColumnKind::Number if column.fraction && text.ends_with('%') => times_ten_to(text, -2).map(ConditionValue::Number),
         ColumnKind::Number => number(text).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
         ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
@@ -229,15 +229,15 @@ mod tests {
 
     #[test]
     fn a_percentage_is_a_hundredth_where_the_column_is_of_fractions() {
-        for (name, text, expected) in [
-            ("share", "5%", 0.05),
-            ("share", "0.3%", 0.003),
-            ("loss", "-1%", -0.01),
-            ("fee", "0.05", 0.05),
-            ("apy", "5%", 5.0),
-            ("price_change_24h", "5%", 5.0),
+        for (table, name, text, expected) in [
+            ("pools", "fee", "5%", 0.05),
+            ("pools", "fee", "0.3%", 0.003),
+            ("pools", "fee", "0.05", 0.05),
+            ("kols", "engagement_rate", "-1%", -0.01),
+            ("yields", "apy", "5%", 5.0),
         ] {
-            let column = FilterColumn::new(name, ColumnKind::Number, &[]);
+            let column =
+                super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
             assert_eq!(read(&column, name, (">", Operator::Greater), text), Ok(ConditionValue::Number(expected)), "{name} {text}");
         }
     }

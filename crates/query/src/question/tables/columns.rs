@@ -2,7 +2,7 @@
 //! request's column lists.
 
 use crate::question::{
-    filter::{FilterColumn, of_kind},
+    filter::{FilterColumn, of_column},
     parameter::{clip, parts_of},
 };
 use model::{
@@ -27,7 +27,7 @@ pub fn of(table: &Table) -> Vec<Column> {
 
 /// As filter columns.
 pub fn for_filter(table: &Table) -> Vec<FilterColumn> {
-    of(table).into_iter().map(|column| of_kind(column.name, column.kind, column.aliases)).collect()
+    of(table).iter().map(of_column).collect()
 }
 
 /// `close,volume`: the named columns in this order, without duplicates; all where none is named.

@@ -148,12 +148,22 @@ impl<'a> TransferFetch<'a> {
 
     /// Finds where tokens begin that were not read before.
     fn begin(&mut self, from_block: Option<u64>) -> Result<(), Fault> {
+        if let (Some(from @ 1..), true) = (from_block, self.state.named.is_empty()) {
+            // Older programs did not keep it.
+            self.state.named = self.state.next.keys().map(|token| (token.clone(), from)).collect();
+        }
+        if self.state.named.values().any(|first| from_block.is_none_or(|from| from < *first)) {
+            self.notes.push("dataset.toml names an earlier `from_block` than before, or none, and all blocks are read again".to_owned());
+            self.files.begin_anew(self.state).map_err(Fault::Failed)?;
+        }
         let fresh: Vec<Address> = self.tokens.iter().filter(|token| self.state.next_of(token).is_none()).copied().collect();
         if fresh.is_empty() {
             return Ok(());
         }
         if let Some(from) = from_block {
-            self.state.next.extend(fresh.iter().map(|token| (token.to_string(), from)));
+            let first: Vec<(String, u64)> = fresh.iter().map(|token| (token.to_string(), from)).collect();
+            self.state.next.extend(first.iter().cloned());
+            self.state.named.extend(first.into_iter().filter(|(_, from)| *from > 0));
             return Ok(());
         }
         let starts = start::find(&self.node, &fresh, self.end, &self.stopped())?;

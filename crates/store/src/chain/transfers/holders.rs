@@ -32,6 +32,8 @@ const LARGEST: usize = 4;
 const OTHERS: usize = 4;
 /// `balanceOf(address)`.
 const BALANCE_OF: [u8; 4] = [0x70, 0xa0, 0x82, 0x31];
+/// `totalSupply()`.
+const TOTAL_SUPPLY: [u8; 4] = [0x18, 0x16, 0x0d, 0xdd];
 const RECORD_MAX: u64 = 16 << 20;
 
 /// A sum of transfers, in two's complement: it is below zero where a token hides some.
@@ -85,6 +87,12 @@ impl Holders {
         self.change(moved.to, |sum| sum.wrapping_add(value));
     }
 
+    /// What all hold together; nothing where one sent more than the transfers gave.
+    fn sum(&self) -> Option<Sum> {
+        let mut all = self.balances.values();
+        all.try_fold(Sum::ZERO, |sum, held| is_positive(held).then(|| sum.wrapping_add(*held)))
+    }
+
     /// Holders to be compared, the same ones each time.
     fn sample(&self) -> Vec<(Address, Sum)> {
         let mut held: Vec<(Address, Sum)> =
@@ -118,6 +126,8 @@ struct CountRecord {
     checks: Vec<TokenCheck>,
     /// Why nothing was compared.
     unchecked: Option<String>,
+    /// Tokens that are not counted, and why: they are read from a block that dataset.toml names, and holders may be older.
+    refused: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -158,15 +168,33 @@ impl HolderFiles {
             // Where the node was away it may be there now.
             Some(known) if known.unchecked.is_none() || node.is_none() => known,
             _ => {
-                let holders = count(files, state, tokens, step)?;
+                let mut holders = count(files, state, tokens, step)?;
+                let mut unchecked = None;
+                let mut told = |fault: Fault| match fault {
+                    Fault::Stopped => Err(Fault::Stopped),
+                    fault => Ok(unchecked.insert(fault.to_string()).clone()),
+                };
+                let refused = match incomplete(&holders, state, node, step) {
+                    Ok(refused) => refused,
+                    Err(fault) => {
+                        let why = format!("whether all of the supply is in the transfers since is not known: the node {}", told(fault)?);
+                        state.named.keys().map(|token| (token.clone(), why.clone())).collect()
+                    }
+                };
+                holders.retain(|token, _| !refused.iter().any(|(refused, _)| *refused == token.to_string()));
                 let bytes = as_parquet(|| frame(&holders)).map_err(Fault::Failed)?;
                 write_atomic(&self.rows, &bytes).map_err(Fault::Failed)?;
-                let (checks, unchecked) = match check(&holders, state, node, step) {
-                    Ok(checks) => (checks, None),
-                    Err(Fault::Stopped) => return Err(Fault::Stopped),
-                    Err(fault) => (Vec::new(), Some(fault.to_string())),
-                };
-                let record = CountRecord { revision: state.revision, tokens: names, block: state.end, checks, unchecked };
+                let checks = check(&holders, state, node, step).or_else(|fault| told(fault).map(|_| Vec::new()))?;
+                let refused = refused.into_iter().map(|(token, why)| {
+                    let first = state.named.get(&token).copied().unwrap_or_default();
+                    let says = format!(
+                        "its holders are not counted: it is read from block {first} on, as `from_block` says, and {why}; say the block \
+                         of its first transfer, or take `from_block` out where the node has old states"
+                    );
+                    (token, says)
+                });
+                let refused = refused.collect();
+                let record = CountRecord { revision: state.revision, tokens: names, block: state.end, checks, unchecked, refused };
                 write_atomic(&self.record, &serde_json::to_vec(&record).unwrap_or_default()).map_err(Fault::Failed)?;
                 record
             }
@@ -177,7 +205,9 @@ impl HolderFiles {
 
 impl CountRecord {
     fn notes(&self) -> Vec<HolderNote> {
-        let mut notes = Vec::new();
+        let refused = self.refused.iter();
+        let mut notes: Vec<HolderNote> =
+            refused.map(|(token, says)| HolderNote { token: Address::parse(token), says: says.clone(), is_warning: true }).collect();
         for check in self.checks.iter().filter(|check| check.differing > 0) {
             let example = check.example.as_ref().map_or_else(String::new, |(holder, by_transfers, on_chain)| {
                 format!(", such as {holder}: {by_transfers} by its transfers and {on_chain} by balanceOf, in smallest units")
@@ -249,6 +279,33 @@ fn frame(all: &BTreeMap<Address, Holders>) -> polars::prelude::PolarsResult<Data
         Series::new("holders".into(), rows().map(|(.., count)| *count).collect::<Vec<_>>()).into_column(),
     ];
     DataFrame::new(rows().count(), columns)
+}
+
+/// Tokens read from a block that dataset.toml names whose holders since do not hold all of the supply, and why.
+fn incomplete(
+    all: &BTreeMap<Address, Holders>,
+    state: &LogState,
+    node: Option<&ChainNode>,
+    step: BlockStep<'_>,
+) -> Result<Vec<(String, String)>, Fault> {
+    let named: Vec<(&Address, &Holders)> = all.iter().filter(|(token, _)| state.named.contains_key(&token.to_string())).collect();
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let node = node.ok_or_else(|| Fault::Unavailable("is not asked".to_owned()))?;
+    let calls = named.iter().map(|(token, _)| NodeCall::call(&token.0, &TOTAL_SUPPLY, state.end)).collect();
+    let answers = node.ask(calls, &|| step(0, 0).is_err())?.answers;
+    let judged = named.into_iter().zip(answers).filter_map(|((token, holders), answer)| {
+        let supply = answer.ok().and_then(|answer| node::bytes(&answer)).and_then(|bytes| Some(Sum::from_be_slice(bytes.get(..32)?)));
+        let why = match (holders.sum(), supply) {
+            (None, _) => "some sent more than they got since".to_owned(),
+            (_, None) => "the node does not say its supply".to_owned(),
+            (Some(sum), Some(supply)) if sum == supply => return None,
+            (Some(sum), Some(supply)) => format!("its holders since have {sum} of a supply of {supply}, in smallest units"),
+        };
+        Some((token.to_string(), why))
+    });
+    Ok(judged.collect())
 }
 
 /// Compares a sample of the holders with the chain, at the last block that was read.

@@ -56,6 +56,9 @@ pub(super) struct LogState {
     pub(super) span: u64,
     /// The next block of each token.
     pub(super) next: BTreeMap<String, u64>,
+    /// The first block of tokens that are read from one that dataset.toml names, unless it is the first of all.
+    #[serde(default)]
+    pub(super) named: BTreeMap<String, u64>,
     /// By block.
     pub(super) marks: Vec<BlockMark>,
     pub(super) files: Vec<RowFile>,
