@@ -205,6 +205,11 @@ def market(given, env, config, table, tokens, hours):
     table.row(f"in place: the market of {tokens:,} tokens, {tokens * hours:,} candles: {megabytes:.1f} MB came in {queries} requests", cpu(process.pid), wall, watch.mib())
     taken = [get(connection, f"/tokens?limit=100&{query}")[0] for query in ("page=7", "sort=-volume_24h", "where=price_change_7d%3E10&sort=price_change_30d")]
     table.row(f"in place: a page of them: {taken[0]:.1f} ms, sorted {taken[1]:.1f}, filtered and sorted {taken[2]:.1f}")
+    if tokens <= 10_000:
+        asked = [urllib.parse.quote(f"price>1.{rest} rsi_14<40") for rest in (60, 99)]
+        used, (taken, body) = cpu(process.pid), get(connection, f"/tokens?limit=100&where={asked[0]}")
+        again, _ = get(connection, f"/tokens?limit=100&where={asked[1]}&sort=rsi_14")
+        table.row(f"in place: RSI of {tokens * 2 // 5:,} of them, {hours:,} candles each: {taken / 1e3:.1f} s, another question about them {again:.0f} ms", cpu(process.pid) - used, taken / 1e3, watch.mib())
     process.kill()
     process.wait()
     tell(given.url, f"DROP TABLE {name}")

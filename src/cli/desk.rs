@@ -12,10 +12,10 @@ use tokio::{runtime::Runtime, sync::oneshot};
 use crate::config::plain_reason;
 use api;
 use api::{Api, metrics::LATENCY_MICROS};
-use model::locks::Locked as _;
+use model::{locks::Locked as _, logged_request::LoggedRequest};
 use views::{
     task::Wake,
-    view::{ApiDesk, ApiState, RequestLine},
+    view::{ApiDesk, ApiState},
 };
 
 /// Interval at which new requests wake the dashboard.
@@ -94,16 +94,8 @@ impl ApiDesk for ApiControl {
         self.api.keys.show().map(|key| key.reveal().to_owned())
     }
 
-    fn requests(&self, limit: usize) -> Vec<RequestLine> {
-        let line = |request: api::log::LoggedRequest| RequestLine {
-            time: request.time,
-            method: request.method,
-            path: request.path,
-            status: request.status,
-            micros: request.micros,
-            bytes: request.bytes,
-        };
-        self.api.log.recent(limit).into_iter().map(line).collect()
+    fn requests(&self, limit: usize) -> Vec<LoggedRequest> {
+        self.api.log.recent(limit)
     }
 
     fn histogram(&self) -> Vec<(u64, u64)> {

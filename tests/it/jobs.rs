@@ -130,8 +130,8 @@ fn a_job_goes_from_the_queue_to_its_report() {
     let dexes =
         bench.deck.answer(&DexListQuestion { contract_address: token(0), explain: false }, &Progress::default()).expect("an answer");
     assert_eq!(report.tokens.iter().map(|token| token.token_address).collect::<Vec<_>>(), [token(0), token(7)]);
-    assert_eq!(report.tokens[0].part(Analysis::Market).map(|part| part.get().as_bytes()), Some(&market.json[..]));
-    assert_eq!(report.tokens[0].part(Analysis::Dex).map(|part| part.get().as_bytes()), Some(&dexes.json[..]));
+    assert_eq!(report.tokens[0].token.as_ref().map(|part| part.get().as_bytes()), Some(&market.json[..]));
+    assert_eq!(report.tokens[0].dexes.as_ref().map(|part| part.get().as_bytes()), Some(&dexes.json[..]));
     let json = serde_json::to_value(&report).expect("JSON");
     let error = &json["tokens"][1]["trendline"]["error"];
     assert_eq!((error["status"].as_u64(), error["code"].as_str()), (Some(404), Some("no_candles")));

@@ -11,6 +11,7 @@ use std::{
 
 use model::{
     locks::Locked as _,
+    logged_request::LoggedRequest,
     time::{SECOND_MS, Time},
 };
 use store::wall_clock;
@@ -19,20 +20,6 @@ use store::wall_clock;
 pub const REQUESTS_KEPT: usize = 500;
 const METHOD_CHARS_MAX: usize = 16;
 const PATH_CHARS_MAX: usize = 200;
-
-/// An answered request.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LoggedRequest {
-    pub time: Time,
-    pub method: String,
-    /// Without the query, truncated.
-    pub path: String,
-    /// 499 if the client disconnected before the answer.
-    pub status: u16,
-    pub micros: u64,
-    /// Size of the response body.
-    pub bytes: u64,
-}
 
 /// Borrowed form of `LoggedRequest`.
 pub(super) struct LogEntry<'a> {

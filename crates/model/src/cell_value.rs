@@ -31,4 +31,18 @@ impl CellValue {
             Self::List(members) => json!(members),
         }
     }
+
+    /// The cell as text, a figure without separators; none where missing.
+    pub fn text(&self) -> Option<String> {
+        Some(match self {
+            Self::Missing => return None,
+            Self::Text(text) => text.clone(),
+            Self::Integer(number) => number.to_string(),
+            Self::Float(number) => number.to_string(),
+            Self::Flag(flag) => flag.to_string(),
+            Self::Time(time) => time.to_string(),
+            Self::Day(day) => day.to_string(),
+            Self::List(members) => members.join(", "),
+        })
+    }
 }

@@ -81,11 +81,6 @@ pub fn share(fraction: Option<f64>) -> String {
     }
 }
 
-/// A percentage without a direction mark: `4.85 %`.
-pub fn percent(value: Option<f64>) -> String {
-    share(value.map(|value| value / 100.0))
-}
-
 /// A percentage change with its direction, so that colour is never the only carrier: `▲ 2.10 %`, `▼ 38.2 %`.
 pub fn change(percent: Option<f64>) -> String {
     let Some(value) = percent.filter(|value| value.is_finite()) else { return MISSING.to_owned() };

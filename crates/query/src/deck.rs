@@ -251,13 +251,6 @@ impl Deck {
         current.clone().ok_or_else(|| Problem::new(Code::Loading, "The datasets are still loading: ask again in a moment."))
     }
 
-    /// Returns the current generation if it has all tables that this kind of question needs; large ones may still be loading.
-    pub fn ready<Q: Question>(&self) -> Result<Arc<Snapshot>> {
-        let snapshot = self.snapshot()?;
-        snapshot.require(Q::NEEDS)?;
-        Ok(snapshot)
-    }
-
     /// Returns the current generation once all its tables are loaded.
     pub fn complete_snapshot(&self) -> Result<Arc<Snapshot>> {
         let snapshot = self.snapshot()?;

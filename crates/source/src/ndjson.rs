@@ -1,9 +1,11 @@
 //! Rows of newline-delimited JSON, one object per line. A number keeps its digits as text, as it may be larger than any integer type.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
-use super::{ColumnFilter, RowSource, SourceBatch, records::Records, text::Input};
+use super::{
+    ColumnFilter, RowSource, SourceBatch,
+    records::{COLUMNS_MAX, Records},
+    text::Input,
+};
+use model::json_members::JsonMembers;
 
 const NOT_AN_OBJECT: &str = "the line is not a JSON object; it is rejected";
 const NOT_UTF8: &str = "the line is not UTF-8; it is rejected";
@@ -12,35 +14,6 @@ pub(super) struct NdjsonRows {
     input: Input,
     records: Records,
     started: bool,
-}
-
-/// Members of an object in order, each value unparsed.
-struct JsonMembers<'a>(Vec<(std::borrow::Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for JsonMembers<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = JsonMembers<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonMembers<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(name) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-                    if members.len() < super::records::COLUMNS_MAX {
-                        members.push((name, map.next_value()?));
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
-                    }
-                }
-                Ok(JsonMembers(members))
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
 }
 
 impl NdjsonRows {
@@ -63,7 +36,7 @@ pub(super) fn put_object(records: &mut Records, text: &str, malformed: &'static 
         return Ok(());
     };
     // Of members with one name the last wins, as everywhere in JSON.
-    for (name, value) in object.0.iter().rev() {
+    for (name, value) in object.0.iter().take(COLUMNS_MAX).rev() {
         let column = records.column(name)?;
         if !records.is_wanted(column) {
             continue;

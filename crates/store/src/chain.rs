@@ -70,9 +70,7 @@ struct HeldStates {
     previous: HashMap<Address, Arc<TokenState>>,
     /// Tokens that were read, and no answer came of it yet.
     unsettled: HashSet<Address>,
-    /// Tokens to be read anew, at the newest block.
-    aged: HashSet<Address>,
-    /// Whether all are to be read anew, but for those that were.
+    /// Whether all are to be read anew, at the newest block, but for those that were.
     all_aged: bool,
     renewed: HashSet<Address>,
     /// Whether the next read needs a newer block than the one that was pinned last.
@@ -81,7 +79,7 @@ struct HeldStates {
 
 impl HeldStates {
     fn is_aged(&self, token: &Address) -> bool {
-        self.aged.contains(token) || self.all_aged && !self.renewed.contains(token)
+        self.all_aged && !self.renewed.contains(token)
     }
 
     fn get(&mut self, token: &Address) -> Option<Arc<TokenState>> {
@@ -186,13 +184,6 @@ impl ChainStates {
         }
     }
 
-    /// Has the token read anew, at the newest block, when it is asked for next.
-    pub fn forget(&self, token: &Address) {
-        let mut held = self.held();
-        held.aged.insert(*token);
-        held.pin_anew = true;
-    }
-
     /// Has every token read anew, at the newest block, when it is asked for next.
     pub fn forget_all(&self) {
         let mut held = self.held();
@@ -273,9 +264,7 @@ impl ChainStates {
     }
 
     fn renew(&self, token: &Address) {
-        let mut held = self.held();
-        held.aged.remove(token);
-        held.renewed.insert(*token);
+        self.held().renewed.insert(*token);
     }
 
     /// Waits until nobody else reads the token.

@@ -288,7 +288,7 @@ fn what_was_read_comes_again_without_the_node() {
     // The node is there again, and the former state stays beside the new one.
     let states = there.chain_states().expect("a node");
     assert!(states.previous_of(&TOKEN).is_none());
-    states.forget(&TOKEN);
+    states.forget_all();
     node.trouble([NodeTrouble::Reorganised]);
     let newer = fetch(&there, &missing(1, 1)).expect("read anew");
     assert_eq!(newer.account(&Address([2; 20])), None, "only what is asked for");
@@ -330,7 +330,7 @@ fn a_folder_that_cannot_be_written_costs_only_the_keeping() {
     whole(&*fetch(&dataset, &missing(3, 2)).expect("read"), &missing(3, 2), 0);
     assert_eq!(node.requests(), 3);
     let states = dataset.chain_states().expect("a node");
-    states.forget(&TOKEN);
+    states.forget_all();
     node.set().block = 130;
     node.trouble([NodeTrouble::Reorganised]);
     fetch(&dataset, &missing(1, 1)).expect("read anew");

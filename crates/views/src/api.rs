@@ -5,7 +5,8 @@ mod log;
 
 use self::log::RequestFields;
 use crate::prelude::*;
-use crate::view::{ApiState, RequestLine};
+use crate::view::ApiState;
+use model::logged_request::LoggedRequest;
 
 /// Requests kept on screen.
 const LOG_MAX: usize = 500;
@@ -18,7 +19,7 @@ pub struct ApiView {
     key: Option<String>,
     key_shown: bool,
     /// Newest first.
-    requests: Vec<RequestLine>,
+    requests: Vec<LoggedRequest>,
     histogram: Vec<(u64, u64)>,
     /// Row indices are those of `requests`.
     log: List<RequestFields>,
@@ -96,12 +97,12 @@ impl View for ApiView {
 }
 
 impl ApiView {
-    fn selected(&self) -> Option<&RequestLine> {
+    fn selected(&self) -> Option<&LoggedRequest> {
         self.requests.get(self.log.selected()?)
     }
 
     /// Keeps the selection on its request when newer ones arrive; on the newest row it stays at the top. Does nothing while the log is sorted or filtered.
-    fn follow(&mut self, newest_before: Option<&RequestLine>) {
+    fn follow(&mut self, newest_before: Option<&LoggedRequest>) {
         if self.log.cursor.state.selected == 0 || self.log.sorting.is_chosen() || !self.log.filter().is_empty() {
             return;
         }

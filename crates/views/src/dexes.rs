@@ -248,18 +248,15 @@ impl DexesView {
         if let Some(sentence) = missing_table(context, "pools", "the DEXes of a token") {
             return say(buffer, body, context, &sentence);
         }
-        if let Some(problem) = &self.list.problem {
-            return panel::failure(body, buffer, theme, &problem.detail);
-        }
-        let Some(answer) = self.list.answer() else { return progress::skeleton(body, buffer, theme) };
-        if answer.dexes.is_empty() {
+        let Some(known) = self.list.shown(buffer, body, context) else { return };
+        if known.answer.dexes.is_empty() {
             return say(buffer, body, context, "no pool of this token is in the data; 1 chooses another token");
         }
         let body = inset(body);
         self.dexes.focused = !self.in_pools;
         let empty = words::no_match("DEX");
         let frame = ListFrame::new(body, &empty);
-        self.dexes.draw(buffer, frame, context, dexes(&answer.dexes));
+        self.dexes.draw(buffer, frame, context, dexes(&known.answer.dexes));
     }
 
     fn draw_dex(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
@@ -270,7 +267,7 @@ impl DexesView {
             let (note, warns) = with_today(counted, self.undated(), context);
             let rule = Panel { note: &note, warns, focused: self.in_pools, ..Panel::new(&title) };
             let body = rule.render(area, buffer, theme);
-            return self.draw_pools(buffer, Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body }, context);
+            return self.draw_pools(buffer, inset(body), context);
         }
         let Some(dex) = self.dex() else { return };
         let chain = dex.chain_id.as_deref().map(list::chain).unwrap_or_default();
@@ -279,8 +276,7 @@ impl DexesView {
         let asked = detail.is_none() && self.detail.problem.is_none();
         let (note, warns) = with_today(dex.dex_id.as_str(), self.undated(), context);
         let rule = Panel { note: &note, warns, focused: self.in_pools, progress: asked.then_some(None), ..Panel::new(&title) };
-        let body = rule.render(area, buffer, theme);
-        let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
+        let body = inset(rule.render(area, buffer, theme));
         if let Some(problem) = &self.detail.problem {
             return panel::failure(body, buffer, theme, &problem.detail);
         }
@@ -291,10 +287,7 @@ impl DexesView {
 
     /// The sale in a line or two, and the pools.
     fn draw_pools(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        if let Some(problem) = &self.sale.problem {
-            return panel::failure(area, buffer, context.theme, &problem.detail);
-        }
-        let Some(known) = self.sale.known.clone() else { return progress::skeleton(area, buffer, context.theme) };
+        let Some(known) = self.sale.shown(buffer, area, context) else { return };
         let used = sale::draw(&known.answer, buffer, area, context);
         self.pools.focused = self.in_pools;
         // The pools of one DEX stand under its name.

@@ -20,10 +20,10 @@ use crate::prelude::*;
 use crate::{
     task::Wake,
     view::PictureSlot,
-    view::{ApiDesk, ApiState, NoApi, RequestLine, take_filter_off},
+    view::{ApiDesk, ApiState, NoApi, take_filter_off},
 };
 use analysis::market::{Market, TokenSummary};
-use model::annotations::Annotations;
+use model::{annotations::Annotations, logged_request::LoggedRequest};
 use query::{
     deck::{Deck, DeckOptions, load::LoadState},
     jobs::Jobs,
@@ -230,7 +230,7 @@ fn in_each_size(mut text: impl FnMut(u16, u16) -> String) -> String {
 /// A fake API with a list of requests.
 pub(super) struct FakeApi {
     pub(super) state: ApiState,
-    pub(super) requests: Vec<RequestLine>,
+    pub(super) requests: Vec<LoggedRequest>,
 }
 
 impl ApiDesk for FakeApi {
@@ -242,7 +242,7 @@ impl ApiDesk for FakeApi {
         Some("td_5f0c1a9e77b2".to_owned())
     }
 
-    fn requests(&self, limit: usize) -> Vec<RequestLine> {
+    fn requests(&self, limit: usize) -> Vec<LoggedRequest> {
         self.requests.iter().take(limit).cloned().collect()
     }
 

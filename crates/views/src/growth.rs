@@ -92,11 +92,8 @@ impl View for GrowthView {
             return say(buffer, below(area, 2), context, &sentence);
         }
         let below = below(area, 1);
-        if let Some(problem) = &self.ranking.problem {
-            return panel::failure(below, buffer, context.theme, &problem.detail);
-        }
-        if self.ranking.answer().is_none() {
-            return progress::skeleton(below, buffer, context.theme);
+        if self.ranking.shown(buffer, below, context).is_none() {
+            return;
         }
         let table = Rect { height: below.height.saturating_sub(1), ..below };
         self.draw_table(buffer, table, context);

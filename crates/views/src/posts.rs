@@ -206,8 +206,7 @@ fn draw_post(post: &Post, buffer: &mut Buffer, area: Rect, context: &Context<'_>
     let theme = context.theme;
     let symbol = symbol_of(context, &post.token_address);
     let rule = Panel { note: &symbol, ..Panel::new("post") };
-    let body = rule.render(area, buffer, theme);
-    let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
+    let body = inset(rule.render(area, buffer, theme));
     let facts = facts(post, context);
     // The facts keep their space; the title is cut.
     let lines = usize::from(body.height).saturating_sub(facts.len() + 1).clamp(1, TITLE_LINES);

@@ -45,11 +45,8 @@ impl Price {
         let progress = self.asked.progress().map(|_| None);
         let rule = Panel { note: "3 opens the chart", progress, ..Panel::new(&title) };
         let body = rule.render(area, buffer, context.theme);
-        if let Some(problem) = &self.asked.problem {
-            return panel::failure(body, buffer, context.theme, &problem.detail);
-        }
-        let Some(answer) = self.asked.answer() else { return progress::skeleton(body, buffer, context.theme) };
-        let candles = by_column(&answer.candles);
+        let Some(known) = self.asked.shown(buffer, body, context) else { return };
+        let candles = by_column(&known.answer.candles);
         let all = candles.as_candles();
         let shown = ChartData::capacity(body, label_cells(&all), 1, 0).min(all.len());
         render(&ChartData { ascii: context.ascii, ..ChartData::new(all.part(all.len() - shown..all.len())) }, body, buffer, context.theme);

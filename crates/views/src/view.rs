@@ -5,7 +5,7 @@ mod desk;
 mod picture;
 
 pub use self::{
-    desk::{ApiDesk, ApiState, LiveSettings, NewSettings, NoApi, RequestLine},
+    desk::{ApiDesk, ApiState, LiveSettings, NewSettings, NoApi},
     picture::PictureSlot,
 };
 
@@ -35,7 +35,7 @@ use query::{
     question::{Question, progress::Progress, snapshot::Snapshot},
 };
 use store::export::ExportRows;
-use widgets::{table::AlertMark, theme::Theme};
+use widgets::{panel, progress, table::AlertMark, theme::Theme};
 
 /// The application state that views read. Built for every update and every frame.
 pub struct Context<'a> {
@@ -426,6 +426,16 @@ impl<Q: Question + PartialEq> ViewQuestion<Q> {
     /// The current answer.
     pub fn answer(&self) -> Option<&Q::Answer> {
         self.known.as_deref().map(|known| &known.answer)
+    }
+
+    /// The answer to draw; where there is none, why, or that it is awaited, is drawn in its place.
+    pub fn shown(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> Option<Arc<CachedAnswer<Q::Answer>>> {
+        if let Some(problem) = &self.problem {
+            panel::failure(area, buffer, context.theme, &problem.detail);
+        } else if self.known.is_none() {
+            progress::skeleton(area, buffer, context.theme);
+        }
+        self.known.clone().filter(|_| self.problem.is_none())
     }
 
     pub fn question(&self) -> Option<&Q> {

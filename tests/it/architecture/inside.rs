@@ -16,7 +16,7 @@ use super::{
 const ORDERS: &[(&str, &str)] = &[
     (
         "crates/model/src",
-        "words address chain time schema locks names beside_key holding transfer_sums chain_state table_ask fetch_key error spelling toml_reader untrusted interval candles day_counts rows yield_rows cell_value token table_state \
+        "words address chain time schema locks names beside_key holding transfer_sums chain_state table_ask fetch_key error spelling toml_reader untrusted json_members logged_request interval candles day_counts rows yield_rows cell_value token table_state \
          findings progress data format annotations",
     ),
     ("crates/wire/src", "fault place client source keys ledger store hub fetch clickhouse node web"),

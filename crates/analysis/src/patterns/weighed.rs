@@ -16,32 +16,19 @@ pub struct Advice {
     pub text: String,
 }
 
-/// A word of advice. Without a record better than chance none is stronger than `watch`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AdviceWord {
-    StrongBuy,
-    Buy,
-    /// Patterns point one way, but nothing shows that following them pays.
-    Watch,
-    /// Patterns point nowhere, or against each other.
-    Hold,
-    Sell,
-    StrongSell,
-}
-
-impl AdviceWord {
-    pub const ALL: [Self; 6] = [Self::StrongBuy, Self::Buy, Self::Watch, Self::Hold, Self::Sell, Self::StrongSell];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Watch => "watch",
-            Self::StrongBuy => TradeAction::StrongBuy.word(),
-            Self::Buy => TradeAction::Buy.word(),
-            Self::Hold => TradeAction::Hold.word(),
-            Self::Sell => TradeAction::Sell.word(),
-            Self::StrongSell => TradeAction::StrongSell.word(),
-        }
+model::words! {
+    /// A word of advice. Without a record better than chance none is stronger than `watch`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum AdviceWord {
+        StrongBuy = "strong_buy",
+        Buy = "buy",
+        /// Patterns point one way, but nothing shows that following them pays.
+        Watch = "watch",
+        /// Patterns point nowhere, or against each other.
+        Hold = "hold",
+        Sell = "sell",
+        StrongSell = "strong_sell",
     }
 }
 

@@ -25,8 +25,6 @@ pub struct YieldPool {
     pub protocol: String,
     pub chain: Chain,
     pub token: Address,
-    /// Symbol of its asset according to the pool.
-    pub symbol: Option<String>,
     pub meta: Option<String>,
     pub tvl: f64,
     /// Quoted yield before any deposit, in percent a year.
@@ -175,7 +173,6 @@ fn pool(row: &YieldRow, chain: &Chain, days: &[YieldDay], gas: Option<f64>) -> O
         protocol: row.protocol.clone().unwrap_or_default(),
         chain: chain.clone(),
         token,
-        symbol: row.symbol.clone(),
         meta: row.pool_meta.clone(),
         tvl,
         quoted: record.quoted,

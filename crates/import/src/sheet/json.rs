@@ -1,12 +1,12 @@
 //! Finds the table in a JSON text at any depth: a list of objects or of lists, parallel lists, objects under keys. Single values beside it
 //! (a symbol, a contract) are kept, as they may tell what the table is about.
 
-use std::{borrow::Cow, collections::HashMap, fmt};
+use std::{borrow::Cow, collections::HashMap};
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::super::evidence::{CellKind, kind_of};
+use model::json_members::JsonMembers;
 use source::provider::JsonAnswer;
 
 /// Maximum depth of the search for a table, and of nested objects in a row.
@@ -48,34 +48,9 @@ enum Rows {
 /// The members of an object: key and value.
 pub(crate) type Pairs<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
-/// Deserialises an object's members in order.
-struct Members<'a>(Pairs<'a>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct All;
-        impl<'de> Visitor<'de> for All {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(All)
-    }
-}
-
 /// The members of an object in order; empty for any other value.
 pub(crate) fn members(value: &RawValue) -> Pairs<'_> {
-    serde_json::from_str::<Members<'_>>(value.get()).map(|members| members.0).unwrap_or_default()
+    serde_json::from_str::<JsonMembers<'_>>(value.get()).map(|members| members.0).unwrap_or_default()
 }
 
 /// The elements of a list; empty for any other value.

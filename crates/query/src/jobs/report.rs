@@ -56,18 +56,6 @@ impl TokenReport {
         Self { token_address, token: None, trendline: None, patterns: None, security: None, dexes: None, holders: None }
     }
 
-    pub fn part(&self, analysis: Analysis) -> Option<&RawValue> {
-        match analysis {
-            Analysis::Market => &self.token,
-            Analysis::Trendline => &self.trendline,
-            Analysis::Patterns => &self.patterns,
-            Analysis::Security => &self.security,
-            Analysis::Dex => &self.dexes,
-            Analysis::Holders => &self.holders,
-        }
-        .as_deref()
-    }
-
     pub(super) fn part_mut(&mut self, analysis: Analysis) -> &mut Option<Box<RawValue>> {
         match analysis {
             Analysis::Market => &mut self.token,

@@ -34,7 +34,7 @@ impl JobBody {
         let mut given = None;
         for (name, value) in members("", well_formed(body)?)? {
             let at = pointer("", &name);
-            let read = match name.as_str() {
+            let read = match &*name {
                 "token_address" => Self::One { token_address: address(&at, value)? },
                 "token_addresses" => Self::Several { token_addresses: addresses(&at, value)? },
                 _ => return Err(invalid(&at, &format!("no such member: {EXPECTED}"))),

@@ -33,7 +33,7 @@ impl AlertBody {
         let (mut token_address, mut condition) = (None, None);
         for (name, value) in members("", well_formed(body)?)? {
             let at = pointer("", &name);
-            match name.as_str() {
+            match &*name {
                 "token_address" if value.get() == "null" => {}
                 "token_address" => token_address = Some(address(&at, value)?),
                 "condition" => {

@@ -1,16 +1,18 @@
 //! Strict JSON body parsing: syntax first (400), then each value, with its JSON pointer in the error (422). Knows no question.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::parameter::clip;
-use model::address::Address;
-use model::error::{Code, Problem, Result};
+use model::{
+    address::Address,
+    error::{Code, Problem, Result},
+    json_members::JsonMembers,
+};
 
 /// The members of a JSON object as source text, in order, so that duplicate keys and number literals can be checked as sent.
-type Members<'a> = Vec<(String, &'a RawValue)>;
+type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// Parses the body as JSON, without checking values.
 pub fn well_formed(body: &[u8]) -> Result<&RawValue> {
@@ -28,11 +30,11 @@ pub fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
 
 /// The members of the object at the pointer `at`. Errors: not an object, or a duplicate member.
 pub fn members<'a>(at: &str, value: &'a RawValue) -> Result<Members<'a>> {
-    let object: Object<'a> =
+    let object: JsonMembers<'a> =
         serde_json::from_str(value.get()).map_err(|_| invalid(at, &format!("`{}`: expected an object", clip(value.get()))))?;
     let mut seen = HashSet::new();
     for (name, _) in &object.0 {
-        if !seen.insert(name.as_str()) {
+        if !seen.insert(name) {
             return Err(invalid(&pointer(at, name), "given twice: give it once"));
         }
     }
@@ -55,29 +57,4 @@ pub fn address(at: &str, value: &RawValue) -> Result<Address> {
 /// Appends a member to a JSON pointer, escaping `~` and `/` (RFC 6901).
 pub fn pointer(parent: &str, name: &str) -> String {
     format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
-}
-
-/// Collects every member, duplicates included, which a map would merge.
-struct Object<'a>(Members<'a>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(entry) = map.next_entry::<String, &'de RawValue>()? {
-                    members.push(entry);
-                }
-                Ok(members)
-            }
-        }
-        deserializer.deserialize_map(Visitor).map(Object)
-    }
 }

@@ -155,7 +155,7 @@ impl YieldQuestion {
             Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: false };
         let mut seen_tokens = false;
         for (name, value) in members("", whole)? {
-            match name.as_str() {
+            match &*name {
                 "tokens" => {
                     seen_tokens = true;
                     question.tokens = parse_tokens(value)?;
@@ -169,7 +169,7 @@ impl YieldQuestion {
 
     fn parse_settings(&mut self, value: &RawValue) -> Result<()> {
         for (name, value) in members("/settings", value)? {
-            match name.as_str() {
+            match &*name {
                 "riskLevel" => self.risk_level = parse_risk(value)?,
                 "chains" => self.chains = parse_chains(value)?,
                 "minApy" => {

@@ -74,6 +74,15 @@ impl Bench {
         self.screen_of(120, 30)
     }
 
+    /// The screen once every answer has arrived, the same wherever the test runs.
+    pub(super) fn settled(&mut self, width: u16, height: u16) -> String {
+        while self.app.setup.deck.waiting() > 0 {
+            thread::yield_now();
+        }
+        self.app.take_in_changes();
+        self.screen_of(width, height).replace(&self.folder.path().display().to_string(), "DATASETS")
+    }
+
     /// Handles events until the screen contains the text; returns that screen.
     pub(super) fn until(&mut self, shown: &str) -> String {
         let start = Instant::now();

@@ -141,33 +141,24 @@ mod tests {
     use serde_json::{Value, json};
     use store::sample;
 
-    /// The screen once every answer has arrived, the same wherever the test runs.
-    fn settled(bench: &mut Bench, (width, height): (u16, u16)) -> String {
-        while bench.app.setup.deck.waiting() > 0 {
-            std::thread::yield_now();
-        }
-        bench.app.take_in_changes();
-        bench.screen_of(width, height).replace(&bench.folder.path().display().to_string(), "DATASETS")
-    }
-
     /// What somebody new sees: no data, the demo's first screen, a stop of the tour.
     #[test]
     fn the_first_minute_looks_as_it_did() {
-        for size @ (width, height) in [(60, 16), (80, 24), (140, 42)] {
+        for (width, height) in [(60, 16), (80, 24), (140, 42)] {
             let mut bench = Bench::new(views::all());
             bench.app.remember(&Forgetful);
             bench.app.setup.data_folder = Some("/home/a/.local/share/tokendeck".into());
             bench.app.update(Event::Deck(DeckEvent::LoadFailed("the dataset folder `datasets` cannot be read".to_owned())));
-            insta::assert_snapshot!(format!("welcome-{width}x{height}"), settled(&mut bench, size));
+            insta::assert_snapshot!(format!("welcome-{width}x{height}"), bench.settled(width, height));
             let mut market = sample::dataset(&[("tokens", "token_address,symbol,name,chain,price,market_cap\n0x1,UNI,Uniswap,eth,7,90")]);
             (market.synthetic, market.title) = (true, Some("Demo market".to_owned()));
             bench.load(market);
             bench.app.overlay = None;
             bench.screen_of(width, height);
-            insta::assert_snapshot!(format!("first-{width}x{height}"), settled(&mut bench, size));
+            insta::assert_snapshot!(format!("first-{width}x{height}"), bench.settled(width, height));
             bench.app.act(Action::Tour);
             bench.screen_of(width, height);
-            insta::assert_snapshot!(format!("tour-{width}x{height}"), settled(&mut bench, size));
+            insta::assert_snapshot!(format!("tour-{width}x{height}"), bench.settled(width, height));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{duration_text, log};
 use crate::prelude::*;
-use crate::view::RequestLine;
+use model::logged_request::LoggedRequest;
 
 /// The widest label: `≤ 999 ms`.
 const LABEL: u16 = 11;
@@ -46,7 +46,7 @@ fn percentile_bound(histogram: &[(u64, u64)], share: f64) -> Option<u64> {
         .map(|(micros, _)| *micros)
 }
 
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], requests: &[RequestLine], context: &Context<'_>) {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], requests: &[LoggedRequest], context: &Context<'_>) {
     let area = area.intersection(buffer.area);
     if area.height < 2 || area.width < LABEL + FIGURE + 4 {
         return;
@@ -90,7 +90,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, histogram: &[(u64, u64)], re
 }
 
 /// Draws the latest requests by status code.
-fn draw_statuses(buffer: &mut Buffer, area: Rect, requests: &[RequestLine], context: &Context<'_>) {
+fn draw_statuses(buffer: &mut Buffer, area: Rect, requests: &[LoggedRequest], context: &Context<'_>) {
     if area.height < 3 || requests.is_empty() {
         return;
     }

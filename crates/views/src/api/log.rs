@@ -1,14 +1,14 @@
 //! The request log of the API view: one row of the table for each field of a request.
 
 use crate::prelude::*;
-use crate::view::RequestLine;
+use model::logged_request::LoggedRequest;
 
 pub(super) struct RequestFields;
 
 type F = Field<RequestFields>;
 
 impl Fields for RequestFields {
-    type Row<'a> = &'a RequestLine;
+    type Row<'a> = &'a LoggedRequest;
 
     const FIELDS: &'static [F] = &[
         F::text("time", "time", [8, 8], 200, |line| line.time.into())
@@ -34,10 +34,8 @@ impl Fields for RequestFields {
             .aliases(&["size"]),
     ];
 
-    fn json(line: &RequestLine) -> Json {
-        json!({
-            "time": line.time, "method": line.method, "path": line.path, "status": line.status, "micros": line.micros, "bytes": line.bytes,
-        })
+    fn json(line: &LoggedRequest) -> Json {
+        serde_json::to_value(line).unwrap_or_default()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixture::{FakeApi, NOW, SIZES, Stage, UNI};
 
-fn requests() -> Vec<RequestLine> {
+fn requests() -> Vec<LoggedRequest> {
     let kinds = [
         ("GET", format!("/tokens/{UNI}"), 200, 412, 2_113),
         ("GET", format!("/technical/{UNI}/trendline?period=30&timeframe=4h"), 200, 18_240, 1_204),
@@ -17,12 +17,12 @@ fn requests() -> Vec<RequestLine> {
     (0..120)
         .map(|i| {
             let (method, path, status, micros, bytes) = kinds[i * 7 % kinds.len()].clone();
-            RequestLine { time: Time(NOW.0 - i as i64 * 7_300), method: method.to_owned(), path, status, micros, bytes }
+            LoggedRequest { time: Time(NOW.0 - i as i64 * 7_300), method: method.to_owned(), path, status, micros, bytes }
         })
         .collect()
 }
 
-fn stage(state: ApiState, requests: Vec<RequestLine>) -> (Stage, ApiView) {
+fn stage(state: ApiState, requests: Vec<LoggedRequest>) -> (Stage, ApiView) {
     let mut stage = Stage::empty();
     stage.api = Box::new(FakeApi { state, requests });
     let mut view = ApiView::default();
@@ -69,7 +69,7 @@ fn the_log_is_filtered_sorted_and_keeps_its_place_when_more_comes() {
     let (mut stage, mut view) = stage(listening(), requests());
     stage.press(&mut view, &[Action::Down; 2]);
     let before = view.selected().cloned();
-    let newer = RequestLine { time: NOW, path: "/healthz".to_owned(), ..requests()[0].clone() };
+    let newer = LoggedRequest { time: NOW, path: "/healthz".to_owned(), ..requests()[0].clone() };
     stage.api = Box::new(FakeApi { state: listening(), requests: std::iter::once(newer).chain(requests()).collect() });
     stage.look(|context| view.refresh(context));
     assert_eq!((view.selected().cloned(), view.log.cursor.selected()), (before, Some(3)));

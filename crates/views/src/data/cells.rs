@@ -48,27 +48,12 @@ fn float(number: f64) -> String {
 /// The full value, in every digit.
 pub(super) fn exact(value: &CellValue) -> String {
     match value {
-        CellValue::Missing => format::MISSING.to_owned(),
-        CellValue::Text(text) => text.clone(),
         CellValue::Integer(number) => {
             let sign = if *number < 0 { "-" } else { "" };
             format!("{sign}{}", format::count(number.unsigned_abs()))
         }
         CellValue::Float(number) => format::exact(Some(*number)),
-        CellValue::Flag(flag) => flag.to_string(),
-        CellValue::Time(time) => time.to_string(),
-        CellValue::Day(day) => day.to_string(),
-        CellValue::List(members) => members.join(", "),
-    }
-}
-
-/// The value for copying: figures without separators, empty for missing ones.
-pub(super) fn plain(value: &CellValue) -> String {
-    match value {
-        CellValue::Missing => String::new(),
-        CellValue::Integer(number) => number.to_string(),
-        CellValue::Float(number) => number.to_string(),
-        value => exact(value),
+        value => value.text().unwrap_or_else(|| format::MISSING.to_owned()),
     }
 }
 
@@ -182,7 +167,7 @@ mod tests {
             assert_eq!(in_frame(&frame(), name, 1), CellValue::Missing);
         }
         assert_eq!(in_frame(&frame(), "price", 99), CellValue::Missing);
-        assert_eq!(plain(&CellValue::Integer(1_234)), "1234");
+        assert_eq!(CellValue::Integer(1_234).text().as_deref(), Some("1234"));
     }
 
     #[test]

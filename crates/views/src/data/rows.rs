@@ -389,14 +389,14 @@ impl RowsPane {
 
     fn copy(&self) -> Effect {
         match self.selected() {
-            Some((row, column)) => Effect::Copy(cells::plain(&self.value(column.name, row)), column.name),
+            Some((row, column)) => Effect::Copy(self.value(column.name, row).text().unwrap_or_default(), column.name),
             None => Effect::Nothing,
         }
     }
 
     /// Opens the row's link, if the table has links.
     fn open_link(&self) -> Effect {
-        match self.row().map(|row| cells::plain(&self.value("link", row))) {
+        match self.row().map(|row| self.value("link", row).text().unwrap_or_default()) {
             Some(link) if !link.is_empty() => Effect::OpenLink(link),
             _ => Effect::Say("no link in this row".to_owned()),
         }

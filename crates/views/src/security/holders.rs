@@ -212,9 +212,8 @@ impl HoldersPane {
             return self.draw_held(address, buffer, area, context);
         }
         let title = self.list.titled(&format!("holders of {symbol}"));
-        let known = self.asked.known.clone();
-        let note = known.as_ref().map_or_else(String::new, |known| {
-            let (shown, total) = (known.answer.holders.len() as u64, known.answer.total);
+        let note = self.asked.answer().map_or_else(String::new, |answer| {
+            let (shown, total) = (answer.holders.len() as u64, answer.total);
             if shown < total {
                 format!("the first {} of {}", format::count(shown), format::count(total))
             } else {
@@ -227,10 +226,7 @@ impl HoldersPane {
         if let Some(sentence) = missing_table(context, "holders", "the holders of a token") {
             return say(buffer, body, context, &sentence);
         }
-        if let Some(problem) = &self.asked.problem {
-            return panel::failure(body, buffer, context.theme, &problem.detail);
-        }
-        let Some(known) = known else { return progress::skeleton(body, buffer, context.theme) };
+        let Some(known) = self.asked.shown(buffer, body, context) else { return };
         let says = match (&known.answer.flows_missing, known.answer.flows_to) {
             (Some(missing), _) => vec![format!("in and out unknown: {missing}"), "in and out unknown".to_owned()],
             (None, Some(last)) => vec![
@@ -254,16 +250,13 @@ impl HoldersPane {
     }
 
     fn draw_held(&mut self, address: Address, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
-        let known = self.holds.known.clone();
-        let labels = known.as_ref().map_or_else(String::new, |known| known.answer.labels.join(", "));
+        let known = self.holds.answer();
+        let labels = known.map_or_else(String::new, |known| known.labels.join(", "));
         let title = if labels.is_empty() { format!("tokens of {address}") } else { format!("tokens of {address} · {labels}") };
-        let note = known.as_ref().map_or_else(String::new, |known| many(known.answer.total, "token", "tokens"));
+        let note = known.map_or_else(String::new, |known| many(known.total, "token", "tokens"));
         let note = with_back(&note);
         let body = inset(Panel { note: &note, focused: true, ..Panel::new(&title) }.render(area, buffer, context.theme));
-        if let Some(problem) = &self.holds.problem {
-            return panel::failure(body, buffer, context.theme, &problem.detail);
-        }
-        let Some(known) = known else { return progress::skeleton(body, buffer, context.theme) };
+        let Some(known) = self.holds.shown(buffer, body, context) else { return };
         let tokens = &known.answer.tokens;
         self.held.draw(buffer, ListFrame::new(body, "it holds no token of the data"), context, |place| tokens.get(place));
     }

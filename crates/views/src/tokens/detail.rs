@@ -39,8 +39,7 @@ pub(super) fn draw(shown: &DetailContent<'_>, buffer: &mut Buffer, area: Rect, c
     let roomy = usize::from(area.width) > text::width(title) + text::width(&symbol) + text::width(more) + 14;
     let note = if roomy { format!("{symbol} · {more}") } else { symbol.into_owned() };
     let rule = Panel { note: &note, progress: loading, ..Panel::new(title) };
-    let body = rule.render(area, buffer, context.theme);
-    let body = Rect { x: body.x + 1, width: body.width.saturating_sub(2), ..body };
+    let body = inset(rule.render(area, buffer, context.theme));
     if body.width < 20 || body.height == 0 {
         return;
     }

@@ -1,7 +1,7 @@
 //! What a view needs of the API server and of the configuration file; implemented where these are known.
 
 use crate::{keymap::Keymap, task::Wake};
-use model::time::Time;
+use model::logged_request::LoggedRequest;
 use widgets::theme::Appearance;
 
 /// The API server as its view needs it. By default, there is none.
@@ -14,7 +14,7 @@ pub trait ApiDesk {
         None
     }
     /// The latest requests, newest first, at most `limit`.
-    fn requests(&self, _limit: usize) -> Vec<RequestLine> {
+    fn requests(&self, _limit: usize) -> Vec<LoggedRequest> {
         Vec::new()
     }
     /// Latency histogram: upper bound in microseconds, number of requests.
@@ -56,17 +56,6 @@ pub enum ApiState {
     Listening(String),
     /// Failed to listen; user-readable reason.
     Failed(String),
-}
-
-/// A line of the request log.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RequestLine {
-    pub time: Time,
-    pub method: String,
-    pub path: String,
-    pub status: u16,
-    pub micros: u64,
-    pub bytes: u64,
 }
 
 /// The implementation without an API server.

@@ -33,7 +33,6 @@ use crate::question::{
 };
 use analysis::column::{Number, NumberKind, Sorted, key_of_float, key_of_integer};
 use model::{
-    cell_value::CellValue,
     error::{Code, Problem, Result},
     schema::{self, Kind},
     time::{Day, Time},
@@ -303,7 +302,7 @@ impl ColumnReader<'_> {
             runs(present).for_each(|(at, text, count)| add(text.into(), at, count));
         } else {
             let frame = column.clone().into_frame();
-            let present = (0..column.len()).filter_map(|at| Some((at, display_text(&in_frame(&frame, self.column, at))?)));
+            let present = (0..column.len()).filter_map(|at| Some((at, in_frame(&frame, self.column, at).text()?)));
             present.for_each(|(at, text)| add(text.into(), at, 1));
         }
         counts
@@ -339,7 +338,7 @@ impl ColumnReader<'_> {
         counts.truncate(limit);
         let text = |row: usize| {
             let frame = self.grid.at(self.places, row..row + 1, Some(&[self.column]));
-            display_text(&in_frame(&frame, self.column, 0)).unwrap_or_default()
+            in_frame(&frame, self.column, 0).text().unwrap_or_default()
         };
         ordered_counts(counts.into_iter().map(|counted| (text(counted.first_row as usize), counted.count)).collect())
     }
@@ -381,19 +380,6 @@ struct Texts {
     counts: HashMap<(u64, u64), TextCount>,
     min: Option<String>,
     max: Option<String>,
-}
-
-pub(super) fn display_text(value: &CellValue) -> Option<String> {
-    Some(match value {
-        CellValue::Missing => return None,
-        CellValue::Text(text) => text.clone(),
-        CellValue::Integer(number) => number.to_string(),
-        CellValue::Float(number) => number.to_string(),
-        CellValue::Flag(flag) => flag.to_string(),
-        CellValue::Time(time) => time.to_string(),
-        CellValue::Day(day) => day.to_string(),
-        CellValue::List(members) => members.join(", "),
-    })
 }
 
 /// A number of a column of this kind as JSON.

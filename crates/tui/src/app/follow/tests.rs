@@ -30,25 +30,16 @@ fn bench() -> Bench {
     Bench::new(views::all())
 }
 
-/// The screen once every answer has arrived.
-fn settled(bench: &mut Bench) -> String {
-    while bench.app.setup.deck.waiting() > 0 {
-        std::thread::yield_now();
-    }
-    bench.app.take_in_changes();
-    bench.screen()
-}
-
 /// Checks that every token name on screen is the same.
 fn is_on(bench: &mut Bench, token: &str, symbol: &str, what: &str) {
-    let screen = settled(bench);
+    let screen = bench.settled(120, 30);
     assert_eq!(bench.app.token, Some(sample::address(token)), "{what}\n{screen}");
     assert!(screen.lines().next().is_some_and(|line| line.contains(&format!("{symbol}  0x"))), "the header, {what}\n{screen}");
     bench.app.go(ViewId::Tokens);
     let selected = bench.app.with_view(ViewId::Tokens, |view, context| view.selected_token(context));
     assert_eq!(selected, bench.app.token, "the selected row, {what}");
     bench.app.go(ViewId::Posts);
-    assert!(settled(bench).contains(&format!("of {symbol}")), "the posts, {what}\n{screen}");
+    assert!(bench.settled(120, 30).contains(&format!("of {symbol}")), "the posts, {what}\n{screen}");
 }
 
 #[test]
@@ -126,7 +117,7 @@ fn a_token_whose_row_went_is_looked_at_again_when_it_is_back() {
         )])
     };
     let token = |bench: &mut Bench| {
-        settled(bench);
+        bench.settled(120, 30);
         bench.app.token
     };
     for view in [ViewId::Tokens, ViewId::Posts] {
@@ -165,7 +156,8 @@ fn marks_are_kept_by_address_over_a_reload() {
         bench.app.select(sample::address(token));
         bench.keys(" ");
     }
-    let marked = |bench: &mut Bench| settled(bench).lines().filter(|line| line.contains('◆')).map(str::to_owned).collect::<Vec<_>>();
+    let marked =
+        |bench: &mut Bench| bench.settled(120, 30).lines().filter(|line| line.contains('◆')).map(str::to_owned).collect::<Vec<_>>();
     let before = marked(&mut bench);
     assert!(
         before.len() == 2 && before.iter().any(|line| line.contains("UNI")) && before.iter().any(|line| line.contains("LINK")),
@@ -209,7 +201,7 @@ fn panes_say_what_is_being_read_and_how_far() {
     }
     bench.load(market());
     bench.app.go(ViewId::Posts);
-    assert!(settled(&mut bench).contains("of ether"));
+    assert!(bench.settled(120, 30).contains("of ether"));
 }
 
 #[test]
@@ -248,9 +240,9 @@ fn the_help_of_the_comparison_is_its_own() {
     bench.load(market());
     bench.app.go(ViewId::Tokens);
     bench.keys(" j V");
-    let shown = settled(&mut bench);
+    let shown = bench.settled(120, 30);
     assert!(shown.contains("2 tokens, percent") && !shown.contains("marked: V"), "{shown}");
     bench.keys("?");
-    let help = settled(&mut bench);
+    let help = bench.settled(120, 30);
     assert!(help.contains("keys · comparison") && help.contains("The crosshair to the left.") && !help.contains("watchlist"), "{help}");
 }

@@ -6,7 +6,6 @@ use std::{borrow::Cow, collections::HashSet};
 use polars::prelude::{Column, DataFrame, DataType, IdxCa, IdxSize, IntoColumn, NamedFrom, PlHashMap, PolarsResult, Series};
 
 use super::{is_whole, time_type};
-use crate::question::tables::column::display_text;
 use analysis::groups::Tally;
 use model::{
     cell_value::CellValue,
@@ -90,7 +89,7 @@ fn split(column: &Column, name: &str) -> PolarsResult<(Vec<usize>, Vec<KeyAndRow
         numbers.i64()?.iter().for_each(|number| keys.add(number.map_or(RowKey::Missing, RowKey::Whole)));
     } else {
         let frame = column.clone().into_frame();
-        let texts = (0..column.len()).map(|row| display_text(&in_frame(&frame, name, row)));
+        let texts = (0..column.len()).map(|row| in_frame(&frame, name, row).text());
         texts.for_each(|text| keys.add(text.map_or(RowKey::Missing, |text| RowKey::Text(text.into()))));
     }
     Ok((keys.of_rows, keys.keys.into_iter().map(|(key, first)| (key.owned(), first)).collect()))
