@@ -21,6 +21,7 @@ pub mod compare;
 pub mod dexes;
 pub mod exchanges;
 pub mod fields;
+mod figure;
 pub mod growth;
 pub mod held;
 pub mod holders;

@@ -2,15 +2,12 @@
 //! exports and alerts. How the terminal draws a column is the terminal's affair, how a figure is computed that of `compute`.
 
 mod compute;
-mod figure;
 
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
-pub use self::{
-    compute::{figures, is_by_patterns, is_of_candles, of_candles, precomputed},
-    figure::{FigureValue, Figures},
-};
+pub use self::compute::{figures, is_by_patterns, is_of_candles, of_candles, precomputed};
+pub use super::figure::{FigureValue, Figures};
 use super::{
     caches::security::SecuritySummary,
     filter::{ColumnKind, ColumnValues, FieldValue, FilterColumn},
@@ -235,6 +232,26 @@ impl std::ops::Deref for TokenEntry {
 
     fn deref(&self) -> &TokenSummary {
         &self.summary
+    }
+}
+
+impl JsonSchema for Figures {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Figures".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let property = |row: &AddedRow, generator: &mut SchemaGenerator| {
+            let mut schema = (row.schema)(generator);
+            schema.insert("description".into(), row.meaning.into());
+            (row.name.to_owned(), schema.to_value())
+        };
+        let properties: Map<String, Value> = ADDED.iter().map(|row| property(row, generator)).collect();
+        json_schema!({ "type": "object", "properties": properties })
     }
 }
 

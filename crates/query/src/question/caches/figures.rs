@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Mutex};
 
-use crate::question::fields::Figures;
+use crate::question::figure::Figures;
 use model::{address::Address, locks::Locked as _};
 
 /// Most tokens with figures: beyond it they are worked out anew.

@@ -2,11 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    ADDED, FigureSource, OWN_COLUMNS, SOURCES,
-    figure::{FigureValue, Figures},
-    value,
-};
+use super::{ADDED, FigureSource, FigureValue, Figures, OWN_COLUMNS, SOURCES, value};
 use crate::question::{
     coins::{CoinFrames, Coins},
     progress::Progress,

@@ -1,11 +1,10 @@
-//! The figures that `fields` adds to a token: their values, as the answer has them, as conditions compare them and as they sort.
+//! The figures that `fields` adds to a token: their values, as the answer has them, as conditions compare them and as they sort. How they are
+//! computed and described is `fields`' part.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::ADDED;
-use crate::question::filter::FieldValue;
+use super::filter::FieldValue;
 use analysis::{
     patterns::{AdviceWord, Pattern, Status, TradeAction},
     trendlines::Trend,
@@ -151,25 +150,5 @@ impl Figures {
 impl Serialize for Figures {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, figure)| (name, figure)))
-    }
-}
-
-impl JsonSchema for Figures {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Figures".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let property = |row: &super::AddedRow, generator: &mut SchemaGenerator| {
-            let mut schema = (row.schema)(generator);
-            schema.insert("description".into(), row.meaning.into());
-            (row.name.to_owned(), schema.to_value())
-        };
-        let properties: Map<String, Value> = ADDED.iter().map(|row| property(row, generator)).collect();
-        json_schema!({ "type": "object", "properties": properties })
     }
 }
