@@ -50,7 +50,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
         let meter = Meter::new("reading");
         load_as(folder, &cache(&config), Some(&wire), &meter, None, false)
     };
-    let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` is no dataset: {error}", folder.display())))?;
+    let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` cannot be read: {error}", folder.display())))?;
     let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };
     print(text)?;
     if count(&dataset, Severity::Error) > 0 { Err(Failure::Reported) } else { Ok(()) }

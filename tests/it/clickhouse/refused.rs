@@ -87,7 +87,7 @@ fn a_column_of_another_type_is_named_with_the_type_that_is_needed() {
     rows.columns.retain(|(name, _)| *name != "interval");
     bench.server.put("candles", rows);
     let said = reason(&bench.load(&bench.wire(), 1_000));
-    assert!(said.contains("set = { interval = \"1d\" }"), "{said}");
+    assert!(said.contains("set = { interval = \"1h\" }"), "{said}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ const GROW: &[(&str, &[&str])] = &[
 ];
 
 /// Append-only tables of up to this many rows get a checksum too: a few seconds of work for the server.
-const SUMMED_MAX: u64 = 50_000_000;
+pub(super) const SUMMED_MAX: u64 = 50_000_000;
 
 /// Result of counting a table.
 #[derive(Debug, Default)]

@@ -126,7 +126,7 @@ impl LoadedAggregates {
         }
         let counted = asking.count(&columns, &conditions)?;
         let base = asking.base(&columns, &counted.conditions, counted.summed)?;
-        let Summed { sums, seen, content, mixed_case, finding } =
+        let Summed { sums, seen, content, mixed_case, findings } =
             if schema.name == "candles" { asking.market(&base, pulse)? } else { asking.listed(&base, pulse)? };
         let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
         let source = asking.engine.source();
@@ -144,7 +144,7 @@ impl LoadedAggregates {
             until: counted.conditions,
             as_of: counted.as_of,
         };
-        let (warnings, notes) = (left_out.into_iter().chain(finding).collect(), counted.notes.into_iter().chain([stays]).collect());
+        let (warnings, notes) = (left_out.into_iter().chain(findings).collect(), counted.notes.into_iter().chain([stays]).collect());
         Ok(Self { state: LoadedState { at: wall_clock::now().0, snapshot, rows: counted.rows, warnings, notes, hash }, sums })
     }
 
@@ -169,7 +169,7 @@ struct Summed {
     /// Whether tokens are written in mixed case, by which their rows would not be found.
     mixed_case: bool,
     /// Finding about tokens without a usable row.
-    finding: Option<String>,
+    findings: Vec<String>,
 }
 
 /// Note about the checks that are not made for a table in place.
@@ -215,8 +215,8 @@ impl EngineQuery<'_> {
         }
         let sum = |number: &dyn Fn(&market::Row) -> u64| rows.iter().map(number).fold(0, u64::wrapping_add);
         let (seen, content, mixed_case) = (sum(&|row| row.count), sum(&|row| row.checksum), rows.iter().any(|row| row.mixed_case));
-        let finding = market::without_price(&rows);
-        Ok(Summed { sums: market::frame(rows)?, seen, content, mixed_case, finding })
+        let findings = market::without_price(&rows).into_iter().chain(market::too_close(&rows)).collect();
+        Ok(Summed { sums: market::frame(rows)?, seen, content, mixed_case, findings })
     }
 
     /// Queries the number of holders, or of transfers, per token.
@@ -242,7 +242,13 @@ impl EngineQuery<'_> {
         }
         let content = listed.values().map(|listed| listed.checksum).fold(0, u64::wrapping_add);
         let sums = holders::frame(&listed).ok_or_else(|| self.unread())?;
-        Ok(Summed { sums, seen: faults.rows, content, mixed_case: faults.mixed_case, finding: holders::no_tokens(&frames) })
+        Ok(Summed {
+            sums,
+            seen: faults.rows,
+            content,
+            mixed_case: faults.mixed_case,
+            findings: holders::no_tokens(&frames).into_iter().collect(),
+        })
     }
 
     /// Error for coins: rows are queried by token address, and a coin has many spellings.

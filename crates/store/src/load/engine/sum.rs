@@ -243,6 +243,7 @@ impl EngineQuery<'_> {
     fn lacks(&self, name: &str, own: Option<&Bound<'_>>) -> TableLoadError {
         let what = match name {
             "timestamp" => "a DateTime or a Date",
+            "value" => "a whole number of the smallest unit, such as UInt256, or its digits as a text",
             "token_address" | "holder_address" | "interval" => "a text",
             _ => "a number",
         };
@@ -254,7 +255,7 @@ impl EngineQuery<'_> {
             }
             Some(own) if !own.is_absent() => format!("`{name}` must be {what} there, and is of another type"),
             _ if name == "interval" => {
-                "`interval` is needed: if all its candles are of one, say which, as in `set = { interval = \"1d\" }`".to_owned()
+                "`interval` is needed: if all its candles are of one, say which, as in `set = { interval = \"1h\" }` for hours".to_owned()
             }
             _ => format!("`{name}` is needed"),
         };

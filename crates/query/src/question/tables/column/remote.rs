@@ -23,7 +23,10 @@ pub(super) fn values(remote: &RemoteQuery<'_>, snapshot: &Snapshot, column: &Col
     let kind = match column.kind {
         Kind::Integer | Kind::Time | Kind::Date => Some(NumberKind::Integers),
         Kind::Float => Some(NumberKind::Floats),
-        Kind::Uint256 => return Err(remote.refusal(&format!("the values of `{}` can be counted only in rows that are here", column.name))),
+        Kind::Uint256 => return Err(remote.refusal(&format!(
+            "the values of `{0}` can be counted only in rows that are here: there, `by` with `agg=min:{0},max:{0},mean:{0}` tells of them",
+            column.name
+        ))),
         _ => None,
     };
     let ask = remote.ask(AskKind::Values { column: column.name, is_text: kind.is_none(), first: limit as u64 });

@@ -4,19 +4,18 @@
 mod transfers;
 
 use std::{
+    collections::HashSet,
     io::{Cursor, Read as _},
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
-use polars::prelude::{DataFrame, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
+use polars::prelude::{DataFrame, IpcCompression, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
 
 use super::{
     super::{
         EngineQuery,
+        count::SUMMED_MAX,
         rows::{copy_folder, keep, open_copy},
         sum::{Aggregation, Repeated, asked, chart, first, holders, rows_version},
     },
@@ -39,6 +38,7 @@ use model::{
     address::Address,
     fetch_key::FetchKey,
     findings::Severity,
+    locks::Locked as _,
     progress::{Cancelled, LoadProgress},
     schema::TableSchema,
     table_ask::{AskKind, TableAsk},
@@ -62,8 +62,8 @@ pub(super) struct OnDemand {
     schema: &'static TableSchema,
     /// Hash of the generation's state.
     hash: String,
-    /// Whether it was seen that no row of the whole table comes twice.
-    unrepeated: AtomicBool,
+    /// The tokens of whose rows it was seen that none comes twice; `None`: of all.
+    unrepeated: Mutex<HashSet<Option<Address>>>,
 }
 
 impl OnDemand {
@@ -82,7 +82,7 @@ impl OnDemand {
             snapshot,
             schema,
             hash: const_hex::encode(hash),
-            unrepeated: AtomicBool::new(false),
+            unrepeated: Mutex::default(),
         }
     }
 
@@ -212,8 +212,14 @@ impl OnDemand {
             AskKind::Count => DataFrame::default(),
             _ => self.sum(&Aggregation::Asked(Arc::clone(ask), self.schema), request, read)?,
         };
-        // Of a whole table they are looked for once: it is seen when rows change.
-        let unique = !ask.tokens.is_empty() || (self.snapshot.summed && !self.unrepeated.load(Ordering::Acquire));
+        // They are looked for once: it is seen when rows change. Of very many rows they are not, as it takes minutes.
+        let of_which: Vec<Option<Address>> =
+            if ask.tokens.is_empty() { vec![None] } else { ask.tokens.iter().copied().map(Some).collect() };
+        let is_seen = {
+            let seen = self.unrepeated.locked();
+            seen.contains(&None) || of_which.iter().all(|token| seen.contains(token))
+        };
+        let unique = !is_seen && (self.snapshot.summed || request.version.rows <= SUMMED_MAX);
         let version = Aggregation::AskedVersion(Arc::clone(ask), unique);
         let read = |frames: &[DataFrame]| {
             let frame = frames.first()?;
@@ -228,8 +234,8 @@ impl OnDemand {
                 super::super::grouped(odd)
             )));
         }
-        if ask.tokens.is_empty() {
-            self.unrepeated.store(true, Ordering::Release);
+        if unique {
+            self.unrepeated.locked().extend(of_which);
         }
         Ok((answer, total))
     }
@@ -245,7 +251,7 @@ fn stored(place: &Path) -> Option<DataFrame> {
 /// Stores results of queries, each in its folder.
 fn store(load: &TableLoad<'_>, results: Vec<(PathBuf, DataFrame)>) {
     for (place, mut frame) in results {
-        if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).finish(&mut frame)) {
+        if let Err(error) = keep(&place, |out| IpcStreamWriter::new(out).with_compression(Some(IpcCompression::LZ4)).finish(&mut frame)) {
             tracing::warn!("the answer of `{}` cannot be stored, and is asked for again: {error}", load.schema.name);
         }
     }

@@ -176,6 +176,29 @@ pub(in super::super) fn without_price(rows: &[Row]) -> Option<String> {
     ))
 }
 
+/// Steps of a series that are shorter than its interval, from which the interval must be wrong.
+const SHORT_STEPS_MIN: usize = 8;
+
+/// Finding about candles closer together than their interval: figures of days would be those of hours. All candles of the last day are in a row.
+pub(in super::super) fn too_close(rows: &[Row]) -> Option<String> {
+    let shortest = |row: &Row| {
+        let steps = row.candles.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|step| *step < row.interval.0);
+        let (count, shortest) = steps.fold((0, i64::MAX), |(count, least), step| (count + 1, step.min(least)));
+        (count >= SHORT_STEPS_MIN).then_some(Interval(shortest))
+    };
+    let mut wrong = rows.iter().filter_map(|row| Some((row, shortest(row)?)));
+    let (first, step) = wrong.next()?;
+    let others = match wrong.count() {
+        0 => String::new(),
+        more => format!(", and so in {} more series", super::super::grouped(more as u64)),
+    };
+    Some(format!(
+        "the candles of `{}` are {step} apart and their interval says {}{others}: every figure over candles is then of another length; say \
+         `set = {{ interval = \"{step}\" }}`, or give each row its own",
+        first.token, first.interval
+    ))
+}
+
 /// Columns with the number and the checksum of the candles of a token and interval.
 const COUNT: &str = "count";
 const SERIES_CHECKSUM: &str = "mark";
@@ -234,4 +257,39 @@ pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, TableLoadErro
     ];
     columns.extend(["open", "high", "low", "close"].map(|name| closes.clone().with_name(name.into()).into_column()));
     DataFrame::new(height, columns).map_err(|error| TableLoadError::Unusable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::time::HOUR_MS;
+
+    #[test]
+    fn candles_closer_than_their_interval_are_told() {
+        // As of a load: the candles of the last day, and the last one of each day before.
+        let series = |step: i64, interval: i64| {
+            let days = (0..30).map(|day| day * DAY_MS - step);
+            let candles = days.chain((0..DAY_MS / step).map(|nth| 29 * DAY_MS + nth * step)).map(|time| (time, 1.0, 1.0)).collect();
+            Row {
+                token: Address([1; 20]),
+                interval: Interval(interval),
+                first: -step,
+                newest: 30 * DAY_MS - step,
+                cut: true,
+                candles,
+                count: 720,
+                checksum: 0,
+                duplicates: 0,
+                mixed_case: false,
+            }
+        };
+        for (step, interval, told) in
+            [(HOUR_MS, DAY_MS, true), (HOUR_MS, 4 * HOUR_MS, true), (HOUR_MS, HOUR_MS, false), (DAY_MS, DAY_MS, false)]
+        {
+            let found = too_close(&[series(step, interval)]);
+            assert_eq!(found.is_some_and(|said| said.contains("are 1h apart and their interval says")), told, "{step} {interval}");
+        }
+        let both = too_close(&[series(HOUR_MS, DAY_MS), series(HOUR_MS, DAY_MS)]).expect("told");
+        assert!(both.contains("and so in 1 more series"), "{both}");
+    }
 }
