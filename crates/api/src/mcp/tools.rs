@@ -173,7 +173,7 @@ impl Tool {
 /// The member of a body with the addresses of tokens that are named by their symbols.
 fn with_addresses(name: &str, value: &Value, deck: &Deck) -> Result<Value> {
     let address = |text: &str| -> Result<String> {
-        if !may_be_symbol(text) { Ok(text.to_owned()) } else { Ok(named_token(&*deck.snapshot()?, text)?.to_string()) }
+        if may_be_symbol(text) { Ok(named_token(&*deck.snapshot()?, text)?.to_string()) } else { Ok(text.to_owned()) }
     };
     match (name, value) {
         ("token_address", Value::String(text)) => Ok(address(text)?.into()),
@@ -300,7 +300,8 @@ fn without_bounds(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             let has_words = members.contains_key("enum");
-            members.retain(|key, value| !BOUNDS.contains(&key.as_str()) && !(has_words && key == "description") && *value != false);
+            let is_said = |key: &str| BOUNDS.contains(&key) || (has_words && key == "description");
+            members.retain(|key, value| !is_said(key) && *value != false);
             if let Some(Value::Object(items)) = members.get_mut("items") {
                 items.remove("description");
             }
