@@ -77,20 +77,14 @@ impl Aggregation {
             Self::Asked(ask, schema) => asked::asked_sql(base, ask, schema),
             Self::AskedVersion(ask, unique) => asked::version_sql(base, ask, *unique),
         };
-        counted(&sql) + self.order()
-    }
-
-    /// The order of a result that may have more rows than a block of the server. It stands outermost: above a window function the blocks come
-    /// in any order.
-    fn order(&self) -> &'static str {
         match self {
-            Self::Chart => " ORDER BY token, ms, timestamp",
+            Self::Chart => counted(&sql) + " ORDER BY token, ms, timestamp",
             Self::Asked(ask, _) => match ask.wanted {
-                AskKind::Values { is_text: false, .. } => " ORDER BY item",
-                AskKind::Groups { .. } => " ORDER BY at",
-                AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => "",
+                AskKind::Values { is_text: false, .. } => counted(&sql) + " ORDER BY item",
+                AskKind::Groups { .. } => counted(&sql) + " ORDER BY at",
+                AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => counted_in_order(&sql),
             },
-            _ => "",
+            _ => counted(&sql),
         }
     }
 
@@ -104,15 +98,20 @@ impl Aggregation {
     }
 }
 
-/// The query, with the number of its rows in each.
+/// The query, with the number of its rows in each. Its order is lost: above a window function blocks of one row or many come in any order.
 fn counted(sql: &str) -> String {
     format!("SELECT *, count() OVER () AS {ROWS} FROM ({sql})")
 }
 
+/// The same in the order of the query, by the place that each row had in it.
+fn counted_in_order(sql: &str) -> String {
+    counted(&format!("SELECT *, rowNumberInAllBlocks() AS place FROM ({sql})")) + " ORDER BY place"
+}
+
 impl EngineQuery<'_> {
-    /// The result of a query of at most so many rows, in any order, as one frame: an empty one where there are none.
+    /// The result of a query of at most so many rows, in its order, as one frame: an empty one where there are none.
     pub(super) fn frame(&self, sql: &str, rows_max: u64, pulse: &Pulse) -> Result<DataFrame, TableLoadError> {
-        let frames = self.frames(&counted(sql), rows_max, pulse)?;
+        let frames = self.frames(&counted_in_order(sql), rows_max, pulse)?;
         Ok(order::whole(frames).map_err(|_| self.unread())?.unwrap_or_default())
     }
 
