@@ -121,6 +121,9 @@ impl LoadedAggregates {
         }
         let columns = asking.columns()?;
         let conditions = asking.conditions(&columns);
+        if let Some((name, _)) = manifest.filters.iter().find(|(name, _)| columns.of_condition(name).0.is_none()) {
+            return Err(asking.cannot_stay(format!("`where` names `{name}`, which is no column there")));
+        }
         if conditions.len() < manifest.filters.len() || !asking.is_exact(&columns) {
             return Err(asking.cannot_stay("not all of `where` can be said in SQL; say read = \"bring\""));
         }
