@@ -276,32 +276,35 @@ impl InPlaceCache {
         Ok(Some(fetched))
     }
 
-    /// Candles for the charts of the first of these tokens, by one query; `tokens` are then those that are still to be fetched. The rows stay
-    /// in memory at least as long as the result.
+    /// Candles for the charts of the first of these tokens, by one query or as others fetch them; `tokens` are then those that are still to be
+    /// fetched. The rows stay in memory at least as long as the result, which is empty only where none of the tokens has any.
     pub fn fetch_charts(&self, tokens: &mut Vec<Address>, progress: &dyn LoadProgress) -> Result<Vec<Arc<Fetched>>, FetchError> {
         let (mut held, mut asked, mut guards, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        tokens.retain(|token| {
-            let key = FetchKey::Chart(*token);
-            if !self.has(token) {
-                return false;
+        loop {
+            tokens.retain(|token| {
+                let key = FetchKey::Chart(*token);
+                if !self.has(token) {
+                    return false;
+                }
+                if let Some(fetched) = self.get(&key) {
+                    held.push(fetched);
+                    return false;
+                }
+                let fits = asked.is_empty() || (asked.len() < QUERY_TOKENS_MAX && rows + self.count(token) <= QUERY_ROWS_MAX);
+                let Some(guard) = fits.then(|| FetchGuard::of(&self.fetching, &key)).flatten() else { return true };
+                rows += self.count(token);
+                guards.push(guard);
+                asked.push(*token);
+                false
+            });
+            if !held.is_empty() || !asked.is_empty() || tokens.is_empty() {
+                break;
             }
-            if let Some(fetched) = self.get(&key) {
-                held.push(fetched);
-                return false;
-            }
-            let fits = asked.is_empty() || (asked.len() < QUERY_TOKENS_MAX && rows + self.count(token) <= QUERY_ROWS_MAX);
-            let Some(guard) = fits.then(|| FetchGuard::of(&self.fetching, &key)).flatten() else { return true };
-            rows += self.count(token);
-            guards.push(guard);
-            asked.push(*token);
-            false
-        });
+            // Others are fetching them.
+            progress.step("candles", 0, 0).map_err(|_| FetchError::Cancelled)?;
+            std::thread::sleep(POLL_INTERVAL);
+        }
         if asked.is_empty() {
-            if !tokens.is_empty() && held.is_empty() {
-                // Others fetch them.
-                progress.step("candles", 0, 0).map_err(|_| FetchError::Cancelled)?;
-                std::thread::sleep(POLL_INTERVAL);
-            }
             return Ok(held);
         }
         let mut charts: HashMap<Address, HeldCandles> = self.fetch.charts(&asked, self.version(&asked), progress)?.into_iter().collect();

@@ -85,6 +85,30 @@ fn a_query_brings_the_charts_of_as_many_tokens_as_their_rows_allow() {
     }
 }
 
+/// Tells that it was asked, which is done while others fetch.
+struct Waits(std::sync::mpsc::SyncSender<()>);
+
+impl LoadProgress for Waits {
+    fn step(&self, _: &str, _: u64, _: u64) -> Result<(), model::progress::Cancelled> {
+        self.0.try_send(()).ok();
+        Ok(())
+    }
+}
+
+#[test]
+fn charts_that_others_fetch_are_waited_for() {
+    let (cache, count) = cache(4 << 10);
+    let (sender, waits) = std::sync::mpsc::sync_channel(1);
+    let others = FetchGuard::of(&cache.fetching, &FetchKey::Chart(address(1))).expect("free");
+    let held = std::thread::scope(|scope| {
+        let fetching = scope.spawn(|| cache.fetch_charts(&mut vec![address(1)], &Waits(sender)).expect("fetched").len());
+        waits.recv().expect("it waits");
+        drop(others);
+        fetching.join().expect("ended")
+    });
+    assert_eq!((held, count.load(Ordering::Acquire)), (1, 1), "an answer without them would be given up");
+}
+
 #[test]
 fn holders_counted_apart_are_not_kept_with_the_balances() {
     let (cache, _) = cache(4 << 10);

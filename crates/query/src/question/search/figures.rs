@@ -47,7 +47,7 @@ pub(super) fn of_each(tokens: Vec<Address>, names: &[&str], snapshot: &Snapshot,
     let missing = Mutex::new(MissingRows::default());
     let mut found: Vec<(Address, Option<Figures>)> = tokens.into_iter().map(|token| (token, None)).collect();
     parallel::each(&mut found, progress, |(token, found)| {
-        *found = snapshot.figures.get(token, names).filter(|_| keeps);
+        *found = if keeps { snapshot.figures.get(token, names) } else { None };
         if found.is_some() {
             return Ok(());
         }

@@ -181,12 +181,14 @@ const SHORT_STEPS_MIN: usize = 8;
 
 /// Finding about candles closer together than their interval: figures of days would be those of hours. All candles of the last day are in a row.
 pub(in super::super) fn too_close(rows: &[Row]) -> Option<String> {
-    let shortest = |row: &Row| {
-        let steps = row.candles.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|step| *step < row.interval.0);
-        let (count, shortest) = steps.fold((0, i64::MAX), |(count, least), step| (count + 1, step.min(least)));
-        (count >= SHORT_STEPS_MIN).then_some(Interval(shortest))
+    let apart = |row: &Row| {
+        let mut short: BTreeMap<i64, usize> = BTreeMap::new();
+        for step in row.candles.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|step| *step < row.interval.0) {
+            *short.entry(step).or_default() += 1;
+        }
+        (short.values().sum::<usize>() >= SHORT_STEPS_MIN).then(|| Interval::frequent(short))
     };
-    let mut wrong = rows.iter().filter_map(|row| Some((row, shortest(row)?)));
+    let mut wrong = rows.iter().filter_map(|row| Some((row, apart(row)?)));
     let (first, step) = wrong.next()?;
     let others = match wrong.count() {
         0 => String::new(),
@@ -269,7 +271,10 @@ mod tests {
         // As of a load: the candles of the last day, and the last one of each day before.
         let series = |step: i64, interval: i64| {
             let days = (0..30).map(|day| day * DAY_MS - step);
-            let candles = days.chain((0..DAY_MS / step).map(|nth| 29 * DAY_MS + nth * step)).map(|time| (time, 1.0, 1.0)).collect();
+            // And one at an odd minute.
+            let last = (0..DAY_MS / step).flat_map(|nth| [29 * DAY_MS + nth * step, 29 * DAY_MS + 60_000]);
+            let times: std::collections::BTreeSet<i64> = days.chain(last).collect();
+            let candles = times.into_iter().map(|time| (time, 1.0, 1.0)).collect();
             Row {
                 token: Address([1; 20]),
                 interval: Interval(interval),
