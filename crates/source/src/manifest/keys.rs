@@ -60,7 +60,7 @@ pub const MAPPING_KEYS: &[MappingKey] = keys! {
     "columns" Table "columns = { timestamp = \"ts\", open = \"price.open\" }"
         "ours = theirs; `price.open` is a member of an object, `prices.1` an element of a list (the first is 1)";
     "from" Column "columns.fee = { from = \"fee_ppm\", scale = 1e-6 }" "the source column, where more is said of it";
-    "set" Table "set = { chain = \"eth\" }" "a constant for every row";
+    "set" Table "set = { chain = \"eth\" }" "a constant for every row; an empty one leaves the column out: nothing of it is fetched";
     "where" Table "where = { interval = [\"1d\", \"1h\"], timestamp = { min = \"2024-01-01\" }, token_address = { in = \"tokens\" } }"
         "keeps rows with one of the values, from `min` to `max` (both included), or of a token of the dataset";
     "values" Both "values = { token_address = { ETH = \"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2\" } }" "replaces values of a column";

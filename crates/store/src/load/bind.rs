@@ -68,7 +68,8 @@ fn letters(name: &str) -> String {
 /// Filter for the columns to read from a file of this table.
 pub fn wanted(schema: &TableSchema, manifest: &TableManifest) -> ColumnFilter {
     let mut names: HashSet<String> = HashSet::new();
-    for column in schema.columns {
+    // A column that is the same in every row is not read, so that an empty one leaves it out.
+    for column in schema.columns.iter().filter(|column| !manifest.set.contains_key(column.name)) {
         names.extend(column.aliases.iter().chain([&column.name]).map(|name| name.to_lowercase()));
         names.extend(other_names(schema, column).map(|(name, _)| name));
     }
