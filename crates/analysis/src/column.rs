@@ -1,8 +1,8 @@
 //! Statistics of one numeric column: order statistics, value counts and a histogram. Exact, over sort keys (u64 in the order of the
 //! values). Pure functions.
 
-use super::numeric::SIGN;
 pub use super::numeric::key_of_float;
+use super::{exact_sum::ExactSum, numeric::SIGN};
 
 /// Number of bins of a histogram.
 pub const BINS: usize = 20;
@@ -139,7 +139,9 @@ impl Sorted {
         let (&first, &last) = (self.keys.first()?, self.keys.last()?);
         let (min, max) = (self.number(first), self.number(last));
         let count = self.len() as f64;
-        let sum: f64 = self.floats().sum();
+        let mut sum = ExactSum::default();
+        self.floats().for_each(|value| sum.add(value));
+        let sum = sum.rounded();
         let mean = if sum.is_finite() { sum / count } else { self.floats().map(|value| value / count).sum() };
         Some(Statistics { min, max, quartiles: [0.25, 0.5, 0.75].map(|share| self.at(share)), mean, histogram: self.histogram() })
     }
@@ -199,6 +201,8 @@ mod tests {
         let one = floats(&[7.0, 7.0]).statistics().expect("one value");
         assert_eq!((one.quartiles, one.histogram), ([7.0; 3], vec![(Number::Float(7.0), 2)]));
         assert_eq!(floats(&[]).statistics(), None);
+        // Added one by one these lose the ones.
+        assert_eq!(floats(&[1e16, 1.0, 1.0, -1e16]).statistics().map(|statistics| statistics.mean), Some(0.5));
         let huge = floats(&[f64::MAX, f64::MAX, -f64::MAX]).statistics().expect("three values");
         assert!(huge.mean.is_finite() && huge.quartiles.iter().all(|value| value.is_finite()));
         let whole = Sorted::new(NumberKind::Integers, vec![key_of_integer(i64::MIN), key_of_integer(-1), key_of_integer(i64::MAX)]);

@@ -33,7 +33,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/live/src", "watch report ask state kept rows pages held plan refresh find create saved"),
     (
         "crates/analysis/src",
-        "numeric column exact_sum groups flows frames condense dex peg patterns trendlines growth compare track_record rehearsal market token indicators yields",
+        "numeric exact_sum column groups flows frames condense dex peg patterns trendlines growth compare track_record rehearsal market token indicators yields",
     ),
     (
         "crates/security/src",
