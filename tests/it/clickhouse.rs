@@ -209,7 +209,7 @@ const TROUBLES: &[(Trouble, &str)] = &[
     (Trouble::Behind(2_900), "failed with code 395"),
     (Trouble::Cut(0), "cannot be read"),
     (Trouble::Cut(100_000), "cannot be read"),
-    (Trouble::Stall(50_000), "does not answer in time"),
+    (Trouble::Stall(50_000), "does not answer within 1 s"),
     (Trouble::Noise, "cannot be read"),
     (Trouble::Fails(500, 201), "quota is used up"),
     (Trouble::Fails(500, 241), "needs more memory"),
@@ -375,5 +375,5 @@ fn a_silent_engine_is_given_up_in_time() {
     let bench = Bench::new(100);
     *bench.server.shared.short.lock().unwrap() = Some(Trouble::Stall(0));
     let reason = reason(&bench.load(&bench.wire(), 1_000));
-    assert!(reason.contains("does not answer in time"), "{reason}");
+    assert!(reason.contains("does not answer within 1 s"), "{reason}");
 }

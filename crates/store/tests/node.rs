@@ -122,7 +122,7 @@ fn what_an_answer_needs_comes_in_one_batch_whatever_the_node_does_with_it() {
 #[test]
 fn a_node_that_fails_is_told_of_in_words() {
     for (trouble, says) in [
-        (NodeTrouble::Stall, "does not answer in time: see `timeout_seconds` in [sources.mainnet]"),
+        (NodeTrouble::Stall, "does not answer within 1 s: raise `timeout_seconds` in [sources.mainnet]"),
         (NodeTrouble::Huge, "answers with more than the 33.6 MB that are taken"),
         (NodeTrouble::Endless, "answers with more than the 33.6 MB that are taken"),
         (

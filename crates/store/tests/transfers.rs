@@ -231,7 +231,7 @@ fn faults_are_overcome_or_told_in_words() {
         same(&rows(&dataset), &truth(&node.set(), 936), &format!("{trouble:?}: {}", told(&dataset, "transfers")));
     }
     for (trouble, says) in [
-        (NodeTrouble::Stall, "`node://mainnet` does not answer in time"),
+        (NodeTrouble::Stall, "`node://mainnet` does not answer within 1 s"),
         (NodeTrouble::Endless, "answers with more than the 33.6 MB that are taken"),
         (NodeTrouble::One(-32_000, "the database is closed"), "refuses to say logs: the database is closed"),
         (NodeTrouble::One(-32_000, "block range is too wide"), "refuses the logs of a single block and contract: block range is too wide"),

@@ -164,7 +164,7 @@ impl Server {
         let connector = Connector { timeouts, named: true, plain: url.scheme() == "http", headers };
         // A redirect must not send the password elsewhere.
         let client = connector.builder().redirect(redirect::Policy::none()).build();
-        let client = client.map_err(|error| codes::of_request(&source.name, &error))?;
+        let client = client.map_err(|error| codes::of_request(&source, &error))?;
         let places = Arc::new(Semaphore::new(source.queries()));
         Ok(Self { source, client, url, known: OnceLock::new(), places })
     }
@@ -181,7 +181,7 @@ impl Server {
                 query.append_pair(name, value);
             }
         }
-        let mut response = self.client.post(url).body(sql).send().await.map_err(|error| codes::of_request(&self.source.name, &error))?;
+        let mut response = self.client.post(url).body(sql).send().await.map_err(|error| codes::of_request(&self.source, &error))?;
         let code = codes::of_headers(response.headers());
         if response.status().is_success() && code.is_none() {
             return Ok(response);
@@ -194,7 +194,7 @@ impl Server {
             }
         }
         let text = String::from_utf8_lossy(&text);
-        Err(codes::of_answer(&self.source.name, response.status().as_u16(), code.or_else(|| codes::in_text(&text)), &text))
+        Err(codes::of_answer(&self.source, response.status().as_u16(), code.or_else(|| codes::in_text(&text)), &text))
     }
 }
 
@@ -331,7 +331,7 @@ impl Engine {
 async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'static str, String)]) -> Result<String, Fault> {
     let mut response = held.post(id, sql.to_owned(), pairs).await?;
     let mut text = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source.name, &error))? {
+    while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source, &error))? {
         wire.count(part.len() as u64);
         text.extend_from_slice(&part);
         if text.len() > ANSWER_MAX {
@@ -340,7 +340,7 @@ async fn whole(wire: &Wire, held: &Server, id: &str, sql: &str, pairs: &[(&'stat
     }
     let text = String::from_utf8_lossy(&text);
     match codes::in_text(&text) {
-        Some(code) => Err(codes::of_answer(&held.source.name, 200, Some(code), &text)),
+        Some(code) => Err(codes::of_answer(&held.source, 200, Some(code), &text)),
         None => Ok(text.into_owned()),
     }
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use reqwest::header::HeaderMap;
 
-use crate::{Fault, fault::UNTRUSTED};
+use crate::{Fault, fault::UNTRUSTED, source::Source};
 
 /// Maximum characters shown of a server's own message.
 const SHOWN: usize = 240;
@@ -20,7 +20,7 @@ enum FaultKind {
     PermanentWithMessage,
 }
 
-/// Error codes with our messages, in which `{source}` is the name of the source.
+/// Error codes with our messages, in which `{source}` is the name of the source, and `{seconds}` what a query may take.
 const CODES: &[(u32, FaultKind, &str)] = &[
     (60, FaultKind::PermanentWithMessage, "is not there"),
     (81, FaultKind::PermanentWithMessage, "is in a database that does not exist"),
@@ -51,7 +51,7 @@ const CODES: &[(u32, FaultKind, &str)] = &[
     (307, FaultKind::Permanent, "would read more bytes than the server lets this user read"),
     (396, FaultKind::Temporary, "gives more rows than it had counted: load again"),
     (241, FaultKind::Temporary, "needs more memory than the server has for it"),
-    (159, FaultKind::Temporary, "took longer than the server may work on it: see `timeout_seconds` in [sources.{source}] of config.toml"),
+    (159, FaultKind::Temporary, "took longer than {seconds} s: raise `timeout_seconds` in [sources.{source}] of config.toml"),
     (160, FaultKind::Temporary, "would take longer than the server may work on it"),
     (201, FaultKind::Temporary, "is not given now: the user's quota is used up"),
     (202, FaultKind::Temporary, "is not given now: the server works on too many queries already"),
@@ -81,21 +81,25 @@ pub(super) fn in_text(text: &str) -> Option<u32> {
 }
 
 /// Fault for a response of the source.
-pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str) -> Fault {
+pub(super) fn of_answer(source: &Source, status: u16, code: Option<u32>, text: &str) -> Fault {
+    let name = &source.name;
     let Some(code) = code else {
         if status == 503 {
             return Fault::Busy;
         }
         return Fault::Unavailable(match status {
             200 => "is answered in a way that is not understood".to_owned(),
-            300..=399 => format!("is answered from another place: say the `url` that it leads to in [sources.{source}] of config.toml"),
-            401 | 403 => format!("is not given to this user: see `user` and `password_env` in [sources.{source}] of config.toml"),
+            300..=399 => format!("is answered from another place: say the `url` that it leads to in [sources.{name}] of config.toml"),
+            401 | 403 => format!("is not given to this user: see `user` and `password_env` in [sources.{name}] of config.toml"),
             status => {
-                format!("is answered with {status}: is `url` in [sources.{source}] of config.toml that of ClickHouse's HTTP interface?")
+                format!("is answered with {status}: is `url` in [sources.{name}] of config.toml that of ClickHouse's HTTP interface?")
             }
         });
     };
-    let known = CODES.iter().find(|(known, ..)| *known == code).map(|(_, kind, words)| (kind, words.replace("{source}", source)));
+    let known = CODES
+        .iter()
+        .find(|(known, ..)| *known == code)
+        .map(|(_, kind, words)| (kind, words.replace("{source}", name).replace("{seconds}", &source.timeout().as_secs().to_string())));
     match known {
         Some((FaultKind::Temporary, words)) => Fault::Unavailable(format!("{words} (code {code})")),
         Some((FaultKind::Permanent, words)) => Fault::Refused(format!("{words} (code {code})")),
@@ -108,20 +112,28 @@ pub(super) fn of_answer(source: &str, status: u16, code: Option<u32>, text: &str
 fn shown(text: &str) -> String {
     let start = ["DB::Exception: ", "Exception: "].iter().find_map(|mark| Some(text.find(mark)? + mark.len())).unwrap_or(0);
     let said = text[start..].split(", e.what()").next().unwrap_or_default();
+    // Of a query that is not understood the place, and not what the program wrote around it on lines of its own.
+    let place = said.strip_prefix("Syntax error: ").and_then(|rest| rest.split_once("): ")).map(|(_, place)| place);
+    let place = place.and_then(|place| place.lines().next()).map(|line| line.split(". Expected").next().unwrap_or(line));
+    let place = place.map(str::trim).filter(|place| !place.is_empty());
+    let shortened = place.map(|place| if place.starts_with(')') { "at its end".to_owned() } else { format!("at \"{place}\"") });
+    let said = shortened.as_deref().unwrap_or(said);
     let said: String = said.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(SHOWN).collect();
     said.split(" (version ").next().unwrap_or_default().trim().trim_end_matches('.').to_owned()
 }
 
 /// Fault for a request to the source without a response.
-pub(super) fn of_request(source: &str, error: &reqwest::Error) -> Fault {
+pub(super) fn of_request(source: &Source, error: &reqwest::Error) -> Fault {
+    let name = &source.name;
     let chain = || std::iter::successors(Some(error as &(dyn Error + 'static)), |&error| error.source());
     let says = |words: &str| chain().any(|error| error.to_string().contains(words));
     Fault::Unavailable(if says("certificate") {
         UNTRUSTED.to_owned()
     } else if error.is_timeout() || says("timed out") {
-        format!("does not answer in time: see `timeout_seconds` in [sources.{source}] of config.toml")
+        let seconds = source.timeout().as_secs();
+        format!("does not answer within {seconds} s: raise `timeout_seconds` in [sources.{name}] of config.toml, if it works on it so long")
     } else if error.is_connect() {
-        format!("cannot be reached: nobody answers at the `url` of [sources.{source}] in config.toml")
+        format!("cannot be reached: nobody answers at the `url` of [sources.{name}] in config.toml")
     } else if says("headers") && says("too large") {
         "is answered with a head that is too long".to_owned()
     } else {
@@ -151,13 +163,17 @@ mod tests {
 
     #[test]
     fn a_servers_own_message_is_shown_of_faults_in_the_query_alone() {
-        let told = |code, text: &str| of_answer("x", 500, Some(code), text).to_string();
+        let source = Source { name: "x".to_owned(), timeout_seconds: 7, ..Source::default() };
+        let told = |code, text: &str| of_answer(&source, 500, Some(code), text).to_string();
         let text = "Code: 47. DB::Exception: Unknown identifier `amout`. (UNKNOWN_IDENTIFIER) (version 26.9.2.1)";
         assert_eq!(told(47, text), "has no such column (code 47): Unknown identifier `amout`. (UNKNOWN_IDENTIFIER)");
+        let text = "Code: 62. DB::Exception: Syntax error: failed at position 31 (x) (line 1, col 31): x\n) LIMIT 0. Expected one of: token, Comma";
+        assert_eq!(told(62, text), "is asked with a query that is not understood (code 62): at \"x\"");
         let hosts = "Code: 279. DB::NetException: All connection tries failed. Log: 10.0.0.7:9000";
         assert!(!told(279, hosts).contains("10.0.0.7") && told(279, hosts).contains("cannot be reached"));
         assert!(!told(9_999, hosts).contains("10.0.0.7"));
         assert!(told(62, &"é".repeat(1_000)).chars().count() < 400);
-        assert_eq!(of_answer("x", 503, None, ""), Fault::Busy);
+        assert_eq!(told(159, ""), "took longer than 7 s: raise `timeout_seconds` in [sources.x] of config.toml (code 159)");
+        assert_eq!(of_answer(&source, 503, None, ""), Fault::Busy);
     }
 }

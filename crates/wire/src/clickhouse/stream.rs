@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes};
 use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{Engine, codes, new_id};
-use crate::{Fault, POLL_INTERVAL, SPEND_EVERY, locked};
+use crate::{Fault, POLL_INTERVAL, SPEND_EVERY, Source, locked};
 
 /// Chunks buffered ahead of the reader.
 const AHEAD: usize = 8;
@@ -31,7 +31,7 @@ pub struct Stream {
 /// Outcome of a stream, for the caller that handed it to a reader.
 #[derive(Debug, Default)]
 pub struct StreamEnd {
-    source: String,
+    source: Source,
     fault: OnceLock<Fault>,
     /// Last bytes read, in which a server that failed midway reports it.
     tail: Mutex<Vec<u8>>,
@@ -78,7 +78,7 @@ impl Stream {
                 let _asking = wire.ask(&held.source.name);
                 let mut response = held.post(&query, sql, &pairs).await?;
                 let mut since = SPEND_EVERY;
-                while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source.name, &error))? {
+                while let Some(part) = response.chunk().await.map_err(|error| codes::of_request(&held.source, &error))? {
                     wire.count(part.len() as u64);
                     since += part.len() as u64;
                     if since >= SPEND_EVERY {
@@ -95,7 +95,7 @@ impl Stream {
                 drop(sender.send(Err(fault)).await);
             }
         };
-        let outcome = Arc::new(StreamEnd { source: engine.source().name.clone(), ..StreamEnd::default() });
+        let outcome = Arc::new(StreamEnd { source: engine.source().clone(), ..StreamEnd::default() });
         let task = engine.wire.runtime()?.spawn(work).abort_handle();
         Ok(Self { engine, id, parts, task, stopped, now: Bytes::new(), ended: false, outcome })
     }

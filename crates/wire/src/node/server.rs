@@ -282,7 +282,8 @@ impl NodeServer {
         let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |&error| error.source());
         let name = &self.source.name;
         if error.is_timeout() && !error.is_connect() {
-            let words = format!("does not answer in time: see `timeout_seconds` in [sources.{name}] of config.toml");
+            let seconds = self.source.timeout().as_secs();
+            let words = format!("does not answer within {seconds} s: raise `timeout_seconds` in [sources.{name}] of config.toml");
             return BatchFault::Final(Fault::TooMuch(words));
         }
         BatchFault::Final(Fault::Unavailable(if chain().any(|error| error.to_string().contains("certificate")) {
