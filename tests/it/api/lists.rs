@@ -28,11 +28,12 @@ fn lists_take_where_sort_and_only_and_name_what_is_unknown() {
         ("/tokens?where=uni", "`uni` is no condition"),
         (&*long, "507 characters: expected at most 500"),
         ("/tokens?where=price%3E1&where=price%3C9", "given more than once"),
-        ("/tokens?sort=pric", "the nearest is `price`"),
+        ("/tokens?sort=pric", "did you mean `price`?"),
+        ("/tokens?sort=zzz", "no column here. Expected up to 4 of symbol, "),
         ("/tokens?only=pric", "did you mean `price`?"),
         ("/tokens?fields=trent", "did you mean `trend`?"),
         ("/posts?where=titel:x", "did you mean `title`?"),
-        ("/dexes?sort=tvll", "the nearest is `tvl`"),
+        ("/dexes?sort=tvll", "did you mean `tvl`?"),
     ] {
         let answer = server.get(path);
         answer.is_problem(400, "invalid_parameter", path);

@@ -98,13 +98,15 @@ fn pattern(columns: &[FilterColumn]) -> String {
         of_kind(&[ColumnKind::Duration], ANY, "[0-9]{1,5}(s|min|h|d|w|mo|y)"),
     ];
     let closed = columns.iter().filter_map(|column| {
-        let values = match &column.values {
+        let of_one = |values: &str| format!("(:|=|!=) *({values})");
+        let rest = match &column.values {
             ColumnValues::Open => return None,
-            ColumnValues::Words(words) => words().join("|"),
-            ColumnValues::Chains(_) => CHAINS.iter().map(|chain| chain.short_name).collect::<Vec<_>>().join("|"),
+            ColumnValues::Words(words) => of_one(&words().join("|")),
+            ColumnValues::Chains(_) => of_one(&CHAINS.iter().map(|chain| chain.short_name).collect::<Vec<_>>().join("|")),
+            ColumnValues::Addresses => format!("(: *({WORD})|(=|!=) *0x[0-9a-f]{{40}})"),
         };
         let names: Vec<&str> = std::iter::once(column.name).chain(column.aliases.iter().copied()).collect();
-        Some(format!("({}) *(:|=|!=) *({values})", names.join("|")))
+        Some(format!("({}) *{rest}", names.join("|")))
     });
     let condition = kinds.into_iter().flatten().chain(closed).collect::<Vec<_>>().join("|");
     format!("^ *(({condition})( +({condition})){{0,31}})? *$")

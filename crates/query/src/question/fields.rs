@@ -312,7 +312,7 @@ pub(super) mod tests {
             ("where=pric>1", "`where`: no column `pric`, did you mean `price`? Columns: symbol, name, "),
             ("where=price>x", "`where`: `x` is not a number: write `price>1000`, "),
             ("where=usd", "`where`: `usd` is no condition: write a column, a sign and a value, as in `symbol:usd`."),
-            ("sort=pric", "`sort` names `pric`, which is no column here: the nearest is `price`. Expected up to 4 of symbol, "),
+            ("sort=pric", "`sort` names `pric`, which is no column here: did you mean `price`? Expected up to 4 of symbol, "),
             ("sort=price,name,symbol,age,holders", "`sort` has 5 columns. Expected up to 4 of "),
             ("only=pric", "`only` names `pric`: did you mean `price`? Expected some of token_address, "),
         ] {

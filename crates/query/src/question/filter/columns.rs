@@ -41,6 +41,8 @@ pub enum ColumnValues {
     Words(fn() -> Vec<&'static str>),
     /// A chain of the list, or one of these of the data.
     Chains(Vec<String>),
+    /// Addresses, of which a condition can name a part.
+    Addresses,
 }
 
 impl FilterColumn {
@@ -127,6 +129,7 @@ pub fn of_column(column: &Column) -> FilterColumn {
 /// A filter column for cells of this kind.
 pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str]) -> FilterColumn {
     let searched = matches!(kind, Kind::Text | Kind::Address | Kind::Chain | Kind::Chains);
+    let values = if kind == Kind::Address { ColumnValues::Addresses } else { ColumnValues::Open };
     let kind = match kind {
         Kind::Text | Kind::Address | Kind::Hex => ColumnKind::Text,
         Kind::Chain | Kind::Chains => ColumnKind::Chain,
@@ -135,5 +138,5 @@ pub fn of_kind(name: &'static str, kind: Kind, aliases: &'static [&'static str])
         Kind::Time | Kind::Date => ColumnKind::Time,
         Kind::Boolean => ColumnKind::Flag,
     };
-    FilterColumn { searched, ..FilterColumn::new(name, kind, aliases) }
+    FilterColumn { searched, values, ..FilterColumn::new(name, kind, aliases) }
 }

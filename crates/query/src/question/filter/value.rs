@@ -5,6 +5,7 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
 use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text};
 use model::{
+    address::Address,
     chain::Chain,
     spelling::meant,
     time::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Time},
@@ -54,6 +55,10 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Number if column.fraction && text.ends_with('%') => times_ten_to(text, -2).map(ConditionValue::Number),
         ColumnKind::Number => number(text).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
+        // An address has one spelling, and a coin an address.
+        ColumnKind::Text if matches!(column.values, ColumnValues::Addresses) && operator.without_not() == Operator::Equal => {
+            Address::asked(text).map(|address| ConditionValue::Text(address.to_string()))
+        }
         ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
         ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
         ColumnKind::Duration => duration(text),
@@ -85,6 +90,10 @@ fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &st
                 return Ok(());
             }
             Err(format!("`{}` is no known chain: the nearest are {}", text, Chain::nearest(text).join(", ")))
+        }
+        ColumnValues::Addresses if operator.without_not() != Operator::Equal || Address::asked(text).is_some() => Ok(()),
+        ColumnValues::Addresses => {
+            Err(format!("`{text}` is no address: expected 0x and 40 hex digits; write `{named}:{text}` where it holds that"))
         }
     }
 }
@@ -239,6 +248,27 @@ mod tests {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
             assert_eq!(read(&column, name, (">", Operator::Greater), text), Ok(ConditionValue::Number(expected)), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_whole_where_it_is_to_be_equal() {
+        let whole = "0x514910771af9ca656af840dff83e8264ecf986ca";
+        let column = super::super::of_table(model::schema::table("transfers").unwrap());
+        let column = column.into_iter().find(|column| column.name == "from_address").unwrap();
+        for (sign, operator, text, expected) in [
+            ("=", Operator::Equal, "0x514910771AF9Ca656af840dff83E8264EcF986CA", Ok(whole)),
+            ("!=", Operator::Differs, whole, Ok(whole)),
+            (":", Operator::Has, "0x5149", Ok("0x5149")),
+            (
+                "=",
+                Operator::Equal,
+                "0x12",
+                Err("`0x12` is no address: expected 0x and 40 hex digits; write `from:0x12` where it holds that"),
+            ),
+        ] {
+            let expected = expected.map(|text| ConditionValue::Text(text.to_owned())).map_err(str::to_owned);
+            assert_eq!(read(&column, "from", (sign, operator), text), expected, "{sign}{text}");
         }
     }
 

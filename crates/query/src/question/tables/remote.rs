@@ -163,7 +163,8 @@ impl<'a> RemoteQuery<'a> {
 
 fn refusal(table: &str, in_place: &InPlaceCache, what: &str) -> Problem {
     let detail = format!("The rows of `{table}` stay at `{}`, and {what}; read = \"bring\" in dataset.toml brings them.", in_place.source);
-    Problem::new(Code::SourceUnavailable, detail)
+    // Asked again it is refused again, so it is no 503.
+    Problem::new(Code::InvalidParameter, detail)
 }
 
 impl RowQuery {
