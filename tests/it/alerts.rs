@@ -18,7 +18,7 @@ use model::{
 use query::{
     deck::{Deck, DeckEvent, DeckOptions},
     jobs::{Alert, AlertCursor, AlertList, AlertRoutes, FIRED_ID_MAX, JobOptions, Jobs, OfflineJobs},
-    question::{alert_body::AlertBody, progress::Progress},
+    question::{alert_body::AlertBody, parameter::TokenReader, progress::Progress},
 };
 use wire::{MemoryLedger, Wire, WireOptions};
 
@@ -214,10 +214,13 @@ fn a_refused_alert_names_what_is_wrong_with_it() {
         ("{\"condition\":\"price>1\",\"token_address\":\"0x1\"}", Code::InvalidValue, "`/token_address`"),
         ("{\"condition\":\"price>1\",\"when\":1}", Code::InvalidValue, "`/when`"),
     ] {
-        let problem = AlertBody::parse(body.as_bytes()).unwrap_err();
+        let problem = AlertBody::parse(body.as_bytes(), TokenReader::default()).unwrap_err();
         assert!(problem.code == code && problem.detail.contains(says), "{body}: {problem:?}");
     }
-    assert_eq!(AlertBody::parse(b"{\"condition\":\" price>1 \",\"token_address\":null}"), Ok(request(None, "price>1")));
+    assert_eq!(
+        AlertBody::parse(b"{\"condition\":\" price>1 \",\"token_address\":null}", TokenReader::default()),
+        Ok(request(None, "price>1"))
+    );
 }
 
 const CHILD: &str = "TOKENDECK_TEST_ALERTS";

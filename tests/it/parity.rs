@@ -34,7 +34,7 @@ use query::{
         held::HeldTokensQuestion,
         holders::{HolderCountsQuestion, HoldersQuestion},
         indicators::IndicatorsQuestion,
-        parameter::Arguments,
+        parameter::{Arguments, TokenReader},
         patterns::PatternsQuestion,
         pools::PoolsQuestion,
         posts::{PostsQuestion, TokenPostsQuestion},
@@ -428,7 +428,7 @@ fn a_question_with_a_body_is_answered_the_same() {
     let mut answered = 0;
     for body in [good.as_str(), "{\"tokens\": {\"0x12\": \"1\"}}", "{\"tokens\": ", "{}"] {
         let (status, sent) = front_ends.compare(YieldQuestion::PATH, Some(body));
-        match YieldQuestion::parse_body(body.as_bytes()).and_then(|question| keep(&front_ends.view, &question)) {
+        match YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).and_then(|question| keep(&front_ends.view, &question)) {
             Ok(bytes) => {
                 assert_eq!((status, bytes), (200, sent), "{body}");
                 answered += 1;

@@ -93,8 +93,7 @@ pub(super) fn ask_with_body<Q: BodyQuestion>(call: &Call<'_>, body: &[u8]) -> An
 }
 
 pub(super) fn create_job(call: &Call<'_>, body: &[u8]) -> Answered {
-    call.arguments()?;
-    let request = JobBody::parse(body)?;
+    let request = JobBody::parse(body, call.arguments()?.tokens())?;
     with_jobs(call, move |jobs| {
         let job = jobs.create(&request)?;
         let mut reply = reply::rendered(202, &job)?;
@@ -170,8 +169,7 @@ pub(super) fn alerts(call: &Call<'_>) -> Answered {
 }
 
 pub(super) fn add_alert(call: &Call<'_>, body: &[u8]) -> Answered {
-    call.arguments()?;
-    let request = AlertBody::parse(body)?;
+    let request = AlertBody::parse(body, call.arguments()?.tokens())?;
     let jobs = jobs(call)?;
     // On the deck's pool, since the condition is evaluated for every token.
     let adding = call.api.deck.work(move |_, progress| jobs.add_alert(&request, progress).map_err(AlertBody::refused));

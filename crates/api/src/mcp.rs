@@ -186,7 +186,7 @@ impl ServerHandler for Tools {
         };
         let answering = async {
             self.wait_for_data().await;
-            match tool.request(&call.arguments.unwrap_or_default(), &self.api.deck) {
+            match tool.request(&call.arguments.unwrap_or_default()) {
                 Ok(request) => {
                     let (reply, snapshot) = answer_inside(&self.api, request.method, &request.target, &request.body).await;
                     if reply.status().is_success() {

@@ -358,9 +358,9 @@ fn what_is_no_tool_or_no_argument_is_refused_by_its_name() {
             ("tokens", json!({ "limit": 3, "strict": true }), "invalid_parameter", "`strict` is no argument"),
             ("yield", json!({ "tokenz": {} }), "invalid_parameter", "Did you mean `tokens`?"),
             ("yield", json!({ "tokens": {} }), "invalid_value", "`/tokens`"),
-            ("yield", json!({ "tokens": { "UNO": "1" } }), "token_not_found", "no token has the symbol `UNO`"),
-            ("yield", json!({ "tokens": { "WETH": "1", WETH: "1" } }), "invalid_parameter", "give it once"),
-            ("rehearse_alert", json!({ "token_address": "UNO", "condition": "24h<-2" }), "token_not_found", "`UNO`"),
+            ("yield", json!({ "tokens": { "UNO": "1" } }), "invalid_value", "`UNO` is not an address"),
+            ("yield", json!({ "tokens": { "WETH": "1", WETH: "1" } }), "invalid_value", "give it once"),
+            ("rehearse_alert", json!({ "token_address": "UNO", "condition": "24h<-2" }), "invalid_value", "`\"UNO\"` is not an address"),
         ] {
             let (found, detail) = refused(tool, given);
             assert!(found == code && detail.contains(says), "{tool}: {found} {detail}");

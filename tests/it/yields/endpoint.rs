@@ -7,7 +7,12 @@ use model::{error::Problem, progress::Silent};
 use polars::prelude::{DataFrame, DataType, IntoColumn as _, NamedFrom as _, Series, TimeUnit, TimeZone};
 use query::{
     deck::{Deck, DeckOptions},
-    question::{BodyQuestion as _, parameter::Arguments, progress::Progress, yields::YieldQuestion},
+    question::{
+        BodyQuestion as _,
+        parameter::{Arguments, TokenReader},
+        progress::Progress,
+        yields::YieldQuestion,
+    },
 };
 use ruint::aliases::U256;
 use serde_json::{Value, json};
@@ -274,7 +279,7 @@ fn wrong_values_are_refused_by_name() {
         let problem = desk.ask(&body).expect_err("refused");
         assert!(problem.code.status() == 422 && problem.detail.contains(part), "{body}: {problem}");
     }
-    let raw = |text: String| YieldQuestion::parse_body(text.as_bytes()).expect_err("refused");
+    let raw = |text: String| YieldQuestion::parse_body(text.as_bytes(), TokenReader::default()).expect_err("refused");
     assert_eq!(raw(format!("{{\"tokens\":{{\"{USDC}\":\"1\"}},\"settings\":{{\"minApy\":1e999}}}}")).code.status(), 422);
     assert_eq!(raw(format!("{{\"tokens\":{{\"{USDC}\":\"1\",\"{USDC}\":\"2\"}}}}")).code.status(), 422);
 }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use model::progress::Silent;
 use query::question::{
     Question,
+    parameter::TokenReader,
     progress::Progress,
     snapshot::{AnswerSettings, Snapshot},
     yields::YieldQuestion,
@@ -74,7 +75,7 @@ fn ten_thousand_bodies_are_answered_or_refused() {
             bytes[at] = random.word() as u8;
         }
         let asked = catch_unwind(AssertUnwindSafe(|| {
-            let question = YieldQuestion { explain: true, ..YieldQuestion::parse_body(&bytes)? };
+            let question = YieldQuestion { explain: true, ..YieldQuestion::parse_body(&bytes, TokenReader::default())? };
             question.answer(&snapshot, &Progress::default())
         }));
         match asked.unwrap_or_else(|_| panic!("{round}: {}", String::from_utf8_lossy(&bytes))) {

@@ -15,15 +15,9 @@ use model::{
     error::{Code, Problem, Result},
     spelling::nearest,
 };
-use query::{
-    deck::Deck,
-    question::{
-        filter::{ColumnKind, FilterColumn},
-        parameter::{
-            AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind, clip, encode, may_be_symbol,
-        },
-        search::named::named_token,
-    },
+use query::question::{
+    filter::{ColumnKind, FilterColumn},
+    parameter::{AS_OF, AS_OF_PARAMETER, Arguments, GENERATION, GENERATION_PARAMETER, Parameter, ParameterKind, clip, encode},
 };
 
 /// Words of a schema that bound its values.
@@ -117,13 +111,13 @@ impl Tool {
     }
 
     /// Builds the API request of a call. Checks only that names are known and values fit into a request; the endpoint validates the rest.
-    pub(super) fn request(&self, arguments: &JsonObject, deck: &Deck) -> Result<ApiRequest> {
+    pub(super) fn request(&self, arguments: &JsonObject) -> Result<ApiRequest> {
         let mut path = self.endpoint.path.to_owned();
         let (mut query, mut body) = (Vec::new(), Map::new());
         let mut budget = String::new();
         for (name, value) in arguments {
             if self.body.contains_key(name) {
-                body.insert(name.clone(), with_addresses(name, value, deck)?);
+                body.insert(name.clone(), value.clone());
                 continue;
             }
             let parameter = parameters(self.endpoint).find(|parameter| parameter.name == name).ok_or_else(|| self.unknown(name))?;
@@ -167,29 +161,6 @@ impl Tool {
         let all: Vec<&str> = known().collect();
         let detail = format!("`{}` is no argument of `{}`, which takes {}.{near}", clip(name), self.name(), all.join(", "));
         Problem::new(Code::InvalidParameter, detail)
-    }
-}
-
-/// The member of a body with the addresses of tokens that are named by their symbols.
-fn with_addresses(name: &str, value: &Value, deck: &Deck) -> Result<Value> {
-    let address = |text: &str| -> Result<String> {
-        if may_be_symbol(text) { Ok(named_token(&*deck.snapshot()?, text)?.to_string()) } else { Ok(text.to_owned()) }
-    };
-    match (name, value) {
-        ("token_address", Value::String(text)) => Ok(address(text)?.into()),
-        ("tokens", Value::Object(amounts)) => {
-            let mut tokens = Map::new();
-            for (text, amount) in amounts {
-                if tokens.insert(address(text)?, amount.clone()).is_some() {
-                    return Err(Problem::new(
-                        Code::InvalidParameter,
-                        format!("`{}` is in `tokens` by its address too: give it once.", clip(text)),
-                    ));
-                }
-            }
-            Ok(tokens.into())
-        }
-        _ => Ok(value.clone()),
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::{json, value::RawValue};
 
 use super::TOKENS_MAX;
 use crate::question::{
-    json::{address, elements, invalid, members, pointer, well_formed},
-    parameter::{EXAMPLE_TOKEN, clip},
+    json::{elements, invalid, members, pointer, token, well_formed},
+    parameter::{EXAMPLE_TOKEN, TokenReader, clip},
 };
 use model::{address::Address, error::Result};
 
@@ -30,13 +30,13 @@ pub enum JobBody {
 
 impl JobBody {
     /// Parses the body. Errors: 400 if malformed, then 422 for each invalid value, by JSON pointer.
-    pub fn parse(body: &[u8]) -> Result<Self> {
+    pub fn parse(body: &[u8], tokens: TokenReader<'_>) -> Result<Self> {
         let mut given = None;
         for (name, value) in members("", well_formed(body)?)? {
             let at = pointer("", &name);
             let read = match &*name {
-                "token_address" => Self::One { token_address: address(&at, value)? },
-                "token_addresses" => Self::Several { token_addresses: addresses(&at, value)? },
+                "token_address" => Self::One { token_address: token(&at, value, tokens)? },
+                "token_addresses" => Self::Several { token_addresses: several(&at, value, tokens)? },
                 _ => return Err(invalid(&at, &format!("no such member: {EXPECTED}"))),
             };
             if given.replace(read).is_some() {
@@ -62,9 +62,9 @@ impl JobBody {
     }
 }
 
-fn addresses(at: &str, value: &RawValue) -> Result<Vec<Address>> {
+fn several(at: &str, value: &RawValue, tokens: TokenReader<'_>) -> Result<Vec<Address>> {
     let items = elements(value).ok_or_else(|| invalid(at, &format!("`{}`: expected an array of token addresses", clip(value.get()))))?;
-    items.iter().enumerate().map(|(i, item)| address(&format!("{at}/{i}"), item)).collect()
+    items.iter().enumerate().map(|(i, item)| token(&format!("{at}/{i}"), item, tokens)).collect()
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
             (format!(r#"{{"token_address":"{UNI}","token_address":"{UNI}"}}"#), Code::InvalidValue, "twice"),
             (format!(r#"{{"token_address":"{UNI}","a/b":1}}"#), Code::InvalidValue, "`/a~1b`"),
         ] {
-            let problem = JobBody::parse(body.as_bytes()).and_then(|body| body.tokens()).expect_err(&body);
+            let problem = JobBody::parse(body.as_bytes(), TokenReader::default()).and_then(|body| body.tokens()).expect_err(&body);
             assert_eq!(problem.code, code, "{}", clip(&body));
             assert!(problem.detail.contains(part), "{}", problem.detail);
         }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn duplicates_count_once_in_any_letter_case() {
         let body = format!(r#"{{"token_addresses":["{UNI}","0x{}","0x{:040x}"]}}"#, UNI[2..].to_uppercase(), 1);
-        let tokens = JobBody::parse(body.as_bytes()).and_then(|body| body.tokens()).expect("valid");
+        let tokens = JobBody::parse(body.as_bytes(), TokenReader::default()).and_then(|body| body.tokens()).expect("valid");
         let one = Address::parse(&format!("0x{:040x}", 1)).expect("an address");
         let uni = Address::parse(UNI).expect("an address");
         assert_eq!(tokens, [(uni, "/token_addresses/0".to_owned()), (one, "/token_addresses/2".to_owned())]);

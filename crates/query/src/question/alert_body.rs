@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{
     filter::TEXT_CHARS_MAX,
-    json::{address, invalid, members, pointer, text, well_formed},
-    parameter::{EXAMPLE_TOKEN, clip},
+    json::{invalid, members, pointer, text, token, well_formed},
+    parameter::{EXAMPLE_TOKEN, TokenReader, clip},
 };
 use model::{
     address::Address,
@@ -29,13 +29,13 @@ pub struct AlertBody {
 impl AlertBody {
     /// Parses the body. Errors: 400 if malformed, then 422 for each invalid value, by JSON pointer. The condition is parsed later, with the
     /// data.
-    pub fn parse(body: &[u8]) -> Result<Self> {
+    pub fn parse(body: &[u8], tokens: TokenReader<'_>) -> Result<Self> {
         let (mut token_address, mut condition) = (None, None);
         for (name, value) in members("", well_formed(body)?)? {
             let at = pointer("", &name);
             match &*name {
                 "token_address" if value.get() == "null" => {}
-                "token_address" => token_address = Some(address(&at, value)?),
+                "token_address" => token_address = Some(token(&at, value, tokens)?),
                 "condition" => {
                     let wrong = || invalid(&at, &format!("`{}`: expected a text as in `price>20`", clip(value.get())));
                     condition = Some(text(value).ok_or_else(wrong)?);

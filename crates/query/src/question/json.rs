@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::value::RawValue;
 
-use super::parameter::clip;
+use super::parameter::{AN_ADDRESS, TokenReader, clip};
 use model::{
     address::Address,
     error::{Code, Problem, Result},
@@ -47,11 +47,10 @@ pub fn invalid(pointer: &str, detail: &str) -> Problem {
     Problem::new(Code::InvalidValue, format!("{place}: {}.", detail.trim_end_matches('.')))
 }
 
-/// Parses the address in a member of a body.
-pub fn address(at: &str, value: &RawValue) -> Result<Address> {
-    text(value).as_deref().and_then(Address::asked).ok_or_else(|| {
-        invalid(at, &format!("`{}` is not an address: expected a string of 0x and 40 hexadecimal digits, or coin:BTC", clip(value.get())))
-    })
+/// Parses the token that a member of a body names.
+pub fn token(at: &str, value: &RawValue, tokens: TokenReader<'_>) -> Result<Address> {
+    let named = text(value).map_or(Ok(None), |text| tokens.read(&text))?;
+    named.ok_or_else(|| invalid(at, &format!("`{}` is not an address: {AN_ADDRESS}", clip(value.get()))))
 }
 
 /// Appends a member to a JSON pointer, escaping `~` and `/` (RFC 6901).

@@ -1,10 +1,13 @@
 //! Request parameters: their kinds, ranges and defaults, and their parsing. Each question defines its own table of parameters; no route is
 //! known here.
 
-use std::{borrow::Cow, fmt};
+mod token;
+
+use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+pub use self::token::{NAME_CHARS_MAX, TokenNames, TokenReader, may_be_symbol};
 use super::{
     filter::{self, Filter, FilterColumn},
     order::{Order, SORTS_MAX, signed},
@@ -14,7 +17,7 @@ use model::{
     address::Address,
     chain::Chain,
     error::{Code, Problem, Result},
-    spelling::{meant, nearest},
+    spelling::meant,
     time::{SECOND_MS, Time},
 };
 
@@ -92,7 +95,7 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
 
 /// The address pattern of the API documents.
 pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
-const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, coin:BTC, or the symbol of a token in the data";
+pub(super) const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, coin:BTC, or the symbol of a token in the data";
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token in documented paths: in snake case, and in camel case.
@@ -136,34 +139,19 @@ pub const STRICT_PARAMETER: Parameter = parameter(STRICT, ParameterKind::Flag, "
 /// Seconds since 1970 of the years 1 to 9999, nearly the range of RFC 3339.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
-/// Knows the tokens by their symbols.
-pub trait TokenNames: fmt::Debug {
-    /// The token with this symbol, `UNI` or `UNI@base`; `None` if no token has it. Errors: several have, or no data are loaded.
-    fn token_named(&self, symbol: &str) -> Result<Option<Address>>;
-}
-
-/// Characters of an address, or of a symbol with its chain.
-pub const NAME_CHARS_MAX: usize = 64;
-
-/// Whether the text may be a symbol, with or without a chain: it does not begin as an address.
-pub fn may_be_symbol(text: &str) -> bool {
-    let is_cut = ["0x", "coin:"].iter().any(|start| text.get(..start.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(start)));
-    !is_cut && !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
-}
-
 /// The arguments of one request, read by the question's parameter table.
 #[derive(Debug)]
 pub struct Arguments<'a> {
     parameters: &'static [Parameter],
     path: Vec<(&'a str, Cow<'a, str>)>,
     query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    names: Option<&'a dyn TokenNames>,
+    tokens: TokenReader<'a>,
 }
 
 impl<'a> Arguments<'a> {
     /// `path`: the percent-encoded values of the route's placeholders; `query`: the part behind `?`.
     pub fn new(parameters: &'static [Parameter], path: &[(&'a str, &'a str)], query: &'a str) -> Result<Self> {
-        let mut arguments = Self { parameters, path: Vec::with_capacity(path.len()), query: Vec::new(), names: None };
+        let mut arguments = Self { parameters, path: Vec::with_capacity(path.len()), query: Vec::new(), tokens: TokenReader::default() };
         for (name, value) in path {
             // An address that cannot be decoded is reported as an invalid address.
             let value = decode(value).unwrap_or(Cow::Borrowed(*value));
@@ -182,13 +170,12 @@ impl<'a> Arguments<'a> {
     /// With symbols where addresses are asked for.
     #[must_use]
     pub fn with_names(self, names: &'a dyn TokenNames) -> Self {
-        Self { names: Some(names), ..self }
+        Self { tokens: TokenReader::of(names), ..self }
     }
 
-    /// The address, coin or symbol as an address.
-    fn token(&self, text: &str) -> Result<Option<Address>> {
-        let symbol = || self.names.filter(|_| may_be_symbol(text)).map_or(Ok(None), |names| names.token_named(text));
-        Address::asked(text).map_or_else(symbol, |address| Ok(Some(address)))
+    /// How the body of the request names tokens, too.
+    pub fn tokens(&self) -> TokenReader<'a> {
+        self.tokens
     }
 
     /// Errors: a parameter that is not in the table.
@@ -207,7 +194,7 @@ impl<'a> Arguments<'a> {
     pub fn address(&self, name: &str) -> Result<Address> {
         let text = self.path_value(name);
         let refused = || Problem::new(Code::InvalidAddress, format!("`{}` is not an address: {AN_ADDRESS}.", clip(text)));
-        self.token(text)?.ok_or_else(refused)
+        self.tokens.read(text)?.ok_or_else(refused)
     }
 
     /// An address that no symbol stands for.
@@ -262,7 +249,7 @@ impl<'a> Arguments<'a> {
             return Err(invalid(format!("`{name}` has {} addresses: expected at most {max}.", parts.len())));
         }
         let read = |(i, part): (usize, &str)| {
-            self.token(part)?.ok_or_else(|| {
+            self.tokens.read(part)?.ok_or_else(|| {
                 let place = i + 1;
                 let detail = format!("`{name}` has `{}` in place {place}: {AN_ADDRESS}.", clip(part));
                 Problem::new(Code::InvalidAddress, detail)
@@ -433,14 +420,14 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
     let refused = |why: String| {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
         let names = names.join(", ");
-        invalid(format!("`{name}` {why}. Expected up to {SORTS_MAX} of {names}, separated by commas, `-` first for descending."))
+        invalid(format!("`{name}` {why} Expected up to {SORTS_MAX} of {names}, separated by commas, `-` first for descending."))
     };
     let mut orders: Vec<Order> = Vec::new();
     for part in parts_of(text) {
         let (column, descending) = signed(part);
         let known = filter::column(column, columns).map(|column| column.name).ok_or_else(|| {
-            let near = nearest(column, filter::names(columns)).unwrap_or_default();
-            refused(format!("names `{}`, which is no column here: the nearest is `{near}`", clip(column)))
+            let near = meant(column, filter::names(columns)).map_or_else(|| ".".to_owned(), |near| format!(": did you mean `{near}`?"));
+            refused(format!("names `{}`, which is no column here{near}", clip(column)))
         })?;
         // A repeated column has no effect.
         if !orders.iter().any(|order| order.column == known) {
@@ -448,7 +435,7 @@ pub(super) fn orders(name: &str, text: &str, columns: &[FilterColumn]) -> Result
         }
     }
     if orders.len() > SORTS_MAX {
-        return Err(refused(format!("has {} columns", orders.len())));
+        return Err(refused(format!("has {} columns.", orders.len())));
     }
     Ok(orders)
 }

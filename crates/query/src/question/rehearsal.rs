@@ -119,7 +119,7 @@ impl Request for RehearsalQuestion {
 impl BodyQuestion for RehearsalQuestion {
     fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
         let days = arguments.integer(DAYS.name)?;
-        Ok(Self { alert: AlertBody::parse(body)?, days })
+        Ok(Self { alert: AlertBody::parse(body, arguments.tokens())?, days })
     }
 
     fn refused(problem: Problem) -> Problem {

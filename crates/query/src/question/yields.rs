@@ -14,7 +14,7 @@ pub use self::answer::YieldPlan;
 use super::{
     BodyQuestion, Question,
     json::{invalid, members, pointer, text, well_formed},
-    parameter::{ADDRESS_PATTERN, Arguments, EXAMPLE_TOKEN, EXPLAIN, Parameter, clip},
+    parameter::{ADDRESS_PATTERN, AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, Parameter, TokenReader, clip},
     progress::Progress,
     request::{ParameterValue, Request, target},
     snapshot::Snapshot,
@@ -109,7 +109,7 @@ impl Question for YieldQuestion {
 impl BodyQuestion for YieldQuestion {
     fn parse_request(arguments: &Arguments<'_>, body: &[u8]) -> Result<Self> {
         let explain = arguments.flag("explain")?;
-        Ok(Self { explain, ..Self::parse_body(body)? })
+        Ok(Self { explain, ..Self::parse_body(body, arguments.tokens())? })
     }
 }
 
@@ -149,7 +149,7 @@ impl Default for YieldSettings {
 
 impl YieldQuestion {
     /// Parses the body: syntax first (400), then each value (422, with its JSON pointer).
-    pub fn parse_body(body: &[u8]) -> Result<Self> {
+    pub fn parse_body(body: &[u8], tokens: TokenReader<'_>) -> Result<Self> {
         let whole = well_formed(body)?;
         let mut question =
             Self { tokens: BTreeMap::new(), risk_level: RiskLevel::Medium, chains: Vec::new(), min_apy: 0.0, explain: false };
@@ -158,7 +158,7 @@ impl YieldQuestion {
             match &*name {
                 "tokens" => {
                     seen_tokens = true;
-                    question.tokens = parse_tokens(value)?;
+                    question.tokens = parse_tokens(value, tokens)?;
                 }
                 "settings" => question.parse_settings(value)?,
                 _ => return Err(invalid(&pointer("", &name), "no such member: expected `tokens` and `settings`")),
@@ -186,7 +186,7 @@ impl YieldQuestion {
     }
 }
 
-fn parse_tokens(value: &RawValue) -> Result<BTreeMap<Address, U256>> {
+fn parse_tokens(value: &RawValue, reader: TokenReader<'_>) -> Result<BTreeMap<Address, U256>> {
     let entries = members("/tokens", value)?;
     if entries.is_empty() || entries.len() > TOKENS_MAX {
         return Err(invalid("/tokens", &format!("{} entries: expected 1 to {TOKENS_MAX}", entries.len())));
@@ -194,9 +194,7 @@ fn parse_tokens(value: &RawValue) -> Result<BTreeMap<Address, U256>> {
     let mut tokens = BTreeMap::new();
     for (key, value) in entries {
         let at = pointer("/tokens", &key);
-        let address = Address::asked(&key).ok_or_else(|| {
-            invalid(&at, &format!("`{}` is not an address: expected 0x and 40 hexadecimal digits, or coin:BTC", clip(&key)))
-        })?;
+        let address = reader.read(&key)?.ok_or_else(|| invalid(&at, &format!("`{}` is not an address: {AN_ADDRESS}", clip(&key))))?;
         let amount = text(value)
             .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
             .and_then(|digits| U256::from_str_radix(&digits, 10).ok())
@@ -205,7 +203,7 @@ fn parse_tokens(value: &RawValue) -> Result<BTreeMap<Address, U256>> {
                 invalid(&at, &format!("`{}`: {expected}", clip(value.get())))
             })?;
         if tokens.insert(address, amount).is_some() {
-            return Err(invalid(&at, &format!("`{address}` is given twice, in one or two letter cases: give it once")));
+            return Err(invalid(&at, &format!("`{address}` is given twice, in one or two spellings: give it once")));
         }
     }
     Ok(tokens)
@@ -273,7 +271,7 @@ mod tests {
                 "1001 names",
             ),
         ] {
-            let problem = YieldQuestion::parse_body(body.as_bytes()).expect_err(&body);
+            let problem = YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).expect_err(&body);
             assert_eq!(problem.code, code, "{}", clip(&body));
             assert!(problem.detail.contains(part), "{}", problem.detail);
         }
@@ -282,10 +280,10 @@ mod tests {
     #[test]
     fn the_whole_range_of_amounts_is_read_exactly() {
         let body = format!(r#"{{"tokens":{{"{UNI}":"00{}"}},"settings":{{"riskLevel":"Balanced","chains":["bsc","bnb"]}}}}"#, U256::MAX);
-        let question = YieldQuestion::parse_body(body.as_bytes()).expect("valid");
+        let question = YieldQuestion::parse_body(body.as_bytes(), TokenReader::default()).expect("valid");
         assert_eq!(question.tokens.values().collect::<Vec<_>>(), [&U256::MAX]);
         assert_eq!((question.risk_level, question.chains.len()), (RiskLevel::Medium, 1));
-        let again = YieldQuestion::parse_body(question.body().expect("a body").as_bytes());
+        let again = YieldQuestion::parse_body(question.body().expect("a body").as_bytes(), TokenReader::default());
         assert_eq!(again, Ok(question));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::YieldView;
 use crate::prelude::*;
-use query::question::yields::YieldQuestion;
+use query::question::{parameter::TokenReader, yields::YieldQuestion};
 
 const SAVED_MAX: usize = 50;
 
@@ -58,7 +58,7 @@ impl YieldView {
         let Some(snapshot) = context.snapshot else { return Effect::Pass };
         let at = self.loaded.map_or(0, |at| (at + 1) % self.saved.len());
         let plan = self.saved[at].clone();
-        match YieldQuestion::parse_body(plan.body.as_bytes()) {
+        match YieldQuestion::parse_body(plan.body.as_bytes(), TokenReader::default()) {
             Ok(question) => {
                 self.take(question, &plan.body, snapshot);
                 (self.loaded, self.unread) = (Some(at), None);

@@ -8,7 +8,7 @@ use ruint::aliases::U256;
 use crate::prelude::*;
 use analysis::yields::amounts::{from_tokens, in_tokens};
 use model::{chain::Chain, token::Token};
-use query::question::yields::YieldQuestion;
+use query::question::{parameter::TokenReader, yields::YieldQuestion};
 
 /// The parsed wallet line.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +48,7 @@ pub(super) fn minimum(part: &str) -> Option<Result<f64, String>> {
 /// Parses the wallet line. Errors: user-readable.
 pub(super) fn parse(text: &str, snapshot: &Snapshot) -> Result<WalletInput, String> {
     if text.trim_start().starts_with('{') {
-        return YieldQuestion::parse_body(text.as_bytes())
+        return YieldQuestion::parse_body(text.as_bytes(), TokenReader::of(snapshot))
             .map(|question| WalletInput::Request(Box::new(question)))
             .map_err(|problem| problem.detail);
     }
