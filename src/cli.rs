@@ -42,9 +42,9 @@ mod version;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, error::ErrorKind};
 
-use self::outcome::Outcome;
+use self::outcome::{Outcome, say_more};
 pub use self::{dashboard::OpenMemory, outcome::finish};
 use crate::config::Config;
 use model::time::Time;
@@ -186,7 +186,13 @@ impl LocationArgs {
 
 /// Parses this process's arguments. Prints help, or exits with code 2 on invalid ones.
 pub fn arguments() -> CommandLine {
-    CommandLine::parse()
+    CommandLine::try_parse().unwrap_or_else(|error| {
+        error.print().ok();
+        if error.kind() == ErrorKind::ArgumentConflict {
+            say_more("A command's options stand after it, as in `tokendeck get /tokens --data DIR`.");
+        }
+        std::process::exit(error.exit_code())
+    })
 }
 
 pub fn run(arguments: CommandLine) -> Outcome {

@@ -48,7 +48,7 @@ pub(super) fn run(args: &CheckArgs) -> Outcome {
     require_data(folder, Some(&wire))?;
     let loaded = {
         let meter = Meter::new("reading");
-        load_as(folder, &cache(&config), Some(&wire), &meter, None, false)
+        meter.beside(Some(&wire), || {}, || load_as(folder, &cache(&config), Some(&wire), &meter, None, false))
     };
     let dataset = loaded.map_err(|error| Failure::Bad(format!("`{}` cannot be read: {error}", folder.display())))?;
     let text = if args.json { as_json(&dataset) } else { as_table(&dataset) };

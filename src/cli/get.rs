@@ -5,6 +5,7 @@ use std::{
     io::{Read, stdin},
     net::{IpAddr, Ipv4Addr},
     path::PathBuf,
+    sync::Arc,
 };
 
 use clap::{Args, ValueEnum};
@@ -13,13 +14,15 @@ use serde_json::Value;
 
 use super::{
     AsOfArgs, flatten,
+    meter::Meter,
     outcome::{Failure, Outcome, print},
     program::{Program, warn},
 };
 use crate::config::plain_reason;
 use api;
-use api::OfflineRows;
 use api::keys::Keys;
+use api::{Api, OfflineRows};
+use query::jobs::Jobs;
 
 /// The API's limit for a request body.
 const BODY_BYTES_MAX: u64 = 1 << 20;
@@ -54,7 +57,11 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     }
     let body = args.body.as_ref().map(read_body).transpose()?;
     let method = args.method.as_deref().unwrap_or(if body.is_some() { "post" } else { "get" }).to_uppercase();
-    let program = Program::open_loaded(&args.location.location())?;
+    let program = Program::open_with_data(&args.location.location())?;
+    let body = body.unwrap_or_default();
+    let target = percent_encoded(&args.path);
+    refuse_early(&program, &method, &target)?;
+    program.load()?;
     if let Some(stale) = program.deck.snapshot().ok().and_then(|snapshot| snapshot.dataset.stale_tables()) {
         warn(&stale);
     }
@@ -65,14 +72,11 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
     if let Some(unreadable) = &unreadable {
         warn(unreadable);
     }
-    // No key is checked here, so none is read or generated.
-    let keys = Keys::in_memory().map_err(Failure::Bad)?;
     // Opening the job store resumes its queue, so only a request about jobs or alerts does it.
     let about_jobs = ["/deep", "/alerts"].iter().any(|path| args.path.starts_with(path));
     let jobs = if about_jobs { Some(program.jobs().map_err(Failure::Bad)?) } else { None };
-    let api = program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST));
-    let body = body.unwrap_or_default();
-    let mut target = percent_encoded(&args.path);
+    let api = api_of(&program, jobs)?;
+    let mut target = target;
     if let Some(unknown) = api::unknown_parameter(&api, &method, &target) {
         warn(&unknown);
     }
@@ -81,7 +85,8 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         let joint = if target.contains('?') { '&' } else { '?' };
         target.push_str(&format!("{joint}format=csv"));
     }
-    let ask = || api::answer_offline(&api, &method, &target, &body);
+    let meter = Meter::new("asking");
+    let ask = || meter.beside(program.wire(), || {}, || api::answer_offline(&api, &method, &target, &body));
     let mut reply = ask();
     // The tables are loaded, so `loading` means an answer in several steps: asked again while it makes progress.
     while reply.status == 503 && parsed(&reply.body).is_ok_and(|problem| problem["code"] == "loading") {
@@ -91,6 +96,7 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         }
         reply = next;
     }
+    drop(meter);
     let done = |printed: Outcome| printed.and(if unreadable.is_some() { Err(Failure::Reported) } else { Ok(()) });
     if let Some(rows) = reply.rows {
         return done(print_rows(rows, args));
@@ -112,6 +118,23 @@ pub(super) fn run(args: &GetArgs) -> Outcome {
         Format::Csv => print(flatten::csv(&parsed(&reply.body)?)),
         Format::Table => print(flatten::table(&parsed(&reply.body)?)),
     })
+}
+
+/// The API over the program's data. No key is checked here, so none is read or generated.
+fn api_of(program: &Program, jobs: Option<Arc<Jobs>>) -> Result<Arc<Api>, Failure> {
+    let keys = Keys::in_memory().map_err(Failure::Bad)?;
+    Ok(program.api(keys, jobs, IpAddr::V4(Ipv4Addr::LOCALHOST)))
+}
+
+/// What is wrong whatever the data are is said before they are loaded, which can take minutes.
+fn refuse_early(program: &Program, method: &str, target: &str) -> Outcome {
+    // Only what reads may be asked twice.
+    if method != "GET" {
+        return Ok(());
+    }
+    let reply = api::answer_offline(&api_of(program, None)?, method, target, &[]);
+    // 410 is of a generation, of which there is none yet.
+    if matches!(reply.status, 400 | 404 | 405) { Err(Failure::Bad(problem_line(reply.status, &reply.body))) } else { Ok(()) }
 }
 
 /// The tables that are there and could not be read, and why: the answer lacks what would be from them.

@@ -1,15 +1,24 @@
-//! A progress line on stderr for long commands; only if stderr is a terminal.
+//! A progress line on stderr for long commands, if stderr is a terminal; and which sources are waited for, also where it is none.
 
 use std::{
     io::{IsTerminal, Write, stderr},
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
 use super::outcome::say;
 use model::progress::{Cancelled, LoadProgress};
+use wire::Wire;
 
 const EVERY: Duration = Duration::from_millis(100);
+/// Time between two looks at what is going on.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long a source may be silent before that is said.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// First drawn 0.1 s after its creation, so that short commands draw nothing; erased when dropped.
 pub(super) struct Meter {
@@ -34,9 +43,72 @@ impl Meter {
         if !self.is_terminal || state.last.elapsed() < EVERY {
             return;
         }
-        (state.last, state.drawn) = (Instant::now(), true);
         let percent = done.min(total).saturating_mul(100).checked_div(total).map_or_else(String::new, |percent| format!(" {percent} %"));
-        write!(stderr(), "\r\x1b[K{} {table}{percent}", self.verb).ok();
+        state.draw(&format!("{} {table}{percent}", self.verb));
+    }
+
+    /// Runs `work`. Meanwhile calls `look` again and again, and at the end once more; and says which sources have not answered yet.
+    pub(super) fn beside<T>(&self, wire: Option<&Wire>, mut look: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
+        let (done, mut waits) = (AtomicBool::new(false), Waits::default());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Acquire) {
+                    look();
+                    waits.tell(&wire.map(Wire::pending_sources).unwrap_or_default(), self);
+                    thread::sleep(LOOK);
+                }
+                look();
+            });
+            // Set also where the work panics: the scope waits for the thread.
+            let _done = Done(&done);
+            work()
+        })
+    }
+}
+
+impl State {
+    fn draw(&mut self, line: &str) {
+        (self.last, self.drawn) = (Instant::now(), true);
+        write!(stderr(), "\r\x1b[K{line}").ok();
+    }
+}
+
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// The sources that are silent.
+#[derive(Default)]
+struct Waits {
+    since: Option<Instant>,
+    /// Whether it was said, where no line can be drawn again.
+    told: bool,
+}
+
+impl Waits {
+    fn tell(&mut self, pending: &[String], meter: &Meter) {
+        if pending.is_empty() {
+            self.since = None;
+            return;
+        }
+        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+        if waited < PATIENCE {
+            return;
+        }
+        let line = format!("waiting for {}: {} s so far", pending.join(", "), waited.as_secs());
+        if !meter.is_terminal {
+            if !std::mem::replace(&mut self.told, true) {
+                say(&line);
+            }
+        } else if let Ok(mut state) = meter.state.lock()
+            && state.last.elapsed() >= EVERY
+        {
+            state.draw(&line);
+        }
     }
 }
 

@@ -3,11 +3,7 @@
 use std::{
     net::IpAddr,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
+    sync::Arc,
     time::Duration,
 };
 
@@ -82,34 +78,28 @@ impl Program {
     /// Loads the data, showing progress.
     pub(super) fn load(&self) -> Outcome {
         let meter = Meter::new("loading");
-        let done = AtomicBool::new(false);
         let mut events = self.deck.listen();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut print_notices = || {
-                    while let Ok(event) = events.try_recv() {
-                        if let DeckEvent::Notice(text) = event {
-                            say(&text);
-                        }
-                    }
-                };
-                while !done.load(Ordering::Acquire) {
-                    for (table, read, total) in self.deck.load_state().tables.iter().filter(|(_, read, total)| read < total) {
-                        meter.show(table, *read, *total);
-                    }
-                    print_notices();
-                    thread::sleep(Duration::from_millis(5));
+        let look = || {
+            for (table, read, total) in self.deck.load_state().tables.iter().filter(|(_, read, total)| read < total) {
+                meter.show(table, *read, *total);
+            }
+            while let Ok(event) = events.try_recv() {
+                if let DeckEvent::Notice(text) = event {
+                    say(&text);
                 }
-                print_notices();
-            });
-            let outcome = self.deck.load();
-            done.store(true, Ordering::Release);
-            outcome.map(drop).map_err(|reason| match self.deck.options().as_of {
-                // There are data, and the reason is why there were none then.
-                Some(_) => Failure::Bad(reason),
-                None => no_dataset(&self.deck.folder(), &reason),
-            })
+            }
+        };
+        let outcome = meter.beside(self.wire(), look, || self.deck.load());
+        outcome.map(drop).map_err(|reason| match self.deck.options().as_of {
+            // There are data, and the reason is why there were none then.
+            Some(_) => Failure::Bad(reason),
+            None => no_dataset(&self.deck.folder(), &reason),
         })
+    }
+
+    /// The client for what is elsewhere, if there is one.
+    pub(super) fn wire(&self) -> Option<&Wire> {
+        self.deck.options().wire.as_deref()
     }
 
     /// Starts reloading on file changes, if configured. Errors: the files cannot be watched; the program goes on without.
@@ -207,13 +197,16 @@ pub(super) fn require_folder(folder: &Path) -> Result<(), Failure> {
     if folder.is_dir() { Ok(()) } else { Err(no_dataset(folder, "it is not a folder")) }
 }
 
-/// Error message for a folder without a dataset, with the remedies.
+/// Error message for a folder whose dataset cannot be had, with the remedies.
 pub(super) fn no_dataset(folder: &Path, reason: &str) -> Failure {
     let shown = folder.display();
-    // Never suggests demo data over somebody's own dataset.
-    let demo =
-        if folder.join(manifest::FILE).exists() { String::new() } else { format!(", or write demo data with `tokendeck demo {shown}`") };
-    Failure::Bad(format!("no dataset in `{shown}`: {reason}; name another folder with --data DIR{demo}"))
+    // Somebody's own dataset is there, so that neither another nor demo data are what is missing.
+    if folder.join(manifest::FILE).exists() {
+        return Failure::Bad(format!("the dataset in `{shown}` cannot be read: {reason}"));
+    }
+    Failure::Bad(format!(
+        "no dataset in `{shown}`: {reason}; name another folder with --data DIR, or write demo data with `tokendeck demo {shown}`"
+    ))
 }
 
 /// Prints a warning: the program goes on.

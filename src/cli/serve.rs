@@ -123,7 +123,14 @@ async fn wait_for_end(mut signals: Signals, mut reload: Signal, events: broadcas
 pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>, deck: &Deck) -> String {
     loop {
         match events.recv().await {
-            Ok(DeckEvent::Reloaded(generation)) => tracing::info!(generation, "the data are loaded"),
+            Ok(DeckEvent::Reloaded(generation)) => {
+                let missing = deck.snapshot().map(|snapshot| snapshot.dataset.importing.join(", ")).unwrap_or_default();
+                if missing.is_empty() {
+                    tracing::info!(generation, "the data are loaded");
+                } else {
+                    tracing::info!(generation, "the data are loaded, but for what still comes: {missing}");
+                }
+            }
             Ok(DeckEvent::LoadFailed(reason)) if deck.snapshot().is_err() => return reason,
             Ok(DeckEvent::LoadFailed(reason)) => tracing::warn!("a reload failed, the earlier data stay: {reason}"),
             Ok(DeckEvent::Notice(text)) => tracing::info!("{text}"),

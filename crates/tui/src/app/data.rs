@@ -13,13 +13,15 @@ impl App {
         match event {
             DeckEvent::Reloaded(generation) => {
                 self.overlay = self.overlay.take().filter(|overlay| !matches!(overlay, Overlay::Confirm(_)));
+                // The first load may come in two steps: large tables after the others.
+                let is_again = self.snapshot.as_ref().is_some_and(|before| before.dataset.importing.is_empty());
                 if generation > 1 {
                     self.marked_until = Some(Instant::now() + MARKED_FOR);
                     let snapshot = self.setup.deck.snapshot().ok();
                     match snapshot.and_then(|snapshot| snapshot.dataset.stale_tables()) {
                         Some(stale) => self.say(stale, true),
                         // Tables that come by themselves do so all the time.
-                        None if self.setup.deck.feed_tables().is_empty() => self.say("data loaded again", false),
+                        None if is_again && self.setup.deck.feed_tables().is_empty() => self.say("data loaded again", false),
                         None => {}
                     }
                 }
