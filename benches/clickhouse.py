@@ -215,21 +215,48 @@ def market(given, env, config, table, tokens, hours):
     tell(given.url, f"DROP TABLE {name}")
 
 
+def billion(given, env, config, table, tokens=100_000, hours=10_000):
+    """A billion candles that the engine makes while it is asked, so that it needs no disk: what stays here of them."""
+    rows = (
+        f"SELECT concat('0x', lower(leftPad(hex(intDiv(number, {hours}) * 7919 + 1), 40, '0'))) AS token_address, "
+        f"toDateTime({START} + (number % {hours}) * 3600) AS timestamp, 1 + cityHash64(number) % 1000 / 1000 AS open, open + 0.001 AS high, "
+        f"open - 0.001 AS low, open AS close, toFloat64(number % 977) AS volume, '1h' AS interval FROM numbers({tokens * hours})"
+    )
+    data = os.path.join(given.folder, "billion")
+    write(data, tokens, f"query = \"{rows}\"", "in place")
+    process, port = serve(given.program, data, config, env)
+    watch, connection, begun = Watch(process.pid), http.client.HTTPConnection("127.0.0.1", port), time.monotonic()
+    _, body = get(connection, "/tokens?limit=1", 3_600)
+    assert b'"price":1.' in body or b'"price":2.' in body, body
+    table.row(f"in place: the market of {tokens:,} tokens, {tokens * hours:,} candles", cpu(process.pid), time.monotonic() - begun, watch.mib())
+    for what, path in (
+        ("a page of tokens", "/tokens?limit=100&page=7"),
+        ("those of the largest volume", "/tokens?limit=100&sort=-volume_24h"),
+        ("candles of a token, first", f"/tokens/{address(5)}/candles?timeframe=1d&limit=100"),
+        ("candles of a token, again", f"/tokens/{address(5)}/candles?timeframe=1d&limit=100"),
+    ):
+        used, (taken, _) = cpu(process.pid), get(connection, path, 3_600)
+        table.row(f"in place, a billion candles: {what}: {taken:.1f} ms", cpu(process.pid) - used, taken / 1e3, watch.mib(), mib_max=150)
+    process.kill()
+    process.wait()
+
+
 def write(data, tokens, name, read):
-    """A dataset of so many tokens and the engine's table."""
+    """A dataset of so many tokens and the engine's table, or a query."""
     os.makedirs(data)
     with open(os.path.join(data, "tokens.csv"), "w") as file:
         file.write("token_address,symbol,name,chain,price\n")
         file.writelines(f"{address(token)},T{token},Token {token},eth,{1 if tokens == TOKENS else ''}\n" for token in range(tokens))
     with open(os.path.join(data, "dataset.toml"), "w") as file:
-        file.write(f"[tables.candles]\nsource = 'bench'\ntable = '{name}'\nread = '{read}'\n")
+        of = name if name.startswith("query = ") else f"table = '{name}'"
+        file.write(f"[tables.candles]\nsource = 'bench'\n{of}\nread = '{read}'\n")
 
 
 def write_config(given, url):
     """A configuration that names the source; its path."""
     config = os.path.join(given.folder, "config.toml")
     with open(config, "w") as file:
-        file.write(f"[remote]\nenabled = true\n[sources.bench]\nkind = 'clickhouse'\nurl = '{url}'\ntimeout_seconds = 600\n")
+        file.write(f"[remote]\nenabled = true\n[sources.bench]\nkind = 'clickhouse'\nurl = '{url}'\ntimeout_seconds = 3600\nscan_rows_max = 20000000000\n")
     return config
 
 
@@ -240,13 +267,18 @@ def main():
     parser.add_argument("--folder", default="/tmp/clickhouse-tokendeck")
     parser.add_argument("--rows", type=int, default=30_000_000)
     parser.add_argument("--tokens", type=int, default=100_000)
+    parser.add_argument("--billion", action="store_true", help="only a billion candles, which takes its time")
     parser.add_argument("--figures")
     given = parser.parse_args()
     given.program = os.path.abspath(given.program)
-    name = make(given.url, given.rows)
     shutil.rmtree(given.folder, ignore_errors=True)
     env = {**os.environ, **{f"XDG_{kind}_HOME": os.path.join(given.folder, kind.lower()) for kind in ("STATE", "CACHE", "CONFIG")}}
     table = Table(f"{given.rows:,} candles of a ClickHouse, {TOKENS} tokens", "clickhouse")
+    if given.billion:
+        os.makedirs(given.folder)
+        billion(given, env, write_config(given, given.url), table)
+        return table.done(given.figures)
+    name = make(given.url, given.rows)
     for read in ("bring", "in place"):
         data = os.path.join(given.folder, read.replace(" ", "-"))
         write(data, TOKENS, name, read)

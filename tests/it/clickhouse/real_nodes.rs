@@ -17,9 +17,13 @@ use store::Dataset;
 
 use super::{
     UNI,
-    real::{engine, load, make, other, pair, second, tell, turn, with},
+    histories::dataset,
+    near,
+    real::{engine, load, make, other, pair, second, tell, turn, wire, with},
     real_tables::{answer, fill, same, stand},
+    real_transfers,
 };
+use crate::remote::{api_over, ask};
 
 /// What happens to the answers of a node.
 const PASS: u64 = 0;
@@ -66,6 +70,36 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mode: &Mode) {
     from.shutdown(Shutdown::Both).ok();
 }
 
+/// Of a table that both nodes have, each keeps its half, by these columns; on the first `split_KIND` is both. The way to the second is at the port.
+fn split([near, far]: [&str; 2], port: u16, (whole, kind): (&str, &str), columns: &str) {
+    for (node, name, part) in [(near, "near", 0), (far, "far", 1)] {
+        tell(node, &format!("DROP TABLE IF EXISTS deck_test.{name}_{kind}"));
+        tell(
+            node,
+            &format!(
+                "CREATE TABLE deck_test.{name}_{kind} ENGINE = MergeTree ORDER BY token_address AS SELECT * FROM deck_test.{whole}_{kind} WHERE \
+                 cityHash64({columns}) % 2 = {part}"
+            ),
+        );
+    }
+    let types = tell(
+        near,
+        &format!(
+            "SELECT arrayStringConcat(groupArray(concat(name, ' ', type)), ', ') FROM system.columns WHERE database = 'deck_test' AND table = \
+             '{whole}_{kind}'"
+        ),
+    );
+    let types = types.trim().replace("\\'", "'").replace('\'', "\\'");
+    let there = format!("http://127.0.0.1:{port}/?query=SELECT%20*%20FROM%20deck_test.far_{kind}&default_format=Native");
+    tell(near, &format!("DROP TABLE IF EXISTS deck_test.split_{kind}"));
+    tell(
+        near,
+        &format!(
+            "CREATE VIEW deck_test.split_{kind} AS SELECT * FROM deck_test.near_{kind} UNION ALL SELECT * FROM url('{there}', 'Native', '{types}')"
+        ),
+    );
+}
+
 const QUESTIONS: [&str; 8] = [
     "/tables/candles?sort=-volume,close&limit=30",
     "/tables/candles?where=close%3E100%20or%20interval:1d&sort=timestamp&limit=7",
@@ -82,41 +116,13 @@ const QUESTIONS: [&str; 8] = [
 fn a_table_over_two_nodes_gives_the_answers_of_one_or_none() {
     let (_turn, url, far) = (turn(), engine(), other());
     let (port, mode) = way_to(far.trim_start_matches("http://"));
-    let half = |kind: &str| match kind {
-        "candles" => "cityHash64(token_address, toUnixTimestamp(timestamp)) % 2",
-        "holders" => "cityHash64(holder_address) % 2",
-        _ => "cityHash64(transaction_hash) % 2",
-    };
     for node in [&url, &far] {
         fill(node);
     }
-    for kind in ["candles", "holders", "transfers"] {
-        for (node, name, part) in [(&url, "near", 0), (&far, "far", 1)] {
-            tell(node, &format!("DROP TABLE IF EXISTS deck_test.{name}_{kind}"));
-            tell(
-                node,
-                &format!(
-                    "CREATE TABLE deck_test.{name}_{kind} ENGINE = MergeTree ORDER BY token_address AS SELECT * FROM deck_test.asked_{kind} \
-                     WHERE {} = {part}",
-                    half(kind)
-                ),
-            );
-        }
-        let columns = tell(
-            &url,
-            &format!(
-                "SELECT arrayStringConcat(groupArray(concat(name, ' ', type)), ', ') FROM system.columns WHERE database = 'deck_test' AND table = 'asked_{kind}'"
-            ),
-        );
-        let columns = columns.trim().replace("\\'", "'").replace('\'', "\\'");
-        let there = format!("http://127.0.0.1:{port}/?query=SELECT%20*%20FROM%20deck_test.far_{kind}&default_format=Native");
-        tell(&url, &format!("DROP TABLE IF EXISTS deck_test.split_{kind}"));
-        tell(
-            &url,
-            &format!(
-                "CREATE VIEW deck_test.split_{kind} AS SELECT * FROM deck_test.near_{kind} UNION ALL SELECT * FROM url('{there}', 'Native', '{columns}')"
-            ),
-        );
+    for (kind, of) in
+        [("candles", "token_address, toUnixTimestamp(timestamp)"), ("holders", "holder_address"), ("transfers", "transaction_hash")]
+    {
+        split([&url, &far], port, ("asked", kind), of);
     }
     // Both there, one of them slow.
     for way in [PASS, SLOW] {
@@ -146,6 +152,58 @@ fn a_table_over_two_nodes_gives_the_answers_of_one_or_none() {
     // Last, as the engine tries for a minute to reach a node that is away.
     mode.store(DOWN, Ordering::Release);
     let (status, body) = answer(&apis[1].0, QUESTIONS[6]);
+    assert!(status == 503 && body.contains("cannot be had from `warehouse`"), "{status} {}", &body[..body.len().min(300)]);
+}
+
+#[test]
+#[ignore = "needs two real engines"]
+fn transfers_over_two_nodes_are_summed_as_those_of_one_or_not_at_all() {
+    const SEED: u64 = 900;
+    let (_turn, url, far) = (turn(), engine(), other());
+    let (port, mode) = way_to(far.trim_start_matches("http://"));
+    let (files, tokens) = dataset(SEED);
+    for node in [&url, &far] {
+        real_transfers::fill(node, "summed_transfers", &files);
+        tell(node, "OPTIMIZE TABLE deck_test.summed_transfers FINAL");
+    }
+    split([&url, &far], port, ("summed", "transfers"), "transaction_hash");
+    let manifest = "[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.split_transfers'\nread = 'in place'\n";
+    let here = real_transfers::data(&files, None);
+    let brought = api_over(here.path(), here.load(None, 200_000).unwrap());
+    let stand = || {
+        let there = real_transfers::data(&files, Some(manifest));
+        let api = api_over(there.path(), there.load(Some(&wire(&url)), 200_000).unwrap());
+        (there, api)
+    };
+    let parsed = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    for (way, some) in [(PASS, &tokens[..]), (SLOW, &tokens[..1])] {
+        mode.store(way, Ordering::Release);
+        let (_there, stays) = stand();
+        for question in some.iter().flat_map(|token| real_transfers::questions(token)) {
+            let ((status, expected), (status_there, answer)) = (ask(&brought, &question), ask(&stays, &question));
+            assert_eq!(status, status_there, "{question}: {answer}");
+            near::same(&parsed(&expected), &parsed(&answer), &question);
+        }
+    }
+    // Cut off within an answer, changed, and away: a refusal each time.
+    mode.store(PASS, Ordering::Release);
+    let (_there, stays) = stand();
+    let security = |nth: usize| real_transfers::questions(&tokens[nth])[0].clone();
+    mode.store(20_000, Ordering::Release);
+    let (status, body) = ask(&stays, &security(0));
+    assert!(status == 503, "{status} {}", &body[..body.len().min(300)]);
+    mode.store(PASS, Ordering::Release);
+    tell(
+        &far,
+        "ALTER TABLE deck_test.far_transfers DELETE WHERE transaction_hash = (SELECT max(transaction_hash) FROM deck_test.far_transfers WHERE \
+         token_address = (SELECT max(token_address) FROM deck_test.far_transfers)) SETTINGS mutations_sync = 2",
+    );
+    let last = tokens.iter().enumerate().max_by_key(|(_, token)| token.as_str()).map(|(nth, _)| nth).unwrap();
+    let (status, body) = ask(&stays, &security(last));
+    assert!(status == 503 && body.contains("has changed since the data were loaded"), "{status} {}", &body[..body.len().min(300)]);
+    mode.store(DOWN, Ordering::Release);
+    let other = (0..tokens.len()).find(|nth| *nth != last).unwrap();
+    let (status, body) = ask(&stays, &security(other));
     assert!(status == 503 && body.contains("cannot be had from `warehouse`"), "{status} {}", &body[..body.len().min(300)]);
 }
 

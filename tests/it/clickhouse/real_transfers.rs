@@ -15,7 +15,8 @@ const COLUMNS: &str = "token_address LowCardinality(String), timestamp Nullable(
                        log_index Nullable(UInt32), transaction_hash String, from_address Nullable(String), to_address Nullable(String), \
                        value Nullable(UInt256), status Nullable(UInt8)";
 
-fn data(files: &Files, transfers: bool, name: &str) -> Data {
+/// The dataset of the files, whose transfers are in a file too, or where this `dataset.toml` says.
+pub(super) fn data(files: &Files, manifest: Option<&str>) -> Data {
     let with = |head: &str, rows: &str| format!("{head}\n{rows}");
     let tokens = with("token_address,symbol,name,chain,decimals,total_supply", &files.tokens);
     let all = [
@@ -32,19 +33,24 @@ fn data(files: &Files, transfers: bool, name: &str) -> Data {
     for (name, text) in all {
         data.write(name, &text);
     }
-    if transfers {
+    if let Some(manifest) = manifest {
+        data.write("dataset.toml", manifest);
+    } else {
         let head = "token_address,timestamp,block_number,log_index,transaction_hash,from_address,to_address,value,status";
         data.write("transfers.csv", &with(head, &files.transfers));
-    } else {
-        data.write(
-            "dataset.toml",
-            &format!("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.{name}'\nfinal = true\nread = 'in place'\n"),
-        );
     }
     data
 }
 
-fn questions(token: &str) -> [String; 3] {
+/// The table of the files' transfers, in which later rows replace earlier ones.
+pub(super) fn fill(url: &str, name: &str, files: &Files) {
+    make(url, name, COLUMNS, "ReplacingMergeTree ORDER BY (token_address, transaction_hash, log_index) SETTINGS allow_nullable_key = 1");
+    for values in files.values.chunks(1_000) {
+        tell(url, &format!("INSERT INTO deck_test.{name} VALUES {}", values.join(",")));
+    }
+}
+
+pub(super) fn questions(token: &str) -> [String; 3] {
     [
         format!("/{token}/security/inference?explain=true"),
         format!("/tokens/{token}/holders?limit=100&flows=true"),
@@ -61,17 +67,10 @@ fn transfers_in_place_give_the_answers_of_transfers_in_files() {
     let (mut found, mut compared) = (std::collections::BTreeMap::<String, usize>::new(), 0);
     for seed in from.parse::<u64>().unwrap()..to.parse().unwrap() {
         let name = format!("transfers_{}", std::process::id());
-        make(
-            &url,
-            &name,
-            COLUMNS,
-            "ReplacingMergeTree ORDER BY (token_address, transaction_hash, log_index) SETTINGS allow_nullable_key = 1",
-        );
         let (files, tokens) = dataset(seed);
-        for values in files.values.chunks(1_000) {
-            tell(&url, &format!("INSERT INTO deck_test.{name} VALUES {}", values.join(",")));
-        }
-        let (here, there) = (data(&files, true, &name), data(&files, false, &name));
+        fill(&url, &name, &files);
+        let manifest = format!("[tables.transfers]\nsource = 'warehouse'\ntable = 'deck_test.{name}'\nfinal = true\nread = 'in place'\n");
+        let (here, there) = (data(&files, None), data(&files, Some(&manifest)));
         let (brought, stays) = (here.load(None, 200_000).unwrap(), there.load(Some(&wire(&url)), 200_000).unwrap());
         let rows = [&brought, &stays].map(|dataset| dataset.table("transfers").unwrap().height());
         assert!(rows[0] == rows[1], "{seed}: {rows:?} {:?}", stays.table("transfers").unwrap().state);
