@@ -6,83 +6,92 @@ use super::trees::{JUDGED, TreeNode};
 
 /// Maximum number of leaves of a tree: one bit each.
 pub const LEAVES_MOST: usize = 32;
-/// Number of candidates that are asked side by side.
-const LANES: usize = 8;
+/// Number of candidates that are asked side by side: the answers to a question are practically random, so nothing branches on one of them.
+const LANES: usize = 16;
 
 /// A split, by the leaves that it leaves possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Question {
-    tree: usize,
+struct Split {
+    question: usize,
     /// Bits of the leaves of its tree that stay possible for values from the threshold on.
     left_possible: u32,
 }
 
-/// Trees as the questions that they ask, measure by measure.
+/// A tree: where its splits end, and what its leaves add, from the smallest side on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Tree {
+    splits_end: usize,
+    leaves: [f64; LEAVES_MOST],
+}
+
+/// Trees as the questions that they ask.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct TreeScorer {
-    /// Each measure that is asked for, and where its questions end.
-    measures: Vec<(usize, usize)>,
-    /// By measure, then by rising threshold.
-    questions: Vec<Question>,
-    /// The threshold of each question.
-    thresholds: Vec<f64>,
-    /// What the leaves add, tree after tree, from the smallest side on.
-    leaves: Vec<f64>,
-    /// The first leaf of each tree.
-    first_leaf: Vec<usize>,
+    /// Measure and threshold of each; many splits ask the same.
+    questions: Vec<(usize, f64)>,
+    trees: Vec<Tree>,
+    /// The splits, tree after tree.
+    splits: Vec<Split>,
 }
 
 impl TreeScorer {
     pub(super) fn new(trees: &[Vec<TreeNode>]) -> Self {
-        let mut scorer = Self::default();
-        let mut asked: Vec<(usize, f64, Question)> = Vec::new();
-        for (tree, nodes) in trees.iter().enumerate() {
+        let order = |a: &(usize, f64), b: &(usize, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
+        let splits = trees.iter().flatten().filter_map(|node| node.split);
+        let mut questions: Vec<(usize, f64)> = splits.map(|split| (split.measure, split.threshold)).collect();
+        questions.sort_by(order);
+        questions.dedup();
+        let mut scorer = Self { questions, ..Self::default() };
+        for nodes in trees {
+            let mut leaves = [0.0; LEAVES_MOST];
             // Nodes stand in the order of a walk, so the leaves before a node are those on its smaller side.
             let leaves_before = |node: usize| nodes[..node.min(nodes.len())].iter().filter(|node| node.split.is_none()).count();
             for (at, node) in nodes.iter().enumerate() {
-                let Some(split) = node.split else { continue };
+                let Some(split) = node.split else {
+                    if let Some(leaf) = leaves.get_mut(leaves_before(at)) {
+                        *leaf = node.adds;
+                    }
+                    continue;
+                };
+                let asks = (split.measure, split.threshold);
                 let ruled_out = bits_below(leaves_before(split.right)) & !bits_below(leaves_before(at));
-                asked.push((split.measure, split.threshold, Question { tree, left_possible: !ruled_out }));
+                let question = scorer.questions.partition_point(|other| order(other, &asks).is_lt());
+                scorer.splits.push(Split { question, left_possible: !ruled_out });
             }
-            scorer.first_leaf.push(scorer.leaves.len());
-            scorer.leaves.extend(nodes.iter().filter(|node| node.split.is_none()).map(|leaf| leaf.adds));
-        }
-        asked.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        for same in asked.chunk_by(|a, b| a.0 == b.0) {
-            scorer.thresholds.extend(same.iter().map(|(_, threshold, _)| *threshold));
-            scorer.questions.extend(same.iter().map(|(.., question)| *question));
-            scorer.measures.push((same[0].0, scorer.questions.len()));
+            scorer.trees.push(Tree { splits_end: scorer.splits.len(), leaves });
         }
         scorer
     }
 
     /// What the trees add together to each.
     pub(super) fn sums(&self, of: &[&[f64; JUDGED]]) -> Vec<f64> {
-        let mut possible = Vec::new();
-        of.chunks(LANES).flat_map(|block| self.block(block, &mut possible).into_iter().take(block.len())).collect()
+        let mut below = vec![[0; LANES]; self.questions.len()];
+        of.chunks(LANES).flat_map(|block| self.block(block, &mut below).into_iter().take(block.len())).collect()
     }
 
-    /// The same of at most `LANES`, side by side: the answers to a question are practically random, so nothing branches on one of them.
-    fn block(&self, of: &[&[f64; JUDGED]], possible: &mut Vec<[u32; LANES]>) -> [f64; LANES] {
-        possible.clear();
-        possible.resize(self.first_leaf.len(), [u32::MAX; LANES]);
-        let mut from = 0;
-        for &(measure, to) in &self.measures {
-            let thresholds = &self.thresholds[from..to];
-            let passed = |measures: &&[f64; JUDGED]| thresholds.partition_point(|threshold| *threshold <= measures[measure]) as i32;
-            let passed: [i32; LANES] = std::array::from_fn(|lane| of.get(lane).map_or(0, passed));
-            let most = passed.iter().fold(0, |most, passed| most.max(*passed));
-            for (asked, &Question { tree, left_possible }) in (0..most).zip(&self.questions[from..to]) {
-                // All bits where it has not passed this one.
-                possible[tree] =
-                    std::array::from_fn(|lane| possible[tree][lane] & (left_possible | !((asked - passed[lane]) >> 31) as u32));
+    /// The same of at most `LANES`; `below` has room for the answers: all bits where the measure is below the threshold, else none.
+    fn block(&self, of: &[&[f64; JUDGED]], below: &mut [[u32; LANES]]) -> [f64; LANES] {
+        let mut columns = [[0.0; LANES]; JUDGED];
+        for (lane, measures) in of.iter().enumerate() {
+            for (column, value) in columns.iter_mut().zip(*measures) {
+                column[lane] = *value;
             }
-            from = to;
+        }
+        for (below, (measure, threshold)) in below.iter_mut().zip(&self.questions) {
+            *below = columns[*measure].map(|value| if *threshold <= value { 0 } else { u32::MAX });
         }
         let mut sums = [0.0; LANES];
-        for (possible, first) in possible.iter().zip(&self.first_leaf) {
+        let mut from = 0;
+        for Tree { splits_end, leaves } in &self.trees {
+            let mut possible = [u32::MAX; LANES];
+            for &Split { question, left_possible } in &self.splits[from..*splits_end] {
+                for (possible, below) in possible.iter_mut().zip(&below[question]) {
+                    *possible &= left_possible | below;
+                }
+            }
+            from = *splits_end;
             for (sum, possible) in sums.iter_mut().zip(possible) {
-                *sum += self.leaves.get(first + possible.trailing_zeros() as usize).copied().unwrap_or_default();
+                *sum += leaves[possible.trailing_zeros() as usize % LEAVES_MOST];
             }
         }
         sums
