@@ -58,8 +58,13 @@ pub(super) struct LinePair {
 impl LinePair {
     /// Returns `None` if the lines cross.
     pub(super) fn through(turns: &[Pivot]) -> Option<Self> {
+        Self::by(&SideSums::of(turns), turns)
+    }
+
+    /// The same by the sums of the turns.
+    fn by(sums: &SideSums, turns: &[Pivot]) -> Option<Self> {
         let origin = turns[0].slot;
-        let [(even, off_even), (odd, off_odd)] = sides(turns)?;
+        let [(even, off_even), (odd, off_odd)] = sums.lines()?;
         let (upper, lower) = if turns[0].high { (even, odd) } else { (odd, even) };
         let length = turns[turns.len() - 1].x(origin);
         let (first, last) = (upper.intercept - lower.intercept, upper.at(length) - lower.at(length));
@@ -98,24 +103,40 @@ impl LinePair {
     }
 }
 
-/// Least-squares lines through every other turn, from the first and from the second, each with its residual sum of squares.
-fn sides(turns: &[Pivot]) -> Option<[(Line, f64); 2]> {
-    let (origin, base) = (turns[0].slot, turns[0].price);
-    let mut sums = [[0.0; 6]; 2];
-    for (k, turn) in turns.iter().enumerate() {
-        let (x, y) = (turn.x(origin), turn.price - base);
-        let sum = &mut sums[k % 2];
-        for (total, term) in sum.iter_mut().zip([1.0, x, y, x * x, x * y, y * y]) {
+/// Sums of the turns of a run, for least-squares lines through every other one, from the first and from the second.
+struct SideSums {
+    first: Pivot,
+    count: usize,
+    sums: [[f64; 6]; 2],
+}
+
+impl SideSums {
+    fn of(turns: &[Pivot]) -> Self {
+        let mut sums = Self { first: turns[0], count: 0, sums: [[0.0; 6]; 2] };
+        for turn in turns {
+            sums.push(*turn);
+        }
+        sums
+    }
+
+    fn push(&mut self, turn: Pivot) {
+        let (x, y) = (turn.x(self.first.slot), turn.price - self.first.price);
+        for (total, term) in self.sums[self.count % 2].iter_mut().zip([1.0, x, y, x * x, x * y, y * y]) {
             *total += term;
         }
+        self.count += 1;
     }
-    let fit = |[n, x, y, xx, xy, yy]: [f64; 6]| {
-        let (spread, along) = (xx - x * x / n, xy - x * y / n);
-        let slope = along / spread;
-        let left = (yy - y * y / n - slope * along).max(0.0);
-        (n >= 2.0 && spread > 0.0).then(|| (Line { slope, intercept: base + (y - slope * x) / n }, left))
-    };
-    Some([fit(sums[0])?, fit(sums[1])?])
+
+    /// Each line with its residual sum of squares.
+    fn lines(&self) -> Option<[(Line, f64); 2]> {
+        let fit = |[n, x, y, xx, xy, yy]: [f64; 6]| {
+            let (spread, along) = (xx - x * x / n, xy - x * y / n);
+            let slope = along / spread;
+            let left = (yy - y * y / n - slope * along).max(0.0);
+            (n >= 2.0 && spread > 0.0).then(|| (Line { slope, intercept: self.first.price + (y - slope * x) / n }, left))
+        };
+        Some([fit(self.sums[0])?, fit(self.sums[1])?])
+    }
 }
 
 /// All patterns between two lines at one pivot scale: through consecutive turns, and through the turns that remain when one pair smaller
@@ -148,7 +169,7 @@ fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &
         if k + 1 >= LEAST && k >= gap && run.fresh && run.is_hopeful(view.range) {
             // The live extreme is not a confirmed turn yet.
             let next = pivots.get(from + 1).filter(|_| from + 2 < pivots.len());
-            found.extend(shape(view, run.turns.as_slice(), next, from + 1 == pivots.len(), before(pivots, start)));
+            found.extend(shape(view, &run, next, from + 1 == pivots.len(), before(pivots, start)));
         }
     }
 }
@@ -156,6 +177,7 @@ fn runs(view: View<'_>, pivots: &[Pivot], (start, gap): (usize, usize), found: &
 /// A run of turns, with cheap checks that reject patterns early.
 pub(super) struct Run {
     pub(super) turns: Turns,
+    sums: SideSums,
     fresh: bool,
     smallest: f64,
     longest: f64,
@@ -164,7 +186,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(first: Pivot, fresh: bool) -> Self {
-        Self { turns: Turns::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
+        Self { turns: Turns::of(&[first]), sums: SideSums::of(&[first]), fresh, smallest: f64::MAX, longest: 0.0, squares: 0.0 }
     }
 
     pub(super) fn push(&mut self, pivot: Pivot, fresh: bool) {
@@ -175,6 +197,7 @@ impl Run {
         self.squares += bars * bars;
         self.fresh |= fresh;
         self.turns.push(pivot);
+        self.sums.push(pivot);
     }
 
     fn is_hopeful(&self, range: f64) -> bool {
@@ -197,8 +220,9 @@ fn before(pivots: &[Pivot], start: usize) -> f64 {
     if start == 0 { 0.0 } else { pivots[start].price - pivots[start - 1].price }
 }
 
-fn shape(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prior: f64) -> Option<PatternShape> {
-    let pair = LinePair::through(turns)?;
+fn shape(view: View<'_>, run: &Run, next: Option<&Pivot>, live: bool, prior: f64) -> Option<PatternShape> {
+    let turns = run.turns.as_slice();
+    let pair = LinePair::by(&run.sums, turns)?;
     let width = pair.width;
     if width < WIDTH_LEAST * view.range || pair.residual > RESIDUAL_MOST * width {
         return None;
@@ -234,7 +258,7 @@ fn shape(view: View<'_>, turns: &[Pivot], next: Option<&Pivot>, live: bool, prio
     };
     Some(PatternShape {
         name,
-        turns: Turns::of(turns),
+        turns: run.turns,
         start: turns[0].at,
         upper: BoundaryLine::Breaks(pair.upper),
         lower: BoundaryLine::Breaks(pair.lower),
@@ -262,10 +286,10 @@ pub(super) fn has_odd_leg(turns: &[Pivot], width: f64) -> bool {
 /// Whether the latest close is beyond the line of the earlier turns on the live turn's side: then that is a breakout, not a turn.
 pub(super) fn is_breaking(view: View<'_>, turns: &[Pivot]) -> bool {
     let last = turns[turns.len() - 1];
-    let Some(sides) = sides(&turns[..turns.len() - 1]) else {
+    let Some(lines) = SideSums::of(&turns[..turns.len() - 1]).lines() else {
         return false;
     };
-    let line = sides[(turns.len() - 1) % 2].0;
+    let line = lines[(turns.len() - 1) % 2].0;
     let at = view.len() - 1;
     let over = view.close[at] - line.at(f64::from(view.slot[at] - turns[0].slot));
     if last.high { over > 0.0 } else { over < 0.0 }
