@@ -70,21 +70,22 @@ fn propose(prices: &LogPrices, run: &[Pivot], sides: &[PivotSide; 2], height: f6
             own[lines::BROKE_UP] = 1.0 - measured[lines::BROKE_UP];
         }
         own[lines::TOLERANCE_USED] = most_tolerance_used(kind, (own[lines::UPPER_RISE], own[lines::LOWER_RISE]), channel.narrowing);
-        let Some(logit) = found.sieve_logit(kind, flipped, span, &own) else { continue };
-        let shape = PatternCandidate {
-            kind,
-            flipped: false,
-            turns: Turns::of(run),
-            start: first.at,
-            end: end.at as u32,
-            broken: end.broken,
-            up: if end.broken { over } else { expected(prices, kind, flipped, first.at as usize, run[run.len() - 1].high) },
-            upper: channel.upper.line,
-            lower: channel.lower.line,
-            height: channel.width,
-            own,
-        };
-        found.keep(&if flipped { shape.mirrored() } else { shape }, logit);
+        found.offer(kind, flipped, span, &own, || {
+            let shape = PatternCandidate {
+                kind,
+                flipped: false,
+                turns: Turns::of(run),
+                start: first.at,
+                end: end.at as u32,
+                broken: end.broken,
+                up: if end.broken { over } else { expected(prices, kind, flipped, first.at as usize, run[run.len() - 1].high) },
+                upper: channel.upper.line,
+                lower: channel.lower.line,
+                height: channel.width,
+                own,
+            };
+            if flipped { shape.mirrored() } else { shape }
+        });
     }
 }
 

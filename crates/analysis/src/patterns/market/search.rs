@@ -1,7 +1,7 @@
 //! Candidate search: every scale and every family in turn.
 
 use super::{
-    bowl,
+    Claim, bowl,
     candidate::{CandidateKind, OWN, PatternCandidate},
     flag, lines, measures,
     model::{AdditiveModel, SIEVE_MIN_LOGIT},
@@ -58,27 +58,29 @@ impl<'a> Candidates<'a> {
 
     pub(super) fn push(&mut self, candidate: &PatternCandidate) {
         let PatternCandidate { kind, flipped, start, end, broken, height, .. } = *candidate;
-        if let Some(logit) = self.sieve_logit(kind, flipped, CandidateSpan { start, end, broken, height }, &candidate.own) {
-            self.keep(candidate, logit);
-        }
+        self.offer(kind, flipped, CandidateSpan { start, end, broken, height }, &candidate.own, || *candidate);
     }
 
-    /// Log odds by the cheap measures, as seen in the prices being searched; `None` if the candidate is rejected.
-    pub(super) fn sieve_logit(&mut self, kind: CandidateKind, flipped: bool, span: CandidateSpan, own: &[f64; OWN]) -> Option<f64> {
-        let Some(models) = self.sieve else { return Some(0.0) };
+    /// Makes and keeps a candidate, as seen in the prices being searched, unless its cheap measures reject it or a kept one of the same claim
+    /// is as likely.
+    pub(super) fn offer(
+        &mut self,
+        kind: CandidateKind,
+        flipped: bool,
+        span: CandidateSpan,
+        own: &[f64; OWN],
+        made: impl FnOnce() -> PatternCandidate,
+    ) {
         let flipped = flipped ^ self.flipped;
-        measures::quick(self.series.oriented(flipped), flipped, span, own, &mut self.measures);
-        models[kind as usize].at_least(&self.measures, SIEVE_MIN_LOGIT)
-    }
-
-    pub(super) fn keep(&mut self, candidate: &PatternCandidate, logit: f64) {
-        let candidate = PatternCandidate { flipped: candidate.flipped ^ self.flipped, ..*candidate };
-        let claim = candidate.claim();
+        let Some(logit) = self.sieve_logit(kind, flipped, span, own) else { return };
+        let claim = Claim { start: span.start, end: span.end, kind, flipped };
         let known = self.sieve.and_then(|_| self.starting_at(claim.start).find(|place| self.kept[*place].claim() == claim));
+        if known.is_some_and(|known| logit <= self.logits[known]) {
+            return;
+        }
+        let candidate = PatternCandidate { flipped, ..made() };
         if let Some(known) = known {
-            if logit > self.logits[known] {
-                (self.kept[known], self.logits[known]) = (candidate, logit);
-            }
+            (self.kept[known], self.logits[known]) = (candidate, logit);
             return;
         }
         let newest = &mut self.newest[claim.start as usize];
@@ -86,6 +88,13 @@ impl<'a> Candidates<'a> {
         *newest = self.kept.len() as u32;
         self.kept.push(candidate);
         self.logits.push(logit);
+    }
+
+    /// Log odds by the cheap measures; `None` if the candidate is rejected.
+    fn sieve_logit(&mut self, kind: CandidateKind, flipped: bool, span: CandidateSpan, own: &[f64; OWN]) -> Option<f64> {
+        let Some(models) = self.sieve else { return Some(0.0) };
+        measures::quick(self.series.oriented(flipped), flipped, span, own, &mut self.measures);
+        models[kind as usize].at_least(&self.measures, SIEVE_MIN_LOGIT)
     }
 
     /// Indices of the kept candidates that start at a candle, the newest first.
