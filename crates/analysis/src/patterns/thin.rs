@@ -12,6 +12,8 @@ const STEPS_ENOUGH: f64 = 10.0;
 const STRAY: f64 = 0.1;
 /// Prices whose logarithms are nearer than this are the same, but for rounding.
 const SAME: f64 = 1e-9;
+/// Between prices further apart than this, no levels stand so close that all steps are at most `SAME`.
+const APART: f64 = 1e-4;
 
 /// The market around the patterns of a series.
 pub(super) struct Trading<'a> {
@@ -61,9 +63,14 @@ impl<'a> Trading<'a> {
         (start..=end).filter(moved).count() as f64 / room as f64
     }
 
-    /// The height in the smallest step between its prices; infinite for one price.
+    /// The height in the smallest step between its prices, or more than enough; infinite for one price.
     fn steps(&self, start: usize, end: usize, height: f64) -> f64 {
         let prices = &self.series.upright;
+        // A short wick holds a step that is short enough: then the levels need no sorting.
+        let small = APART..=height / STEPS_ENOUGH;
+        if (start..=end).any(|at| small.contains(&(prices.high[at] - prices.close[at]))) {
+            return STEPS_ENOUGH;
+        }
         let mut levels: Vec<f64> = [&prices.open, &prices.high, &prices.low, &prices.close].map(|column| &column[start..=end]).concat();
         levels.sort_unstable_by(f64::total_cmp);
         let steps = levels.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > SAME);
