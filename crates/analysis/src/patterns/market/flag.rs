@@ -15,30 +15,39 @@ const FLAG_LONGEST: usize = 31;
 
 /// All flags. `tops` are the indices of high turns at any scale, ascending.
 pub(super) fn search(prices: &LogPrices, tops: &[u32], found: &mut Candidates<'_>) {
-    for top in tops {
-        let feet = feet(prices, *top as usize);
+    let mut feet = Vec::new();
+    for top in tops.iter().map(|top| *top as usize).filter(|top| *top > 0) {
+        feet.clear();
+        add_feet(prices, top, &mut feet);
         if !feet.is_empty() {
-            flags(prices, *top as usize, &feet, found);
+            flags(prices, top, &feet, found);
         }
     }
 }
 
 /// Candidate start points of the pole.
-fn feet(prices: &LogPrices, top: usize) -> Vec<usize> {
-    let high = prices.high[top];
+fn add_feet(prices: &LogPrices, top: usize, feet: &mut Vec<usize>) {
+    let (high, low) = (prices.high[top], &prices.low);
     let least = 2.2 * prices.range[top];
-    let from = top.saturating_sub(POLE_LONGEST);
-    let lowest = |far: usize| (top.saturating_sub(far).max(from)..top).min_by(|a, b| prices.low[*a].total_cmp(&prices.low[*b]));
-    let steepness = |at: usize| (high - prices.low[at]) / ((top - at) as f64 + 2.0).sqrt();
-    let steepest = (top.saturating_sub(14)..top).max_by(|a, b| steepness(*a).total_cmp(&steepness(*b)));
-    let mut feet = Vec::new();
-    for foot in [lowest(3), lowest(6), lowest(10), lowest(POLE_LONGEST), steepest].into_iter().flatten() {
-        // No high between the foot and the top exceeds the top.
-        if high - prices.low[foot] > least && !feet.contains(&foot) && prices.top(foot, top) <= high {
+    // No high between the foot and the top exceeds the top.
+    let mut add = |foot: usize| {
+        if high - low[foot] > least && !feet.contains(&foot) && prices.top(foot, top) <= high {
             feet.push(foot);
         }
+    };
+    let mut lowest = top - 1;
+    let mut from = top;
+    for far in [3, 6, 10, POLE_LONGEST] {
+        let to = top.saturating_sub(far);
+        lowest = (to..from).rev().fold(lowest, |lowest, at| if low[at] <= low[lowest] { at } else { lowest });
+        from = to;
+        add(lowest);
     }
-    feet
+    if high - low[lowest] > least {
+        let steepness = |at: usize| (at, (high - low[at]) / ((top - at) as f64 + 2.0).sqrt());
+        let steeper = |a: (usize, f64), b: (usize, f64)| if b.1 >= a.1 { b } else { a };
+        add((top.saturating_sub(14)..top).map(steepness).fold((top, f64::MIN), steeper).0);
+    }
 }
 
 /// Incremental least squares.
@@ -72,7 +81,7 @@ fn flags(prices: &LogPrices, top: usize, feet: &[usize], found: &mut Candidates<
     let lowest_foot = feet.iter().map(|foot| prices.low[*foot]).fold(f64::MAX, f64::min);
     let last = prices.len() - 1;
     let (mut highs, mut lows) = (LeastSquares::default(), LeastSquares::default());
-    let mut lowest = f64::MAX;
+    let (mut lowest, mut lowest_at) = (f64::MAX, top);
     let mut breaks = 0;
     for at in top + 1..=last.min(top + FLAG_LONGEST) {
         let x = (at - top) as f64;
@@ -80,18 +89,20 @@ fn flags(prices: &LogPrices, top: usize, feet: &[usize], found: &mut Candidates<
         let mut done = false;
         if length >= FLAG_SHORTEST {
             let over = prices.close[at] > high;
-            let upper = highs.line();
             let rising = prices.close[at] > prices.close[at - 1];
-            let line_broken = rising && prices.close[at] > upper.at(x) && {
-                let most = (top + 1..at).map(|k| prices.high[k] - upper.at((k - top) as f64)).fold(0.0, f64::max);
-                prices.close[at] > upper.at(x) + 0.8 * most
-            };
             let live = at == last;
-            if over || line_broken && breaks < 3 || live {
-                breaks += usize::from(line_broken || over);
-                let end = PatternEnd { at, broken: over || line_broken };
-                propose(prices, feet, &Consolidation { top, upper, lower: lows.line(), lowest, end, over }, found);
-                done = over;
+            if over || rising && breaks < 3 || live {
+                let upper = highs.line();
+                let line_broken = rising && prices.close[at] > upper.at(x) && {
+                    let most = (top + 1..at).map(|k| prices.high[k] - upper.at((k - top) as f64)).fold(0.0, f64::max);
+                    prices.close[at] > upper.at(x) + 0.8 * most
+                };
+                if over || line_broken || live {
+                    breaks += usize::from(line_broken || over);
+                    let end = PatternEnd { at, broken: over || line_broken };
+                    propose(prices, feet, &Consolidation { top, upper, lower: lows.line(), lowest, lowest_at, end, over }, found);
+                    done = over;
+                }
             }
         } else if prices.close[at] > high {
             done = true;
@@ -101,7 +112,9 @@ fn flags(prices: &LogPrices, top: usize, feet: &[usize], found: &mut Candidates<
         }
         highs.add(x, prices.high[at]);
         lows.add(x, prices.low[at]);
-        lowest = lowest.min(prices.low[at]);
+        if prices.low[at] < lowest {
+            (lowest, lowest_at) = (prices.low[at], at);
+        }
         if high - lowest > 0.78 * (high - lowest_foot) {
             return;
         }
@@ -113,8 +126,9 @@ struct Consolidation {
     top: usize,
     upper: Line,
     lower: Line,
-    /// Lowest low.
+    /// Lowest low before the end, and its candle.
     lowest: f64,
+    lowest_at: usize,
     end: PatternEnd,
     /// Whether the last close is above the high.
     over: bool,
@@ -127,7 +141,6 @@ fn propose(prices: &LogPrices, feet: &[usize], flag: &Consolidation, found: &mut
     let range = prices.range[end.at];
     let length = (end.at - top) as f64;
     let (w0, w1) = (upper.at(1.0) - lower.at(1.0), upper.at(length - 1.0) - lower.at(length - 1.0));
-    let low_at = (top + 1..end.at).min_by(|a, b| prices.low[*a].total_cmp(&prices.low[*b])).unwrap_or(top);
     for foot in feet {
         let pole = high - prices.low[*foot];
         let retrace = (high - flag.lowest) / pole;
@@ -155,7 +168,7 @@ fn propose(prices: &LogPrices, feet: &[usize], flag: &Consolidation, found: &mut
         let shape = PatternCandidate {
             kind: CandidateKind::Flag,
             flipped: false,
-            turns: Turns::of(&[pivot(*foot, false), pivot(top, true), pivot(low_at, false)]),
+            turns: Turns::of(&[pivot(*foot, false), pivot(top, true), pivot(flag.lowest_at, false)]),
             start: *foot as u32,
             end: end.at as u32,
             broken: end.broken,
