@@ -178,11 +178,9 @@ fn kept(prices: &LogPrices, candidate: &PatternCandidate) -> (f64, f64) {
     }
     let (a, c) = (candidate.start as usize, candidate.turns.last().at as usize);
     let slack = 0.1 * candidate.height;
-    let inside = |at: usize| {
-        let x = at as f64 - a as f64;
-        prices.close[at] <= candidate.upper.at(x) + slack && prices.close[at] >= candidate.lower.at(x) - slack
-    };
-    let outside = (a..=c).filter(|at| !inside(*at)).count() as f64 / (c - a + 1) as f64;
-    let before = (1..=10.min(a)).take_while(|k| inside(a - k)).count() as f64;
-    (outside, before)
+    let inside = |close: f64, x: f64| (close <= candidate.upper.at(x) + slack) & (close >= candidate.lower.at(x) - slack);
+    let of_pattern = prices.close[a..=c].iter().zip(0..);
+    let outside: i32 = of_pattern.map(|(close, x)| i32::from(!inside(*close, f64::from(x)))).sum();
+    let before = (1..=10.min(a)).take_while(|k| inside(prices.close[a - k], -(*k as f64))).count();
+    (f64::from(outside) / (c - a + 1) as f64, before as f64)
 }

@@ -55,15 +55,13 @@ fn end(prices: &LogPrices, from: usize, patience: usize, floor: f64, level: impl
 /// Highest high before the pattern, back to the last price below its first low, minus the level.
 fn fall(prices: &LogPrices, start: usize, level: f64) -> f64 {
     const FAR: usize = 45;
-    let low = prices.low[start];
-    let mut highest = prices.high[start];
-    for at in (start.saturating_sub(FAR)..start).rev() {
-        if prices.low[at] < low {
-            break;
-        }
-        highest = highest.max(prices.high[at]);
+    let mut before = Some(start);
+    // Back over prices as low, to one below.
+    while let Some(at) = before.filter(|at| prices.low[*at] >= prices.low[start]) {
+        before = at.checked_sub(prices.since(at, false) as usize);
     }
-    highest - level
+    let from = before.map_or(0, |before| before + 1).max(start.saturating_sub(FAR));
+    prices.top(from, start) - level
 }
 
 /// Builds a bottom's candidate between its breakout line and its lowest price.
