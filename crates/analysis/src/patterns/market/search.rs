@@ -43,7 +43,8 @@ pub(super) struct CandidateSpan {
 
 impl<'a> Candidates<'a> {
     fn new(series: &'a CandleSeries, sieve: Option<&'a [AdditiveModel]>) -> Self {
-        let room = if sieve.is_some() { 2 * series.len() } else { 0 };
+        // Some series have more than two for each candle. Growing would copy them; room that is not used costs nothing.
+        let room = if sieve.is_some() { 3 * series.len() } else { 0 };
         Self {
             series,
             sieve,
