@@ -15,22 +15,26 @@ use super::{
 /// Maximum mean swing, relative to that of a random walk of the same length.
 const WIDEST: f64 = 1.15;
 
+/// Maximum number of candles from the first turn to the last.
+const LONGEST: u32 = 120;
+
 /// All runs of turns at one scale, searched in the upright prices only.
 pub(super) fn search(prices: &LogPrices, scale: &PivotScale, found: &mut Candidates<'_>) {
     let pivots = &scale.pivots;
     let mut sides = [PivotSide::new(-1.0), PivotSide::new(1.0)];
     for start in 0..pivots.len().saturating_sub(3) {
-        if !scale.is_new(start, TURNS_MOST) {
+        let first = pivots[start];
+        let least = scale.new_from(start);
+        if least > TURNS_MOST || pivots.get(start + least - 1).is_none_or(|turn| turn.at - first.at > LONGEST) {
             continue;
         }
-        let first = pivots[start];
         let mut off = 0.0;
         sides.iter_mut().for_each(PivotSide::clear);
         for count in 1..=TURNS_MOST {
             let Some(run) = pivots.get(start..start + count) else { break };
             let last = run[count - 1];
             let length = last.at - first.at;
-            if length > 120 {
+            if length > LONGEST {
                 break;
             }
             sides[usize::from(last.high)].push(last, first.at);
@@ -61,15 +65,13 @@ fn propose(prices: &LogPrices, run: &[Pivot], sides: &[PivotSide; 2], height: f6
     let Some((end, over)) = channel.end(prices, run) else { return };
     let first = run[0];
     let span = CandidateSpan { start: first.at, end: end.at as u32, broken: end.broken, height: channel.width };
-    let measured = channel.measures(run.len(), over);
+    let mut own = channel.measures(run.len());
     for (kind, flipped) in kinds.into_iter().flatten() {
-        let mut own = measured;
-        if flipped {
-            own[lines::UPPER_RISE] = -channel.down;
-            own[lines::LOWER_RISE] = -channel.up;
-            own[lines::BROKE_UP] = 1.0 - measured[lines::BROKE_UP];
-        }
-        own[lines::TOLERANCE_USED] = most_tolerance_used(kind, (own[lines::UPPER_RISE], own[lines::LOWER_RISE]), channel.narrowing);
+        let (up, down) = if flipped { (-channel.down, -channel.up) } else { (channel.up, channel.down) };
+        own[lines::UPPER_RISE] = up;
+        own[lines::LOWER_RISE] = down;
+        own[lines::BROKE_UP] = f64::from(u8::from(over != flipped));
+        own[lines::TOLERANCE_USED] = most_tolerance_used(kind, (up, down), channel.narrowing);
         found.offer(kind, flipped, span, &own, || {
             let shape = PatternCandidate {
                 kind,
@@ -152,17 +154,15 @@ impl Channel {
         (limit > latest).then_some((PatternEnd { at: latest, broken: false }, !last.high))
     }
 
-    fn measures(&self, turns: usize, over: bool) -> [f64; OWN] {
+    /// The measures that are the same for each kind, whether upside down or not.
+    fn measures(&self, turns: usize) -> [f64; OWN] {
         let Self { upper, lower, width, up, down, narrowing, .. } = *self;
         let mut own = [0.0; OWN];
         own[lines::TOUCHES] = (upper.touches + lower.touches) as f64;
         own[lines::FURTHEST_OUTSIDE] = upper.over.max(lower.over) / width;
         own[lines::MEAN_DISTANCE] = (upper.stray + lower.stray) / turns as f64 / width;
-        own[lines::UPPER_RISE] = up;
-        own[lines::LOWER_RISE] = down;
         own[lines::NARROWING] = narrowing;
         own[lines::TURNS] = turns as f64;
-        own[lines::BROKE_UP] = f64::from(u8::from(over));
         own[lines::TILT] = f64::midpoint(up, down).abs();
         own[lines::CONVERGENCE] = (up - down).abs();
         own

@@ -21,9 +21,14 @@ pub(super) struct PivotScale {
 }
 
 impl PivotScale {
+    /// Number of turns of the shortest run from `start` on that was not examined at a finer scale.
+    pub(super) fn new_from(&self, start: usize) -> usize {
+        self.fresh[start] as usize
+    }
+
     /// Whether the run of `count` turns from `start` on was not examined at a finer scale.
     pub(super) fn is_new(&self, start: usize, count: usize) -> bool {
-        self.fresh[start] as usize <= count
+        self.new_from(start) <= count
     }
 }
 

@@ -86,30 +86,38 @@ impl PivotSide {
         self.sum_y += y;
         self.sum_xx += x * x;
         self.sum_xy += x * y;
-        if n == 0 {
-            return;
+        match n {
+            1 => self.add_lines::<1>(x, y),
+            2 => self.add_lines::<2>(x, y),
+            3 => self.add_lines::<3>(x, y),
+            4 => self.add_lines::<4>(x, y),
+            _ => {}
         }
+    }
+
+    /// Adds the lines that end in the turn after the first N.
+    fn add_lines<const N: usize>(&mut self, x: f64, y: f64) {
         // Residuals of the new turn from the existing lines…
-        let old = place(0, n);
+        let old = place(0, N);
         for line in 0..old {
-            self.off[n - 2][line] = y - self.intercept[line] - self.slope[line] * x;
+            self.off[N - 2][line] = y - self.intercept[line] - self.slope[line] * x;
         }
         // …the lines that end in it…
-        for a in 0..n {
+        for a in 0..N {
             let line = old + a;
             let slope = (y - self.y[a]) / (x - self.x[a]);
             let intercept = self.y[a] - slope * self.x[a];
             (self.slope[line], self.intercept[line]) = (slope, intercept);
-            for k in 0..n - 1 {
+            for k in 0..N - 1 {
                 let other = k + usize::from(k >= a);
                 self.off[k][line] = self.y[other] - intercept - slope * self.x[other];
             }
         }
         // …and the least-squares line, in one pass: there are few points, and they start near 0.
-        let count = self.count as f64;
+        let count = (N + 1) as f64;
         let slope = (count * self.sum_xy - self.sum_x * self.sum_y) / (count * self.sum_xx - self.sum_x * self.sum_x);
         self.squares = (slope, (self.sum_y - slope * self.sum_x) / count);
-        for k in 0..=n {
+        for k in 0..=N {
             self.all_off[k] = self.y[k] - self.squares.1 - slope * self.x[k];
         }
     }
@@ -140,18 +148,19 @@ impl PivotSide {
                 *cost += one(*off);
             }
         }
-        let chord = place(0, N - 1);
-        let (mut best, mut least) = (chord, costs[chord]);
         let squares = self.all_off[..N].iter().fold(0.0, |cost, off| cost + one(*off));
         // Lines that miss the same turn by far cost the same: then the first, regardless of rounding.
-        if squares < least - 1e-9 {
-            (best, least) = (PAIRS, squares);
+        let below = |cost: f64| cost - 1e-9;
+        let chord = place(0, N - 1);
+        let (mut best, mut bar) = (chord, below(costs[chord]));
+        if squares < bar {
+            (best, bar) = (PAIRS, below(squares));
         }
         for a in 0..N {
             for b in a + 1..N {
                 let line = place(a, b);
-                if costs[line] < least - 1e-9 {
-                    (best, least) = (line, costs[line]);
+                if costs[line] < bar {
+                    (best, bar) = (line, below(costs[line]));
                 }
             }
         }
