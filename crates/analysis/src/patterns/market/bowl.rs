@@ -210,7 +210,7 @@ impl Bowl<'_> {
 
     fn cup(&self, found: &mut Candidates<'_>) {
         let (prices, c, height) = (self.prices, self.right.at as usize, self.height);
-        let Some(own) = self.measures(c) else { return };
+        let mut measured = None;
         let length = self.right.x(self.rim.at);
         let last = prices.len() - 1;
         let limit = last.min(c + (0.6 * length) as usize + 4);
@@ -237,7 +237,7 @@ impl Bowl<'_> {
                     continue;
                 }
                 before = at;
-                let mut own = own;
+                let Some(mut own) = *measured.get_or_insert_with(|| self.measures(c)) else { return };
                 own[bowl::HANDLE_DEPTH] = depth;
                 own[bowl::HANDLE_TIME] = (at - c) as f64 / length;
                 own[bowl::EARLY_BREAKOUT] = k as f64;

@@ -38,10 +38,10 @@ pub(super) fn search(prices: &LogPrices, pivots: &[Pivot], scale: &PivotScale, f
     }
 }
 
-/// The first close above the level; `None` if a close below the floor or too many candles precede it.
-fn end(prices: &LogPrices, from: usize, patience: usize, floor: f64, level: impl Fn(usize) -> f64) -> Option<PatternEnd> {
+/// The first close above the level; `None` if a close below the floor precedes it, or it is not in the range.
+fn end(prices: &LogPrices, from: usize, to: usize, floor: f64, level: impl Fn(usize) -> f64) -> Option<PatternEnd> {
     let last = prices.len() - 1;
-    for at in from + 1..=last.min(from + patience) {
+    for at in from..=last.min(to) {
         if prices.close[at] > level(at) {
             return Some(PatternEnd { at, broken: true });
         }
@@ -49,7 +49,7 @@ fn end(prices: &LogPrices, from: usize, patience: usize, floor: f64, level: impl
             return None;
         }
     }
-    (from + patience > last).then_some(PatternEnd { at: last, broken: false })
+    (to > last).then_some(PatternEnd { at: last, broken: false })
 }
 
 /// Highest high before the pattern, back to the last price below its first low, minus the level.
@@ -116,13 +116,14 @@ fn double(prices: &LogPrices, run: &[Pivot], scale: &PivotScale, found: &mut Can
     if uneven > UNEVEN_MOST || fall < FALL_LEAST {
         return;
     }
-    let mut before = usize::MAX;
-    for (early, level) in [(0.0, peak.price), (1.0, peak.price - 0.15 * height)] {
-        let Some(end) = end(prices, c, patience, floor, |_| level) else { continue };
-        if end.at == before || !end.broken && (early > 0.0 || prices.close[end.at] < last.price + 0.4 * height) {
-            continue;
-        }
-        before = end.at;
+    // No close is above the peak before one is above the early level.
+    let early_level = peak.price - 0.15 * height;
+    let Some(early_end) = end(prices, c + 1, c + patience, floor, |_| early_level) else { return };
+    let late_end = end(prices, early_end.at, c + patience, floor, |_| peak.price);
+    let late_end = late_end.filter(|end| end.broken || prices.close[end.at] >= last.price + 0.4 * height);
+    let early_end = Some(early_end).filter(|end| end.broken && late_end.is_none_or(|late| late.at != end.at));
+    for (early, end) in [(0.0, late_end), (1.0, early_end)] {
+        let Some(end) = end else { continue };
         let mut own = [0.0; OWN];
         own[double::LEVEL_CHANGE] = apart / height;
         own[double::LEVEL_DIFFERENCE] = apart.abs() / height;
@@ -168,7 +169,7 @@ fn head_and_shoulders(prices: &LogPrices, run: &[Pivot], found: &mut Candidates<
     let outer = run[3].x(run[1].at) / gap as f64;
     let mut before = usize::MAX;
     for (level, line) in [(0.0, neckline), (1.0, Line::level(nape))] {
-        let Some(end) = end(prices, c, patience, floor, |at| line.at((at - a) as f64)) else { continue };
+        let Some(end) = end(prices, c + 1, c + patience, floor, |at| line.at((at - a) as f64)) else { continue };
         if end.at == before {
             continue;
         }
@@ -215,7 +216,7 @@ fn triple(prices: &LogPrices, run: &[Pivot], found: &mut Candidates<'_>) {
     if fall < FALL_LEAST {
         return;
     }
-    let Some(end) = end(prices, c, gap / 2 + 5, lowest - 0.1 * height, |_| peak) else { return };
+    let Some(end) = end(prices, c + 1, c + gap / 2 + 5, lowest - 0.1 * height, |_| peak) else { return };
     let mut own = [0.0; OWN];
     own[triple::LEVEL_DIFFERENCE] = (highest_low - lowest) / height;
     own[triple::BETWEEN_DIFFERENCE] = (peak - lower_peak) / height;
