@@ -71,7 +71,9 @@ impl Turns {
     }
 
     pub(super) fn mirrored(&self) -> Self {
-        self.as_slice().iter().map(|turn| turn.mirrored()).collect()
+        let mut turns = *self;
+        turns.pivots[..self.count].iter_mut().for_each(|turn| *turn = turn.mirrored());
+        turns
     }
 }
 

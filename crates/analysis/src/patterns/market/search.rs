@@ -79,7 +79,8 @@ impl<'a> Candidates<'a> {
         if known.is_some_and(|known| logit <= self.logits[known]) {
             return;
         }
-        let candidate = PatternCandidate { flipped, ..made() };
+        let mut candidate = made();
+        candidate.flipped = flipped;
         if let Some(known) = known {
             (self.kept[known], self.logits[known]) = (candidate, logit);
             return;
