@@ -238,6 +238,44 @@ fn rows_of_a_table_in_place_are_those_of_local_files() {
 
 #[test]
 #[ignore = "needs a real engine"]
+fn merges_and_new_rows_change_no_answer_and_a_changed_row_ends_them() {
+    let (_turn, url) = (turn(), engine());
+    fill(&url);
+    let apis = stand(&url, "asked");
+    // Each asked once, as answers are kept.
+    let mut limits = 20..;
+    let mut questions = || {
+        let limit = limits.next().unwrap();
+        [
+            format!("/tables/candles?where=close%3E2&sort=-volume&limit={limit}"),
+            format!("/tables/candles?by=interval&agg=sum:volume,count&limit={limit}"),
+        ]
+    };
+    let mut all_same = |when: &str| questions().iter().for_each(|question| assert!(same(&apis, question, 2), "{when}: {question}"));
+    all_same("first");
+    all_same("as nothing changed");
+    tell(&url, "OPTIMIZE TABLE deck_test.asked_candles FINAL");
+    all_same("merged");
+    all_same("merged, again");
+    tell(
+        &url,
+        "INSERT INTO deck_test.asked_candles SELECT * REPLACE (timestamp + 100000000 AS timestamp) FROM deck_test.asked_candles LIMIT 50",
+    );
+    all_same("later rows");
+    all_same("later rows, again");
+    tell(
+        &url,
+        "ALTER TABLE deck_test.asked_candles UPDATE close = close * 2 WHERE timestamp = (SELECT min(timestamp) FROM deck_test.asked_candles) SETTINGS \
+         mutations_sync = 2",
+    );
+    for question in questions() {
+        let (status, body) = answer(&apis[1].0, &question);
+        assert!(status == 503 && body.contains("has changed since the data were loaded"), "{status} {}", &body[..body.len().min(300)]);
+    }
+}
+
+#[test]
+#[ignore = "needs a real engine"]
 fn an_export_of_a_table_in_place_is_that_of_local_files() {
     let (_turn, url) = (turn(), engine());
     fill(&url);

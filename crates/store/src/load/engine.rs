@@ -3,6 +3,7 @@
 
 mod count;
 mod in_place;
+mod parts;
 mod rows;
 mod spelling;
 mod sql;

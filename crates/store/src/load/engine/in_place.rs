@@ -42,6 +42,12 @@ pub struct EngineSnapshot {
     pub(super) described: Vec<EngineColumn>,
     /// Whether sums carry a checksum of the rows' content.
     summed: bool,
+    /// What the table consisted of, where that can be told.
+    #[serde(default)]
+    parts: Option<String>,
+    /// Whether all of its rows are used: candles with a token, a time and prices.
+    #[serde(default)]
+    whole: bool,
     /// SQL conditions that keep the rows of this state, and its end for display.
     pub(super) until: Vec<String>,
     pub(super) as_of: Option<String>,
@@ -127,11 +133,13 @@ impl LoadedAggregates {
         if conditions.len() < manifest.filters.len() || !asking.is_exact(&columns) {
             return Err(asking.cannot_stay("not all of `where` can be said in SQL; say read = \"bring\""));
         }
+        let before = asking.parts();
         let counted = asking.count(&columns, &conditions)?;
-        let base = asking.base(&columns, &counted.conditions, counted.summed)?;
+        let base = asking.base(&columns, &counted.conditions, counted.summed, false)?;
         let Summed { sums, seen, content, mixed_case, findings } =
             if schema.name == "candles" { asking.market(&base, pulse)? } else { asking.listed(&base, pulse)? };
         let left_out = asking.left_out(&columns, &counted.conditions, counted.rows, seen)?;
+        let parts = before.filter(|before| asking.parts().as_ref() == Some(before));
         let source = asking.engine.source();
         let of_server = [&source.url, &source.database, &source.user];
         let hash = FieldHash::of([&base, &counted.rows.to_string(), &content.to_string()].into_iter().chain(of_server)).finish();
@@ -144,6 +152,8 @@ impl LoadedAggregates {
         let snapshot = EngineSnapshot {
             described: with_spelling(columns, mixed_case),
             summed: counted.summed,
+            parts,
+            whole: schema.name == "candles" && seen == counted.rows,
             until: counted.conditions,
             as_of: counted.as_of,
         };

@@ -12,6 +12,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use polars::prelude::{Column, DataFrame, DataType, Float64Chunked, Int64Chunked, Series, StringChunked, UInt64Chunked};
 
+use self::asked::AskedRows;
 use super::{
     Columns, EngineQuery, filter,
     rows::DRAIN_MAX,
@@ -22,14 +23,7 @@ use crate::{
     load::{bind::Bound, remote::Pulse, task::TableLoadError},
     order,
 };
-use model::{
-    address::Address,
-    candles::VALID_CANDLE,
-    holding::IndividualHolders,
-    schema::TableSchema,
-    table_ask::{AskKind, TableAsk},
-    time::DAY_MS,
-};
+use model::{address::Address, candles::VALID_CANDLE, holding::IndividualHolders, table_ask::AskKind, time::DAY_MS};
 use source::{arrow_stream, forward::Forward};
 use wire::Fault;
 
@@ -49,9 +43,11 @@ pub(super) enum Aggregation {
     /// Number and checksum of one token's rows.
     RowsVersion(&'static str),
     /// What is asked of the rows as a table.
-    Asked(Arc<TableAsk>, &'static TableSchema),
+    Asked(AskedRows),
     /// Number and checksum of these rows; `true`: also how many come twice.
-    AskedVersion(Arc<TableAsk>, bool),
+    AskedVersion(AskedRows, bool),
+    /// Their number alone.
+    AskedCount(AskedRows),
 }
 
 /// Checksum of rows, independent of their order.
@@ -74,12 +70,13 @@ impl Aggregation {
                 let (duplicates, some) = if *table == "candles" { ("count() - uniqExact(ms, ts)", " WHERE ms > 0") } else { ("0", "") };
                 format!("SELECT count() AS listed, {CHECKSUM} AS mark, toUInt64({duplicates}) AS again FROM {base}{some}")
             }
-            Self::Asked(ask, schema) => asked::asked_sql(base, ask, schema),
-            Self::AskedVersion(ask, unique) => asked::version_sql(base, ask, *unique),
+            Self::Asked(of) => asked::asked_sql(base, of),
+            Self::AskedVersion(of, unique) => asked::version_sql(base, of, *unique),
+            Self::AskedCount(of) => asked::count_sql(base, of),
         };
         match self {
             Self::Chart => counted(&sql) + " ORDER BY token, ms, timestamp",
-            Self::Asked(ask, _) => match ask.wanted {
+            Self::Asked(of) => match of.ask.wanted {
                 AskKind::Values { is_text: false, .. } => counted(&sql) + " ORDER BY item",
                 AskKind::Groups { .. } => counted(&sql) + " ORDER BY at",
                 AskKind::Values { .. } | AskKind::Page(_) | AskKind::Count => counted_in_order(&sql),
@@ -93,7 +90,7 @@ impl Aggregation {
         match self {
             Self::Market | Self::WholeMarket(_) | Self::Listed(_) => market::ROWS_MAX,
             Self::Chart | Self::Balances(_) | Self::Asked(..) => 10_000_000,
-            Self::RowsVersion(_) | Self::AskedVersion(..) => 1,
+            Self::RowsVersion(_) | Self::AskedVersion(..) | Self::AskedCount(_) => 1,
         }
     }
 }
@@ -232,10 +229,14 @@ impl EngineQuery<'_> {
         ))
     }
 
-    /// Subquery of the rows that aggregations use: candles without a time or a price are excluded.
-    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool) -> Result<String, TableLoadError> {
+    /// Subquery of the rows that aggregations use: candles without a time or a price are excluded, unless it is known that there are none.
+    pub(super) fn base(&self, columns: &Columns<'_>, conditions: &[String], summed: bool, whole: bool) -> Result<String, TableLoadError> {
         let all = self.all(columns, conditions, summed)?;
-        Ok(if self.load.schema.name == "candles" { format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})") } else { all })
+        Ok(if self.load.schema.name == "candles" && !whole {
+            format!("(SELECT * FROM {all} WHERE NOT timeless AND {PRICED})")
+        } else {
+            all
+        })
     }
 
     /// Error for a column that aggregations cannot read: the type it must have there, or why it is not read as it is.

@@ -4,7 +4,7 @@
 mod transfers;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     io::{Cursor, Read as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -17,7 +17,11 @@ use super::{
         EngineQuery,
         count::SUMMED_MAX,
         rows::{copy_folder, keep, open_copy},
-        sum::{Aggregation, Repeated, asked, chart, first, holders, rows_version},
+        sum::{
+            Aggregation, Repeated,
+            asked::{self, AskedRows},
+            chart, first, holders, rows_version,
+        },
     },
     EngineSnapshot, LoadContext,
     streamed::StreamedRows,
@@ -51,6 +55,9 @@ use source::{
 };
 use wire::{Fault, Wire};
 
+/// Most numbers of rows that are kept.
+const TOTALS_MAX: usize = 1_000;
+
 /// On-demand queries of the table.
 #[derive(Debug)]
 pub(super) struct OnDemand {
@@ -64,6 +71,10 @@ pub(super) struct OnDemand {
     hash: String,
     /// The tokens of whose rows it was seen that none comes twice; `None`: of all.
     unrepeated: Mutex<HashSet<Option<Address>>>,
+    /// What the table consisted of whenever its rows were seen to be those of the generation.
+    parts: Mutex<HashSet<String>>,
+    /// Numbers of the generation's rows that meet a condition, by tokens and condition: they stay what they are.
+    totals: Mutex<HashMap<(Vec<Address>, String), u64>>,
 }
 
 impl OnDemand {
@@ -74,6 +85,7 @@ impl OnDemand {
         snapshot: EngineSnapshot,
         hash: [u8; 32],
     ) -> Self {
+        let parts = Mutex::new(snapshot.parts.iter().cloned().collect());
         Self {
             folder: context.folder.to_owned(),
             manifest: context.manifest.clone(),
@@ -83,6 +95,8 @@ impl OnDemand {
             schema,
             hash: const_hex::encode(hash),
             unrepeated: Mutex::default(),
+            parts,
+            totals: Mutex::default(),
         }
     }
 
@@ -144,7 +158,7 @@ impl OnDemand {
                     return Err(TableLoadError::Unusable(format!("`{}` cannot be asked for one token: say read = \"bring\"", asking.name)));
                 }
                 conditions.extend(self.snapshot.until.iter().cloned());
-                let base = asking.base(&columns, &conditions, self.snapshot.summed)?;
+                let base = asking.base(&columns, &conditions, self.snapshot.summed, self.snapshot.whole)?;
                 ask(&asking, &base, &pulse)
             })
         });
@@ -210,7 +224,7 @@ impl OnDemand {
         };
         let answer = match ask.wanted {
             AskKind::Count => DataFrame::default(),
-            _ => self.sum(&Aggregation::Asked(Arc::clone(ask), self.schema), request, read)?,
+            _ => self.sum(&Aggregation::Asked(self.asked_rows(ask)), request, read)?,
         };
         // They are looked for once: it is seen when rows change. Of very many rows they are not, as it takes minutes.
         let of_which: Vec<Option<Address>> =
@@ -220,7 +234,12 @@ impl OnDemand {
             seen.contains(&None) || of_which.iter().all(|token| seen.contains(token))
         };
         let unique = !is_seen && (self.snapshot.summed || request.version.rows <= SUMMED_MAX);
-        let version = Aggregation::AskedVersion(Arc::clone(ask), unique);
+        if !unique && let Some(total) = self.unchanged_total(ask, request)? {
+            self.keep_total(ask, total);
+            return Ok((answer, total));
+        }
+        let before = self.parts_now(request)?;
+        let version = Aggregation::AskedVersion(self.asked_rows(ask), unique);
         let read = |frames: &[DataFrame]| {
             let frame = frames.first()?;
             Some((Repeated::check(frames)?, first(frame, "odd")?, first(frame, "total")?))
@@ -237,8 +256,50 @@ impl OnDemand {
         if unique {
             self.unrepeated.locked().extend(of_which);
         }
+        self.keep_total(ask, total);
+        // The checksum was of all rows, or of some tokens'.
+        if let Some(before) = before.filter(|_| ask.tokens.is_empty())
+            && self.parts_now(request)?.as_ref() == Some(&before)
+        {
+            self.parts.locked().insert(before);
+        }
         Ok((answer, total))
     }
+
+    pub(super) fn asked_rows(&self, ask: &Arc<TableAsk>) -> AskedRows {
+        AskedRows { ask: Arc::clone(ask), schema: self.schema, whole: self.snapshot.whole }
+    }
+
+    fn parts_now(&self, request: &RowsRequest<'_>) -> Result<Option<String>, FetchError> {
+        self.at_the_engine(request, |asking, _, _| Ok(asking.parts()))
+    }
+
+    /// The number of the rows that were asked for, where the table still consists of what it did; `None` where only its content tells.
+    fn unchanged_total(&self, ask: &Arc<TableAsk>, request: &RowsRequest<'_>) -> Result<Option<u64>, FetchError> {
+        self.at_the_engine(request, |asking, base, pulse| {
+            let is_same = || asking.parts().is_some_and(|parts| self.parts.locked().contains(&parts));
+            let known = if ask.condition.is_empty() { Some(request.version.rows) } else { self.totals.locked().get(&which(ask)).copied() };
+            if known.is_some() || !is_same() {
+                return Ok(known.filter(|_| is_same()));
+            }
+            let counted = asking.sum(&Aggregation::AskedCount(self.asked_rows(ask)), base, pulse)?;
+            let total = counted.first().and_then(|frame| first(frame, "total")).ok_or_else(|| asking.unread())?;
+            Ok(Some(total).filter(|_| is_same()))
+        })
+    }
+
+    fn keep_total(&self, ask: &TableAsk, total: u64) {
+        let mut totals = self.totals.locked();
+        if totals.len() >= TOTALS_MAX {
+            totals.clear();
+        }
+        totals.insert(which(ask), total);
+    }
+}
+
+/// Which rows are asked for, in whatever order.
+fn which(ask: &TableAsk) -> (Vec<Address>, String) {
+    (ask.tokens.clone(), ask.condition.clone())
 }
 
 /// The result of a query that was stored in its folder.

@@ -80,7 +80,7 @@ impl StreamedRows {
     fn open(&self) -> Result<OpenStream, FetchError> {
         let request = RowsRequest { tokens: &self.ask.tokens, version: self.version, progress: &Silent };
         self.source.at_the_engine(&request, |asking, base, _| {
-            let sql = asked::asked_sql(base, &self.ask, asking.load.schema);
+            let sql = asked::asked_sql(base, &self.source.asked_rows(&self.ask));
             open(asking, &sql, self.count as u64)
         })
     }

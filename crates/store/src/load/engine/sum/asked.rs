@@ -1,6 +1,8 @@
 //! What is asked of a table as a table: rows in any order, the values of a column, groups. Conditions and figures are over the schema's
 //! columns, as the loader would fill them; whatever is asked, the answer is bound to the version of the rows.
 
+use std::sync::Arc;
+
 use polars::prelude::{DataFrame, Float64Chunked, IntoColumn as _};
 
 use super::{
@@ -28,9 +30,18 @@ const TIME_TEXT: &str = "formatDateTime(fromUnixTimestamp64Milli(ts, 'UTC'), '%Y
 const VALUES_MAX: u64 = 4_000_000;
 const GROUPS_MAX: u64 = 1_000_000;
 
-/// SQL: the rows of `base` in the schema's columns; `NAME_small` is a text in lower case. `whole`: of all tokens; rows without one are left
-/// out, as in the loader.
-fn rows(base: &str, table: &str, whole: bool) -> String {
+/// What is asked of the rows of a table.
+#[derive(Debug, Clone)]
+pub(in super::super) struct AskedRows {
+    pub(in super::super) ask: Arc<TableAsk>,
+    pub(in super::super) schema: &'static TableSchema,
+    /// Whether the loader leaves none of the rows out, so that none is looked through for that.
+    pub(in super::super) whole: bool,
+}
+
+/// SQL: the rows of `base` in the schema's columns; `NAME_small` is a text in lower case. Rows without a token are left out, as in the loader.
+fn rows(base: &str, AskedRows { ask, whole, .. }: &AskedRows) -> String {
+    let table = ask.table;
     let known = |figure: &str, name: &str| format!("if(isFinite({figure}), {figure}, NULL) AS {name}");
     let (columns, some) = if table == "transfers" {
         let known = |own: &str, name: &str| format!("nullIf({own}, {UNKNOWN}) AS {name}");
@@ -59,8 +70,12 @@ fn rows(base: &str, table: &str, whole: bool) -> String {
         );
         (columns, "ms > 0")
     };
-    let tokens = if whole { " AND match(token, '^0x[0-9a-f]{40}$')" } else { "" };
-    format!("(SELECT token AS token_address, token AS token_address_small, {columns}, hash FROM {base} WHERE {some}{tokens})")
+    let filter = match (whole, ask.tokens.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => format!(" WHERE {some} AND match(token, '^0x[0-9a-f]{{40}}$')"),
+        (false, false) => format!(" WHERE {some}"),
+    };
+    format!("(SELECT token AS token_address, token AS token_address_small, {columns}, hash FROM {base}{filter})")
 }
 
 /// A column of an order, in SQL, and whether it falls.
@@ -117,8 +132,9 @@ fn met(ask: &TableAsk) -> String {
 }
 
 /// SQL for the rows or figures.
-pub(in super::super) fn asked_sql(base: &str, ask: &TableAsk, schema: &TableSchema) -> String {
-    let (rows, met) = (rows(base, ask.table, ask.tokens.is_empty()), met(ask));
+pub(in super::super) fn asked_sql(base: &str, of: &AskedRows) -> String {
+    let (ask, schema) = (&*of.ask, of.schema);
+    let (rows, met) = (rows(base, of), met(ask));
     // The first row, in the table's order, decides between texts that are equally frequent, and between ways to write one.
     let first = || {
         let keys: Vec<String> = schema.ordered_by(&[]).iter().map(|(name, falls)| ranked(schema, name, *falls)).collect();
@@ -225,15 +241,21 @@ fn small(column: &str) -> String {
 
 /// SQL for number and checksum of all rows that may be asked for, and the number of those asked for. `unique`: also how many come
 /// twice, or are written in a way that the loader reads otherwise.
-pub(super) fn version_sql(base: &str, ask: &TableAsk, unique: bool) -> String {
+pub(super) fn version_sql(base: &str, of: &AskedRows, unique: bool) -> String {
+    let ask = &of.ask;
     let again = match ask.table {
         "candles" if unique => "count() - uniqExact(token_address, ms, timestamp)",
         "transfers" if unique => "countIf(isNotNull(log_index)) - uniqExactIf((transaction_hash, log_index), isNotNull(log_index))",
         _ => "toUInt64(0)",
     };
     let odd = if unique && ask.table == "transfers" { "countIf(odd)" } else { "toUInt64(0)" };
-    let rows = rows(base, ask.table, ask.tokens.is_empty());
+    let rows = rows(base, of);
     format!("SELECT count() AS listed, {CHECKSUM} AS mark, countIf({}) AS total, {again} AS again, {odd} AS odd FROM {rows}", met(ask))
+}
+
+/// SQL for the number of those asked for.
+pub(super) fn count_sql(base: &str, of: &AskedRows) -> String {
+    format!("SELECT countIf({}) AS total FROM {}", met(&of.ask), rows(base, of))
 }
 
 /// Decodes the rows of a page to canonical columns.
