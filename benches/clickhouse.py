@@ -215,12 +215,12 @@ def market(given, env, config, table, tokens, hours):
     tell(given.url, f"DROP TABLE {name}")
 
 
-def billion(given, env, config, table, tokens=100_000, hours=10_000):
+def billion(given, env, config, table, tokens=10_000, each=100_000):
     """A billion candles that the engine makes while it is asked, so that it needs no disk: what stays here of them."""
     rows = (
-        f"SELECT concat('0x', lower(leftPad(hex(intDiv(number, {hours}) * 7919 + 1), 40, '0'))) AS token_address, "
-        f"toDateTime({START} + (number % {hours}) * 3600) AS timestamp, 1 + cityHash64(number) % 1000 / 1000 AS open, open + 0.001 AS high, "
-        f"open - 0.001 AS low, open AS close, toFloat64(number % 977) AS volume, '1h' AS interval FROM numbers({tokens * hours})"
+        f"SELECT concat('0x', lower(leftPad(hex(intDiv(number, {each}) * 7919 + 1), 40, '0'))) AS token_address, "
+        f"toDateTime({START} + (number % {each}) * 900) AS timestamp, 1 + cityHash64(number) % 1000 / 1000 AS open, open + 0.001 AS high, "
+        f"open - 0.001 AS low, open AS close, toFloat64(number % 977) AS volume, '15m' AS interval FROM numbers({tokens * each})"
     )
     data = os.path.join(given.folder, "billion")
     write(data, tokens, f"query = \"{rows}\"", "in place")
@@ -228,7 +228,7 @@ def billion(given, env, config, table, tokens=100_000, hours=10_000):
     watch, connection, begun = Watch(process.pid), http.client.HTTPConnection("127.0.0.1", port), time.monotonic()
     _, body = get(connection, "/tokens?limit=1", 3_600)
     assert b'"price":1.' in body or b'"price":2.' in body, body
-    table.row(f"in place: the market of {tokens:,} tokens, {tokens * hours:,} candles", cpu(process.pid), time.monotonic() - begun, watch.mib())
+    table.row(f"in place: the market of {tokens:,} tokens, {tokens * each:,} candles", cpu(process.pid), time.monotonic() - begun, watch.mib())
     for what, path in (
         ("a page of tokens", "/tokens?limit=100&page=7"),
         ("those of the largest volume", "/tokens?limit=100&sort=-volume_24h"),

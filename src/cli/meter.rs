@@ -99,7 +99,7 @@ impl Waits {
         if waited < PATIENCE {
             return;
         }
-        let line = format!("waiting for {}: {} s so far", pending.join(", "), waited.as_secs());
+        let line = format!("waiting for `{}`: {} s so far", pending.join("`, `"), waited.as_secs());
         if !meter.is_terminal {
             if !std::mem::replace(&mut self.told, true) {
                 say(&line);

@@ -59,6 +59,14 @@ fn a_token_is_named_by_its_symbol_wherever_an_address_is_asked() {
     for path in ["/tokens/UNII", "/tokens/UNI%40base", "/tokens/0xuni", "/tokens?addresses=UNI,zzz"] {
         server.get(path).is_problem(400, "invalid_address", path);
     }
+    // In bodies too.
+    let wallet = |token: &str| server.post("/yield/optimize", &json!({ "tokens": { token: "1000000000000000000" } }).to_string());
+    let (found, expected) = (wallet("uni"), wallet(TOKEN));
+    assert_eq!((found.status, found.json()), (200, expected.json()));
+    wallet("UNII").is_problem(422, "invalid_value", "UNII");
+    let alert = |token: &str| json!({ "token_address": token, "condition": "price>1" }).to_string();
+    assert_eq!(server.post("/alerts", &alert("UNI@eth")).json()["token_address"], json!(TOKEN));
+    server.post("/alerts", &alert("zzz")).is_problem(422, "invalid_value", "zzz");
 }
 
 #[test]
