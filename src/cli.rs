@@ -42,7 +42,10 @@ mod version;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    Args, Parser, Subcommand,
+    error::{ContextKind, ErrorKind},
+};
 
 use self::outcome::{Outcome, say_more};
 pub use self::{dashboard::OpenMemory, outcome::finish};
@@ -188,7 +191,7 @@ impl LocationArgs {
 pub fn arguments() -> CommandLine {
     CommandLine::try_parse().unwrap_or_else(|error| {
         error.print().ok();
-        if error.kind() == ErrorKind::ArgumentConflict {
+        if error.kind() == ErrorKind::ArgumentConflict && error.get(ContextKind::InvalidSubcommand).is_some() {
             say_more("A command's options stand after it, as in `tokendeck get /tokens --data DIR`.");
         }
         std::process::exit(error.exit_code())

@@ -57,7 +57,8 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
         // An address has one spelling, and a coin an address.
         ColumnKind::Text if matches!(column.values, ColumnValues::Addresses) && operator.without_not() == Operator::Equal => {
-            Address::asked(text).map(|address| ConditionValue::Text(address.to_string()))
+            let refused = || format!("`{text}` is no address: expected 0x and 40 hex digits; write `{named}:{text}` where it holds that");
+            Some(ConditionValue::Text(Address::asked(text).ok_or_else(refused)?.to_string()))
         }
         ColumnKind::Text | ColumnKind::List => Some(ConditionValue::Text(text.to_owned())),
         ColumnKind::Chain => Some(ConditionValue::Name(Chain::known(text).map_or_else(|| text.to_owned(), |chain| chain.to_string()))),
@@ -74,7 +75,7 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
 /// Errors: a word that no value of the column can hold, with the nearest that can. A word still being typed is not refused.
 fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &str) -> Result<(), String> {
     match &column.values {
-        ColumnValues::Open => Ok(()),
+        ColumnValues::Open | ColumnValues::Addresses => Ok(()),
         ColumnValues::Words(words) => {
             let words = words();
             if words.iter().any(|word| compare_text(word, operator.without_not(), text)) {
@@ -90,10 +91,6 @@ fn could_match(column: &FilterColumn, named: &str, operator: Operator, text: &st
                 return Ok(());
             }
             Err(format!("`{}` is no known chain: the nearest are {}", text, Chain::nearest(text).join(", ")))
-        }
-        ColumnValues::Addresses if operator.without_not() != Operator::Equal || Address::asked(text).is_some() => Ok(()),
-        ColumnValues::Addresses => {
-            Err(format!("`{text}` is no address: expected 0x and 40 hex digits; write `{named}:{text}` where it holds that"))
         }
     }
 }

@@ -235,10 +235,10 @@ impl OnDemand {
         };
         let unique = !is_seen && (self.snapshot.summed || request.version.rows <= SUMMED_MAX);
         if !unique && let Some(total) = self.unchanged_total(ask, request)? {
-            self.keep_total(ask, total);
             return Ok((answer, total));
         }
-        let before = self.parts_now(request)?;
+        // The checksum is of all rows, or of some tokens'.
+        let before = if ask.tokens.is_empty() { self.parts_now(request)? } else { None };
         let version = Aggregation::AskedVersion(self.asked_rows(ask), unique);
         let read = |frames: &[DataFrame]| {
             let frame = frames.first()?;
@@ -256,9 +256,7 @@ impl OnDemand {
         if unique {
             self.unrepeated.locked().extend(of_which);
         }
-        self.keep_total(ask, total);
-        // The checksum was of all rows, or of some tokens'.
-        if let Some(before) = before.filter(|_| ask.tokens.is_empty())
+        if let Some(before) = before
             && self.parts_now(request)?.as_ref() == Some(&before)
         {
             self.parts.locked().insert(before);
@@ -284,16 +282,16 @@ impl OnDemand {
             }
             let counted = asking.sum(&Aggregation::AskedCount(self.asked_rows(ask)), base, pulse)?;
             let total = counted.first().and_then(|frame| first(frame, "total")).ok_or_else(|| asking.unread())?;
-            Ok(Some(total).filter(|_| is_same()))
+            if !is_same() {
+                return Ok(None);
+            }
+            let mut totals = self.totals.locked();
+            if totals.len() >= TOTALS_MAX {
+                totals.clear();
+            }
+            totals.insert(which(ask), total);
+            Ok(Some(total))
         })
-    }
-
-    fn keep_total(&self, ask: &TableAsk, total: u64) {
-        let mut totals = self.totals.locked();
-        if totals.len() >= TOTALS_MAX {
-            totals.clear();
-        }
-        totals.insert(which(ask), total);
     }
 }
 

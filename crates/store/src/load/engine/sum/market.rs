@@ -116,8 +116,8 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let (closes, volumes, mixed_case) = (floats("close")?, floats("volume")?, mixed_case(frame)?);
     let mut row = |i: usize| {
         let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
-        // A row without a token or an interval is dropped here as in the loader.
-        let Some((token, interval)) = Address::or_coin(token.trim()).zip(interval) else { return Some(None) };
+        // A row without a token or an interval is dropped here as in the loader; one with blanks around its token would be found by no query.
+        let Some((token, interval)) = Address::or_coin(token).zip(interval) else { return Some(None) };
         let (at, closes, volumes) = (std::mem::take(&mut times[i]), &closes[i], &volumes[i]);
         if at.len() != closes.len() || at.len() != volumes.len() || !at.is_sorted() {
             return None;
