@@ -53,7 +53,7 @@ fn summed(dataset: &dyn Data, token: &Address, addresses: &[Address], unit: f64)
              read = \"bring\" in dataset.toml.",
             addresses.len()
         );
-        return Err(Problem::new(Code::SourceUnavailable, detail));
+        return Err(Problem::new(Code::InvalidParameter, detail));
     }
     let answer = dataset.transfer_answer(token, &TransferPart::Flows(addresses.into()))?;
     let TransferAnswer::Flows(Some(last), known) = &*answer else { return Ok(None) };

@@ -66,7 +66,7 @@ impl Dataset {
                      have all at once, there may be {FETCHED_MAX}, or say read = \"bring\" in dataset.toml.",
                     in_place.source
                 );
-                Err(Problem::new(Code::SourceUnavailable, detail))
+                Err(Problem::new(Code::InvalidParameter, detail))
             }
         }
     }

@@ -206,6 +206,25 @@ impl HeldCandles {
         table
     }
 
+    /// From a frame with a row for each token and interval and its candles as lists, by time. Of the prices there is the close alone.
+    pub(super) fn of_series(frame: &DataFrame) -> Option<Self> {
+        let list = |name: &str| Some(frame.column(name).ok()?.list().ok()?.rechunk().into_owned());
+        let floats = |name: &str| Some(list(name)?.get_inner().f64().ok()?.rechunk().into_owned());
+        let (times, close, volume) = (list("timestamp")?, floats("close")?, floats("volume")?);
+        let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
+        let (tokens, intervals) = (text("token_address")?, text("interval")?);
+        let (mut index, mut end) = (HashMap::<_, Vec<_>>::new(), 0);
+        for ((token, interval), rows) in tokens.iter().zip(intervals.iter()).zip(times.iter()) {
+            let start = end;
+            end += rows?.len();
+            index.entry(Address::parse(token?)?).or_default().push((Interval::parse(interval?)?, start..end));
+        }
+        let timestamp = times.get_inner().i64().ok()?.rechunk().into_owned();
+        let [open, high, low] = [(); 3].map(|()| close.clone());
+        let is_whole = [timestamp.len(), close.len(), volume.len()].iter().all(|length| *length == end);
+        is_whole.then_some(Self { timestamp, open, high, low, close, volume, volume_usd: None, source: None, index })
+    }
+
     /// The first token's candles, for a table of a single token.
     pub(super) fn series(&self) -> Vec<(Interval, Candles<'_>)> {
         self.index.values().next().into_iter().flatten().map(|(interval, rows)| (*interval, self.slice(rows.clone()))).collect()

@@ -5,7 +5,6 @@ use api::{
     routes::{Content, ENDPOINTS},
 };
 use model::{address::Address, error::CODES};
-use query::question::parameter::ADDRESS_PATTERN;
 use serde_json::{Value, json};
 
 use super::server::Running;
@@ -127,7 +126,6 @@ fn every_operation_has_its_tag_its_headers_and_its_304() {
 /// The patterns of answers and bodies, and what keeps to them.
 type Keeps = fn(&str) -> bool;
 const PATTERNS: &[(&str, Keeps)] = &[
-    (ADDRESS_PATTERN, |text| Address::asked(text).is_some()),
     ("^0x[0-9a-f]{40}$", |text| Address::parse(text).is_some_and(|address| address.to_string() == text)),
     ("^[0-9]+$", |text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())),
     (r"[^\s_]", |text| text.chars().any(|sign| !sign.is_whitespace() && sign != '_')),

@@ -7,7 +7,12 @@ use polars::prelude::{Column, DataFrame, DataType, Series, SortMultipleOptions};
 
 /// Whether it is a market-wide aggregate, run at load; the others run on demand.
 pub(super) fn is_of_all(sql: &str) -> bool {
-    sql.contains("arrayResize") || sql.contains("uniqExact(holder)") || sql.contains("(SELECT count() AS listed")
+    sql.contains("arrayResize") || sql.contains("uniqExact(holder)") || is_state(sql)
+}
+
+/// Whether it asks for number and checksum alone.
+fn is_state(sql: &str) -> bool {
+    ["(SELECT count() AS listed", "(SELECT sum(rows) AS listed"].iter().any(|start| sql.contains(start))
 }
 
 /// Whether it asks for rows of a table in an order.
@@ -34,7 +39,7 @@ pub(super) fn of(rows: &DataFrame, sql: &str) -> Option<DataFrame> {
         chart(rows)
     } else if sql.contains("uniqExact(holder)") {
         listed(rows)
-    } else if sql.contains("(SELECT count() AS listed") {
+    } else if is_state(sql) {
         state(rows)
     } else if sql.contains("rest_ranked") {
         balances(rows)

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-pub use self::token::{NAME_CHARS_MAX, TokenNames, TokenReader, may_be_symbol};
+pub use self::token::{NAME_CHARS_MAX, TokenName, TokenNames, TokenReader, may_be_symbol};
 use super::{
     filter::{self, Filter, FilterColumn},
     order::{Order, SORTS_MAX, signed},
@@ -93,15 +93,13 @@ pub const fn parameter(name: &'static str, kind: ParameterKind, meaning: &'stati
     Parameter { name, kind, meaning }
 }
 
-/// The address pattern of the API documents.
-pub const ADDRESS_PATTERN: &str = "^(0[xX][0-9a-fA-F]{40}|[cC][oO][iI][nN]:[0-9A-Za-z]{1,20})$";
 pub(super) const AN_ADDRESS: &str = "expected 0x followed by 40 hexadecimal digits, coin:BTC, or the symbol of a token in the data";
 pub const EXAMPLE_TOKEN: &str = "0x1f9840a85d5af5bf1d1762f925bdaddc4201f984";
 
 /// The token in documented paths: in snake case, and in camel case.
 pub const TOKEN: Parameter = parameter("token_address", ParameterKind::Address, A_TOKEN);
 pub const CONTRACT: Parameter = parameter("contractAddress", ParameterKind::Address, A_TOKEN);
-const A_TOKEN: &str =
+pub(super) const A_TOKEN: &str =
     "The token's contract address, coin:BTC of a coin, or a symbol that one token has or is listed by: `UNI`, `UNI@base`.";
 
 pub const PAGE: Parameter =

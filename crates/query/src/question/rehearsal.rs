@@ -173,7 +173,7 @@ fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
     snapshot.require(&["candles"])?;
     if snapshot.dataset.in_place("candles").is_some() {
         let detail = "`candles` stays at its source, where no alert can be rehearsed: bring it with `where` in dataset.toml.";
-        return Err(Problem::new(Code::SourceUnavailable, detail));
+        return Err(Problem::new(Code::InvalidParameter, detail));
     }
     match conditions.columns().find(|column| is_computed(column) && !is_of_candles(column)) {
         None => Ok(()),

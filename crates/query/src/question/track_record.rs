@@ -138,7 +138,7 @@ impl TrackRecordQuestion {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
         let _held = snapshot.dataset.require(tokens().map(FetchKey::Chart)).map_err(|problem| {
             let detail = "The candles of all tokens are needed: say read = \"bring\" in dataset.toml.";
-            Problem::new(Code::SourceUnavailable, format!("{} {detail}", problem.detail))
+            Problem::new(Code::InvalidParameter, format!("{} {detail}", problem.detail))
         })?;
         let missing: Vec<Address> = tokens().filter(|token| snapshot.track_records.get(*token, self.timeframe).is_none()).collect();
         let model = Model::built_in();

@@ -14,7 +14,7 @@ pub use self::answer::YieldPlan;
 use super::{
     BodyQuestion, Question,
     json::{invalid, members, pointer, text, well_formed},
-    parameter::{ADDRESS_PATTERN, AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, Parameter, TokenReader, clip},
+    parameter::{AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NAME_CHARS_MAX, Parameter, TokenReader, clip},
     progress::Progress,
     request::{ParameterValue, Request, target},
     snapshot::Snapshot,
@@ -120,8 +120,8 @@ impl BodyQuestion for YieldQuestion {
     "tokens": { EXAMPLE_TOKEN: "1000000000000000000" }, "settings": { "riskLevel": "medium", "chains": ["eth"], "minApy": 2 }
 }))]
 pub struct YieldBody {
-    /// From token address to amount in the token's smallest unit, at most 2^256-1.
-    #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = { "pattern": ADDRESS_PATTERN },
+    /// From token, by address or symbol, to amount in the token's smallest unit, at most 2^256-1.
+    #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = { "minLength": 1, "maxLength": NAME_CHARS_MAX },
                       "additionalProperties" = { "type": "string", "pattern": "^[0-9]+$" }))]
     tokens: BTreeMap<String, String>,
     #[serde(default)]

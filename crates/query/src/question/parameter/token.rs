@@ -1,7 +1,10 @@
 //! How a request names a token, in its path, its query or its body. Which symbols there are is the data's to say.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use super::A_TOKEN;
 use model::{address::Address, error::Result};
 
 /// Knows the tokens by their symbols.
@@ -17,6 +20,19 @@ pub const NAME_CHARS_MAX: usize = 64;
 pub fn may_be_symbol(text: &str) -> bool {
     let is_cut = ["0x", "coin:"].iter().any(|start| text.get(..start.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(start)));
     !is_cut && !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
+}
+
+/// A token in a body, as the documents describe it.
+pub struct TokenName;
+
+impl JsonSchema for TokenName {
+    fn schema_name() -> Cow<'static, str> {
+        "TokenName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX, "description": A_TOKEN })
+    }
 }
 
 /// How a request names its tokens: by address, as a coin, and by the symbols of the data, where there are any.

@@ -76,5 +76,5 @@ fn too_many(count: usize, most: usize, missing: &Problem) -> Problem {
         "{count} tokens are left to judge, and {what} {most} {from} for one list: narrow it by other conditions first, or ask the tokens one by \
          one."
     );
-    Problem::new(Code::SourceUnavailable, detail)
+    Problem::new(Code::InvalidParameter, detail)
 }

@@ -164,7 +164,7 @@ impl LoadedAggregates {
     /// The aggregates, in the form for the cache.
     fn of_table(&self, schema: &TableSchema) -> Result<(HashMap<Address, ListedBalances>, HeldCandles), TableLoadError> {
         let known = if schema.name == "candles" {
-            market::listed(&self.sums).map(|listed| (listed, HeldCandles::new(&self.sums)))
+            market::listed(&self.sums).zip(HeldCandles::of_series(&self.sums))
         } else {
             holders::of_frame(&self.sums).map(|listed| (listed, HeldCandles::default()))
         };
@@ -208,8 +208,12 @@ impl EngineQuery<'_> {
             if let Some(coin) = frames.iter().find_map(market::coin) {
                 return Err(self.coins(&coin));
             }
-            let rows: Option<Vec<Vec<market::Row>>> = frames.iter().map(market::read).collect();
-            rows.map(|rows| rows.into_iter().flatten().collect()).ok_or_else(|| self.unread())
+            let mut rows = Vec::new();
+            // A part of the answer leaves memory once it is read.
+            for frame in frames {
+                rows.extend(market::read(&frame).ok_or_else(|| self.unread())?);
+            }
+            Ok(rows)
         };
         let mut rows: Vec<market::Row> = ask(&Aggregation::Market)?;
         let short = market::short(&rows);

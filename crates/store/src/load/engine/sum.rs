@@ -10,7 +10,7 @@ pub(super) mod transfers;
 
 use std::sync::{Arc, atomic::Ordering};
 
-use polars::prelude::{Column, DataFrame, DataType, Float64Chunked, Int64Chunked, Series, StringChunked, UInt64Chunked};
+use polars::prelude::{Column, DataFrame, DataType, Float64Chunked, Int64Chunked, ListChunked, StringChunked, UInt64Chunked};
 
 use self::asked::AskedRows;
 use super::{
@@ -355,11 +355,8 @@ pub(super) fn floats(frame: &DataFrame, name: &str) -> Option<Float64Chunked> {
     cast(frame, name, &DataType::Float64)?.f64().ok().cloned()
 }
 
-/// A column of lists, each read by `each`.
-fn lists<T>(frame: &DataFrame, name: &str, kind: DataType, each: impl Fn(&Series) -> Option<T>) -> Option<Vec<T>> {
-    let lists = cast(frame, name, &DataType::List(Box::new(kind)))?;
-    let lists = lists.list().ok()?;
-    (0..frame.height()).map(|row| each(&lists.get_as_series(row)?)).collect()
+fn lists(frame: &DataFrame, name: &str, kind: DataType) -> Option<ListChunked> {
+    cast(frame, name, &DataType::List(Box::new(kind)))?.list().ok().cloned()
 }
 
 /// A number that every row of the result repeats.
@@ -391,7 +388,7 @@ pub(super) fn rows_version(frames: &[DataFrame]) -> Option<RowsVersion> {
 
 #[cfg(test)]
 mod tests {
-    use polars::prelude::NamedFrom as _;
+    use polars::prelude::{NamedFrom as _, Series};
 
     use super::*;
     use crate::invariants;

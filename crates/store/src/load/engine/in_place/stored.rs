@@ -2,7 +2,7 @@
 //! are found again.
 
 use std::{
-    io::{Cursor, Read as _},
+    io::{BufRead as _, BufReader},
     path::PathBuf,
 };
 
@@ -45,11 +45,10 @@ impl LoadedAggregates {
     /// The last stored state of the table.
     pub(super) fn kept(load: &TableLoad<'_>) -> Option<Self> {
         let place = Self::place(load).filter(|_| remote::is_agreed(load))?;
-        let mut bytes = Vec::new();
-        open_copy(&place)?.read_to_end(&mut bytes).ok()?;
-        let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let state = serde_json::from_slice(&bytes[..end]).ok()?;
-        let sums = IpcStreamReader::new(Cursor::new(&bytes[end + 1..])).finish().ok()?;
+        let (mut file, mut state) = (BufReader::new(open_copy(&place)?), Vec::new());
+        file.read_until(b'\n', &mut state).ok()?;
+        let state = serde_json::from_slice(&state).ok()?;
+        let sums = IpcStreamReader::new(file).finish().ok()?;
         Some(Self { state, sums })
     }
 }

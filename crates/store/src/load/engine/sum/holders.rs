@@ -74,7 +74,8 @@ pub(in super::super) fn no_tokens(frames: &[DataFrame]) -> Option<String> {
 
 /// Per token, whether it is written in mixed case.
 pub(super) fn mixed_case(frame: &DataFrame) -> Option<Vec<bool>> {
-    lists(frame, "written", DataType::String, |written| Some(written.str().ok()?.iter().flatten().any(is_mixed_case)))
+    let written = lists(frame, "written", DataType::String)?;
+    (0..written.len()).map(|row| Some(written.get_as_series(row)?.str().ok()?.iter().flatten().any(is_mixed_case))).collect()
 }
 
 /// The counts as a frame; `of_frame` is the inverse.

@@ -3,20 +3,17 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom as _, Series};
+use polars::prelude::{
+    Column, DataFrame, DataType, Float64Type, Int64Type, IntoColumn, ListBuilderTrait as _, ListPrimitiveChunkedBuilder,
+};
 
 use super::{super::sql, CHECKSUM, counts, holders::mixed_case, lists, texts, whole};
-use crate::{in_place::RowsVersion, load::task::TableLoadError};
+use crate::load::task::TableLoadError;
 use model::{
     address::Address,
     candles::{CHANGES, HISTORY_DAYS, Interval, RECENT_DAYS},
     holding::ListedBalances,
-    schema::Kind,
     time::DAY_MS,
-};
-use source::{
-    coerce,
-    text_runs::{Texts, pairs},
 };
 
 /// Column with the number of candles in the whole result, and its maximum.
@@ -97,6 +94,22 @@ pub(in super::super) struct Row {
     pub(in super::super) mixed_case: bool,
 }
 
+impl Row {
+    /// Takes in a row of the same token and interval, which was spelled in two ways, and says whether it is that.
+    fn absorbed(&mut self, other: &mut Self) -> bool {
+        let same = (self.token, self.interval) == (other.token, other.interval);
+        if same {
+            (self.first, self.newest) = (self.first.min(other.first), self.newest.max(other.newest));
+            self.count += other.count;
+            self.checksum = self.checksum.wrapping_add(other.checksum);
+            self.candles.append(&mut other.candles);
+            self.candles.sort_by_key(|(time, ..)| *time);
+            self.candles.dedup_by_key(|(time, ..)| *time);
+        }
+        same
+    }
+}
+
 /// Finds a coin without a contract among the tokens.
 pub(in super::super) fn coin(frame: &DataFrame) -> Option<String> {
     let is_coin = |token: &&str| Address::parse(token.trim()).is_none() && Address::or_coin(token.trim()).is_some();
@@ -108,34 +121,40 @@ pub(in super::super) fn read(frame: &DataFrame) -> Option<Vec<Row>> {
     let (tokens, intervals) = (texts(frame, "token_address")?, texts(frame, "interval")?);
     let (first, newest, cut) = (whole(frame, "first")?, whole(frame, "newest")?, whole(frame, "cut")?);
     let (count, checksum, duplicates) = (counts(frame, COUNT)?, counts(frame, SERIES_CHECKSUM)?, counts(frame, "again")?);
-    let mut times = lists(frame, "timestamp", DataType::Int64, |times| times.i64().ok()?.iter().collect::<Option<Vec<i64>>>())?;
-    let floats = |name: &str| {
-        let each = |list: &Series| Some(list.f64().ok()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>());
-        lists(frame, name, DataType::Float64, each)
-    };
-    let (closes, volumes, mixed_case) = (floats("close")?, floats("volume")?, mixed_case(frame)?);
-    let mut row = |i: usize| {
+    let (times, mixed_case) = (lists(frame, "timestamp", DataType::Int64)?, mixed_case(frame)?);
+    let (closes, volumes) = (lists(frame, "close", DataType::Float64)?, lists(frame, "volume", DataType::Float64)?);
+    let row = |i: usize| {
         let (token, interval) = (tokens.get(i)?, Interval::parse(intervals.get(i)?.trim()));
         // A row without a token or an interval is dropped here as in the loader; one with blanks around its token would be found by no query.
         let Some((token, interval)) = Address::or_coin(token).zip(interval) else { return Some(None) };
-        let (at, closes, volumes) = (std::mem::take(&mut times[i]), &closes[i], &volumes[i]);
-        if at.len() != closes.len() || at.len() != volumes.len() || !at.is_sorted() {
+        let [times, closes, volumes] = [&times, &closes, &volumes].map(|lists| lists.get_as_series(i));
+        let (times, closes, volumes) = (times?, closes?, volumes?);
+        if times.len() != closes.len() || times.len() != volumes.len() || times.null_count() > 0 {
             return None;
         }
+        let figures = closes
+            .f64()
+            .ok()?
+            .iter()
+            .zip(volumes.f64().ok()?.iter())
+            .map(|(close, volume)| (close.unwrap_or(f64::NAN), volume.unwrap_or(f64::NAN)));
+        let candles: Vec<Candle> =
+            times.i64().ok()?.iter().flatten().zip(figures).map(|(time, (close, volume))| (time, close, volume)).collect();
+        candles.is_sorted_by_key(|(time, ..)| *time).then_some(())?;
         Some(Some(Row {
             token,
             interval,
             first: first.get(i)?,
             newest: newest.get(i)?,
             cut: cut.get(i)? == 1,
-            candles: at.into_iter().zip(closes).zip(volumes).map(|((time, close), volume)| (time, *close, *volume)).collect(),
+            candles,
             count: count.get(i)?,
             checksum: checksum.get(i)?,
             duplicates: duplicates.get(i)?,
             mixed_case: mixed_case[i],
         }))
     };
-    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(&mut row).collect();
+    let rows: Option<Vec<Option<Row>>> = (0..frame.height()).map(row).collect();
     Some(rows?.into_iter().flatten().collect())
 }
 
@@ -207,57 +226,45 @@ const SERIES_CHECKSUM: &str = "mark";
 
 /// Number and checksum of each token's candles, from a frame made by `frame`.
 pub(in super::super) fn listed(frame: &DataFrame) -> Option<HashMap<Address, ListedBalances>> {
-    let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
-    let number = |name: &str| frame.column(name).ok()?.u64().ok();
-    let (tokens, intervals, counts, checksums) = (text("token_address")?, text("interval")?, number(COUNT)?, number(SERIES_CHECKSUM)?);
+    let (tokens, counts, checksums) = (texts(frame, "token_address")?, counts(frame, COUNT)?, counts(frame, SERIES_CHECKSUM)?);
     let mut listed: HashMap<Address, ListedBalances> = HashMap::new();
-    for (rows, token, _) in pairs(&tokens, &intervals) {
+    for ((token, rows), checksum) in tokens.iter().zip(counts.iter()).zip(checksums.iter()) {
         let of_token = listed.entry(Address::parse(token?)?).or_default();
-        of_token.rows += counts.get(rows.start)?;
-        of_token.checksum = of_token.checksum.wrapping_add(checksums.get(rows.start)?);
+        of_token.rows += rows?;
+        of_token.checksum = of_token.checksum.wrapping_add(checksum?);
     }
     Some(listed)
 }
 
-/// The rows as a candle table. The first and the last candle are included even if unsound: they give the extent of a series.
-pub(in super::super) fn frame(rows: Vec<Row>) -> Result<DataFrame, TableLoadError> {
-    let mut series: BTreeMap<(Address, String), (RowsVersion, Vec<Candle>)> = BTreeMap::new();
-    for row in rows {
-        // Two spellings of an interval count as one.
-        let (version, candles) = series.entry((row.token, row.interval.to_string())).or_default();
-        version.rows += row.count;
-        version.checksum = version.checksum.wrapping_add(row.checksum);
-        let known = |time: i64| row.candles.binary_search_by_key(&time, |(own, ..)| *own).is_ok();
-        let unsound = [row.first, row.newest].into_iter().filter(|time| !known(*time)).map(|time| (time, 0.0, f64::NAN));
-        candles.extend(unsound);
-        candles.extend(row.candles);
-    }
-    for (_, candles) in series.values_mut() {
-        candles.sort_by_key(|(time, ..)| *time);
-        candles.dedup_by_key(|(time, ..)| *time);
-    }
-    let height = series.values().map(|(_, candles)| candles.len()).sum();
-    // A repeated text is in memory once. Open, high and low are set to the close: no market figure needs them.
-    let texts = |name: &str, text: &dyn Fn(&(Address, String)) -> String| {
-        let mut texts = Texts::with_capacity(height);
-        for (key, (_, candles)) in &series {
-            texts.push(Some(&text(key)), candles.len());
-        }
-        texts.finish(name.into())
-    };
-    let all = || series.values().flat_map(|(_, candles)| candles);
-    let versions = || series.values().flat_map(|(version, candles)| std::iter::repeat_n(version, candles.len()));
-    let closes = Series::new("close".into(), all().map(|(_, close, _)| *close).collect::<Vec<_>>());
-    let times = Series::new("timestamp".into(), all().map(|(time, ..)| *time).collect::<Vec<_>>()).cast(&coerce::canonical(Kind::Time));
-    let mut columns: Vec<Column> = vec![
-        texts("token_address", &|(token, _)| token.to_string()),
-        times.map_err(|error| error.to_string())?.into_column(),
-        texts("interval", &|(_, interval)| interval.clone()),
-        Series::new("volume".into(), all().map(|(.., volume)| *volume).collect::<Vec<_>>()).into_column(),
-        Series::new(COUNT.into(), versions().map(|version| version.rows).collect::<Vec<_>>()).into_column(),
-        Series::new(SERIES_CHECKSUM.into(), versions().map(|version| version.checksum).collect::<Vec<_>>()).into_column(),
+/// The rows as a table with one row for each token and interval, its candles as lists, for `HeldCandles::of_series`. The first and the last
+/// candle are included even if unsound: they give the extent of a series.
+pub(in super::super) fn frame(mut rows: Vec<Row>) -> Result<DataFrame, TableLoadError> {
+    rows.sort_by_key(|row| (row.token, row.interval));
+    rows.dedup_by(|next, row| row.absorbed(next));
+    let candles = rows.iter().map(|row| row.candles.len() + 2).sum();
+    let floats = |name: &str| ListPrimitiveChunkedBuilder::<Float64Type>::new(name.into(), rows.len(), candles, DataType::Float64);
+    let (mut closes, mut volumes) = (floats("close"), floats("volume"));
+    let mut times = ListPrimitiveChunkedBuilder::<Int64Type>::new("timestamp".into(), rows.len(), candles, DataType::Int64);
+    let numbers = |name: &str, number: fn(&Row) -> u64| Column::new(name.into(), rows.iter().map(number).collect::<Vec<_>>());
+    let words = |name: &str, word: fn(&Row) -> String| Column::new(name.into(), rows.iter().map(word).collect::<Vec<_>>());
+    let mut columns = vec![
+        words("token_address", |row| row.token.to_string()),
+        words("interval", |row| row.interval.to_string()),
+        numbers(COUNT, |row| row.count),
+        numbers(SERIES_CHECKSUM, |row| row.checksum),
     ];
-    columns.extend(["open", "high", "low", "close"].map(|name| closes.clone().with_name(name.into()).into_column()));
+    let height = rows.len();
+    for Row { first, newest, mut candles, .. } in rows {
+        for end in [first, newest] {
+            if let Err(place) = candles.binary_search_by_key(&end, |(time, ..)| *time) {
+                candles.insert(place, (end, 0.0, f64::NAN));
+            }
+        }
+        times.append_values_iter(candles.iter().map(|(time, ..)| *time));
+        closes.append_values_iter(candles.iter().map(|(_, close, _)| *close));
+        volumes.append_values_iter(candles.iter().map(|(.., volume)| *volume));
+    }
+    columns.extend([times.finish(), closes.finish(), volumes.finish()].map(IntoColumn::into_column));
     DataFrame::new(height, columns).map_err(|error| TableLoadError::Unusable(error.to_string()))
 }
 
