@@ -8,7 +8,7 @@ use serde_json::{json, value::RawValue};
 use super::TOKENS_MAX;
 use crate::question::{
     json::{elements, invalid, members, pointer, token, well_formed},
-    parameter::{EXAMPLE_TOKEN, TokenName, TokenReader, clip},
+    parameter::{EXAMPLE_TOKEN, NamedToken, TokenReader, clip},
 };
 use model::{address::Address, error::Result};
 
@@ -20,11 +20,11 @@ const EXPECTED: &str = "expected `token_address` with one address or `token_addr
 #[schemars(example = json!({ "token_address": EXAMPLE_TOKEN }))]
 pub enum JobBody {
     One {
-        #[schemars(with = "TokenName")]
+        #[schemars(with = "NamedToken")]
         token_address: Address,
     },
     Several {
-        #[schemars(with = "Vec<TokenName>", length(min = 1, max = TOKENS_MAX))]
+        #[schemars(with = "Vec<NamedToken>", length(min = 1, max = TOKENS_MAX))]
         token_addresses: Vec<Address>,
     },
 }

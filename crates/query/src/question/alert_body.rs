@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     filter::TEXT_CHARS_MAX,
     json::{invalid, members, pointer, text, token, well_formed},
-    parameter::{EXAMPLE_TOKEN, TokenName, TokenReader, clip},
+    parameter::{EXAMPLE_TOKEN, NamedToken, TokenReader, clip},
 };
 use model::{
     address::Address,
@@ -19,7 +19,7 @@ use model::{
 #[schemars(deny_unknown_fields, example = json!({ "token_address": EXAMPLE_TOKEN, "condition": "price>20" }))]
 pub struct AlertBody {
     /// The token it applies to; without it, every token.
-    #[schemars(default, with = "Option<TokenName>")]
+    #[schemars(default, with = "Option<NamedToken>")]
     pub token_address: Option<Address>,
     /// In the syntax of the tokens' `where`: `price>20`, `score<40`, `pattern:bull_flag`.
     #[schemars(length(min = 1, max = TEXT_CHARS_MAX))]

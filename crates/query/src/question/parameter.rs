@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-pub use self::token::{NAME_CHARS_MAX, TokenName, TokenNames, TokenReader, may_be_symbol};
+pub use self::token::{NAME_CHARS_MAX, NamedToken, TokenNames, TokenReader, may_be_symbol};
 use super::{
     filter::{self, Filter, FilterColumn},
     order::{Order, SORTS_MAX, signed},

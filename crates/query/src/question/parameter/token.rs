@@ -23,11 +23,11 @@ pub fn may_be_symbol(text: &str) -> bool {
 }
 
 /// A token in a body, as the documents describe it.
-pub struct TokenName;
+pub struct NamedToken;
 
-impl JsonSchema for TokenName {
+impl JsonSchema for NamedToken {
     fn schema_name() -> Cow<'static, str> {
-        "TokenName".into()
+        "NamedToken".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
