@@ -4,7 +4,8 @@ use polars::prelude::{DataType, IntoColumn as _, NamedFrom as _, Series};
 
 use super::{Bench, MANIFEST, UNI, candles, in_place::stay_in_place, reason, server::Rows, source, wire_of};
 use crate::remote::{api_over, ask};
-use model::table_state::TableState;
+use api::answer_offline;
+use model::{error::Code, table_state::TableState};
 use wire::Consent;
 
 #[test]
@@ -102,4 +103,23 @@ fn rows_in_place_that_cannot_be_used_are_warned_of() {
         finding.severity == model::findings::Severity::Warning && finding.reason.contains("can be used: prices must be above zero")
     });
     assert!(warned, "{:?}", dataset.table("candles").unwrap().findings.kept());
+}
+
+#[test]
+fn a_question_that_candles_in_place_do_not_answer_is_refused_and_not_to_be_tried_again() {
+    let bench = Bench::new(300);
+    stay_in_place(&bench);
+    let api = api_over(bench.path(), bench.load(&bench.wire(), 200_000));
+    let alert = r#"{"condition": "price>0"}"#;
+    let track_record = format!("/technical/{UNI}/track-record?scope=all");
+    let asked = bench.server.queries().len();
+    for (method, path, body, code, says) in [
+        ("POST", "/alerts/rehearse", alert, Code::InvalidRequest, "no alert can be rehearsed: bring it with `where`"),
+        ("GET", &track_record, "", Code::InvalidParameter, "The candles of all tokens are needed: say read = \\\"bring\\\""),
+    ] {
+        let reply = answer_offline(&api, method, path, body.as_bytes());
+        let problem = String::from_utf8(reply.body.to_vec()).unwrap();
+        assert_eq!((reply.status, problem.contains(code.word()), problem.contains(says)), (400, true, true), "{problem}");
+    }
+    assert_eq!(bench.server.queries().len(), asked, "a refusal asks the engine nothing");
 }

@@ -173,7 +173,8 @@ fn check_columns(conditions: &Filter, snapshot: &Snapshot) -> Result<()> {
     snapshot.require(&["candles"])?;
     if snapshot.dataset.in_place("candles").is_some() {
         let detail = "`candles` stays at its source, where no alert can be rehearsed: bring it with `where` in dataset.toml.";
-        return Err(Problem::new(Code::InvalidParameter, detail));
+        // Not the fault of a member of the body, as an invalid parameter would be.
+        return Err(Problem::new(Code::InvalidRequest, detail));
     }
     match conditions.columns().find(|column| is_computed(column) && !is_of_candles(column)) {
         None => Ok(()),
