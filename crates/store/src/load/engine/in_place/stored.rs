@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use polars::prelude::{IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
+use polars::prelude::{IpcCompression, IpcStreamReader, IpcStreamWriter, SerReader as _, SerWriter as _};
 
 use super::{
     super::{
@@ -26,13 +26,16 @@ impl LoadedAggregates {
         copy_folder(context, &[key.text(), &format!("{:?}", manifest.engine), &server])
     }
 
-    /// Stores the state; its first line, and the aggregates after it as an Arrow stream.
+    /// Stores the state; its first line, and the aggregates after it as an Arrow stream, compressed, as it is encoded in memory.
     pub(super) fn keep(&self, load: &TableLoad<'_>) {
         let Some(place) = Self::place(load) else { return };
         let kept = keep(&place, |out| {
             serde_json::to_writer(&mut *out, &self.state).map_err(|error| error.to_string())?;
             out.write_all(b"\n").map_err(|error| error.to_string())?;
-            IpcStreamWriter::new(out).finish(&mut self.sums.clone()).map_err(|error| error.to_string())
+            IpcStreamWriter::new(out)
+                .with_compression(Some(IpcCompression::LZ4))
+                .finish(&mut self.sums.clone())
+                .map_err(|error| error.to_string())
         });
         if let Err(error) = kept {
             tracing::warn!(
