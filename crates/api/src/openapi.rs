@@ -23,7 +23,7 @@ use super::{
 };
 use model::error::{CODES, Code, ProblemBody};
 use query::question::parameter::{
-    AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NAME_CHARS_MAX, Parameter, ParameterKind, STRICT_PARAMETER,
+    AS_OF_PARAMETER, EXAMPLE_TOKEN, EXPLAIN, GENERATION_PARAMETER, NamedToken, Parameter, ParameterKind, STRICT_PARAMETER,
 };
 
 /// The document with its entity tag; constant for the process.
@@ -341,7 +341,7 @@ fn described(parameter: &Parameter) -> Value {
 /// Schema of a parameter's value.
 pub(super) fn value_of(kind: ParameterKind) -> Value {
     match kind {
-        ParameterKind::Address => json!({ "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX }),
+        ParameterKind::Address => NamedToken::text().into(),
         ParameterKind::Holder => json!({ "type": "string", "pattern": "^0[xX][0-9a-fA-F]{40}$" }),
         ParameterKind::Identifier => json!({ "type": "string" }),
         ParameterKind::Integer { min, max, default } => json!({ "type": "integer", "minimum": min, "maximum": max, "default": default }),

@@ -208,15 +208,15 @@ impl HeldCandles {
 
     /// From a frame with a row for each token and interval and its candles as lists, by time. Of the prices there is the close alone.
     pub(super) fn of_series(frame: &DataFrame) -> Option<Self> {
-        let list = |name: &str| Some(frame.column(name).ok()?.list().ok()?.rechunk().into_owned());
+        let list = |name: &str| frame.column(name).ok()?.list().ok();
         let floats = |name: &str| Some(list(name)?.get_inner().f64().ok()?.rechunk().into_owned());
+        let text = |name: &str| frame.column(name).ok()?.str().ok();
         let (times, close, volume) = (list("timestamp")?, floats("close")?, floats("volume")?);
-        let text = |name: &str| Some(frame.column(name).ok()?.str().ok()?.rechunk().into_owned());
-        let (tokens, intervals) = (text("token_address")?, text("interval")?);
+        let lengths = times.downcast_iter().flat_map(|lists| lists.offsets().lengths());
         let (mut index, mut end) = (HashMap::<_, Vec<_>>::new(), 0);
-        for ((token, interval), rows) in tokens.iter().zip(intervals.iter()).zip(times.iter()) {
+        for ((token, interval), length) in text("token_address")?.iter().zip(text("interval")?.iter()).zip(lengths) {
             let start = end;
-            end += rows?.len();
+            end += length;
             index.entry(Address::parse(token?)?).or_default().push((Interval::parse(interval?)?, start..end));
         }
         let timestamp = times.get_inner().i64().ok()?.rechunk().into_owned();

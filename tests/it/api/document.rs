@@ -5,6 +5,7 @@ use api::{
     routes::{Content, ENDPOINTS},
 };
 use model::{address::Address, error::CODES};
+use query::question::parameter::EXAMPLE_TOKEN;
 use serde_json::{Value, json};
 
 use super::server::Running;
@@ -174,6 +175,11 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str, faults: &
             fault(&format!("does not keep to {pattern}"));
         }
     }
+    if let (Some(most), Some(text)) = (schema["maxLength"].as_u64(), value.as_str())
+        && text.chars().count() as u64 > most
+    {
+        fault(&format!("is longer than {most}"));
+    }
     for (name, keep) in [("anyOf", 1), ("oneOf", 1), ("allOf", usize::MAX)] {
         let Some(choices) = schema[name].as_array() else { continue };
         if choices.iter().filter(|choice| keeps_to(choice)).count() < keep.min(choices.len()) {
@@ -187,6 +193,9 @@ fn check(document: &Value, schema: &Value, value: &Value, place: &str, faults: &
     }
     for (name, member) in value.as_object().into_iter().flatten() {
         let place = format!("{place}/{name}");
+        if schema["propertyNames"].is_object() {
+            check(document, &schema["propertyNames"], &json!(name), &place, faults);
+        }
         match (&schema["properties"][name], &schema["additionalProperties"]) {
             (Value::Null, Value::Bool(false)) => faults.push(format!("{place} is described nowhere")),
             (Value::Null, Value::Null) if schema["properties"].is_object() => faults.push(format!("{place} is described nowhere")),
@@ -234,6 +243,24 @@ fn every_example_keeps_to_its_schema() {
     let plan = json!({ "$ref": "#/components/schemas/YieldBody" });
     check(&document, &plan, &json!({ "tokens": { "0x1": 5 }, "settings": { "riskLevel": "wild" } }), "", &mut found);
     assert!(found.len() >= 2, "what is wrong is found: {found:?}");
+}
+
+#[test]
+fn bodies_name_tokens_by_their_symbols_too() {
+    let document = document();
+    let long = "U".repeat(65);
+    for (name, admitted) in [("UNI", true), ("USDC@base", true), ("coin:BTC", true), (EXAMPLE_TOKEN, true), (&long, false)] {
+        for (schema, body) in [
+            ("YieldBody", json!({ "tokens": { name: "5" } })),
+            ("JobBody", json!({ "token_address": name })),
+            ("JobBody", json!({ "token_addresses": [name] })),
+            ("AlertBody", json!({ "token_address": name, "condition": "price>2" })),
+        ] {
+            let mut faults = Vec::new();
+            check(&document, &json!({ "$ref": format!("#/components/schemas/{schema}") }), &body, schema, &mut faults);
+            assert_eq!(faults.is_empty(), admitted, "{body}: {faults:?}");
+        }
+    }
 }
 
 #[test]

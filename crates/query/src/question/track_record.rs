@@ -136,9 +136,10 @@ impl TrackRecordQuestion {
     /// The replays of every token. Errors: some are still missing; the text has the progress.
     fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<ReplayedToken>>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
-        let _held = snapshot.dataset.require(tokens().map(FetchKey::Chart)).map_err(|problem| {
-            let detail = "The candles of all tokens are needed: say read = \"bring\" in dataset.toml.";
-            Problem::new(Code::InvalidParameter, format!("{} {detail}", problem.detail))
+        let _held = snapshot.dataset.require(tokens().map(FetchKey::Chart)).map_err(|_| {
+            let detail = "`scope`: the candles of all tokens stay at their source and are not all here: ask for `token`, or say \
+                          read = \"bring\" in dataset.toml.";
+            Problem::new(Code::InvalidParameter, detail)
         })?;
         let missing: Vec<Address> = tokens().filter(|token| snapshot.track_records.get(*token, self.timeframe).is_none()).collect();
         let model = Model::built_in();

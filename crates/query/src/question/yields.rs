@@ -14,7 +14,7 @@ pub use self::answer::YieldPlan;
 use super::{
     BodyQuestion, Question,
     json::{invalid, members, pointer, text, well_formed},
-    parameter::{AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NAME_CHARS_MAX, Parameter, TokenReader, clip},
+    parameter::{AN_ADDRESS, Arguments, EXAMPLE_TOKEN, EXPLAIN, NamedToken, Parameter, TokenReader, clip},
     progress::Progress,
     request::{ParameterValue, Request, target},
     snapshot::Snapshot,
@@ -121,7 +121,7 @@ impl BodyQuestion for YieldQuestion {
 }))]
 pub struct YieldBody {
     /// From token, by address or symbol, to amount in the token's smallest unit, at most 2^256-1.
-    #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = { "minLength": 1, "maxLength": NAME_CHARS_MAX },
+    #[schemars(extend("minProperties" = 1, "maxProperties" = TOKENS_MAX, "propertyNames" = NamedToken::text(),
                       "additionalProperties" = { "type": "string", "pattern": "^[0-9]+$" }))]
     tokens: BTreeMap<String, String>,
     #[serde(default)]

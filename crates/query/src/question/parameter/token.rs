@@ -22,8 +22,15 @@ pub fn may_be_symbol(text: &str) -> bool {
     !is_cut && !text.trim().is_empty() && text.chars().count() <= NAME_CHARS_MAX
 }
 
-/// A token in a body, as the documents describe it.
+/// A token as a request names it, as the documents describe it.
 pub struct NamedToken;
+
+impl NamedToken {
+    /// The schema of its text, for parameters and the names of members.
+    pub fn text() -> Schema {
+        json_schema!({ "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX })
+    }
+}
 
 impl JsonSchema for NamedToken {
     fn schema_name() -> Cow<'static, str> {
@@ -31,7 +38,9 @@ impl JsonSchema for NamedToken {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "minLength": 1, "maxLength": NAME_CHARS_MAX, "description": A_TOKEN })
+        let mut schema = Self::text();
+        schema.insert("description".to_owned(), A_TOKEN.into());
+        schema
     }
 }
 

@@ -271,6 +271,7 @@ pub(in super::super) fn frame(mut rows: Vec<Row>) -> Result<DataFrame, TableLoad
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::candle_table::HeldCandles;
     use model::time::HOUR_MS;
 
     #[test]
@@ -303,5 +304,29 @@ mod tests {
         }
         let both = too_close(&[series(HOUR_MS, DAY_MS), series(HOUR_MS, DAY_MS)]).expect("told");
         assert!(both.contains("and so in 1 more series"), "{both}");
+    }
+
+    #[test]
+    fn two_spellings_of_an_interval_are_one_series() {
+        let spelled = |times: &[i64], count: u64| Row {
+            token: Address([1; 20]),
+            interval: Interval(HOUR_MS),
+            first: times[0] * HOUR_MS,
+            newest: times[times.len() - 1] * HOUR_MS,
+            cut: false,
+            // The last candle is not sound, and still ends the series.
+            candles: times[..times.len() - 1].iter().map(|time| (time * HOUR_MS, *time as f64, 1.0)).collect(),
+            count,
+            checksum: u64::MAX,
+            duplicates: 0,
+            mixed_case: false,
+        };
+        let Ok(frame) = frame(vec![spelled(&[2, 3, 9], 3), spelled(&[1, 4, 5], 4)]) else { panic!("no frame") };
+        let held = HeldCandles::of_series(&frame).expect("held");
+        let [(interval, candles)] = &held.series()[..] else { panic!("{:?}", held.series()) };
+        let hours: Vec<i64> = candles.timestamp.iter().map(|time| time / HOUR_MS).collect();
+        assert_eq!((*interval, hours.as_slice(), candles.close), (Interval(HOUR_MS), &[1, 2, 3, 4, 9][..], &[1.0, 2.0, 3.0, 4.0, 0.0][..]));
+        let one = &listed(&frame).expect("listed")[&Address([1; 20])];
+        assert_eq!((one.rows, one.checksum), (7, u64::MAX - 1));
     }
 }
