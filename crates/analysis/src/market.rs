@@ -248,6 +248,8 @@ fn daily_closes(series: &[(Interval, Candles<'_>)], cut: bool) -> Vec<f64> {
         }
     }
     closes.reverse();
+    // A large list has many tokens without thirty closes, or with none.
+    closes.shrink_to_fit();
     closes
 }
 

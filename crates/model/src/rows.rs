@@ -285,7 +285,12 @@ fn texts<T: Clone>(columns: &dyn TableColumns, name: &str, read: impl Fn(&str) -
 /// Parses a list-of-text column with `read`.
 fn lists<T>(columns: &dyn TableColumns, name: &str, read: impl Fn(&str) -> Option<T>) -> Vec<Vec<T>> {
     let mut cells = Vec::with_capacity(columns.height());
-    columns.lists(name, &mut |texts| cells.push(texts.iter().copied().filter_map(&read).collect()));
+    columns.lists(name, &mut |texts| {
+        let mut list: Vec<T> = texts.iter().copied().filter_map(&read).collect();
+        // Most have one entry, and a collected list has room for four.
+        list.shrink_to_fit();
+        cells.push(list);
+    });
     cells
 }
 

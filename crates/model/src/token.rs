@@ -27,6 +27,7 @@ pub struct OwnColumn {
 /// A token, merged from its rows on every chain. The row with the largest market cap gives the figures, the others fill its gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
+    /// Its own `chain` is empty: `chains` has them.
     pub row: TokenRow,
     /// Every chain it exists on, first that of the row with the largest market cap.
     pub chains: Vec<Chain>,
@@ -58,10 +59,10 @@ pub fn merge_tokens(mut rows: Vec<TokenRow>) -> Vec<Token> {
     let cap = |row: &TokenRow| row.market_cap.unwrap_or(f64::NEG_INFINITY);
     rows.sort_by(|a, b| a.token_address.cmp(&b.token_address).then(cap(b).total_cmp(&cap(a))));
     let mut tokens: Vec<Token> = Vec::with_capacity(rows.len());
-    for row in rows {
+    for mut row in rows {
         match tokens.last_mut() {
             Some(token) if token.row.token_address == row.token_address => token.absorb(row),
-            _ => tokens.push(Token { chains: row.chain.clone(), dates: FigureDates::of(&row), row }),
+            _ => tokens.push(Token { chains: std::mem::take(&mut row.chain), dates: FigureDates::of(&row), row }),
         }
     }
     tokens

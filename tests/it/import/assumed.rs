@@ -38,7 +38,7 @@ fn the_chain_of_tokens_that_a_file_brings_is_said_to_be_assumed() {
     let (says, checked) = told(&desk, &args, "tokens");
     assert!(says.contains("assumed: the chain of its tokens is `eth`, as it names none; say another with --chain"), "{says}");
     assert!(checked.contains("imported from `holders.csv`: assumed: the chain of its tokens is `eth`"), "{checked}");
-    let chain = |desk: &Desk| desk.dataset().token(&address(UNI)).unwrap().row.chain[0].as_str().to_owned();
+    let chain = |desk: &Desk| desk.dataset().token(&address(UNI)).unwrap().chains[0].as_str().to_owned();
     assert_eq!(chain(&desk), "eth");
     // A later statement replaces the assumption.
     let report = desk.imports(&["holders.csv", "--chain", "base"]);

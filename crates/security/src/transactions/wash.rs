@@ -15,6 +15,8 @@ use model::transfer_sums::{WASH_STEP_MS, WASH_STEPS, WashEdge};
 /// Window lengths: number of half-windows of the level below in each half-window, and the name of the window. Windows overlap by half, so a
 /// cycle no longer than half a window lies entirely in one of them.
 const LEVELS: [(i64, &str); 3] = [(1, "1 hour"), (24, "1 day"), (WASH_STEPS / 24, "7 days")];
+/// Volumes that differ by less are of the same transfers, added up in another order.
+const SAME_VOLUME: f64 = 1e-9;
 /// Maximum number of pairs in a window; larger windows are skipped and reported.
 const PAIRS_MAX: usize = 1_000_000;
 /// Minimum number of unsorted transfers before they are merged by pair.
@@ -89,14 +91,15 @@ impl Wash {
         }
     }
 
-    /// Result of the window length with the largest wash volume; `None` if there is none.
+    /// Result of the window length with the largest wash volume, of equal ones the longest; `None` if there is none.
     pub(super) fn finish(&mut self) -> Option<WashTrades> {
         for (level, (_, name)) in LEVELS.iter().enumerate() {
             self.close(level);
             self.alone(level);
             self.levels[level].found.iter_mut().for_each(|found| found.window = name);
         }
-        let best = self.levels.iter().flat_map(|level| &level.found).max_by(|a, b| a.volume.total_cmp(&b.volume))?;
+        let all = self.levels.iter().flat_map(|level| &level.found);
+        let best = all.reduce(|best, next| if next.volume >= best.volume * (1.0 - SAME_VOLUME) { next } else { best })?;
         (best.count > 0).then(|| best.clone())
     }
 
@@ -225,6 +228,20 @@ mod tests {
         wash.gather(0, 0, &[edge(1, 2)]);
         wash.gather(0, 1_000, &[edge(2, 1)]);
         assert!(wash.finish().is_none(), "three weeks lie between them");
+    }
+
+    #[test]
+    fn of_equal_volumes_the_longest_window_is_named_in_whatever_order_they_are_added_up() {
+        let mut wash = Wash::default();
+        let volumes = [0.1, 0.1, 0.7];
+        for (day, volume) in volumes.into_iter().enumerate() {
+            let there = Edge { volume, ..edge(1, 2) };
+            wash.gather(0, day as i64 * 48, &[there, Edge { from: 2, to: 1, ..there }]);
+        }
+        let found = wash.finish().expect("found");
+        let hour = &wash.levels[0].found[0];
+        assert!(hour.volume > found.volume && hour.count == found.count, "the sums differ in the last digit: {hour:?} {found:?}");
+        assert_eq!(found.window, "7 days");
     }
 
     #[test]
