@@ -35,6 +35,7 @@ mod report;
 mod schema;
 mod serve;
 mod shot;
+mod signals;
 mod table;
 mod token;
 mod verify;

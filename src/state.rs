@@ -1,4 +1,4 @@
-//! Per-user state kept between runs, and where it is kept (the XDG directories). The contents belong to the modules below.
+//! Per-user state kept between runs, and where it is kept (the XDG directories; on Windows `AppData`). The contents belong to the modules below.
 
 pub mod annotations;
 pub mod remote;
@@ -7,7 +7,7 @@ pub mod watchlist;
 
 use std::path::PathBuf;
 
-use etcetera::base_strategy::{BaseStrategy, Xdg};
+use etcetera::{BaseStrategy, choose_base_strategy};
 
 const PROGRAM: &str = "tokendeck";
 
@@ -25,15 +25,15 @@ pub struct Dirs {
 }
 
 impl Dirs {
-    /// Locates them by the XDG variables, else below the home directory.
+    /// Locates them by the XDG variables, else below the home directory; on Windows below `AppData`.
     pub fn find() -> Result<Self, String> {
-        let xdg = Xdg::new().map_err(|_| "there is no home directory: set HOME to a folder that can be written".to_owned())?;
-        let state = xdg.state_dir().unwrap_or_else(|| xdg.data_dir());
+        let user = choose_base_strategy().map_err(|_| "there is no home directory: set HOME to a folder that can be written".to_owned())?;
+        let state = user.state_dir().unwrap_or_else(|| user.data_dir());
         Ok(Self {
             state: state.join(PROGRAM),
-            data: xdg.data_dir().join(PROGRAM),
-            config: xdg.config_dir().join(PROGRAM),
-            cache: xdg.cache_dir().join(PROGRAM),
+            data: user.data_dir().join(PROGRAM),
+            config: user.config_dir().join(PROGRAM),
+            cache: user.cache_dir().join(PROGRAM),
         })
     }
 }

@@ -19,6 +19,7 @@ use super::{
     meter::Meter,
     outcome::{Failure, Outcome, print, printable, say, say_more},
     program::{config_folder, configuration},
+    signals::stop_flag,
     table::{aligned, aligned_to_the_end},
     token::TokenName,
 };
@@ -134,7 +135,7 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
         return Err(Failure::Usage(reason));
     }
     let token = args.token.as_ref().map(|token| token.find_in(&location)).transpose()?;
-    let stop = stop_on_signals()?;
+    let stop = stop_flag()?;
     let options = ImportOptions {
         token: token.or_else(|| args.coin.as_deref().map(Address::coin)),
         coin: args.coin.clone(),
@@ -169,17 +170,6 @@ pub(super) fn run(args: &ImportArgs) -> Outcome {
     };
     print(text)?;
     report_refused(&report, into)
-}
-
-/// Returns a flag set by SIGINT or SIGTERM. A second signal ends the program at once, which leaves no file half written either.
-fn stop_on_signals() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let outcome = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)));
-        outcome.map_err(|error| Failure::Bad(format!("signals cannot be received: {error}")))?;
-    }
-    Ok(stop)
 }
 
 /// Prints every refused file with a command that may accept it.

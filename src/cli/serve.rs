@@ -5,7 +5,6 @@ use std::{net::SocketAddr, sync::Arc};
 use clap::Args;
 use tokio::{
     net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
     sync::{broadcast, oneshot},
 };
 
@@ -14,6 +13,7 @@ use super::{
     log::Log,
     outcome::{Failure, Outcome, print},
     program::{Program, no_dataset, open_keys},
+    signals::{ReloadSignal, StopSignals},
 };
 use crate::config::{is_listen_address, plain_reason};
 use api;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &ServeArgs) -> Outcome {
     let runtime = runtime.map_err(|error| Failure::Bad(format!("the server cannot start: {}", plain_reason(&error))))?;
     runtime.block_on(async {
         // Before the first line is printed, so that a signal right after it shuts the server down cleanly.
-        let (signals, reload) = (Signals::new()?, listen_for(SignalKind::user_defined1())?);
+        let (signals, reload) = (StopSignals::new()?, ReloadSignal::new()?);
         let (listener, address) = bind(listen).await?;
         if let Some(reason) = keys.refused_on(address.ip()) {
             return Err(Failure::Bad(reason));
@@ -100,14 +100,7 @@ enum Ending {
 
 /// Waits for a reason to stop, logging reloads meanwhile. A second signal ends the process at once. SIGUSR1 reloads the data instead,
 /// remote files included.
-async fn wait_for_end(mut signals: Signals, mut reload: Signal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
-    let reloading = async {
-        while reload.recv().await.is_some() {
-            deck.load_in_background();
-            deck.refresh_feed();
-        }
-        std::future::pending::<()>().await;
-    };
+async fn wait_for_end(mut signals: StopSignals, reload: ReloadSignal, events: broadcast::Receiver<DeckEvent>, deck: &Arc<Deck>) -> Ending {
     tokio::select! {
         code = signals.next() => {
             tracing::info!("stopping: requests under way are answered first");
@@ -115,7 +108,15 @@ async fn wait_for_end(mut signals: Signals, mut reload: Signal, events: broadcas
             Ending::Signal(code)
         }
         reason = first_load_failed(events, deck) => Ending::NoData(reason),
-        () = reloading => Ending::Signal(0),
+        ending = reload_when_asked(reload, deck) => ending,
+    }
+}
+
+async fn reload_when_asked(mut reload: ReloadSignal, deck: &Arc<Deck>) -> Ending {
+    loop {
+        reload.next().await;
+        deck.load_in_background();
+        deck.refresh_feed();
     }
 }
 
@@ -139,35 +140,6 @@ pub(super) async fn first_load_failed(mut events: broadcast::Receiver<DeckEvent>
             Ok(DeckEvent::AlertsFired | DeckEvent::JobUpdated(_) | DeckEvent::FeedRunning)
             | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
-        }
-    }
-}
-
-fn listen_for(kind: SignalKind) -> Result<Signal, Failure> {
-    signal(kind).map_err(|error| Failure::Bad(format!("signals cannot be received: {}", plain_reason(&error))))
-}
-
-/// The signals that stop the server, each with its exit code.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self, Failure> {
-        Ok(Self {
-            terminate: listen_for(SignalKind::terminate())?,
-            interrupt: listen_for(SignalKind::interrupt())?,
-            hang_up: listen_for(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.terminate.recv() => 0,
-            _ = self.interrupt.recv() => 0,
-            _ = self.hang_up.recv() => 129,
         }
     }
 }

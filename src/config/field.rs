@@ -178,9 +178,8 @@ impl SettingValue for Option<WebhookUrl> {
 
 /// Resolves a path: `~/` is the home directory, other relative paths start at `folder`.
 fn resolve_path(text: &str, folder: &Path) -> PathBuf {
-    let home = || std::env::var_os("HOME").filter(|home| !home.is_empty());
-    match text.strip_prefix("~/").zip(home()) {
-        Some((rest, home)) => Path::new(&home).join(rest),
+    match text.strip_prefix("~/").zip(std::env::home_dir()) {
+        Some((rest, home)) => home.join(rest),
         None => folder.join(text),
     }
 }

@@ -20,6 +20,7 @@ use model::{
     time::Time,
 };
 use store::private_files::{exclusively, read_text, write_atomic};
+use system::FileId;
 
 /// Environment variable with the only key; it takes precedence over all files.
 pub const ENVIRONMENT: &str = "TOKENDECK_API_KEY";
@@ -111,7 +112,7 @@ struct Stamp {
     modified: Option<SystemTime>,
     bytes: u64,
     /// Of the file itself: it is replaced, not rewritten.
-    inode: u64,
+    file: FileId,
 }
 
 impl fmt::Debug for Keys {
@@ -335,11 +336,7 @@ impl LoadedKeys {
 impl Stamp {
     fn of(path: &Path) -> Option<Self> {
         let about = std::fs::metadata(path).ok()?;
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(&about);
-        #[cfg(not(unix))]
-        let inode = 0;
-        Some(Self { modified: about.modified().ok(), bytes: about.len(), inode })
+        Some(Self { modified: about.modified().ok(), bytes: about.len(), file: FileId::of(path).ok()? })
     }
 
     /// Whether the file is old enough for another change to show.
@@ -379,18 +376,9 @@ fn read(path: &Path, source: &KeySource) -> Result<LoadedKeys, String> {
 
 /// Warning about the file's mode, if other users may read it.
 fn too_open(path: &Path, source: &KeySource) -> Option<String> {
-    #[cfg(unix)]
-    {
-        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).ok()?.permissions()) & 0o777;
-        let what = if matches!(source, KeySource::State(_)) { "the keys" } else { "the configured keys" };
-        (mode & 0o077 != 0)
-            .then(|| format!("{what} in `{}` can be read by other users (mode {mode:04o}): run chmod 600 on the file", path.display()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (path, source);
-        None
-    }
+    let mode = system::mode_for_others(&std::fs::metadata(path).ok()?)?;
+    let what = if matches!(source, KeySource::State(_)) { "the keys" } else { "the configured keys" };
+    Some(format!("{what} in `{}` can be read by other users (mode {mode:04o}): run chmod 600 on the file", path.display()))
 }
 
 fn append(path: &Path, key: &ApiKey) -> Result<(), String> {

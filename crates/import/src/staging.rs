@@ -4,10 +4,11 @@
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
+
+use system::FileId;
 
 /// The folder's name.
 const FOLDER: &str = ".import";
@@ -59,8 +60,8 @@ impl StagingFolder {
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
             // The lock file may have been removed between opening and locking it.
-            let held = lock.metadata().map_err(failed)?;
-            if fs::metadata(&path).is_ok_and(|there| there.ino() == held.ino() && there.dev() == held.dev()) {
+            let held = FileId::of_open(&lock).map_err(failed)?;
+            if FileId::of(&path).is_ok_and(|there| there == held) {
                 clear(&folder);
                 return Ok(Self { folder, made, _lock: lock });
             }

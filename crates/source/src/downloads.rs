@@ -2,15 +2,15 @@
 //! They outlive the program; parts that do not match their checksum are fetched again.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
     ops::Range,
-    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use serde::{Deserialize, Serialize};
+use system::FileAt as _;
 
 use crate::field_hash::FieldHash;
 use wire::Object;
@@ -66,8 +66,10 @@ impl ObjectParts {
         };
         let folder = folder_of(cache, object);
         // User-only permissions, as the data may be private.
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(folder.join(BYTES))?;
+        system::create_private_folder(&folder)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = system::private(&mut options).open(folder.join(BYTES))?;
         file.set_len(object.bytes)?;
         // The modification time records the last use, for LRU eviction.
         file.set_modified(SystemTime::now()).ok();
@@ -173,7 +175,7 @@ fn all(cache: &Path) -> Vec<(SystemTime, u64, PathBuf)> {
     let entries = fs::read_dir(folder(cache)).into_iter().flatten().flatten();
     let about = |path: PathBuf| {
         let meta = fs::metadata(path.join(BYTES)).ok()?;
-        Some((meta.modified().ok()?, meta.blocks() * 512, path))
+        Some((meta.modified().ok()?, system::bytes_on_disk(&meta), path))
     };
     entries.filter_map(|entry| about(entry.path())).collect()
 }

@@ -33,7 +33,6 @@ mod windows;
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
-    os::unix::fs::FileExt,
     path::Path,
     sync::Arc,
 };
@@ -41,6 +40,7 @@ use std::{
 use polars::prelude::{ArrowField, Column, IdxSize, PolarsResult};
 
 use read_at::{InOrder, ReadAt};
+use system::FileAt;
 
 /// Default maximum of rows per batch.
 pub const BATCH_ROWS: usize = 8_192;
@@ -216,7 +216,7 @@ pub fn lines_of(path: &Path, bytes: u64) -> Option<u64> {
     let named = format_of(path.file_name()?.to_str()?).map(|(_, format)| format);
     let file = File::open(path).ok().filter(|_| named.is_some_and(SourceFormat::is_of_lines))?;
     let mut head = [0; 4];
-    FileExt::read_exact_at(&file, &mut head, 0).ok()?;
+    FileAt::read_exact_at(&file, &mut head, 0).ok()?;
     if text::is_packed(&head) { None } else { whole_lines(&file, bytes).ok().filter(|lines| *lines > 0) }
 }
 

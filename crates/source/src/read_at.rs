@@ -4,9 +4,10 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
     ops::Range,
-    os::unix::fs::FileExt,
     sync::Arc,
 };
+
+use system::FileAt;
 
 /// Bytes that can be read at any offset, by several threads.
 pub trait ReadAt: Send + Sync {
@@ -27,11 +28,11 @@ impl ReadAt for File {
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
-        FileExt::read_exact_at(self, buffer, at)
+        FileAt::read_exact_at(self, buffer, at)
     }
 
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-        FileExt::read_at(self, buffer, at)
+        FileAt::read_at(self, buffer, at)
     }
 }
 

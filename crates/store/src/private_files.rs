@@ -11,12 +11,7 @@ use std::{
 
 /// Creates the directory and its parents, with user-only permissions.
 pub fn create_dir(path: &Path) -> Result<(), String> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(path)
+    system::create_private_folder(path)
         .map_err(|error| format!("cannot create the folder `{}`: {error}: make it writable, or choose another", path.display()))
 }
 
@@ -56,9 +51,7 @@ pub fn sync_folder(folder: &Path) {
 pub fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    system::private(&mut options).open(path)
 }
 
 /// Takes the lock of a file, which is made where it is missing; none while another program has it. Dropping the file frees it. Where the

@@ -4,9 +4,9 @@
 use std::{
     collections::{HashMap, HashSet},
     fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf, absolute},
     sync::{Arc, RwLock},
+    time::SystemTime,
 };
 
 use notify::{
@@ -20,6 +20,7 @@ use source::{
     live_files, locate,
     manifest::{FILE, Manifest, TableManifest},
 };
+use system::FileId;
 use wire::UrlPattern;
 
 /// Maximum number of symlinks followed on the way to the folder.
@@ -27,12 +28,12 @@ const LINKS_MAX: usize = 32;
 /// Maximum number of watched folders; with more the files are polled.
 const FOLDERS_MAX: usize = 4_000;
 
-/// A file's size, times and inode, one of which changes with the file.
+/// A file's size, time and identity, one of which changes with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
-    modified: (i64, i64),
-    file: (u64, u64),
+    modified: SystemTime,
+    file: FileId,
 }
 
 /// State of a dataset's files at one moment; equal stamps mean equal files.
@@ -53,7 +54,7 @@ impl FileStamps {
     pub fn of(folder: &Path) -> Self {
         let stamp = |path: &Path| {
             let meta = fs::metadata(path).ok()?;
-            Some(Stamp { bytes: meta.len(), modified: (meta.mtime(), meta.mtime_nsec()), file: (meta.dev(), meta.ino()) })
+            Some(Stamp { bytes: meta.len(), modified: meta.modified().ok()?, file: FileId::of(path).ok()? })
         };
         // The absolute path, however the folder was named: stamps are compared.
         let folder = &absolute(folder).unwrap_or_else(|_| folder.to_owned());
@@ -133,8 +134,8 @@ impl Interest {
 /// Watches the folders of a dataset's files.
 pub struct FileWatcher {
     watcher: Option<RecommendedWatcher>,
-    /// Each watched folder with its device and inode: another may have replaced it.
-    watched: HashMap<PathBuf, (u64, u64)>,
+    /// Each watched folder, and which it is: another may have replaced it.
+    watched: HashMap<PathBuf, FileId>,
     interest: Arc<RwLock<Interest>>,
     polling_because: Option<String>,
 }
@@ -230,9 +231,8 @@ impl FileWatcher {
         }
         let mut failed = None;
         for path in wanted {
-            let Ok(meta) = fs::metadata(&path) else { continue };
-            let which = (meta.dev(), meta.ino());
-            if self.watched.get(&path) == Some(&which) || !meta.is_dir() {
+            let Ok(which) = FileId::of(&path) else { continue };
+            if self.watched.get(&path) == Some(&which) || !path.is_dir() {
                 continue;
             }
             if self.watched.remove(&path).is_some() {

@@ -1,6 +1,9 @@
 //! All events of the dashboard in one enum on one channel: keys and mouse, signals, deck news, arrived answers. The threads that send them
 //! live here; their handling does not.
 
+#[cfg(unix)]
+mod signals;
+
 use std::{
     io::Read,
     sync::{
@@ -12,15 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent};
-use rustix::{
-    event::{PollFd, PollFlags, poll},
-    io::Errno,
-};
-use signal_hook::{
-    consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH},
-    iterator::Signals,
-};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::graphics::answers::{Heard, Hearing, TerminalAnswers};
@@ -81,8 +76,8 @@ impl Events {
 
     /// Starts the threads that listen to terminal, signals and deck; `asked` when the terminal was asked about pictures.
     pub fn listen(&self, deck: &Deck, asked: Option<Instant>) -> std::io::Result<()> {
-        self.listen_to_signals()?;
-        self.listen_to_hang_up()?;
+        #[cfg(unix)]
+        signals::listen(&self.sender)?;
         self.listen_to_deck(deck)?;
         let sender = self.sender.clone();
         thread::Builder::new().name("input".into()).spawn(move || {
@@ -92,6 +87,8 @@ impl Events {
             }
             loop {
                 let event = match crossterm::event::read() {
+                    // Windows tells of a key that is let go, too.
+                    Ok(crossterm::event::Event::Key(key)) if key.kind == KeyEventKind::Release => continue,
                     Ok(crossterm::event::Event::Key(key)) if answer.holds(&key, Instant::now()) => continue,
                     Ok(crossterm::event::Event::Key(key)) => Event::Key(key),
                     Ok(crossterm::event::Event::Mouse(mouse)) => Event::Mouse(mouse),
@@ -105,42 +102,6 @@ impl Events {
                 if sender.send(event).is_err() || last {
                     break;
                 }
-            }
-        })?;
-        Ok(())
-    }
-
-    fn listen_to_signals(&self) -> std::io::Result<()> {
-        // While the terminal's answers are awaited, nobody else listens to its size.
-        let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
-        let sender = self.sender.clone();
-        thread::Builder::new().name("signals".into()).spawn(move || {
-            for signal in &mut signals {
-                let event = match signal {
-                    SIGHUP => Event::Terminate(129),
-                    SIGTSTP => Event::Suspend,
-                    SIGCONT => Event::Continue,
-                    SIGWINCH => Event::Resize,
-                    _ => Event::Terminate(0),
-                };
-                if sender.send(event).is_err() {
-                    break;
-                }
-            }
-        })?;
-        Ok(())
-    }
-
-    /// A terminal that goes without a signal, as of a program that is no session's leader: crossterm would read its end over and over.
-    fn listen_to_hang_up(&self) -> std::io::Result<()> {
-        let sender = self.sender.clone();
-        thread::Builder::new().name("hang-up".into()).spawn(move || {
-            let stdin = std::io::stdin();
-            // Nothing is asked for: a hang-up and an error are told anyway. Where terminals cannot be waited for, nobody is.
-            let mut waited = [PollFd::new(&stdin, PollFlags::empty())];
-            while let Err(Errno::INTR) = poll(&mut waited, None) {}
-            if waited[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
-                sender.send(Event::Terminate(129)).ok();
             }
         })?;
         Ok(())

@@ -54,7 +54,7 @@ impl Graphics {
             var("TERM_PROGRAM").is_some_and(|program| program == "Apple_Terminal") || var("TERM").is_some_and(|term| term == "linux");
         match self {
             Self::Off => b"",
-            _ if prints || !has_colors => b"",
+            _ if prints || !has_colors || !system::ANSWERS_AMONG_KEYS => b"",
             // tmux would take kitty's for a window's title.
             _ if in_multiplexer(var) => answers::ATTRIBUTES,
             _ => answers::QUESTION,

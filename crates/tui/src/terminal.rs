@@ -98,9 +98,10 @@ impl Screen {
         Ok(())
     }
 
-    /// Restores the terminal, stops the process (SIGSTOP), and enters the modes again once it is continued.
+    /// Restores the terminal, stops the process (SIGSTOP), and enters the modes again once it is continued. Windows stops no process.
     pub fn suspend(&mut self) -> io::Result<()> {
         restore();
+        #[cfg(unix)]
         signal_hook::low_level::raise(signal_hook::consts::SIGSTOP)?;
         enter_modes(self.mouse)?;
         self.clear()

@@ -6,7 +6,7 @@ use std::{
     fs,
     io::Read as _,
     path::PathBuf,
-    process::{Command, ExitStatus, Stdio},
+    process::{ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -143,7 +143,7 @@ fn find(profile: &str) -> Result<Credentials, Fault> {
 fn of_profile(name: &str) -> Result<Option<Keys>, Fault> {
     let file = |variable: &str, usual: &str| {
         let named = std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
-        named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".aws").join(usual)))
+        named.or_else(|| Some(std::env::home_dir()?.join(".aws").join(usual)))
     };
     let mut entries = HashMap::new();
     for (path, title) in [
@@ -190,8 +190,7 @@ fn printed(command: &str, region: Option<String>) -> Option<Keys> {
 
 /// Output of the command; none where it fails, or does not end in time.
 fn output(line: &str, time: Duration) -> Option<Vec<u8>> {
-    let mut command = Command::new("sh");
-    let mut child = command.arg("-c").arg(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut child = system::shell(line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let until = Instant::now() + time;
     let status = loop {
         match child.try_wait() {

@@ -1,7 +1,9 @@
 //! Zone map: minimum and maximum of each numeric column in each block of rows, by which top-k search and filters skip blocks. Stored as raw
 //! bits; the column's storage type gives their type.
 
-use std::{fs::File, io, ops::Range, os::unix::fs::FileExt, path::Path};
+use std::{fs::File, io, ops::Range, path::Path};
+
+use system::FileAt as _;
 
 use super::{
     StorageType, StoredColumn, UNKNOWN,

@@ -5,7 +5,6 @@ use std::{
     collections::HashMap,
     fs::{File, OpenOptions},
     io,
-    os::unix::fs::FileExt,
     path::Path,
 };
 
@@ -15,6 +14,7 @@ use super::entry::CacheBuildError;
 use crate::order::{SpillFile, without};
 use model::{address::Address, interval::Interval, schema::TableSchema};
 use source::text_runs::{pairs, runs_of};
+use system::FileAt as _;
 
 /// Buckets of rows, by the leading bits of the token's address, so that bucket order is token order.
 pub(super) const BUCKETS: usize = 64;

@@ -5,7 +5,6 @@ use std::{
     fs::{File, OpenOptions},
     io,
     ops::Range,
-    os::unix::fs::FileExt,
     path::Path,
 };
 
@@ -18,6 +17,7 @@ use super::{
     table::{LargeTable, Values},
 };
 use model::address::Address;
+use system::FileAt as _;
 
 /// Alignment of each buffer in bytes, as Arrow recommends.
 const ALIGN: u64 = 64;

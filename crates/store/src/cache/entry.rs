@@ -3,9 +3,8 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -147,7 +146,7 @@ impl EntryLocation {
     pub fn new(cache: &Path, key: &Key, sorting: SortLimits) -> io::Result<Self> {
         let tables = cache.join("tables");
         // User-only permissions, as the data may be private.
-        DirBuilder::new().recursive(true).mode(0o700).create(&tables)?;
+        system::create_private_folder(&tables)?;
         Ok(Self { tables, name: key.0.clone(), sorting })
     }
 
@@ -330,7 +329,7 @@ pub fn list(cache: &Path) -> Vec<Entry> {
 /// Disk usage of the folder in bytes, recursively.
 fn size(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.map(|file| file.metadata().map_or(0, |meta| if meta.is_dir() { size(&file.path()) } else { meta.blocks() * 512 })).sum()
+    files.map(|file| file.metadata().map_or(0, |meta| if meta.is_dir() { size(&file.path()) } else { system::bytes_on_disk(&meta) })).sum()
 }
 
 /// Removes a folder atomically: it is renamed before its files are deleted.

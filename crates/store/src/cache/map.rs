@@ -1,11 +1,28 @@
 //! Memory mapping of cache files, and returning freed memory to the system: the only place that needs `unsafe`.
 #![allow(unsafe_code, reason = "mapping a file is unsafe: what is mapped must not change; see `MappedFile::open`")]
 
+#[cfg(unix)]
 mod truncated;
+/// Windows truncates no file that is mapped.
+#[cfg(not(unix))]
+mod truncated {
+    #[derive(Debug)]
+    pub(super) struct Watch;
+
+    impl Watch {
+        pub(super) fn over(_: &[u8]) -> Self {
+            Self
+        }
+
+        pub(super) fn is_truncated(&self) -> bool {
+            false
+        }
+    }
+}
 
 use std::{fs::File, io, path::Path};
 
-use memmap2::{Mmap, UncheckedAdvice};
+use memmap2::Mmap;
 
 use self::truncated::Watch;
 
@@ -40,7 +57,8 @@ impl MappedFile {
     pub(super) fn release(&self) {
         // SAFETY: the map is shared and only read, so no page of it differs from the file; a page read meanwhile is mapped again. Zeros in place
         // of missing pages stay zeros.
-        if let Err(error) = unsafe { self.map.unchecked_advise(UncheckedAdvice::DontNeed) } {
+        #[cfg(unix)]
+        if let Err(error) = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) } {
             tracing::debug!("the pages of a map stay: {error}");
         }
     }

@@ -4,9 +4,10 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Cursor},
-    os::unix::fs::FileExt,
     path::Path,
 };
+
+use system::FileAt as _;
 
 use polars::prelude::{
     Column, DataFrame, IdxCa, IdxSize, IpcStreamReader, IpcStreamWriter, PlSmallStr, PolarsResult, SerReader, SerWriter,

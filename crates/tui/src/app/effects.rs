@@ -1,12 +1,7 @@
 //! Runs the effects and commands of views and overlays: selecting, copying, opening links, reloading. With `export` and `import`, through
 //! which the dataset writes files, the only place of the terminal interface with side effects outside the program.
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Command as Process, Stdio},
-    sync::Arc,
-    thread,
-};
+use std::{path::PathBuf, process::Stdio, sync::Arc, thread};
 
 use crossterm::{Command as _, clipboard::CopyToClipboard};
 
@@ -235,8 +230,7 @@ impl App {
         if !(link.starts_with("https://") || link.starts_with("http://")) || link.chars().any(char::is_control) {
             return self.say("not a web link", true);
         }
-        let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-        let spawned = Process::new(opener).arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let spawned = system::link_opener().arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         if let Ok(mut child) = spawned {
             // A thread reaps the child process; where none can be started, the system does.
             thread::Builder::new().name("link".into()).spawn(move || child.wait()).ok();
@@ -250,8 +244,8 @@ impl App {
 
 /// Expands `~` to the home folder.
 pub(super) fn expand(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+    match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(path),
     }
 }

@@ -2,9 +2,8 @@
 //! into the cache, like rows of a file.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Read, Seek as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, OnceLock,
@@ -200,12 +199,12 @@ struct CopyWriter {
 impl CopyWriter {
     fn begin(place: &Path) -> io::Result<Self> {
         // User-only permissions, as the data may be private.
-        DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+        system::create_private_folder(place)?;
         // A unique name: another program may fetch the same rows.
         let mut random = [0u8; 8];
         getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
         let beside = place.join(format!("{:016x}.new", u64::from_ne_bytes(random)));
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let file = system::private(OpenOptions::new().write(true).create_new(true)).open(&beside)?;
         Ok(Self { copy: Copy { place: place.to_owned(), beside, sum: Arc::default() }, file })
     }
 }
