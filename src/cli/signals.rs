@@ -29,54 +29,35 @@ pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// The signals that stop the server, each with its exit code.
 #[cfg(unix)]
-pub(super) struct StopSignals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
-
-#[cfg(unix)]
-impl StopSignals {
-    pub(super) fn new() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|error| unheard(&error));
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hang_up: listen(SignalKind::hangup())?,
-        })
-    }
-
-    pub(super) async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.terminate.recv() => 0,
-            _ = self.interrupt.recv() => 0,
-            _ = self.hang_up.recv() => 129,
-        }
-    }
-}
-
-/// The keys that stop the server, and its window being closed; each with its exit code.
+type Stops = (Signal, Signal, Signal);
 #[cfg(windows)]
-pub(super) struct StopSignals {
-    interrupt: CtrlC,
-    stop: CtrlBreak,
-    closed: CtrlClose,
+type Stops = (CtrlC, CtrlBreak, CtrlClose);
+
+#[cfg(unix)]
+fn stops() -> io::Result<Stops> {
+    Ok((signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?))
 }
 
 #[cfg(windows)]
+fn stops() -> io::Result<Stops> {
+    Ok((ctrl_c()?, ctrl_break()?, ctrl_close()?))
+}
+
+/// What stops the server: a key or a signal, and a terminal that is closed.
+pub(super) struct StopSignals(Stops);
+
 impl StopSignals {
     pub(super) fn new() -> Result<Self, Failure> {
-        let listen = || Ok(Self { interrupt: ctrl_c()?, stop: ctrl_break()?, closed: ctrl_close()? });
-        listen().map_err(|error: io::Error| unheard(&error))
+        stops().map(Self).map_err(|error| unheard(&error))
     }
 
+    /// Waits for the next, and returns its exit code.
     pub(super) async fn next(&mut self) -> u8 {
         tokio::select! {
-            _ = self.interrupt.recv() => 0,
-            _ = self.stop.recv() => 0,
-            _ = self.closed.recv() => 129,
+            _ = self.0.0.recv() => 0,
+            _ = self.0.1.recv() => 0,
+            _ = self.0.2.recv() => 129,
         }
     }
 }

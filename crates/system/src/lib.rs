@@ -6,12 +6,38 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
 
 #[cfg(unix)]
-pub use unix::{ANSWERS_AMONG_KEYS, FileAt, FileId, bytes_on_disk, link_opener, mode_for_others, private, shell};
+pub use unix::{ANSWERS_AMONG_KEYS, FileAt, bytes_on_disk, link_opener, mode_for_others, private, shell};
 #[cfg(windows)]
-pub use windows::{ANSWERS_AMONG_KEYS, FileAt, FileId, bytes_on_disk, link_opener, mode_for_others, private, shell};
+pub use windows::{ANSWERS_AMONG_KEYS, FileAt, bytes_on_disk, link_opener, mode_for_others, private, shell};
+
+#[cfg(unix)]
+use unix::{id_of, id_of_open};
+#[cfg(windows)]
+use windows::{id_of, id_of_open};
+
+/// A file or folder, whatever its names: its device and its number there. Those of a removed file may come again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    pub fn of(path: &Path) -> io::Result<Self> {
+        id_of(path).map(|(device, number)| Self { device, number })
+    }
+
+    pub fn of_open(file: &File) -> io::Result<Self> {
+        id_of_open(file).map(|(device, number)| Self { device, number })
+    }
+}
 
 /// Creates the folder and its parents, for the user alone where files have modes.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
@@ -47,7 +73,7 @@ mod tests {
         fs::rename(&first, &second).expect("renamed");
         fs::write(&first, "1").expect("written");
         assert_eq!(FileId::of(&second).expect("an id"), id);
-        assert_eq!(FileId::of_open(&fs::File::open(&second).expect("opened")).expect("an id"), id);
+        assert_eq!(FileId::of_open(&File::open(&second).expect("opened")).expect("an id"), id);
         assert_ne!(FileId::of(&first).expect("an id"), id);
         assert!(FileId::of(&folder.path().join("c")).is_err());
         assert!(FileId::of(folder.path()).is_ok(), "a folder too");

@@ -10,18 +10,13 @@ use std::{
 
 pub use std::os::unix::fs::FileExt as FileAt;
 
-/// A file or folder, whatever its names: device and inode. Those of a removed file may come again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileId(u64, u64);
+/// Device and inode.
+pub(super) fn id_of(path: &Path) -> io::Result<(u64, u64)> {
+    fs::metadata(path).map(|about| (about.dev(), about.ino()))
+}
 
-impl FileId {
-    pub fn of(path: &Path) -> io::Result<Self> {
-        fs::metadata(path).map(|about| Self(about.dev(), about.ino()))
-    }
-
-    pub fn of_open(file: &File) -> io::Result<Self> {
-        file.metadata().map(|about| Self(about.dev(), about.ino()))
-    }
+pub(super) fn id_of_open(file: &File) -> io::Result<(u64, u64)> {
+    file.metadata().map(|about| (about.dev(), about.ino()))
 }
 
 /// Bytes that a file takes on disk: fewer than it has where there are holes.

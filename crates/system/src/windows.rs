@@ -8,10 +8,7 @@ use std::{
     process::Command,
 };
 
-use winapi_util::{
-    AsHandleRef, Handle,
-    file::{Information, information},
-};
+use winapi_util::{AsHandleRef, Handle, file::information};
 
 /// Reads and writes at places. Unlike elsewhere they move the file's position, which nobody may rely on then.
 pub trait FileAt {
@@ -58,22 +55,17 @@ impl FileAt for File {
     }
 }
 
-/// A file or folder, whatever its names: volume and index. Those of a removed file may come again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileId(u64, u64);
+/// Volume and index.
+pub(super) fn id_of(path: &Path) -> io::Result<(u64, u64)> {
+    Handle::from_path_any(path).and_then(id_of_handle)
+}
 
-impl FileId {
-    pub fn of(path: &Path) -> io::Result<Self> {
-        Handle::from_path_any(path).and_then(Self::of_handle)
-    }
+pub(super) fn id_of_open(file: &File) -> io::Result<(u64, u64)> {
+    id_of_handle(file)
+}
 
-    pub fn of_open(file: &File) -> io::Result<Self> {
-        Self::of_handle(file)
-    }
-
-    fn of_handle(handle: impl AsHandleRef) -> io::Result<Self> {
-        information(handle).map(|about: Information| Self(about.volume_serial_number(), about.file_index()))
-    }
+fn id_of_handle(handle: impl AsHandleRef) -> io::Result<(u64, u64)> {
+    information(handle).map(|about| (about.volume_serial_number(), about.file_index()))
 }
 
 /// Bytes that a file takes on disk; its holes count here.

@@ -69,7 +69,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("crates/tui/src", "graphics event typed overlay app+chrome memory saver terminal run"),
     (
         "src/cli",
-        "outcome meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \
+        "outcome signals meter table appearance program token key log memory feed refresh new add providers live desk defect flatten dashboard serve mcp shot report verify get check \
          demo import cache config schema alert dispute jobs completions health version doctor",
     ),
 ];

@@ -3,32 +3,18 @@
 
 #[cfg(unix)]
 mod truncated;
-/// Windows truncates no file that is mapped.
-#[cfg(not(unix))]
-mod truncated {
-    #[derive(Debug)]
-    pub(super) struct Watch;
-
-    impl Watch {
-        pub(super) fn over(_: &[u8]) -> Self {
-            Self
-        }
-
-        pub(super) fn is_truncated(&self) -> bool {
-            false
-        }
-    }
-}
 
 use std::{fs::File, io, path::Path};
 
 use memmap2::Mmap;
 
+#[cfg(unix)]
 use self::truncated::Watch;
 
 #[derive(Debug)]
 pub(super) struct MappedFile {
-    // Dropped before the map, so that memory mapped later at its address is not mistaken for it.
+    // Dropped before the map, so that memory mapped later at its address is not mistaken for it. Windows truncates no file that is mapped.
+    #[cfg(unix)]
     watch: Watch,
     map: Mmap,
 }
@@ -46,7 +32,11 @@ impl MappedFile {
         // folder could change bytes; they are only ever read as numbers and checked text, so a change gives wrong figures, never memory
         // unsafety. One that truncates the file makes a read raise SIGBUS; see `truncated`.
         let map = unsafe { Mmap::map(file) }?;
-        Ok(Self { watch: Watch::over(&map), map })
+        Ok(Self {
+            #[cfg(unix)]
+            watch: Watch::over(&map),
+            map,
+        })
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -65,7 +55,10 @@ impl MappedFile {
 
     /// Whether bytes were read that are missing because another program truncated the file: they were read as zeros.
     pub(super) fn is_truncated(&self) -> bool {
-        self.watch.is_truncated()
+        #[cfg(unix)]
+        return self.watch.is_truncated();
+        #[cfg(not(unix))]
+        false
     }
 }
 
