@@ -81,6 +81,6 @@ impl ReloadSignal {
         if self.asked.recv().await.is_some() {
             return;
         }
-        pending().await
+        pending::<()>().await;
     }
 }
