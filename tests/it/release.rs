@@ -56,6 +56,9 @@ fn every_placeholder_is_filled_and_every_name_is_that_of_a_tarball() {
     let url = manifest("/package/metadata/binstall/pkg-url");
     assert!(url.ends_with("/v{ version }/tokendeck-{ version }-{ target }.tar.gz"), "{url}");
     assert_eq!(manifest("/package/metadata/binstall/bin-dir"), "tokendeck-{ version }-{ target }/{ bin }");
+    let zip = "tokendeck-{ version }-x86_64-pc-windows-gnu.zip";
+    assert!(manifest("/package/metadata/binstall/overrides/x86_64-pc-windows-msvc/pkg-url").ends_with(zip));
+    assert!(script.contains("target=x86_64-pc-windows-gnu\n") && script.contains("\"../$name.zip\""));
     for arch in ["x86_64", "aarch64"] {
         let name = format!("/v@VERSION@/tokendeck-@VERSION@-{arch}-unknown-linux-musl.tar.gz");
         assert!(read("packaging/tokendeck.rb").contains(&name), "{name}");
