@@ -91,13 +91,13 @@ fn recent<'a>(candles: &'a Candles<'_>) -> Option<impl Iterator<Item = usize> + 
     (last - candles.timestamp[first] >= DAYS_LEAST * DAY_MS).then(|| (first..candles.len()).filter(sound))
 }
 
-/// The median of the prices, if the usual ones are off it by no more than that fraction.
+/// The median of the prices, if the usual ones are off it by no more than that fraction, and the last by no more than twice as much: a peg
+/// that was lost is none, however long it held before.
 fn held(prices: &mut [f64], moves_most: f64) -> Option<f64> {
-    if prices.len() < CANDLES_LEAST {
-        return None;
-    }
+    let last = *prices.last().filter(|_| prices.len() >= CANDLES_LEAST)?;
     let middle = median(prices);
-    (usual(prices, middle) <= moves_most).then_some(middle)
+    let holds_still = (last / middle - 1.0).abs() <= 2.0 * moves_most;
+    (holds_still && usual(prices, middle) <= moves_most).then_some(middle)
 }
 
 /// How far off a usual price is, as a fraction.
@@ -144,6 +144,9 @@ mod tests {
             ("moves", wave(1.0, 0.012, 90), None),
             ("four days of fear", fear(4), Some(0.1)),
             ("ten days of fear", fear(10), None),
+            ("lost today", [wave(1.0, 0.001, 90), vec![0.97]].concat(), None),
+            ("lost four days ago", [wave(1.0, 0.001, 90), vec![0.5, 0.4, 0.3, 0.2]].concat(), None),
+            ("a little off today", [wave(1.0, 0.001, 90), vec![0.985]].concat(), Some(0.1)),
             ("the fear of last year", [vec![0.5; 200], wave(1.0, 0.001, 91)].concat(), Some(0.1)),
             ("thirty days", wave(1.0, 0.001, 31), Some(0.1)),
             ("too short", wave(1.0, 0.001, 30), None),
@@ -174,6 +177,7 @@ mod tests {
             ("more than a coin gains in a year", times(&|day| 1.001_f64.powi(day as i32)), None),
             ("four days of fear", times(&|day| if day < 4 { 0.93 } else { 1.0 }), Some((1.0, 0.0))),
             ("ten days of fear", times(&|day| if day < 10 { 0.93 } else { 1.0 }), None),
+            ("lost today", times(&|day| if day < 90 { 1.0 } else { 0.93 }), None),
             ("of 30 days", late(60), Some((1.0, 0.0))),
             ("of 29 days", late(61), None),
             ("its own way", wave(2_000.0, 0.05, 91), None),

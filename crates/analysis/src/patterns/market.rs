@@ -160,18 +160,49 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
     };
     let likely = with_context(found.in_order().into_iter().filter_map(&mut judged).collect());
     let logits = model.trees.logits(likely.iter().map(|one| &one.measures));
-    let contender =
-        |(one, logit): (&Likely, &f64)| overlap::Contender { start: one.claim.start, end: one.claim.end, probability: sigmoid(*logit) };
-    let contenders: Vec<overlap::Contender> = likely.iter().zip(&logits).map(contender).collect();
+    let of_likely = likely.iter().zip(logits);
+    let shaped: Vec<(&Likely, f64, PatternCandidate)> =
+        of_likely.filter_map(|(one, logit)| Some((one, logit, broken_out(series, found.kept[one.place])?))).collect();
+    let contender = |(_, logit, shape): &(&Likely, f64, PatternCandidate)| overlap::Contender {
+        start: shape.start,
+        end: shape.end,
+        probability: sigmoid(*logit),
+    };
+    let contenders: Vec<overlap::Contender> = shaped.iter().map(contender).collect();
     let pattern = |k: usize| {
-        let one = &likely[k];
-        let mut find = pattern_of(series, &found.kept[one.place], sigmoid(model.calibration.logit(logits[k])));
+        let (one, logit, shape) = &shaped[k];
+        let mut find = pattern_of(series, shape, sigmoid(model.calibration.logit(*logit)));
         if explain {
             find.why = why(model, one);
         }
         find
     };
     overlap::choose(&contenders, taken, &model.selection).into_iter().map(pattern).collect()
+}
+
+/// Closes that came back this far behind the other boundary, in heights, end a pattern that was not confirmed.
+const BACK_MOST: f64 = 0.1;
+
+/// The candidate as its boundary has it: broken out at the first close beyond. The model may end it a little earlier, at a close just short of
+/// the boundary, where chartists mark it; until then it forms. `None` where it came back first, or took as long again as it had lasted.
+fn broken_out(series: &CandleSeries, candidate: PatternCandidate) -> Option<PatternCandidate> {
+    if !candidate.broken {
+        return Some(candidate);
+    }
+    let closes = &series.oriented(candidate.flipped).close;
+    let (side, last) = (if candidate.up { 1.0 } else { -1.0 }, closes.len() as u32 - 1);
+    let opposite = PatternCandidate { up: !candidate.up, ..candidate };
+    let patience = candidate.end + (candidate.end - candidate.start);
+    for at in candidate.end..=last.min(patience) {
+        let close = closes[at as usize];
+        if side * (close - candidate.level(at)) > 0.0 {
+            return Some(PatternCandidate { end: at, ..candidate });
+        }
+        if side * (close - opposite.level(at)) < -BACK_MOST * candidate.height {
+            return None;
+        }
+    }
+    (patience > last).then_some(PatternCandidate { end: last, broken: false, ..candidate })
 }
 
 /// Converts a candidate to a pattern: upright, with lines over the slots of the timeframe.

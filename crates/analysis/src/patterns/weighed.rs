@@ -64,4 +64,6 @@ pub enum AdviceReason {
     NoPattern,
     /// The token holds a peg, so that its patterns are of a fraction of a percent, or those of its coin.
     Pegged,
+    /// Its candles end long before the newest in the data: nobody can act on them.
+    Stale,
 }

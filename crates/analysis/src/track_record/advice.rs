@@ -10,8 +10,9 @@ use crate::{
 const ERRORS_LEAST: f64 = 1.96;
 
 /// Weighs the recommended action of explained patterns by the records of all tokens, `None` if those are not known. Only patterns that were
-/// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it.
-pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Advice {
+/// entered, and whose name did better than any entry, speak for it; all that point the other way speak against it. Candles that are stale
+/// advise nothing.
+pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>, is_stale: bool) -> Advice {
     if let Some(peg) = &answer.peg {
         return Advice { word: AdviceWord::Hold, reason: AdviceReason::Pegged, text: held_peg(peg) };
     }
@@ -21,6 +22,10 @@ pub fn advice(answer: &PatternsAnswer, records: Option<&[PatternRecord]>) -> Adv
         TradeAction::Sell | TradeAction::StrongSell => -1.0,
         TradeAction::Hold => return held(answer),
     };
+    if is_stale {
+        let text = "its candles end long before the newest in the data".to_owned();
+        return Advice { word: AdviceWord::Hold, reason: AdviceReason::Stale, text };
+    }
     let record = |pattern: &Pattern| records?.iter().find(|record| record.name == pattern.name);
     let backed = |pattern: &&Pattern| is_entered(pattern) && record(pattern).is_some_and(is_better_than_chance);
     let adds = |pattern: &Pattern| side * pattern.detail.as_ref().map_or(0.0, |detail| detail.action_contribution);
@@ -82,12 +87,12 @@ fn told(record: &PatternRecord) -> String {
     format!("{name} met its target in {target:.1} % of {count}, any entry in {any:.1} %{chance}")
 }
 
-/// `1 of 1 here met its target, record not counted`: the answer itself shows earlier ones, which are not the record.
+/// `1 of 1 of its list, found in hindsight, met its target; record not counted`: the answer itself shows earlier ones, which are not the record.
 fn uncounted(answer: &PatternsAnswer, pattern: &Pattern) -> String {
     let status = |other: &&Pattern| other.detail.as_ref().map(|detail| detail.status).filter(|status| status.is_over());
     let earlier = answer.patterns.iter().filter(|other| other.name == pattern.name && status(other).is_some());
     let (met, count) = earlier.fold((0, 0), |(met, count), other| (met + u64::from(status(&other) == Some(Status::Reached)), count + 1));
-    let here = if count > 0 { format!("{met} of {count} here met its target, ") } else { String::new() };
+    let here = if count > 0 { format!("{met} of {count} of its list, found in hindsight, met its target; ") } else { String::new() };
     format!("{here}record not counted")
 }
 
@@ -133,7 +138,7 @@ mod tests {
                 None,
                 AdviceWord::Watch,
                 Because::NoRecord,
-                "1 of 2 here met its target, record not counted",
+                "1 of 2 of its list, found in hindsight, met its target; record not counted",
             ),
             (
                 vec![flag],
@@ -187,7 +192,7 @@ mod tests {
             (vec![], None, AdviceWord::Hold, Because::NoPattern, "no pattern in these candles"),
         ];
         for (patterns, records, word, reason, text) in cases {
-            let given = advice(&answer(&patterns), records.as_deref());
+            let given = advice(&answer(&patterns), records.as_deref(), false);
             assert_eq!((given.word, given.reason, given.text.as_str()), (word, reason, text), "{patterns:?} {records:?}");
         }
     }
@@ -208,7 +213,7 @@ mod tests {
         let (plain, explained) = (told(false), told(true));
         assert_eq!((plain.patterns.len(), plain.recommended_action), (0, TradeAction::Hold));
         assert!(!explained.patterns.is_empty() && explained.best().is_none() && explained.deciding().next().is_none());
-        let advice = advice(&explained, None);
+        let advice = advice(&explained, None, false);
         assert_eq!(
             (advice.word, advice.reason, advice.text.as_str()),
             (AdviceWord::Hold, AdviceReason::Pegged, "95 of 100 closes within 0.10 % of 1 USD")

@@ -36,6 +36,18 @@ impl<'a> Coins<'a> {
         Ok(Self(coins.into_iter().map(candles).collect()))
     }
 
+    /// As `of`, and the tokens of the same symbol that stand before it: of one coin on several chains the first is the coin.
+    pub(super) fn and_namesakes_of(snapshot: &'a Snapshot, token: &Address) -> Result<Self> {
+        let mut coins = Self::of(snapshot, token)?;
+        let (tokens, place) = (&snapshot.market.tokens, snapshot.dataset.token_position(token));
+        let symbol = place.and_then(|place| tokens.get(place)?.symbol.as_deref()).unwrap_or_default().trim().to_lowercase();
+        let before = |other: &(usize, &TokenSummary)| Some(other.0) < place && other.1.last_candle.is_some() && !symbol.is_empty();
+        let namesakes: Vec<_> = snapshot.symbols.of(tokens, &symbol).into_iter().filter(before).take(COINS_MOST).collect();
+        let _held = snapshot.dataset.require(namesakes.iter().map(|(_, coin)| FetchKey::Chart(coin.token_address)))?;
+        coins.0.extend(namesakes.into_iter().map(|(_, coin)| (coin, snapshot.dataset.candles().of(&coin.token_address))));
+        Ok(coins)
+    }
+
     /// Their candles of this length.
     pub(super) fn frames(&'a self, interval: Interval) -> CoinFrames<'a> {
         let frame = |(coin, candles): &'a (&TokenSummary, ChartCandles<'a>)| {

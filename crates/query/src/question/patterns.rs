@@ -81,7 +81,7 @@ impl Question for PatternsQuestion {
             patterns_and_status(&frame.as_candles(), &coins.frames(interval).coins(), explain).0
         });
         if explain {
-            TrackRecordQuestion::advise(snapshot, &mut answer, self.timeframe, progress);
+            TrackRecordQuestion::advise(snapshot, &self.contract_address, &mut answer, self.timeframe, progress);
         }
         if self.explain == Explain::Record {
             let mut records = TrackRecordQuestion::of_token(snapshot, self.contract_address, self.timeframe, progress)?;

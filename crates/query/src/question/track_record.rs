@@ -1,7 +1,7 @@
 //! The question behind GET /technical/{contractAddress}/track-record. Each token's replay is cached for its generation; the record of all
 //! tokens is built over several requests.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     Question,
     caches::ReplayedToken,
+    coins::Coins,
     known_token, parallel,
     parameter::{CONTRACT, ParameterKind, parameter},
     progress::Progress,
@@ -18,7 +19,9 @@ use super::{
 };
 use analysis::{
     frames::{CandleVec, frame},
+    market::TokenSummary,
     patterns::{PatternRecord, PatternsAnswer, market::Model},
+    peg::peg,
     track_record::{
         REPLAYED, Signal, advice, records, replay,
         returns::{RankedToken, ReturnRecord, SignalReturn, after_growth, after_trends, growth_records, trend_records},
@@ -42,7 +45,7 @@ request! {
         scope: &'static str = parameter(
             "scope",
             ParameterKind::Word { words: &["token", "all"], default: Some("token") },
-            "The patterns of this token, or of all tokens.",
+            "The patterns of this token, or of all tokens, but for those that hold a peg and a coin's other forms.",
         ),
     }
 }
@@ -77,7 +80,7 @@ impl Question for TrackRecordQuestion {
     fn answer(&self, snapshot: &Snapshot, progress: &Progress) -> Result<TrackRecord> {
         known_token(snapshot, &self.contract_address)?;
         let replays = if self.scope == "all" {
-            self.all(snapshot, progress)?
+            self.independent(snapshot, self.all(snapshot, progress)?)?
         } else {
             let _held = candles_of(snapshot, &self.contract_address)?;
             vec![self.token(snapshot, progress)?]
@@ -113,14 +116,15 @@ impl TrackRecordQuestion {
         Ok(records(&question.token(snapshot, progress)?.signals))
     }
 
-    /// Weighs the recommended action of explained patterns by the records of all tokens, if those are known.
-    pub fn advise(snapshot: &Snapshot, answer: &mut PatternsAnswer, timeframe: &'static str, progress: &Progress) {
+    /// Weighs the recommended action of a token's explained patterns by the records of all tokens, if those are known.
+    pub fn advise(snapshot: &Snapshot, token: &Address, answer: &mut PatternsAnswer, timeframe: &'static str, progress: &Progress) {
         let records = snapshot.track_records.whole(timeframe);
         // An answer that is weighed anew once all tokens are counted is not kept.
         if records.as_ref().is_none_or(|records| records.inherited) {
             progress.note_partial();
         }
-        answer.advice = Some(advice(answer, records.as_ref().map(|records| &*records.records)));
+        let is_stale = snapshot.market.of(&snapshot.dataset, token).is_some_and(TokenSummary::is_stale);
+        answer.advice = Some(advice(answer, records.as_ref().map(|records| &*records.records), is_stale));
     }
 
     fn token(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Arc<ReplayedToken>> {
@@ -133,8 +137,29 @@ impl TrackRecordQuestion {
         Ok(replay)
     }
 
+    /// The replays that count once each: not those of tokens that hold a peg, whose patterns are of a fraction of a percent, or those of the
+    /// coin that they are another form of.
+    fn independent(&self, snapshot: &Snapshot, replays: Vec<(Address, Arc<ReplayedToken>)>) -> Result<Vec<Arc<ReplayedToken>>> {
+        let mut counted = Vec::new();
+        for (token, replay) in replays {
+            let holds_peg = match replay.holds_peg.get() {
+                Some(holds) => *holds,
+                None => {
+                    let coins = Coins::and_namesakes_of(snapshot, &token)?;
+                    let candles = self.candles(snapshot, &token);
+                    let holds = peg(&candles.as_candles(), &coins.frames(interval(self.timeframe)).coins()).is_some();
+                    *replay.holds_peg.get_or_init(|| holds)
+                }
+            };
+            if !holds_peg {
+                counted.push(replay);
+            }
+        }
+        Ok(counted)
+    }
+
     /// The replays of every token. Errors: some are still missing; the text has the progress.
-    fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<Arc<ReplayedToken>>> {
+    fn all(&self, snapshot: &Snapshot, progress: &Progress) -> Result<Vec<(Address, Arc<ReplayedToken>)>> {
         let tokens = || snapshot.market.tokens.iter().map(|token| token.token_address);
         let _held = snapshot.dataset.require(tokens().map(FetchKey::Chart)).map_err(|_| {
             let detail = "`scope`: the candles of all tokens stay at their source and are not all here: ask for `token`, or say \
@@ -159,7 +184,8 @@ impl TrackRecordQuestion {
             snapshot.track_records.insert(*token, self.timeframe, &replay);
             Ok(())
         })?;
-        let replays: Vec<Arc<ReplayedToken>> = tokens().filter_map(|token| snapshot.track_records.get(token, self.timeframe)).collect();
+        let replays: Vec<(Address, Arc<ReplayedToken>)> =
+            tokens().filter_map(|token| Some((token, snapshot.track_records.get(token, self.timeframe)?))).collect();
         let total = tokens().count();
         if replays.len() < total {
             let detail =
@@ -204,7 +230,8 @@ fn replay_token(candles: &CandleVec, model: &Model, step: &mut dyn FnMut(usize, 
     let signals = replay(&candles, model, &mut go_on).unwrap_or_default().into_boxed_slice();
     stopped?;
     let trends = after_trends(&candles).into_boxed_slice();
-    Ok(Arc::new(ReplayedToken { trends, as_of: candles.timestamp.last().map(|&start| Time(start)), signals }))
+    let as_of = candles.timestamp.last().map(|&start| Time(start));
+    Ok(Arc::new(ReplayedToken { trends, as_of, signals, holds_peg: OnceLock::new() }))
 }
 
 #[cfg(test)]
@@ -252,7 +279,7 @@ mod tests {
         let advised = |snapshot: &Snapshot, timeframe| {
             let progress = Progress::default();
             let mut answer = PatternsAnswer::empty();
-            TrackRecordQuestion::advise(snapshot, &mut answer, timeframe, &progress);
+            TrackRecordQuestion::advise(snapshot, &Address::default(), &mut answer, timeframe, &progress);
             progress.is_partial()
         };
         let before = tags(&snapshot);

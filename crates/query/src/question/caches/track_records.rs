@@ -42,6 +42,8 @@ pub(in crate::question) struct ReplayedToken {
     pub as_of: Option<Time>,
     pub signals: Box<[Signal]>,
     pub trends: Box<[SignalReturn]>,
+    /// Whether it holds a peg, to the dollar or to a coin; unknown until the record of all tokens is asked for.
+    pub holds_peg: OnceLock<bool>,
 }
 
 impl TrackRecordCache {

@@ -34,7 +34,7 @@ pub fn figures(snapshot: &Snapshot, token: Address, fields: &[&str], progress: &
     let by_candles = named(fields).any(|(_, source)| !matches!(source, FigureSource::Security(_)));
     let candles = if by_candles { none_without_data(candles_of(snapshot, &token))? } else { None };
     let series = candles.as_ref().map_or_else(Vec::new, ChartCandles::series);
-    let advise = |answer: &mut PatternsAnswer| TrackRecordQuestion::advise(snapshot, answer, "1d", progress);
+    let advise = |answer: &mut PatternsAnswer| TrackRecordQuestion::advise(snapshot, &token, answer, "1d", progress);
     let coins = coins(snapshot, &token, fields)?;
     add_of_candles(&mut figures, fields, &series, &coins.frames(Interval::DAY), summary.is_some_and(TokenSummary::is_stale), &advise);
     for (name, source) in named(fields) {
