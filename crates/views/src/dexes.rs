@@ -12,6 +12,7 @@ use analysis::dex::{DexDetail, DexSummary, FeeTier, sale::TokenPool};
 use query::question::{
     dexes::{DexDetailQuestion, DexListQuestion},
     pools::PoolsQuestion,
+    security::SecurityQuestion,
 };
 
 /// From this width the DEX is drawn beside the list, else below it.
@@ -29,6 +30,8 @@ pub struct DexesView {
     /// What is sold in each pool.
     amount: sale::SoldAmount,
     sale: ViewQuestion<PoolsQuestion>,
+    /// Whether the token can be sold at all, as in the Security view.
+    security: ViewQuestion<SecurityQuestion>,
     /// How many addresses of the selected DEX were copied.
     copied: usize,
     token: Option<Address>,
@@ -45,6 +48,7 @@ impl View for DexesView {
             self.list.clear();
             self.detail.clear();
             self.sale.clear();
+            self.security.clear();
             self.arrange();
             self.moved_to_another();
         }
@@ -57,6 +61,9 @@ impl View for DexesView {
             self.detail.refresh(question, context);
         }
         self.sale.refresh(sale::question(token, self.amount), context);
+        if self.sale.answer().is_some_and(|answer| !answer.pools.is_empty()) {
+            self.security.refresh(SecurityQuestion { contract_address: token, explain: true }, context);
+        }
         self.arrange_pools();
     }
 
@@ -288,7 +295,9 @@ impl DexesView {
     /// The sale in a line or two, and the pools.
     fn draw_pools(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(known) = self.sale.shown(buffer, area, context) else { return };
-        let used = sale::draw(&known.answer, buffer, area, context);
+        let checks = self.security.answer().and_then(|security| security.checks.as_deref());
+        let unsellable = checks.and_then(sale::unsellable);
+        let used = sale::draw(&known.answer, unsellable.as_deref(), buffer, area, context);
         self.pools.focused = self.in_pools;
         // The pools of one DEX stand under its name.
         self.pools.empty_columns = if self.every_pool { Vec::new() } else { vec!["dex_id"] };

@@ -87,7 +87,7 @@ impl View for GrowthView {
         let days = many(self.window.0, "day", "days");
         let days = counted(ranking).map_or_else(|| format!("over {days}"), |counted| format!("over {days} {counted}"));
         let total = (ranking.len() as u64, ["token ranked", "tokens ranked"]);
-        draw_list_line(&self.list, &[days], total, buffer, area, context);
+        draw_list_line(&self.list, &[(days, Role::Dim)], total, buffer, area, context);
         if let Some(sentence) = missing_table(context, "holder_counts", "the growth of holders") {
             return say(buffer, below(area, 2), context, &sentence);
         }

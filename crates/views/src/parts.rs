@@ -37,11 +37,11 @@ pub(super) fn role_of_tone(tone: Tone) -> Role {
     }
 }
 
-/// The line above a list: the filter, other restrictions such as `★ watchlist`, and at the right the number of rows; `nouns` are `token` and
+/// The line above a list: the filter, other restrictions such as `★ watchlist`, warnings, and at the right the number of rows; `nouns` are `token` and
 /// `tokens`, for an unfiltered list of `total` rows.
 pub(super) fn draw_list_line<L: Fields>(
     list: &List<L>,
-    notes: &[String],
+    notes: &[(String, Role)],
     (total, nouns): (u64, [&str; 2]),
     buffer: &mut Buffer,
     area: Rect,
@@ -63,8 +63,8 @@ pub(super) fn draw_list_line<L: Fields>(
     } else {
         x += put(buffer, room, x, 0, filter, theme.text());
     }
-    for note in notes {
-        x += 3 + put(buffer, room, x + 3, 0, note, theme.dim());
+    for (note, role) in notes {
+        x += 3 + put(buffer, room, x + 3, 0, note, theme.style(*role));
     }
 }
 

@@ -193,7 +193,7 @@ impl PostsView {
         });
         let total = posts.unwrap_or(self.pages.total()) as u64;
         let age = format!("age to {}", context.newest_post().minute_text());
-        draw_list_line(&self.list, &[whose, age], (total, ["post", "posts"]), buffer, area, context);
+        draw_list_line(&self.list, &[(whose, Role::Dim), (age, Role::Dim)], (total, ["post", "posts"]), buffer, area, context);
     }
 }
 

@@ -52,6 +52,8 @@ pub struct TokensView {
     followed: Option<Address>,
     place: Place,
     compare: Compare,
+    /// The end of the newest candle of all.
+    newest_candle: Option<Time>,
     detail: ViewQuestion<TokenQuestion>,
     /// The filter is the user's, or was chosen for the data.
     filter_chosen: bool,
@@ -437,6 +439,9 @@ impl TokensView {
         let watched =
             |place: &usize| !self.watched_only || tokens.get(*place).is_some_and(|token| context.watchlist.contains(&token.token_address));
         self.list.arrange((0..tokens.len()).filter(watched), row);
+        if !same_rows {
+            self.newest_candle = draw::newest_candle(tokens);
+        }
         self.at_first &= same_rows || self.made.is_none();
         self.made = Some((snapshot.generation, context.watchlist.clone()));
         // After unstarring, the selection stays in place; after filtering, it goes to the first row.

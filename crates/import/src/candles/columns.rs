@@ -380,6 +380,13 @@ fn fitting(
             &why,
             "take a file whose prices fit, or say --broken-too to take it all the same; no analysis uses these rows",
         )),
+        // No option helps: the columns are known, and no other order of them fits.
+        FoundOrder::Nothing if !said && PRICES.iter().zip(prices).all(|(ours, at)| plain(&sheet.names[at]) == *ours) => {
+            Err(Refusal::new(format!(
+                "is nearest to candles, but {why}. Its columns are named as a candle's prices are, so it is these rows that are wrong: put them right at \
+                 their source, or take a file whose prices fit"
+            )))
+        }
         _ => Err(refusal(sheet, &why, "say which column is which with --map open=NAME and so on, or take a file whose prices fit")
             .saying(TIME_AND_PRICES.map(|ours| ("map", format!("{ours}={COLUMN}"))))),
     }
@@ -420,5 +427,29 @@ impl CandleColumns {
         let repeated = rows.windows(2).filter(|two| same(two[0], two[1]) && differs(two[0], two[1])).count();
         // A single duplicate is an error in one row, not a second series.
         if repeated < 2 { 0.0 } else { repeated as f64 / rows.len() as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_columns_are_known_it_is_the_rows_that_are_wrong() {
+        let rows = [["date", "open", "high", "low", "close"], ["2026-01-01", "1.1", "1.0", "0.9", "1.2"]];
+        let refused = |renamed: Option<&str>, said: bool| {
+            let mut rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
+            rows[0][1] = renamed.unwrap_or("open").to_owned();
+            let sheet = Sheet::cells(rows).expect("a table");
+            // One of four rows closes above its high, and no order of these columns fits all.
+            let figures = [vec![1.0, 1.05, 1.1, 1.2], vec![1.1, 1.2, 1.0, 1.3], vec![0.9, 1.0, 0.9, 1.1], vec![1.05, 1.1, 1.2, 1.2]];
+            fitting(&sheet, [1, 2, 3, 4], &figures, &[0, 1, 2, 3], said).expect_err("a refusal")
+        };
+        let wrong = refused(None, false);
+        assert!(wrong.reason.contains("row 3 has open 1.1") && wrong.reason.contains("these rows that are wrong"), "{}", wrong.reason);
+        assert_eq!((wrong.say, wrong.lines), (Vec::new(), None), "no option helps");
+        for unsure in [refused(Some("first"), false), refused(None, true)] {
+            assert!(unsure.reason.contains("--map open=NAME") && !unsure.say.is_empty(), "{}", unsure.reason);
+        }
     }
 }

@@ -26,18 +26,23 @@ pub(super) struct Extras {
     pub(super) record: Option<PatternRecord>,
     /// Why prices beside the levels and the chart are missing.
     pub(super) why_plain: Option<&'static str>,
+    /// That the token's candles end long before others'.
+    pub(super) stale: Option<String>,
+    /// Why no post can be known: the table is missing or unusable.
+    pub(super) no_posts: Option<String>,
 }
 
 /// Returns the sections of one token of a report.
 pub(super) fn token(token: &Value, extras: Extras) -> Vec<Section> {
     let either = |section: PartSection| section.unwrap_or_else(|why_not| why_not);
-    let mut sections = vec![head(token), verdict(token)];
-    sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain)));
-    sections.extend(extras.card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref())));
+    let stale = extras.stale.as_deref();
+    let mut sections = vec![head(token, stale), verdict(token)];
+    sections.push(either(levels::trendlines(&token["trendline"], extras.chart, extras.why_plain, stale)));
+    sections.extend(extras.card.map(|card| levels::trade_card(&token["patterns"], card, extras.record.as_ref(), stale)));
     sections.extend([levels::patterns(&token["patterns"]), checklist(&token["security"])].map(either));
     sections.extend(simulated(&token["security"]["simulation"]));
     sections.push(either(holders(token)));
-    sections.extend(posts(&token["token"]));
+    sections.extend(posts(&token["token"], extras.no_posts.as_deref()));
     sections.push(either(dexes(&token["dexes"])));
     sections
 }
@@ -80,7 +85,7 @@ fn answered<'a>(title: &str, part: &'a Value) -> Result<&'a Value, Section> {
     Err(section)
 }
 
-fn head(token: &Value) -> Section {
+fn head(token: &Value, stale: Option<&str>) -> Section {
     let of = &token["token"];
     let symbol = of["symbol"].as_str().or_else(|| of["name"].as_str()).unwrap_or("token");
     let mut head = Section { level: Level::Token, ..Section::part(symbol, word(&token["token_address"])) };
@@ -98,6 +103,9 @@ fn head(token: &Value) -> Section {
         head.say(figures, Tone::Plain);
     } else if let Some(detail) = of["error"]["detail"].as_str() {
         head.say(detail, Tone::Warning);
+    }
+    if let Some(stale) = stale {
+        head.say(stale, Tone::Warning);
     }
     head
 }
@@ -225,16 +233,17 @@ fn simulated(simulation: &Value) -> Option<Section> {
 fn holders(token: &Value) -> PartSection {
     let part = answered("holders", &token["holders"])?;
     let held = list(&part["holders"]);
-    let total = part["total"].as_u64().unwrap_or(held.len() as u64);
+    let (total, missing) = (part["total"].as_u64().unwrap_or(held.len() as u64), part["missing"].as_str());
     let shares = &token["token"]["holders_distribution"];
     // The table's rows are only a part of all holders.
-    let mut note = format!("{} listed", many(total, "holder", "holders"));
+    // None is counted of a table that is missing or could not be read.
+    let mut listed = if missing.is_some() { Vec::new() } else { vec![format!("{} listed", many(total, "holder", "holders"))] };
     for (name, key) in [("top 10", "top_10_holders"), ("top 50", "top_50_holders")] {
         if let Some(share) = shares[key].as_f64() {
-            note += &format!(" · {name} {}", format::share(Some(share)));
+            listed.push(format!("{name} {}", format::share(Some(share))));
         }
     }
-    let mut section = Section::part("holders", note);
+    let mut section = Section::part("holders", listed.join(" · "));
     let row = |holder: &Value| {
         let labels: Vec<&str> = list(&holder["labels"]).iter().filter_map(Value::as_str).collect();
         vec![
@@ -244,17 +253,18 @@ fn holders(token: &Value) -> PartSection {
         ]
     };
     let rows = held.iter().take(ROWS).map(row).collect();
-    section.table(&["balance", "address", "labels"], rows, word_or(&part["missing"], "no holder is known"));
+    section.table(&["balance", "address", "labels"], rows, missing.unwrap_or("no holder is known"));
     Ok(section)
 }
 
-fn posts(token: &Value) -> Option<Section> {
+fn posts(token: &Value, missing: Option<&str>) -> Option<Section> {
     if token.is_null() || !token["error"].is_null() {
         return None;
     }
     let posts = list(&token["top_posts"]);
-    let shown = shown_of(posts.len(), POSTS, "post", "posts");
-    let mut section = Section::part("top posts", format!("{shown}, by smart engagement"));
+    let missing = missing.filter(|_| posts.is_empty());
+    let counted = format!("{}, by smart engagement", shown_of(posts.len(), POSTS, "post", "posts"));
+    let mut section = Section::part("top posts", if missing.is_some() { String::new() } else { counted });
     let row = |post: &Value| {
         vec![
             StyledText::quiet(day(word(&post["published_at"]))),
@@ -263,14 +273,20 @@ fn posts(token: &Value) -> Option<Section> {
             StyledText::plain(word(&post["title"])),
         ]
     };
-    section.table(&["date", "smart", "engagement", "title"], posts.iter().take(POSTS).map(row).collect(), "no post is known");
+    section.table(
+        &["date", "smart", "engagement", "title"],
+        posts.iter().take(POSTS).map(row).collect(),
+        missing.unwrap_or("no post is known"),
+    );
     Some(section)
 }
 
 fn dexes(part: &Value) -> PartSection {
     let part = answered("DEXes", part)?;
     let dexes = list(&part["dexes"]);
-    let mut section = Section::part("DEXes", shown_of(dexes.len(), ROWS, "DEX", "DEXes"));
+    let missing = part["missing"].as_str();
+    let counted = if missing.is_some() { String::new() } else { shown_of(dexes.len(), ROWS, "DEX", "DEXes") };
+    let mut section = Section::part("DEXes", counted);
     let row = |dex: &Value| {
         let best = &dex["bestPool"];
         vec![
@@ -283,7 +299,7 @@ fn dexes(part: &Value) -> PartSection {
         ]
     };
     let header = &["DEX", "chain", "best pool's liquidity, USD", "24h, USD", "pools", "best pool"];
-    let otherwise = word_or(&part["missing"], "it is traded nowhere that is known");
+    let otherwise = missing.unwrap_or("it is traded nowhere that is known");
     section.table(header, dexes.iter().take(ROWS).map(row).collect(), otherwise);
     Ok(section)
 }

@@ -18,6 +18,7 @@ use crate::{
     question::{
         Question,
         candles::{CandlesQuestion, TokenCandles},
+        dexes::DexListQuestion,
         known_token,
         patterns::{Explain, PatternsQuestion},
         progress::Progress,
@@ -28,7 +29,7 @@ use crate::{
     },
 };
 use analysis::patterns::{PatternName, PatternRecord};
-use model::{address::Address, error::Result, time::Time};
+use model::{address::Address, error::Result, format, time::Time};
 
 /// Maximum tokens with priced levels and a chart; a report with more tokens shows its own content only.
 const EXPLAINED_MAX: usize = 20;
@@ -78,11 +79,13 @@ fn of_tokens(
     for (index, report) in tokens.iter().enumerate() {
         progress.step(index as u64, tokens.len() as u64)?;
         let mut value = serde_json::to_value(report).unwrap_or_default();
-        let extras = if index < EXPLAINED_MAX {
+        let mut extras = if index < EXPLAINED_MAX {
             add_explanations(deck, snapshot, report.token_address, &mut value, progress)?
         } else {
             Extras { why_plain: Some("The chart is drawn of the first 20 tokens only."), ..Extras::default() }
         };
+        extras.stale = stale(snapshot, &report.token_address);
+        extras.no_posts = snapshot.dataset.absence_reason("posts");
         names.extend(value["token"]["symbol"].as_str().map(str::to_owned));
         sections.extend(facts::token(&value, extras));
     }
@@ -114,15 +117,23 @@ fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &m
     {
         report["token"] = dated;
     }
+    // Explained, an empty list says why it is empty.
+    if answered(&report["dexes"])
+        && let Some((_, reasoned)) = explained(deck, snapshot, &DexListQuestion { contract_address, explain: true }, progress)
+        && extends(&reasoned, &report["dexes"])
+    {
+        report["dexes"] = reasoned;
+    }
     if !answered(&report["trendline"]) && !answered(&report["patterns"]) {
         return Ok(Extras::default());
     }
     let (lines, patterns) = (explained(deck, snapshot, &lines, progress), explained(deck, snapshot, &patterns, progress));
     progress.step(0, 0)?;
     let same = |part: &Value, fuller: &Value| !answered(part) || extends(fuller, part);
-    let (Some((lines, explained_lines)), Some((patterns, explained_patterns))) = (lines, patterns) else {
+    let (Some((lines, explained_lines)), Some((patterns, mut explained_patterns))) = (lines, patterns) else {
         return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
     };
+    leave_out_unfollowed(&mut explained_patterns);
     if !same(&report["trendline"], &explained_lines) || !same(&report["patterns"], &explained_patterns) {
         return Ok(Extras { why_plain: Some(CHANGED), ..Extras::default() });
     }
@@ -139,7 +150,22 @@ fn add_explanations(deck: &Deck, snapshot: &Snapshot, token: Address, report: &m
     let record = pattern.and_then(|pattern| record(deck, snapshot, token, pattern.name, progress));
     progress.step(0, 0)?;
     let chart = chart_candles(deck, snapshot, token, progress).and_then(|candles| Chart::new(&candles.answer, &lines.answer, pattern));
-    Ok(Extras { chart, card, record, why_plain: None })
+    Ok(Extras { chart, card, record, ..Extras::default() })
+}
+
+/// Of a pegged token the patterns come with `explain` alone: that the plain answer has none is no change, and none is worth following.
+fn leave_out_unfollowed(patterns: &mut Value) {
+    if patterns["peg"].is_object() {
+        patterns["patterns"] = Value::Array(Vec::new());
+    }
+}
+
+/// `stale: the last candle is of 2026-10-09 23:00, 5w behind the other 1h candles`; none of a token whose candles are as new as others'.
+fn stale(snapshot: &Snapshot, token: &Address) -> Option<String> {
+    let last = snapshot.market.of(&snapshot.dataset, token)?.last_candle?;
+    let lag = last.behind?;
+    let (start, age, clock) = (format::candle_time(last.start), format::age(lag.by), lag.clock.words(&last.interval.to_string()));
+    Some(format!("stale: the last candle is of {start}, {age} behind {clock}"))
 }
 
 /// Track record of the token's earlier patterns of this name.
@@ -187,9 +213,75 @@ fn extends(fuller: &Value, plain: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use serde_json::json;
 
     use super::*;
+    use crate::{deck::DeckOptions, document::DocumentForm};
+    use model::time::DAY_MS;
+    use store::sample;
+
+    /// The report on `0x1` of these tables.
+    fn report(tables: &[(&str, &str)]) -> String {
+        let deck = Deck::new(Path::new("/data/market"), DeckOptions { workers: 1, ..DeckOptions::default() }).expect("a deck");
+        deck.publish(sample::dataset(tables));
+        of_token(&deck, sample::address("0x1"), &Progress::default()).expect("a report").write(DocumentForm::Markdown)
+    }
+
+    /// 120 daily candles of a price that swings by a fraction about 1.
+    fn candles(token: &str, last_day: i64, swing: f64) -> String {
+        let line = |back: i64| {
+            let day = last_day - back;
+            let close = 1.0 + swing * ((day as f64 * 0.45).sin() + 0.4 * (day as f64 * 0.11).sin());
+            let (high, low, time) = (close * (1.0 + swing / 9.0), close * (1.0 - swing / 9.0), Time(day * DAY_MS));
+            format!("{token},1d,{time},{close},{high},{low},{close},1000\n")
+        };
+        (0..120).rev().map(line).collect()
+    }
+
+    const TOKENS: &str = "token_address,symbol,name,chain,price\n0x1,A,Alpha,eth,1\n0x2,B,Beta,eth,1\n0x3,C,Gamma,eth,1";
+    const CANDLES: &str = "token_address,interval,timestamp,open,high,low,close,volume\n";
+
+    #[test]
+    fn a_pegged_token_is_told_as_one_and_not_as_changed_data() {
+        let text = report(&[("tokens", TOKENS), ("candles", &format!("{CANDLES}{}", candles("0x1", 20_000, 0.001)))]);
+        assert!(text.contains("it holds its peg: no pattern is worth following"), "{text}");
+        assert!(text.contains("Hold: 95 of 100 closes within"), "{text}");
+        assert!(!text.contains("have changed") && !text.contains("Trade card") && text.contains(" now |"), "{text}");
+        let mut explained = json!({"peg": {"price": 1.0}, "patterns": [{"name": "rectangle"}]});
+        leave_out_unfollowed(&mut explained);
+        assert!(extends(&explained, &json!({"patterns": []})));
+        let mut followed = json!({"patterns": [{"name": "rectangle"}]});
+        leave_out_unfollowed(&mut followed);
+        assert!(!extends(&followed, &json!({"patterns": []})), "a change is one");
+    }
+
+    #[test]
+    fn a_token_whose_candles_end_before_others_is_called_stale() {
+        let told = |last: i64| {
+            let all = [("0x1", last), ("0x2", 20_000), ("0x3", 20_000)].map(|(token, day)| candles(token, day, 0.1));
+            report(&[("tokens", TOKENS), ("candles", &format!("{CANDLES}{}", all.concat()))])
+        };
+        let stale = told(19_960);
+        assert!(stale.contains("\n\nstale: the last candle is of 2024-08-25, 5w behind the other 1d candles\n"), "{stale}");
+        assert!(stale.contains("as of 2024-08-25 · stale: "), "{stale}");
+        assert!(!told(20_000).contains("stale"));
+    }
+
+    #[test]
+    fn what_a_table_is_missing_for_is_not_told_as_none() {
+        let text = report(&[("tokens", TOKENS)]);
+        for table in ["posts", "pools", "holders"] {
+            assert!(text.contains(&format!("The loaded datasets have no \\`{table}\\` table: add")), "{table}: {text}");
+        }
+        for none in ["no post is known", "traded nowhere", "0 DEXes", "0 posts", "0 holders"] {
+            assert!(!text.contains(none), "{none}: {text}");
+        }
+        let posts = "post_id,token_address,author,title,published_at\n1,0x2,x,T,2026-01-01T00:00:00Z";
+        let text = report(&[("tokens", TOKENS), ("posts", posts)]);
+        assert!(text.contains("no post is known"), "{text}");
+    }
 
     #[test]
     fn an_answer_that_only_adds_members_says_the_same() {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::question::snapshot::Snapshot;
-use model::{address::Address, format::many, time::Time};
-use store::Dataset;
+use model::{address::Address, format::many, table_state::TableState, time::Time};
+use store::{Dataset, Table};
 
 /// How the line begins and ends that holds it; a comment in HTML and in Markdown.
 const BEGIN: &str = "<!-- tokendeck report ";
@@ -24,6 +24,9 @@ pub struct Provenance {
     /// Hash of the settings that influence answers.
     pub settings: String,
     pub tables: Vec<TableProvenance>,
+    /// Tables that are there and could not be used, with the reason; only of what is made now.
+    #[serde(skip)]
+    pub unread: Vec<(String, String)>,
 }
 
 /// The rows of a table.
@@ -51,6 +54,7 @@ impl Provenance {
                     hash: short(&table.rows_hash()),
                 })
                 .collect(),
+            unread: dataset.tables.iter().filter_map(unread).collect(),
         }
     }
 
@@ -88,7 +92,10 @@ impl Provenance {
         }
         for table in &self.tables {
             match now.tables.iter().find(|now| now.name == table.name) {
-                None => changes.push(format!("the table `{}` is gone", table.name)),
+                None => changes.push(match now.unread.iter().find(|(name, _)| *name == table.name) {
+                    Some((name, reason)) => format!("the table `{name}` could not be read: {reason}"),
+                    None => format!("the table `{}` is gone", table.name),
+                }),
                 Some(now) if now.rows != table.rows => {
                     changes.push(format!("`{}` had {} rows and has {}", table.name, table.rows, now.rows));
                 }
@@ -99,6 +106,13 @@ impl Provenance {
         let new = now.tables.iter().filter(|now| self.tables.iter().all(|table| table.name != now.name));
         changes.extend(new.map(|table| format!("the table `{}` is new", table.name)));
         changes
+    }
+}
+
+fn unread(table: &Table) -> Option<(String, String)> {
+    match &table.state {
+        TableState::Unusable(reason) => Some((table.schema.name.to_owned(), reason.clone())),
+        TableState::Loaded | TableState::Absent => None,
     }
 }
 
@@ -149,6 +163,7 @@ mod tests {
             as_of: Some(0),
             settings: "s".to_owned(),
             tables: vec![table("candles", 2, "a"), table("posts", 1, "b")],
+            unread: Vec::new(),
         }
     }
 
@@ -180,7 +195,10 @@ mod tests {
                 "the table `pools` is new",
             ]
         );
-        assert_eq!(now.changes(&made).last().map(String::as_str), Some("the table `pools` is gone"));
+        let mut damaged = made.clone();
+        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("the table `pools` is gone"));
+        damaged.unread = vec![("pools".to_owned(), "line 3 has no end".to_owned())];
+        assert_eq!(now.changes(&damaged).last().map(String::as_str), Some("the table `pools` could not be read: line 3 has no end"));
         assert_eq!(differing_lines("a\nb\n", "a\nc\n"), ["- b", "+ c"]);
     }
 }

@@ -14,7 +14,7 @@ use super::{
 use model::{
     address::Address,
     error::{Code, Problem, Result},
-    spelling::nearest,
+    spelling::meant,
 };
 use security::{AnomalyCode, SecurityInference, facts::scam_report, infer};
 
@@ -70,8 +70,11 @@ pub fn finding_code(text: &str) -> std::result::Result<String, String> {
     let words = || AnomalyCode::ALL.iter().map(|code| code.word());
     let upper = text.trim().to_ascii_uppercase();
     words().find(|word| *word == upper).map(str::to_owned).ok_or_else(|| {
-        let near = nearest(&upper, words()).map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
-        format!("no finding has the code `{text}`{near}")
+        let near = meant(&upper, words()).map_or_else(
+            || "the checklist of the Security view and of a report names them, as `SELL_TAX`".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        format!("no finding has the code `{text}`: {near}")
     })
 }
 
@@ -110,6 +113,14 @@ mod tests {
     use super::*;
     use crate::question::tests;
     use store::sample;
+
+    #[test]
+    fn a_code_is_proposed_where_it_is_near() {
+        assert_eq!(finding_code("sell_tax"), Ok("SELL_TAX".to_owned()));
+        assert_eq!(finding_code("SEL_TAX"), Err("no finding has the code `SEL_TAX`: did you mean `SELL_TAX`?".to_owned()));
+        let far = finding_code("NOSUCH").expect_err("no code");
+        assert!(!far.contains("did you mean"), "{far}");
+    }
 
     #[test]
     fn shares_of_a_list_are_not_called_shares_of_the_supply() {

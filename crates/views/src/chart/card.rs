@@ -132,11 +132,11 @@ impl Card<'_> {
             plain("breakout", price(detail.breakout_price), direction.to_owned()),
             plain("status", words::of(&detail.status), state),
             plain("shape match", format!("{:.2}", pattern.confidence), note("not the chance of profit")),
-            plain("height", price(detail.height), note("measured move from breakout")),
+            plain("height", price(detail.height), note(height_note(detail))),
             plain("from", format::candle_time(detail.start_time), String::new()),
             plain("to", format::candle_time(detail.end_time), format!("{candles} candles")),
             plain("pivots", pivots, String::new()),
-            self.record(roomy),
+            self.record(usize::from(width)),
             plain(
                 "advice",
                 self.advice.map_or_else(String::new, |word| words::of(&word)),
@@ -146,9 +146,14 @@ impl Card<'_> {
         ]
     }
 
-    /// The hit rate, such as `57 % of 14`, next to that of random entries.
-    fn record(&self, roomy: bool) -> Row {
+    /// The hit rate, such as `57 % of 14`, next to that of random entries. The record's patterns were found as they formed; those of the list,
+    /// found with all candles up to now, are others.
+    fn record(&self, width: usize) -> Row {
         let plain = |figure: &str, says: String| ("record", figure.to_owned(), says, Role::Dim);
+        let fitting = |figure: &str, says: Vec<String>| {
+            let before = usize::from(NOTE).max(usize::from(FIGURE) + text::width(figure) + 2);
+            plain(figure, text::fitting(says, width.saturating_sub(before)))
+        };
         if self.pattern.detail.as_ref().is_some_and(|detail| detail.status.is_over()) {
             // The record would include this pattern and later ones.
             return plain(format::MISSING, "past results: R".to_owned());
@@ -163,12 +168,13 @@ impl Card<'_> {
         };
         let of_name = record.patterns.iter().find(|known| known.name == self.pattern.name);
         let Some((known, target)) = of_name.and_then(|known| Some((known, known.target?))) else {
-            return plain("none", "no earlier one ended".to_owned());
+            return fitting("none", ["found as it formed has ended", "has ended yet"].map(str::to_owned).into());
         };
         let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
-        let any = known.random_target.map_or_else(String::new, |any| format!("any {}{}", if roomy { "entry " } else { "" }, percent(any)));
-        let says = if roomy { format!("met target; {any}") } else { any };
-        plain(&format!("{} of {}", percent(target), known.count), says)
+        let any = |words: &str| known.random_target.map_or_else(String::new, |any| format!("{words} {}", percent(any)));
+        let met = format!("met target; {}", any("any entry"));
+        let says = vec![format!("as they formed, {met}"), format!("as formed, {met}"), met, any("any entry"), any("any")];
+        fitting(&format!("{} of {}", percent(target), known.count), says)
     }
 
     /// Draws the reasons of the confidence; returns the rows used.
@@ -220,6 +226,12 @@ fn draw_parts(buffer: &mut Buffer, area: Rect, context: &Context<'_>, title: &st
         put_right(buffer, slot, y, &format!("{contribution:+.2}"), context.theme.style(role));
     }
     area.height.min(parts.len().max(1) as u16 + 1)
+}
+
+/// A fall by more than the price itself would end below zero.
+fn height_note(detail: &PatternDetail) -> &'static str {
+    let beyond = detail.direction == Direction::Down && detail.height >= detail.breakout_price;
+    if beyond { "over the price: target by log scale" } else { "measured move from breakout" }
 }
 
 /// The ratio; of a forming pattern with the price from which it counts.

@@ -13,7 +13,7 @@ use query::question::{
 };
 use security::{
     SecurityInference,
-    score::{is_safe, word_of},
+    score::{is_safe, too_little_known, word_of},
 };
 
 /// Cells of a panel's rule around its title and its note.
@@ -96,7 +96,7 @@ pub(super) struct ChartPatterns {
     pub(super) record: ViewQuestion<TrackRecordQuestion>,
     /// Whether the records of all tokens were known when the patterns were asked for.
     weighed: u64,
-    /// The security inference of a token that the patterns recommend to buy, as in the Security view.
+    /// The security inference of the token, as in the Security view.
     security: ViewQuestion<SecurityQuestion>,
     /// Whether patterns are neither drawn nor listed.
     pub(super) off: bool,
@@ -139,7 +139,7 @@ impl ChartPatterns {
             self.asked.ask_again();
         }
         self.asked.refresh(question, context);
-        if self.asked.answer().is_some_and(says_buy) {
+        if self.asked.answer().is_some() {
             self.security.refresh(SecurityQuestion { contract_address, explain: true }, context);
         }
         self.arrange();
@@ -168,13 +168,10 @@ impl ChartPatterns {
         self.drawn().nth(self.list.cursor.selected()?)
     }
 
-    /// The security verdict on a token that the patterns recommend to buy, ` · security: avoid, score 0`, and whether it is a warning;
-    /// `None` while unknown.
+    /// The security verdict beside the advice; `None` while unknown.
     fn verdict(&self) -> Option<(String, bool)> {
-        let verdict = self.security.answer().filter(|_| self.asked.answer().is_some_and(says_buy))?;
-        let SecurityInference { security_score, recommendation, .. } = verdict;
-        let word = word_of(recommendation).to_lowercase();
-        Some((format!(" · security: {word}, score {security_score}"), !is_safe(recommendation)))
+        let SecurityInference { security_score, recommendation, .. } = self.security.answer()?;
+        verdict(*security_score, recommendation, self.asked.answer().is_some_and(says_buy))
     }
 
     /// Chooses the next or previous pattern, cyclically. The first is chosen initially, so a step leaves it.
@@ -366,16 +363,16 @@ impl ChartPatterns {
         }
         let Some(answer) = self.asked.answer() else { return (String::new(), None) };
         if answer.peg.is_some() {
-            return (reasons(answer, cells), None);
+            return beside_verdict(reasons(answer, cells), self.verdict(), cells);
         }
         let advice = advised(answer);
         let Some((chosen, at)) = self.chosen().zip(self.list.cursor.selected()) else {
-            return (format!("no patterns · {advice}"), None);
+            return beside_verdict(format!("no patterns · {advice}"), self.verdict(), cells);
         };
         let place = format!("{} of {} · ", at + 1, self.list.len());
         let advice = format!(" · {advice}");
         let card = |cells: usize| card::line(chosen, &state(chosen), cells.saturating_sub(text::width(&place)));
-        // Levels take precedence over the advice, and the advice to buy is never shown without its security verdict.
+        // Levels take precedence over the advice, and the advice is never shown without its security verdict.
         let verdict = self.verdict();
         let tail = text::width(&advice) + verdict.as_ref().map_or(0, |(says, _)| text::width(says));
         let (whole, advised) = (card(cells), card(cells.saturating_sub(tail)));
@@ -396,6 +393,21 @@ impl ChartPatterns {
         let words: Vec<&str> = kept["hidden"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
         self.hidden = FAMILIES.iter().filter(|(.., word)| words.contains(word)).map(|(family, ..)| *family).collect();
     }
+}
+
+/// ` · security: avoid, score 0`, and whether it is a warning. Beside any advice but to buy only warnings are told: neither a reassurance nor
+/// that too little is known.
+fn verdict(score: i64, recommendation: &str, buys: bool) -> Option<(String, bool)> {
+    let is_safe = is_safe(recommendation);
+    let is_told = buys || !(is_safe || too_little_known(recommendation));
+    is_told.then(|| (format!(" · security: {}, score {score}", word_of(recommendation).to_lowercase()), !is_safe))
+}
+
+/// The text with the verdict behind it, where it fits.
+fn beside_verdict(says: String, verdict: Option<(String, bool)>, cells: usize) -> (String, Option<(String, bool)>) {
+    let fits = |(verdict, _): &(String, bool)| text::width(&says) + text::width(verdict) <= cells;
+    let verdict = verdict.filter(fits);
+    (says, verdict)
 }
 
 /// The word of advice.
@@ -446,5 +458,28 @@ fn state(pattern: &Pattern) -> String {
     match &pattern.detail {
         Some(detail) if pattern.completion_percent >= 100.0 => words::of(&detail.status),
         _ => format!("forming {:.0} %", pattern.completion_percent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_of_security_stands_beside_any_advice() {
+        for (recommendation, beside_hold, beside_buy) in [
+            ("AVOID: sales fail", Some((" · security: avoid, score 1", true)), Some((" · security: avoid, score 1", true))),
+            ("HIGH RISK: x", Some((" · security: high risk, score 1", true)), Some((" · security: high risk, score 1", true))),
+            ("CAUTION: x", Some((" · security: caution, score 1", true)), Some((" · security: caution, score 1", true))),
+            ("LOW RISK", None, Some((" · security: low risk, score 1", false))),
+            ("NOT ENOUGH DATA", None, Some((" · security: not enough data, score 1", true))),
+        ] {
+            let told = |buys| verdict(1, recommendation, buys);
+            let expected = |told: Option<(&str, bool)>| told.map(|(says, warns)| (says.to_owned(), warns));
+            assert_eq!([told(false), told(true)], [expected(beside_hold), expected(beside_buy)], "{recommendation}");
+        }
+        let verdict = verdict(1, "AVOID", false);
+        assert_eq!(beside_verdict("no patterns · Hold".to_owned(), verdict.clone(), 60).1, verdict);
+        assert_eq!(beside_verdict("no patterns · Hold".to_owned(), verdict, 40).1, None, "it is told whole or not at all");
     }
 }

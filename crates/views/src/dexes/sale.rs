@@ -7,6 +7,7 @@ use query::question::{
     list::Listed as _,
     pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuestion, TokenPools},
 };
+use security::{AnomalyCode, Check, CheckState, Group};
 
 /// The word before the input line of an amount.
 pub(super) const SELL: &str = "sell";
@@ -53,9 +54,19 @@ pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     PoolsQuestion { filter, ..question.clone() }
 }
 
-/// `sell 50,000 USD: 0.42 % lost and 49,790 USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another; returns
-/// the lines used.
-pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
+/// `Security (4) found SELL_BLOCKED: what was bought cannot be sold`: what a sale's figures, which are those of the pools alone, leave
+/// out; none where nothing of that was found.
+pub(super) fn unsellable(checks: &[Check]) -> Option<String> {
+    // What an owner could stop is not stopped.
+    let stops = |code: AnomalyCode| code == AnomalyCode::SellTax || (code.group() == Group::Sell && !code.is_power());
+    let found = |check: &&Check| check.state == CheckState::Found && stops(check.code);
+    let Check { code, .. } = checks.iter().find(found)?;
+    Some(format!("Security (4) found {}: {}", code.word(), code.meaning()))
+}
+
+/// `sell 50,000 USD: 0.42 % lost and 49,790 USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another, and below it
+/// what else stands against selling; returns the lines used.
+pub(super) fn draw(answer: &TokenPools, unsellable: Option<&str>, buffer: &mut Buffer, area: Rect, context: &Context<'_>) -> u16 {
     let selling = format!("sell {} USD:", format::count(answer.amount));
     let says = match &answer.best {
         Some(best) => {
@@ -71,9 +82,12 @@ pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context
     let hint = "x amount  a every DEX";
     // In a low pane the pools need the room.
     let lines = if area.height < LOW { 1 } else { 2 };
-    let used = put_wrapped(buffer, area, 0, 0, &says, lines, context.theme.text());
+    let mut used = put_wrapped(buffer, area, 0, 0, &says, lines, context.theme.text());
     if text::width(&says) + text::width(hint) + 2 <= usize::from(area.width) {
         put_right(buffer, area, 0, hint, context.theme.dim());
+    }
+    if let Some(unsellable) = unsellable {
+        used += put_wrapped(buffer, area, 0, used, unsellable, lines, context.theme.style(Role::Warning));
     }
     let estimated = answer.pools.iter().any(TokenPool::is_estimate);
     if !estimated || lines == 1 {
@@ -86,6 +100,30 @@ pub(super) fn draw(answer: &TokenPools, buffer: &mut Buffer, area: Rect, context
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_against_selling_is_told_and_what_could_is_not() {
+        let check = |code: AnomalyCode, state| Check {
+            code,
+            group: code.group(),
+            state,
+            remarkable: false,
+            weight: code.weight(),
+            evidence: None,
+            missing: None,
+            proof: Vec::new(),
+        };
+        use AnomalyCode::{LpUnlocked, Pausable, SellBlocked, SellFailures, SellTax};
+        let told = |found: &[AnomalyCode]| {
+            let passed = check(SellBlocked, CheckState::Passed);
+            let checks: Vec<Check> = [passed].into_iter().chain(found.iter().map(|code| check(*code, CheckState::Found))).collect();
+            unsellable(&checks)
+        };
+        assert_eq!(told(&[SellBlocked]).as_deref(), Some("Security (4) found SELL_BLOCKED: what was bought cannot be sold"));
+        assert_eq!(told(&[Pausable, SellFailures]).as_deref(), Some("Security (4) found SELL_FAILURES: sales fail"));
+        assert!(told(&[LpUnlocked, SellTax]).is_some_and(|said| said.contains("SELL_TAX")));
+        assert_eq!((told(&[Pausable, LpUnlocked]), told(&[])), (None, None));
+    }
 
     #[test]
     fn amounts_are_typed_as_people_write_them() {

@@ -4,7 +4,12 @@ use std::time::Instant;
 
 use super::{TokensView, detail, rows};
 use crate::{prelude::*, token_list::TokenList};
+use analysis::market::TokenSummary;
+use model::time::DAY_MS;
 use query::question::fields::is_computed;
+
+/// The newest candle is old if it ended longer ago by the wall clock: where all are equally old, none is behind another.
+const OLD_MS: i64 = 3 * DAY_MS;
 
 impl TokensView {
     pub(super) fn draw_both(&mut self, buffer: &mut Buffer, (list, detail): (Rect, Rect), context: &Context<'_>) {
@@ -40,10 +45,13 @@ impl TokensView {
     fn draw_line(&self, buffer: &mut Buffer, area: Rect, context: &Context<'_>, total: usize) {
         let mut notes = Vec::new();
         if self.watched_only {
-            notes.push("★ watchlist".to_owned());
+            notes.push(("★ watchlist".to_owned(), Role::Dim));
         }
         let judged: Vec<&str> = self.list.filter().columns().filter(|column| is_computed(column)).collect();
-        notes.extend(self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens), &judged));
+        let computing = self.figures.note(context.snapshot.map_or(&[][..], |snapshot| &snapshot.market.tokens), &judged);
+        notes.extend(computing.into_iter().map(|note| (note, Role::Dim)));
+        let is_present = context.snapshot.is_some_and(|snapshot| !snapshot.dataset.synthetic) && context.as_of().is_none();
+        notes.extend(self.newest_candle.filter(|_| is_present).and_then(|end| old(end, context.now)).map(|note| (note, Role::Warning)));
         draw_list_line(&self.list, &notes, (total as u64, ["token", "tokens"]), buffer, area, context);
     }
 
@@ -52,5 +60,34 @@ impl TokensView {
         let known = self.detail.answer().filter(|detail| detail.token_address == summary.token_address);
         let shown = detail::DetailContent { summary, detail: known, problem: self.detail.problem.as_ref() };
         detail::draw(&shown, buffer, area, context);
+    }
+}
+
+/// The end of the newest candle of all.
+pub(super) fn newest_candle(tokens: &[TokenSummary]) -> Option<Time> {
+    let ends = tokens.iter().filter_map(|token| token.last_candle).map(|last| last.start.0.saturating_add(last.interval.0));
+    ends.max().map(Time)
+}
+
+/// `candles to 2025-11-13, 12mo old`; none of a candle that is not old.
+fn old(end: Time, now: Time) -> Option<String> {
+    let age = now.0.saturating_sub(end.0);
+    // The day on which it began.
+    let day = Time(end.0.saturating_sub(1)).day();
+    (age > OLD_MS).then(|| format!("candles to {day}, {} old", format::age(age)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candles_that_are_all_old_are_called_so_with_their_day() {
+        let now = Time(20_500 * DAY_MS);
+        assert_eq!([3, -1].map(|days| old(Time((20_500 - days) * DAY_MS), now)), [None, None]);
+        assert_eq!(old(Time(20_496 * DAY_MS), now).as_deref(), Some("candles to 2026-02-11, 4d old"));
+        assert_eq!(newest_candle(&[crate::fixture::token()]), None);
+        let end = newest_candle(&analysis::market::Market::new(&crate::fixture::market()).tokens).expect("candles");
+        assert_eq!(old(end, Time(end.0 + 4 * DAY_MS)).as_deref(), Some("candles to 2026-08-14, 4d old"));
     }
 }

@@ -7,9 +7,13 @@ use crate::document::{Block, Section, StyledText, Tone, chart::Chart, words};
 use analysis::patterns::PatternRecord;
 use model::format::{self, MISSING, many};
 
-pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&'static str>) -> PartSection {
+/// How the patterns of a record were found.
+const AS_THEY_FORMED: &str = "day by day as they formed";
+
+pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&'static str>, stale: Option<&str>) -> PartSection {
     let answer = answered("trendlines", part)?;
     let as_of = answer["asOf"].as_str().map_or_else(String::new, |time| format!("as of {}", day(time)));
+    let as_of = [as_of.as_str(), stale.unwrap_or_default()].into_iter().filter(|says| !says.is_empty()).collect::<Vec<_>>().join(" · ");
     let mut section = Section::part("trendlines", as_of);
     section.blocks.extend(chart.map(|chart| Block::Chart(Box::new(chart))));
     let row = |line: &Value| {
@@ -42,9 +46,12 @@ pub(super) fn trendlines(part: &Value, chart: Option<Chart>, why_plain: Option<&
 }
 
 /// Trade card of a pattern: breakout, target and stop-loss.
-pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecord>) -> Section {
+pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecord>, stale: Option<&str>) -> Section {
     let pattern = &part["patterns"][card];
     let mut section = Section::part("trade card", words::shown(word(&pattern["name"])));
+    if let Some(stale) = stale {
+        section.say(stale, Tone::Warning);
+    }
     let away = |at: &str, way: &str| format!("{} · {} from the last close", price(&pattern[at]), change(&pattern[way]));
     section.labelled("shape match", format!("{}, not the chance of profit", number(&pattern["confidence"], 2)), Tone::Plain);
     let complete = format!("{} · {} % complete", words::shown(word(&pattern["status"])), number(&pattern["completionPercent"], 0));
@@ -53,13 +60,23 @@ pub(super) fn trade_card(part: &Value, card: usize, record: Option<&PatternRecor
     section.labelled("target", away("targetPrice", "distanceToTarget"), move_tone(&pattern["distanceToTarget"]));
     section.labelled("stop", away("stopPrice", "distanceToStop"), move_tone(&pattern["distanceToStop"]));
     section.labelled("reward:risk", reward_risk(pattern), Tone::Plain);
-    section.labelled("height", format!("{} measured from the breakout", price(&pattern["height"])), Tone::Plain);
+    section.labelled("height", height(pattern), Tone::Plain);
     let span = format!("{} to {}", day(word(&pattern["startTime"])), day(word(&pattern["endTime"])));
     section.labelled("candles", span, Tone::Plain);
     if let Some(record) = record {
         section.labelled("record", hit_rate(record), Tone::Plain);
     }
     section
+}
+
+/// The height, and how the target follows from it: a fall by more than the whole price is set on a logarithmic scale.
+fn height(pattern: &Value) -> String {
+    let height = price(&pattern["height"]);
+    let (Some(whole), Some(from)) = (pattern["height"].as_f64(), pattern["breakoutPrice"].as_f64()) else { return height };
+    if pattern["direction"] == "down" && whole >= from {
+        return format!("{height}, more than the breakout price: the target is set by it on a logarithmic scale");
+    }
+    format!("{height} measured from the breakout")
 }
 
 /// `0.94`, or `not entered: above 0.8926, then 0.94`.
@@ -72,19 +89,27 @@ fn reward_risk(pattern: &Value) -> String {
     format!("not entered: {side} {}, then {ratio}", price(&pattern["breakoutPrice"]))
 }
 
-/// Hit rate of earlier patterns, against random entries with the same targets.
+/// Hit rate of earlier patterns, against random entries with the same targets. They were looked for day by day, with the candles that there
+/// were: others than those in the list, which is made with all of them.
 fn hit_rate(record: &PatternRecord) -> String {
     let percent = |fraction: f64| format!("{:.0} %", 100.0 * fraction);
-    let Some(target) = record.target else { return "no earlier one of this token has ended".to_owned() };
+    let Some(target) = record.target else { return format!("of those of this token found {AS_THEY_FORMED} none has ended yet") };
     let any = record.random_target.map_or_else(String::new, |any| format!("; of any entry with the same aims {}", percent(any)));
-    format!("{} of the {} of this token that ended met their target{any}", percent(target), format::count(record.count))
+    let count = format::count(record.count);
+    format!("{} of the {count} of this token that were found {AS_THEY_FORMED} and ended met their target{any}", percent(target))
 }
 
 /// Patterns with their targets; for unexplained answers with their projected move.
 pub(super) fn patterns(part: &Value) -> PartSection {
     let answer = answered("chart patterns", part)?;
     let found = list(&answer["patterns"]);
-    let mut section = Section::part("chart patterns", shown_of(found.len(), ROWS, "pattern", "patterns"));
+    if answer["peg"].is_object() {
+        let mut section = Section::part("chart patterns", "");
+        section.say("it holds its peg: no pattern is worth following", Tone::Quiet);
+        return Ok(section);
+    }
+    let in_hindsight = if found.is_empty() { "" } else { ", found in hindsight: with all candles up to now" };
+    let mut section = Section::part("chart patterns", format!("{}{in_hindsight}", shown_of(found.len(), ROWS, "pattern", "patterns")));
     let explained = found.first().is_some_and(|pattern| pattern["status"].is_string());
     let shown = found.iter().take(ROWS);
     let otherwise = "no pattern in these candles";

@@ -57,6 +57,40 @@ fn a_report_says_what_it_found_and_what_it_lacks() {
 }
 
 #[test]
+fn the_record_and_the_list_are_told_apart() {
+    let mut report = report();
+    report["tokens"][0]["patterns"] = json!({"patterns": [{
+        "name": "head_and_shoulders", "confidence": 0.9, "completionPercent": 100.0, "status": "confirmed", "direction": "down",
+        "breakoutPrice": 2.0, "height": 0.5}]});
+    let none = PatternRecord::none(analysis::patterns::PatternName::HeadAndShoulders);
+    let some = PatternRecord { count: 3, target: Some(1.0 / 3.0), random_target: Some(0.25), ..none.clone() };
+    let text = |record: &PatternRecord| {
+        document(&report, &Extras { card: Some(0), record: Some(record.clone()), ..Extras::default() }).write(DocumentForm::Markdown)
+    };
+    for says in [
+        "1 pattern, found in hindsight: with all candles up to now\n",
+        "- **record**: of those of this token found day by day as they formed none has ended yet\n",
+        "- **height**: 0.5000 measured from the breakout\n",
+    ] {
+        assert!(text(&none).contains(says), "{says}\n{}", text(&none));
+    }
+    let says = "33 % of the 3 of this token that were found day by day as they formed and ended met their target; of any entry with the same aims 25 %";
+    assert!(text(&some).contains(says), "{}", text(&some));
+}
+
+#[test]
+fn a_fall_by_more_than_the_price_is_not_called_measured() {
+    let told = |direction: &str, height: f64| {
+        let part = json!({"patterns": [{"direction": direction, "breakoutPrice": 0.000_010_73, "height": height}]});
+        let section = levels::trade_card(&part, 0, None, Some("stale: so"));
+        format!("{:?}", section.blocks)
+    };
+    assert!(told("down", 0.000_075_7).contains("0.0000757, more than the breakout price: the target is set by it on a logarithmic scale"));
+    assert!(told("down", 0.000_005).contains("measured from the breakout"));
+    assert!(told("up", 0.000_075_7).contains("measured from the breakout") && told("up", 1.0).contains("stale: so"));
+}
+
+#[test]
 fn text_of_the_dataset_never_becomes_markup() {
     let wicked = "<script>alert(1)</script> [x](http://a.b) ![i](//c.d) `c` | 'q' \"r\" &amp; www.e.f g@h.i \u{202e}\u{0}\n# T\n- l";
     let mut report = report();
