@@ -193,7 +193,8 @@ impl YieldPlan {
     pub(super) fn new(plan: &Plan<'_>, holdings: &[WalletToken], level: RiskLevel, explain: bool) -> Self {
         let mut steps = steps(plan, holdings);
         steps.extend(plan.idle.iter().map(|idle| hold(idle, &holdings[idle.holding])));
-        let gas_estimate_usd: f64 = steps.iter().filter_map(|step| step.gas_estimate_usd).sum();
+        // Of nothing the sum is minus zero.
+        let gas_estimate_usd = 0.0 + steps.iter().filter_map(|step| step.gas_estimate_usd).sum::<f64>();
         let totals = &plan.totals;
         // The sum of nothing is -0.0.
         let idle = 0.0 + plan.idle.iter().map(|idle| holdings[idle.holding].value(idle.amount)).sum::<f64>();
