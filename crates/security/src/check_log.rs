@@ -37,6 +37,8 @@ needs! {
     Listed "tokens.listed" "no curated list" "the column `listed` in `tokens`";
     Pools "pools" "no pool in the data" "rows of `pools` with the token, or the label `liquidity_pool`";
     OwnPools "pools" "no pool of its own: others are traded for it" "rows of `pools` in which it is what is traded";
+    Trades "transfers" "no transfer with its own pools" "rows of `transfers` from and to its pools";
+    Launch "pool_events" "no first liquidity of its pools" "`pool_events` of its pools from the first on";
     PoolEvents "pool_events" "no pool events" "rows of the token's pools in `pool_events`";
     Status "transfers.status" "no transfer status" "the column `status` in `transfers`, failed ones included";
     Creator "contracts.creator" "no creator known" "`creator` in `contracts`";
