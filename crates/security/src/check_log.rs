@@ -47,6 +47,7 @@ needs! {
     LpHolders "holders" "no liquidity holders" "rows of `holders` whose `token_address` is the pool";
     Blocks "transfers.block_number" "no block numbers" "`block_number` in `transfers`";
     AllHolders "holders" "not all holders are given" "every holder of the token in `holders`";
+    WholeList "tokens.total_supply" "no total supply by which to tell whether all holders are given" "`total_supply` in `tokens`";
     Known "scams, labels" "no list of scams and no labels" "the table `scams` or `labels`";
 }
 
