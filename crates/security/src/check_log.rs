@@ -245,7 +245,7 @@ pub fn could_not_be_read(table: &str) -> String {
 }
 
 fn mend(table: &str) -> String {
-    format!("mend the file of `{table}`: `tokendeck check` says what is wrong with it")
+    format!("mend `{table}`: `tokendeck check` says what is wrong with it")
 }
 
 fn said(list: &[(AnomalyCode, String)], code: AnomalyCode) -> Option<String> {

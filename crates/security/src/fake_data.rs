@@ -1,6 +1,6 @@
 //! A dataset of a few rows for unit tests, row by row in memory; what no test needs is empty. Which rules hold for it is said in the tests.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::sync::Arc;
 
 use model::{
     address::Address,
@@ -115,8 +115,8 @@ impl FakeData {
 
 /// A row without a cell.
 fn blank<R: FromColumns>() -> R {
-    struct Nothing<R>(PhantomData<R>);
-    impl<R> TableColumns for Nothing<R> {
+    struct Nothing;
+    impl TableColumns for Nothing {
         fn height(&self) -> usize {
             1
         }
@@ -141,7 +141,7 @@ fn blank<R: FromColumns>() -> R {
             vec![None]
         }
     }
-    R::from_columns(&Nothing(PhantomData::<R>)).remove(0)
+    R::from_columns(&Nothing).remove(0)
 }
 
 /// Rows of a table, each with its address.
