@@ -8,10 +8,14 @@ use clap::Args;
 use super::{
     LocationArgs,
     outcome::{Failure, Outcome, print},
-    program::configuration,
+    program::{Program, configuration},
     token::{TokenName, token},
 };
-use query::question::security::finding_code;
+use query::question::{
+    Question as _,
+    progress::Progress,
+    security::{SecurityQuestion, finding_code},
+};
 use store::private_files::write_atomic;
 
 const FILE: &str = "disputes.csv";
@@ -56,10 +60,36 @@ pub(super) fn run(args: &DisputeArgs) -> Outcome {
     }
     let text = written(others.into_iter().chain(&own)).map_err(Failure::Bad)?;
     write_atomic(&folder.join(FILE), &text).map_err(Failure::Bad)?;
-    let until = args.until.as_ref().map_or_else(String::new, |until| format!(" until {until}"));
-    print(match own {
-        Some(_) => format!("{code} of {token} is disputed{until}: it stays visible and no longer counts\n"),
-        None => format!("{code} of {token} counts again\n"),
+    let ended = args.until.is_some() && counts_all_the_same(args, code);
+    print(if own.is_some() { told(code, &token, args.until.as_deref(), ended) } else { format!("{code} of {token} counts again\n") })
+}
+
+fn told(code: &str, token: &str, until: Option<&str>, ended: bool) -> String {
+    match until {
+        Some(until) if ended => {
+            format!(
+                "{code} of {token} is disputed until {until}, which the data are already past: it counts; name a later day to change that\n"
+            )
+        }
+        Some(until) => format!("{code} of {token} is disputed until {until}: it stays visible and no longer counts\n"),
+        None => format!("{code} of {token} is disputed: it stays visible and no longer counts\n"),
+    }
+}
+
+/// Whether the data have the finding and count it, although an objection was just written: it is over by then. The answer itself is asked, as
+/// it alone says which time the data are of; where there is none, nothing is known to count.
+fn counts_all_the_same(args: &DisputeArgs, code: &str) -> bool {
+    let answer = || {
+        let program = Program::open_loaded(&args.location).ok()?;
+        let contract_address = args.token.find(&program.deck).ok()?;
+        let snapshot = program.deck.snapshot().ok()?;
+        SecurityQuestion { contract_address, explain: true }.answer(&snapshot, &Progress::default()).ok()
+    };
+    answer().is_some_and(|answer| {
+        let found = &answer.anomaly_detection;
+        let parts = [&found.code_patterns, &found.transaction_patterns, &found.holder_distribution];
+        let anomalies = || parts.iter().flat_map(|part| part.evidence.iter().flatten()).filter(|anomaly| anomaly.code.word() == code);
+        anomalies().next().is_some() && anomalies().all(|anomaly| anomaly.disputed.is_none())
     })
 }
 
@@ -103,4 +133,18 @@ fn written<'a>(rows: impl Iterator<Item = &'a [String; 4]>) -> Result<Vec<u8>, S
     };
     write().map_err(|error| error.to_string())?;
     writer.into_inner().map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_objection_that_is_over_is_not_said_to_count() {
+        let over = told("OWNER_MINT", "0x1", Some("2020-01-31"), true);
+        assert!(over.contains("already past: it counts") && !over.contains("no longer counts"), "{over}");
+        for until in [Some("2040-01-31"), None] {
+            assert!(told("OWNER_MINT", "0x1", until, false).contains("no longer counts"), "{until:?}");
+        }
+    }
 }

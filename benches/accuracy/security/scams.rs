@@ -153,5 +153,5 @@ fn low(what: &str, all: &[Seen<'_>], way: fn(Likeness) -> f64, listed: bool) {
 
 /// Total score if only the code speaks against the token.
 fn whole(anomalies: &[Anomaly]) -> Verdict {
-    verdict(anomalies, &[], &[], KnownInputs { code: true, executed: true, sale: true, transfers: true, holders: true })
+    verdict(anomalies, &[], &[], KnownInputs { code: true, executed: true, sale: true, transfers: true, holders: true, unread: None })
 }

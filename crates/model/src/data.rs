@@ -39,6 +39,8 @@ pub trait Data: fmt::Debug + Sync {
     fn has(&self, table: &str) -> bool;
     /// Whether the data are as of a time and the rows of the table have none, so that they are those of today.
     fn is_of_today(&self, table: &str) -> bool;
+    /// Whether the table is there and could not be read: what it would show is not known, and is not missing either.
+    fn is_unreadable(&self, table: &str) -> bool;
     /// Whether `dataset.toml` declares the column approximate.
     fn is_approximate(&self, table: &str, column: &str) -> bool;
     fn kols_of(&self, token: &Address) -> &[KolRow];

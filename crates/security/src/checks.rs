@@ -108,8 +108,14 @@ const TRADED: &[AnomalyCode] = &[AnomalyCode::SellBlocked, AnomalyCode::SellTax]
 
 /// Records the results of execution for the checks that found nothing: evidence where it ran, a gap where it could not.
 pub fn executed(report: &CodeReport, log: &mut CheckLog) {
-    let why = report.unfinished.first().map_or("the contract could not be executed", String::as_str);
-    let advice = if report.simulation.is_some() { "" } else { "; add `creation_bytecode` or `storage` of the token" };
+    let unsaid = if report.traded { "executing it did not show how a sale goes" } else { "the contract could not be executed" };
+    let why = report.unfinished.first().map_or(unsaid, String::as_str);
+    let advice = match report.deployed_by {
+        _ if report.simulation.is_some() => "",
+        Some(DeployedBy::Snapshot | DeployedBy::Chain) => "",
+        Some(DeployedBy::Constructor) => "; add `storage` of the token",
+        Some(DeployedBy::Code) | None => "; add `creation_bytecode` or `storage` of the token",
+    };
     let undone = format!("contracts: {why}{advice}");
     for (code, proof) in &report.proofs {
         for proof in proof {
@@ -146,6 +152,10 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     match taxes.sell {
         Some(tax) => log.saw(AnomalyCode::SellTax, format!("{} of a sale does not arrive", percent(tax))),
         None if report.simulation.is_some() => log.unsure(AnomalyCode::SellTax, "contracts: the pool's log does not say what arrived"),
+        // The trial sold, or tried to: what it could not do is no lack of data.
+        None if report.unfinished.is_empty() => {
+            log.unsure(AnomalyCode::SellTax, "contracts: no sale went through when it was executed, and so there is no tax to measure");
+        }
         None => log.unsure(AnomalyCode::SellTax, &undone),
     }
     if report.simulation.is_none() && matches!(report.opening, Some(Opening::Blocked | Opening::StorageWrite)) {
@@ -161,4 +171,36 @@ pub fn executed(report: &CodeReport, log: &mut CheckLog) {
     }
     let trading = report.opening.map_or("", |opening| opening.word());
     log.saw(AnomalyCode::SellBlocked, format!("{} (trading: {trading})", AnomalyCode::SellBlocked.passed()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Taxes;
+
+    #[test]
+    fn what_was_executed_is_not_said_to_be_beyond_execution() {
+        let gap = |report: &CodeReport| {
+            let mut log = CheckLog::default();
+            executed(report, &mut log);
+            log.gap(AnomalyCode::SellTax).unwrap_or_default()
+        };
+        // It was bought, and not sold.
+        let report = CodeReport {
+            anomalies: vec![Anomaly::new(AnomalyCode::SellBlocked, 1.0, "a holder cannot sell")],
+            calls: 868,
+            deployed_by: Some(DeployedBy::Constructor),
+            opening: Some(Opening::StorageWrite),
+            traded: true,
+            conclusive: true,
+            taxes: Some(Taxes { buy: Some(0.0), sell: None, transfer: Some(0.0) }),
+            ..CodeReport::default()
+        };
+        let said = gap(&report);
+        assert!(said.starts_with("contracts: no sale went through") && !said.contains("add `"), "{said}");
+        let said = gap(&CodeReport { unfinished: vec!["the budget is used up".into()], ..report.clone() });
+        assert_eq!(said, "contracts: the budget is used up; add `storage` of the token");
+        let said = gap(&CodeReport { deployed_by: Some(DeployedBy::Code), traded: false, calls: 0, ..report });
+        assert_eq!(said, "contracts: the contract could not be executed; add `creation_bytecode` or `storage` of the token");
+    }
 }

@@ -214,7 +214,12 @@ impl<'a> Facts<'a> {
         ROLE_LABELS.iter().find(|(_, words)| labels.iter().any(|row| named(row, words))).map_or(AddressRole::Trader, |(role, _)| *role)
     }
 
-    /// Missing input of the liquidity checks if the token has no pool of its own.
+    /// Missing input of the checks that know of no trade: a pool of its own, else the trades in it.
+    pub fn no_trades(&self) -> NeededInput {
+        if self.pools.is_empty() { self.no_pool() } else { NeededInput::Trades }
+    }
+
+    /// Missing input of the liquidity checks of a token without a pool of its own.
     pub fn no_pool(&self) -> NeededInput {
         if self.quoted.is_empty() { NeededInput::Pools } else { NeededInput::OwnPools }
     }

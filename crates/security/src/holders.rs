@@ -5,7 +5,7 @@ mod liquidity;
 mod spread;
 
 pub use self::liquidity::{LpFeatures, lp_risk};
-use self::spread::Spread;
+use self::spread::{Partial, Spread};
 use super::{
     Anomaly, AnomalyCode, Evidence, EvidenceRow, HolderMetrics, Part,
     check_log::{CheckLog, NeededInput},
@@ -99,18 +99,24 @@ fn concentration(metrics: &HolderMetrics, spread: &Spread, log: &mut CheckLog) -
         log.saw(AnomalyCode::NakamotoLow, sentence);
     }
     let sentence = format!("the Gini coefficient of {} holders is {:.4} (holders)", spread.count(), metrics.gini);
-    if spread.truncated {
+    let many = spread.count() >= GINI_COUNT_MIN;
+    if spread.partial == Some(Partial::Holders) {
         log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
-    } else if spread.count() >= GINI_COUNT_MIN && metrics.gini >= GINI_MIN {
+    } else if many && metrics.gini >= GINI_MIN {
+        // Further holders, who have less than those listed, would only raise it.
         let strength = 0.5 + (metrics.gini - GINI_MIN) / (1.0 - GINI_MIN) / 2.0;
         found.push(Anomaly::new(AnomalyCode::GiniExtreme, strength, sentence).figure("gini", metrics.gini).evidence(rows(10)));
-    } else if spread.count() >= GINI_COUNT_MIN {
-        log.saw(AnomalyCode::GiniExtreme, sentence);
-    } else {
+    } else if spread.partial == Some(Partial::Supply) {
+        log.note(NeededInput::AllHolders, &[AnomalyCode::GiniExtreme]);
+    } else if !many {
         log.unsure(
             AnomalyCode::GiniExtreme,
             format!("holders: {} free holders are too few for it: it takes {GINI_COUNT_MIN}", spread.count()),
         );
+    } else if spread.partial == Some(Partial::Unknown) {
+        log.note(NeededInput::WholeList, &[AnomalyCode::GiniExtreme]);
+    } else {
+        log.saw(AnomalyCode::GiniExtreme, sentence);
     }
     found
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityChanges, SecurityInference, changes,
-    check_log::{CheckLog, NeededInput},
+    check_log::{self, CheckLog, NeededInput},
     checks,
     code::{
         self, Budget, CodeInput, CodeReport, Slot,
@@ -110,8 +110,8 @@ struct Findings<'a> {
 
 impl Findings<'_> {
     fn inference(self, explain: bool) -> SecurityInference {
-        let known = self.known_inputs();
-        let Self { changed, facts, report, resembles, log, transactions, holders, .. } = self;
+        let mut known = self.known_inputs();
+        let Self { changed, facts, report, resembles, mut log, mut transactions, mut holders, .. } = self;
         let mut codes = report.anomalies.clone();
         codes.extend(resembles.anomalies);
         let mut parts = [codes, transactions.anomalies, holders.anomalies];
@@ -121,6 +121,15 @@ impl Findings<'_> {
             score::order(part);
         }
         let [codes, moves, held] = &parts;
+        let by_part =
+            [(&mut log, Part::Code, codes), (&mut transactions.log, Part::Transactions, moves), (&mut holders.log, Part::Holders, held)];
+        for (log, part, found) in by_part {
+            for table in check_log::unreadable(facts.dataset) {
+                if log.without(table, part, found) {
+                    known.unread = known.unread.or(Some(table));
+                }
+            }
+        }
         let verdict = score::verdict(codes, moves, held, known);
         let logs = [(&log, Part::Code), (&transactions.log, Part::Transactions), (&holders.log, Part::Holders)];
         let missing: Vec<Missing> = logs.iter().flat_map(|(log, part)| log.missing(*part)).collect();
@@ -162,6 +171,7 @@ impl Findings<'_> {
             sale: !self.report.sale_unknown(),
             transfers: dataset.transfers_listed(address) > 0,
             holders: dataset.holders_listed(address) > 0,
+            unread: None,
         }
     }
 }

@@ -12,6 +12,8 @@ pub mod codes;
 pub mod corpus;
 mod disputes;
 pub mod facts;
+#[cfg(test)]
+mod fake_data;
 pub mod holders;
 pub mod implementations;
 pub mod infer;

@@ -1,7 +1,7 @@
 //! From anomalies to scores: part scores, the security score with its caps, the order of anomalies, the recommendation. Adding an anomaly
 //! never raises the score.
 
-use super::{Anomaly, AnomalyCode, AnomalyPart, Cap, Missing};
+use super::{Anomaly, AnomalyCode, AnomalyPart, Cap, Missing, check_log::could_not_be_read};
 
 /// Weight of each part's risk: code in full, transactions less, holders least.
 const TRANSACTIONS_SHARE: f64 = 0.9;
@@ -10,6 +10,8 @@ const CAP_FATAL: i64 = 10;
 const CAP_NO_CODE: i64 = 60;
 /// Just below the reassuring verdicts: a token that may not be for sale must not read as one.
 const CAP_SALE_UNKNOWN: i64 = REASSURING - 1;
+/// What a table says against a token must not be gained by losing the table.
+const CAP_UNREAD: i64 = 85;
 const CAP_NO_TRANSFERS: i64 = 85;
 const CAP_NO_HOLDERS: i64 = 90;
 const REASONS_MAX: usize = 3;
@@ -39,6 +41,8 @@ pub struct KnownInputs {
     pub sale: bool,
     pub transfers: bool,
     pub holders: bool,
+    /// A table that checks needed, and that is there and could not be read.
+    pub unread: Option<&'static str>,
 }
 
 /// The score and its derivation.
@@ -94,8 +98,9 @@ pub fn verdict(code: &[Anomaly], transactions: &[Anomaly], holders: &[Anomaly], 
         (known.code && !known.sale, CAP_SALE_UNKNOWN, "whether it sells on the chain now is not known".to_owned()),
         (!known.code, CAP_NO_CODE, "the contract's code is not known".to_owned()),
         (known.code && !known.executed, CAP_NO_CODE, "executing the contract's code showed too little".to_owned()),
-        (!known.transfers, CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
-        (!known.holders, CAP_NO_HOLDERS, "there are no holders".to_owned()),
+        (known.unread.is_some(), CAP_UNREAD, could_not_be_read(known.unread.unwrap_or_default())),
+        (!known.transfers && known.unread != Some("transfers"), CAP_NO_TRANSFERS, "there are no transfers".to_owned()),
+        (!known.holders && known.unread != Some("holders"), CAP_NO_HOLDERS, "there are no holders".to_owned()),
     ];
     let caps: Vec<Cap> = applies.into_iter().filter(|(applies, ..)| *applies).map(|(_, score, reason)| Cap { score, reason }).collect();
     let score = caps.first().map_or(uncapped, |cap| uncapped.min(cap.score));
@@ -173,7 +178,7 @@ mod tests {
 
     use super::{super::Part, *};
 
-    const ALL: KnownInputs = KnownInputs { code: true, executed: true, sale: true, transfers: true, holders: true };
+    const ALL: KnownInputs = KnownInputs { code: true, executed: true, sale: true, transfers: true, holders: true, unread: None };
 
     fn anomaly(code: AnomalyCode, strength: f64) -> Anomaly {
         Anomaly::new(code, strength, "something")
@@ -196,6 +201,8 @@ mod tests {
             (vec![anomaly(SellBlocked, 0.1)], KnownInputs { sale: false, ..ALL }, 10),
             (vec![], KnownInputs { transfers: false, ..ALL }, 85),
             (vec![], KnownInputs { holders: false, ..ALL }, 90),
+            (vec![], KnownInputs { unread: Some("pools"), ..ALL }, 85),
+            (vec![], KnownInputs { holders: false, unread: Some("holders"), ..ALL }, 85),
             (vec![anomaly(Unverified, 1.0)], ALL, 92),
             // 0.6 · (1 − 0.9 · 0.7)
             (vec![anomaly(Blacklist, 1.0), anomaly(OneWayFlow, 1.0)], ALL, 22),
@@ -274,8 +281,9 @@ mod tests {
         fn adding_an_anomaly_or_strengthening_one_never_raises_the_score(
             all in prop::collection::vec(some(), 0..12), more in some(), place in any::<prop::sample::Index>(), stronger in 0.0..=1.0f64,
             code in any::<bool>(), executed in any::<bool>(), sale in any::<bool>(), transfers in any::<bool>(), holders in any::<bool>(),
+            unread in any::<bool>(),
         ) {
-            let known = KnownInputs { code, executed, sale, transfers, holders };
+            let known = KnownInputs { code, executed, sale, transfers, holders, unread: unread.then_some("pools") };
             let before = score(&all, known);
             prop_assert!((0..=100).contains(&before.score) && before.score <= before.uncapped);
             let mut added = all.clone();

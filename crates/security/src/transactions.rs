@@ -102,6 +102,11 @@ impl CheckInput<'_> {
         self.digest.sums.buys + self.digest.sums.sells > 0
     }
 
+    /// Missing input of a check that knows of no trade.
+    fn no_trades(&self) -> NeededInput {
+        if self.digest.sums.transfers == 0 { NeededInput::Transfers } else { self.facts.no_trades() }
+    }
+
     /// Total supply in smallest units; `None`, with a note of the missing input, if it is unknown.
     fn supply(&mut self, code: AnomalyCode) -> Option<f64> {
         let supply = self.facts.supply(&self.digest.sums);

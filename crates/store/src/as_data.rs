@@ -39,6 +39,7 @@ impl Data for Dataset {
         fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
         fn has(&self, table: &str) -> bool;
         fn is_of_today(&self, table: &str) -> bool;
+        fn is_unreadable(&self, table: &str) -> bool;
         fn is_approximate(&self, table: &str, column: &str) -> bool;
         fn kols_of(&self, token: &Address) -> &[KolRow];
         fn newest_post(&self) -> Option<Time>;

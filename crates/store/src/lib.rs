@@ -371,6 +371,11 @@ impl Dataset {
         self.table(name).is_some_and(Table::loaded)
     }
 
+    /// Whether the table is there and could not be read.
+    pub fn is_unreadable(&self, name: &str) -> bool {
+        self.table(name).is_some_and(|table| matches!(table.state, TableState::Unusable(_)))
+    }
+
     /// Reason why the dataset has no rows of the table, for the user; none where the table is loaded.
     pub fn absence_reason(&self, name: &str) -> Option<String> {
         match self.table(name).map(|table| &table.state) {

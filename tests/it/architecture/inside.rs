@@ -37,7 +37,7 @@ const ORDERS: &[(&str, &str)] = &[
     ),
     (
         "crates/security/src",
-        "codes opcodes simulation check_log own_pools facts pool_story transactions holders code checks changes similarity corpus implementations resemblance \
+        "fake_data codes opcodes simulation check_log own_pools facts pool_story transactions holders code checks changes similarity corpus implementations resemblance \
          disputes score infer",
     ),
     ("crates/query/src", "question deck jobs document"),

@@ -139,4 +139,21 @@ mod tests {
         assert!(listed.contains("of the balances listed, as the total supply is not known (holders)"), "{listed}");
         assert!(!listed.contains("of the supply (holders)"), "{listed}");
     }
+
+    #[test]
+    fn a_table_that_could_not_be_read_is_neither_missing_nor_without_effect() {
+        let snapshot = tests::snapshot(&[
+            ("tokens", "token_address,symbol,name,chain,total_supply\n0x1,A,A,eth,1000"),
+            ("holders", "token_address,holder_address,balance\n0x1,0xa1,1000"),
+            ("pools", "a,b\n1,2"),
+        ]);
+        let question = SecurityQuestion { contract_address: sample::address("0x1"), explain: true };
+        let explanation = question.answer(&snapshot, &Progress::default()).expect("an answer").explanation.expect("an explanation");
+        let said = "the table `pools` could not be read";
+        assert!(explanation.caps.iter().any(|cap| cap.score == 85 && cap.reason == said), "{:?}", explanation.caps);
+        let of_pools = |code| explanation.missing.iter().any(|missing| missing.what == said && missing.codes.contains(&code));
+        assert!([AnomalyCode::LpUnlocked, AnomalyCode::LiquidityPulled].into_iter().all(of_pools), "{:?}", explanation.missing);
+        let asks_for_rows = explanation.missing.iter().any(|missing| missing.supply.contains("rows of `pools`"));
+        assert!(!asks_for_rows, "{:?}", explanation.missing);
+    }
 }

@@ -9,6 +9,20 @@ use super::super::{
 use analysis::token::holders_distribution;
 use model::{address::Address, holding::RestAggregates};
 
+/// A list of holders that may lack some.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Partial {
+    /// The token has more holders than are listed.
+    Holders,
+    /// Those listed do not have the whole supply.
+    Supply,
+    /// Whether any are lacking cannot be told, as the supply is not known.
+    Unknown,
+}
+
+/// The listed fraction of the supply that counts as all of it: rounded balances do not add up to it exactly.
+const WHOLE_MIN: f64 = 0.999;
+
 #[derive(Debug)]
 pub(super) struct Spread {
     /// Holders counted, with their share of the unburned supply; largest first.
@@ -22,8 +36,8 @@ pub(super) struct Spread {
     left_out: BTreeMap<AddressRole, (u64, f64)>,
     /// Description of the total that the shares refer to.
     pub(super) whole: &'static str,
-    /// Whether the table has fewer holders than the token is said to have.
-    pub(super) truncated: bool,
+    /// Why it is not known that the table has every holder; `None` where it has.
+    pub(super) partial: Option<Partial>,
     /// Number of holders counted, or as many as the token is said to have.
     pub(super) known_count: u64,
 }
@@ -54,10 +68,14 @@ impl Spread {
         }
         let burned = left.get(&AddressRole::Burned).map_or(0.0, |(_, sum)| *sum);
         // Balances that exceed the supply show that the supply figure is of another time.
-        let known = facts.total_supply().filter(|supply| *supply >= all * 0.999);
+        let given = facts.total_supply();
+        let known = given.filter(|supply| *supply >= all * WHOLE_MIN);
         let total = known.unwrap_or(all);
         let supply = if total - burned > 0.0 { total - burned } else { all };
-        let said = facts.token.row.holders.and_then(|holders| u64::try_from(holders).ok());
+        let counted = facts.dataset.holder_counts_of(&facts.address).last().and_then(|count| count.holders);
+        let said = facts.token.row.holders.max(counted).and_then(|holders| u64::try_from(holders).ok());
+        let lacks_holders = said.is_some_and(|said| said as f64 > holding.listed() as f64 * 1.1);
+        let lacks_supply = known.is_some_and(|supply| all < supply * WHOLE_MIN);
         let listed = held.len() as u64 + rest.count;
         let nakamoto = nakamoto(held.iter().map(|(_, balance)| *balance), supply).or(rest.nakamoto);
         let share = |(address, balance): (Address, f64)| (address, balance / supply);
@@ -67,8 +85,17 @@ impl Spread {
             watched_in_rest: holding.watched_in_rest().iter().copied().map(share).collect(),
             rest: RestAggregates { sum: rest.sum / supply, squares: rest.squares / supply / supply, ranked: rest.ranked / supply, ..rest },
             left_out: left.into_iter().map(|(role, (count, sum))| (role, (count, sum / total))).collect(),
-            whole: if known.is_some() { "the supply" } else { "the balances listed, as the total supply is not known" },
-            truncated: said.is_some_and(|said| said as f64 > holding.listed() as f64 * 1.1),
+            whole: match (known, given) {
+                (Some(_), _) => "the supply",
+                (None, Some(_)) => "the balances listed, as these exceed the total supply that is given",
+                (None, None) => "the balances listed, as the total supply is not known",
+            },
+            partial: match given {
+                _ if lacks_holders => Some(Partial::Holders),
+                _ if lacks_supply => Some(Partial::Supply),
+                None => Some(Partial::Unknown),
+                Some(_) => None,
+            },
             known_count: said.map_or(listed, |said| said.max(listed)),
         })
     }
@@ -147,7 +174,7 @@ mod tests {
             watched_in_rest: Vec::new(),
             rest: RestAggregates::default(),
             whole: "the supply",
-            truncated: false,
+            partial: None,
             known_count: balances.len() as u64,
         }
     }
@@ -165,6 +192,32 @@ mod tests {
             let spread = spread(balances);
             assert!((spread.gini() - gini).abs() < 1e-12, "{balances:?}: {}", spread.gini());
             assert_eq!(spread.nakamoto, Some(nakamoto), "{balances:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_whole_only_if_it_reaches_the_supply_and_the_number_of_holders() {
+        use super::super::super::fake_data::{FakeData, someone};
+        // Supply and number of holders in `tokens`, number in `holder_counts`; of 100 holders with 15 each.
+        let cases = [
+            (Some(1_500.0), None, None, None, "the supply"),
+            (Some(1_500.0), Some(105), Some(100), None, "the supply"),
+            (Some(1_500.0), Some(400), None, Some(Partial::Holders), "the supply"),
+            (Some(1_500.0), None, Some(400), Some(Partial::Holders), "the supply"),
+            (Some(2_000.0), None, None, Some(Partial::Supply), "the supply"),
+            (None, None, None, Some(Partial::Unknown), "as the total supply is not known"),
+            (None, Some(400), None, Some(Partial::Holders), "as the total supply is not known"),
+            (Some(1_000.0), None, None, None, "as these exceed the total supply"),
+        ];
+        for (supply, holders, counted, partial, whole) in cases {
+            let mut data = FakeData::default();
+            data.holders = (1..=100).map(|i| (someone(i), Some(15.0))).collect();
+            (data.row().total_supply, data.row().holders) = (supply, holders);
+            data.counts = counted.map_or_else(Default::default, |counted| (vec![1], vec![counted], vec![f64::NAN]));
+            let spread = Spread::new(&Facts::new(&data, data.token())).unwrap();
+            assert_eq!(spread.partial, partial, "{supply:?} {holders:?} {counted:?}");
+            assert!(spread.whole.contains(whole), "{}", spread.whole);
+            assert_eq!(spread.known_count, [holders, counted].into_iter().flatten().max().map_or(100, |said| said as u64));
         }
     }
 }

@@ -30,7 +30,8 @@ fn launched(input: &mut CheckInput<'_>, code: AnomalyCode) -> Option<f64> {
         return None;
     }
     if input.digest.sums.launch.is_none() {
-        input.log.note(input.facts.no_pool(), &[code]);
+        let need = if input.facts.pools.is_empty() { input.facts.no_pool() } else { NeededInput::Launch };
+        input.log.note(need, &[code]);
         return None;
     }
     input.supply(code)

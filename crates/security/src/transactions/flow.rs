@@ -80,7 +80,8 @@ fn pool_row(pool: Address, at: Moment, share: Option<f64>) -> EvidenceRow {
     EvidenceRow { timestamp: Some(at.time), block_number: at.block, share, ..EvidenceRow::of("pool_events", pool) }
 }
 
-/// Uses the pools' reserves where events have them, by count and amount; else the transfers, by count.
+/// Uses the reserves of the pool with most trades where events have them, by count and amount; else the transfers with all pools, by count.
+/// Whoever can sell in another pool is not caught in the first: the transfers speak against one-way reserves too.
 fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::OneWayFlow;
     let told = input
@@ -91,7 +92,8 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         .max_by_key(|(i, pool)| (pool.buys + pool.sells, usize::MAX - i))
         .filter(|(_, pool)| pool.buys + pool.sells > 0);
     if told.is_none() && !input.traded() {
-        input.log.note(input.facts.no_pool(), &[code]);
+        let need = input.no_trades();
+        input.log.note(need, &[code]);
         return None;
     }
     let (buys, sells, measure, source) = if let Some((i, pool)) = told {
@@ -99,7 +101,17 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
             input.log.unsure(code, "pool_events: the pool's events name nothing that was paid in; add `reserve0` and `reserve1`");
             return None;
         };
-        (pool.buys, pool.sells, measure, format!("reserves of pool {}", input.facts.pools[i].short()))
+        let of = format!("reserves of pool {}", input.facts.pools[i].short());
+        let (all_buys, all_sells) = (input.digest.sums.buys, input.digest.sums.sells);
+        if input.facts.pools.len() > 1 && input.traded() {
+            // By count alone, as a pool's own count: a few small sales make no market. That owner or creator sold shows nothing for others.
+            let others = input.digest.sums.tried - input.digest.sums.failed;
+            let by_transfers = others as f64 / (all_buys + all_sells) as f64 / 2.0;
+            let source = format!("{of} alone; with all pools {all_buys} and {all_sells}, by the transfers");
+            (pool.buys, pool.sells, measure.max(by_transfers), source)
+        } else {
+            (pool.buys, pool.sells, measure, of)
+        }
     } else {
         let (buys, sells) = (input.digest.sums.buys, input.digest.sums.sells);
         (buys, sells, sells as f64 / (buys + sells) as f64, "transfers with pools".to_owned())
@@ -127,7 +139,8 @@ fn one_way(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     let code = AnomalyCode::SellFailures;
     if !input.digest.sums.statuses {
-        input.log.note(NeededInput::Status, &[code]);
+        let need = if input.digest.sums.transfers == 0 { NeededInput::Transfers } else { NeededInput::Status };
+        input.log.note(need, &[code]);
         return None;
     }
     let (failed, tried) = (input.digest.sums.failed, input.digest.sums.tried);
@@ -135,7 +148,7 @@ fn failures(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     if tried < TRIED_MIN {
         input.log.unsure(code, format!("transfers: {tried} tried sales are too few to tell: it takes {TRIED_MIN}"));
     } else {
-        input.log.saw(code, format!("{failed} of {tried} sales failed (transfers)"));
+        input.log.saw(code, format!("{failed} of {tried} sales failed (transfers with pools)"));
         input.prove(code, "sales that failed", |sums| &sums.failures);
         input.prove(code, "sales that went through", |sums| &sums.sales);
     }
@@ -176,7 +189,8 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
         return None;
     }
     if !input.traded() {
-        input.log.note(input.facts.no_pool(), &[code]);
+        let need = input.no_trades();
+        input.log.note(need, &[code]);
         return None;
     }
     let unit = facts.unit();
@@ -207,7 +221,78 @@ fn privileged(input: &mut CheckInput<'_>) -> Option<Anomaly> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::examine, *};
+    use crate::{
+        check_log::CheckLog,
+        facts::Facts,
+        fake_data::{FakeData, someone},
+    };
+
+    fn examined(data: &FakeData) -> (Vec<AnomalyCode>, CheckLog) {
+        let examined = examine(&Facts::new(data, data.token()), &|_, _| Ok(())).unwrap();
+        (examined.anomalies.iter().map(|anomaly| anomaly.code).collect(), examined.log)
+    }
+
+    /// A pool in which forty bought and nobody sold, by its reserves.
+    fn one_way() -> FakeData {
+        let (mut data, pool) = (FakeData::default(), someone(0x80));
+        data.pool(pool);
+        for trade in 0..=40 {
+            data.reserves(pool, f64::from(1_000 - trade), f64::from(1_000 + trade));
+        }
+        data
+    }
+
+    #[test]
+    fn one_pool_does_not_make_a_one_way_flow_where_others_sell() {
+        let (other, creator) = (someone(0x81), someone(9));
+        // How many of the buyers sold in the other pool, whether it is known as one, and whether they are one who is the creator.
+        let cases = [(0, true, false, true), (40, true, false, false), (40, false, false, true), (40, true, true, true)];
+        for (sales, others, own, one_way_flow) in cases {
+            let mut data = one_way();
+            data.created_by(creator);
+            if others {
+                data.pool(other);
+            }
+            // Without its row the other pool is a holder like any.
+            data.transfer(Address::ZERO, other, 1_000.0);
+            data.transfer(creator, other, 1_000.0);
+            for i in 0..40 {
+                data.transfer(other, someone(10 + i), 1.0);
+            }
+            for i in 0..sales {
+                data.transfer(if own { creator } else { someone(10 + i) }, other, 1.0);
+            }
+            let (found, log) = examined(&data);
+            assert_eq!(
+                found.contains(&AnomalyCode::OneWayFlow),
+                one_way_flow,
+                "{sales} sales, {others}: {:?}",
+                log.seen(AnomalyCode::OneWayFlow)
+            );
+            let said = log.seen(AnomalyCode::OneWayFlow).unwrap_or_default();
+            assert!(said.contains("40 purchases and 0 sales (reserves of pool 0x8080…8080"), "{said}");
+            assert_eq!(said.contains("alone; with all pools 40 and"), others, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_token_with_a_pool_is_not_said_to_have_none() {
+        let gap = |data: &FakeData, code| examined(data).1.gap(code).unwrap_or_default();
+        let mut data = one_way();
+        data.created_by(someone(9));
+        // Without a transfer at all, and then with one that is no trade.
+        for code in [AnomalyCode::PrivilegedSellers, AnomalyCode::SellFailures] {
+            let said = gap(&data, code);
+            assert!(said.starts_with("transfers: no transfer data"), "{}: {said}", code.word());
+        }
+        data.transfer(someone(1), someone(2), 5.0);
+        let said = gap(&data, AnomalyCode::PrivilegedSellers);
+        assert!(said.starts_with("transfers: no transfer with its own pools"), "{said}");
+        data.pools.clear();
+        let said = gap(&data, AnomalyCode::PrivilegedSellers);
+        assert!(said.starts_with("pools: no pool in the data"), "{said}");
+    }
 
     #[test]
     fn the_lower_bound_is_wilsons() {

@@ -4,7 +4,7 @@ use ratatui::style::Modifier;
 
 use super::gaps;
 use crate::prelude::*;
-use security::{Part, SecurityInference, Taxes, score::formula};
+use security::{AnomalyCode, CheckState, Part, SecurityInference, Taxes, score::formula};
 use widgets::gauge;
 
 /// From this size the digits are huge and the parts are stacked.
@@ -116,7 +116,16 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     let execution = answer.explanation.as_ref().and_then(|explanation| explanation.execution.as_ref());
     let taxes = execution.and_then(|execution| execution.taxes).unwrap_or_default();
     let Taxes { buy, sell, transfer } = taxes;
-    let title = if area.width < TAX_WORDS { "tax" } else { "measured tax" };
+    // What a trial of the bare code shows is no measure of what a sale on the chain costs, as long as a check says that this is not known.
+    let open = |code: AnomalyCode| code == AnomalyCode::SellBlocked || code == AnomalyCode::SellTax;
+    let not_known = |check: &security::Check| open(check.code) && check.state == CheckState::NotChecked;
+    let trial = sell.is_some() && answer.checks.iter().flatten().any(not_known);
+    let title = match (trial, area.width < TAX_WORDS) {
+        (true, true) => "trial tax",
+        (true, false) => "tax in a trial",
+        (false, true) => "tax",
+        (false, false) => "measured tax",
+    };
     let mut x = put(buffer, area, 0, 0, title, theme.dim()) + 2;
     for (name, tax) in [("buy", buy), ("sell", sell), ("transfer", transfer)] {
         let role = match tax {
@@ -131,6 +140,7 @@ fn draw_taxes(answer: &SecurityInference, buffer: &mut Buffer, area: Rect, conte
     }
     let note = match execution.map(|execution| (execution.deployed_by.as_deref(), execution.trading.as_deref())) {
         None => "no code to execute".to_owned(),
+        Some((Some(_), Some(word))) if trial => format!("trading: {} there; not known on the chain", gaps::trading(word)),
         Some((Some(stands), Some(word))) => format!("trading: {}; {}", gaps::trading(word), gaps::standing(stands)),
         Some(_) => "nothing was traded".to_owned(),
     };

@@ -6,8 +6,8 @@ use super::*;
 use crate::fixture::{Stage, address, market};
 use query::deck::cached::CachedAnswer;
 use security::{
-    Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics, HolderShare,
-    LeftOut, Missing, Part, SecurityInference, SimilarScam, Simulation, Taxes,
+    Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics,
+    HolderShare, LeftOut, Missing, Part, SecurityInference, SimilarScam, Simulation, Taxes,
     check_log::{CheckLog, NeededInput},
     checks::checks,
     simulation::{SimulatedTrade, SimulatedTrades},
@@ -268,6 +268,23 @@ fn a_score_of_what_was_hardly_looked_at_is_grey_with_a_question_mark() {
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 20));
     view.draw(&mut buffer, Rect::new(0, 0, 80, 20), &Context { ascii: true, ..stage.context() });
     assert!(widgets::picture::text(&buffer).contains("60?"));
+}
+
+#[test]
+fn a_tax_is_called_measured_only_where_the_checks_know_it() {
+    for state in [CheckState::Passed, CheckState::NotChecked] {
+        let mut answer = trap();
+        let execution = answer.explanation.as_mut().and_then(|explanation| explanation.execution.as_mut()).expect("an execution");
+        (execution.trading, execution.taxes) = (Some("open".into()), Some(Taxes { buy: Some(0.0), sell: Some(0.0), transfer: Some(0.0) }));
+        for check in answer.checks.iter_mut().flatten().filter(|check| matches!(check.code.word(), "SELL_BLOCKED" | "SELL_TAX")) {
+            check.state = state;
+        }
+        let (stage, mut view) = shown(answer);
+        let text = stage.text_now(&mut view, 140, 38);
+        let is_trial = state == CheckState::NotChecked;
+        assert_eq!(text.contains("measured tax"), !is_trial, "{text}");
+        assert_eq!(text.contains("tax in a trial") && text.contains("trading: open there"), is_trial, "{text}");
+    }
 }
 
 #[test]

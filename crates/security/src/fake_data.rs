@@ -1,0 +1,303 @@
+//! A dataset of a few rows for unit tests, row by row in memory; what no test needs is empty. Which rules hold for it is said in the tests.
+
+use std::sync::Arc;
+
+use model::{
+    address::Address,
+    candles::{Candles, ChartCandles, Interval},
+    cell_value::CellValue,
+    chain::Chain,
+    chain_state::ChainState,
+    data::{AddressRows, Data, PostRows},
+    day_counts::DayCounts,
+    error::Result,
+    holding::{BalanceRows, Holding},
+    rows::{
+        Amount, ContractRow, DexRow, DisputeRow, FeeTierRow, FromColumns, FundingRow, GasRow, KolRow, LabelRow, LockRow, PoolEventRow,
+        PoolRow, ScamRow, TableColumns, TokenRow, TransferRow, YieldRow,
+    },
+    time::{HOUR_MS, Time},
+    token::{Token, merge_tokens},
+    transfer_sums::{TransferAnswer, TransferPart},
+    yield_rows::YieldDay,
+};
+
+pub(crate) const TOKEN: Address = Address([0x70; 20]);
+
+/// An address that has no meaning.
+pub(crate) fn someone(number: u8) -> Address {
+    Address([number; 20])
+}
+
+#[derive(Debug)]
+pub(crate) struct FakeData {
+    tokens: Vec<Token>,
+    /// Balances of the token.
+    pub(crate) holders: Vec<(Address, Option<f64>)>,
+    pub(crate) pools: Vec<PoolRow>,
+    pub(crate) transfers: Rows<TransferRow>,
+    pub(crate) pool_events: Rows<PoolEventRow>,
+    /// Day and number of the token's holders.
+    pub(crate) counts: (Vec<i64>, Vec<i64>, Vec<f64>),
+    pub(crate) of_today: Vec<&'static str>,
+    pub(crate) unreadable: Vec<&'static str>,
+    contracts: Rows<ContractRow>,
+    scams: Rows<ScamRow>,
+}
+
+impl Default for FakeData {
+    fn default() -> Self {
+        let tokens = merge_tokens(vec![TokenRow { token_address: TOKEN, decimals: Some(0), ..blank() }]);
+        Self {
+            tokens,
+            holders: Vec::new(),
+            pools: Vec::new(),
+            transfers: Rows::default(),
+            pool_events: Rows::default(),
+            counts: Default::default(),
+            of_today: Vec::new(),
+            unreadable: Vec::new(),
+            contracts: Rows::default(),
+            scams: Rows::default(),
+        }
+    }
+}
+
+impl FakeData {
+    pub(crate) fn token(&self) -> &Token {
+        &self.tokens[0]
+    }
+
+    pub(crate) fn row(&mut self) -> &mut TokenRow {
+        &mut self.tokens[0].row
+    }
+
+    /// Its creator, by a row of `contracts`.
+    pub(crate) fn created_by(&mut self, creator: Address) {
+        self.contracts.0.push((TOKEN, ContractRow { creator: Some(creator), ..blank() }));
+    }
+
+    pub(crate) fn pool(&mut self, pool: Address) {
+        let row = PoolRow { address: pool, token0: TOKEN, token1: someone(0x71), liquidity: Some(1_000.0), ..blank() };
+        self.pools.push(row);
+    }
+
+    /// A transfer in each of the hours from the first on that have none yet.
+    pub(crate) fn transfer(&mut self, from: Address, to: Address, value: f64) {
+        let hour = self.transfers.0.len() as i64 + 1;
+        let row = TransferRow {
+            timestamp: Some(Time(hour * HOUR_MS)),
+            block_number: Some(hour),
+            from_address: Some(from),
+            to_address: Some(to),
+            value: Some(Amount(value)),
+            status: Some(1),
+        };
+        self.transfers.0.push((TOKEN, row));
+    }
+
+    /// An event of the pool that leaves these reserves.
+    pub(crate) fn reserves(&mut self, pool: Address, token: f64, other: f64) {
+        let minute = self.pool_events.0.len() as i64 + 1;
+        let row = PoolEventRow {
+            timestamp: Time(minute * 60_000),
+            block_number: None,
+            kind: None,
+            reserve0: Some(Amount(token)),
+            reserve1: Some(Amount(other)),
+            amount: None,
+            from_address: None,
+            to_address: None,
+        };
+        self.pool_events.0.push((pool, row));
+    }
+}
+
+/// A row without a cell.
+fn blank<R: FromColumns>() -> R {
+    struct Nothing;
+    impl TableColumns for Nothing {
+        fn height(&self) -> usize {
+            1
+        }
+
+        fn texts(&self, _: &str, each: &mut dyn FnMut(Option<&str>, usize)) {
+            each(None, 1);
+        }
+
+        fn lists(&self, _: &str, each: &mut dyn FnMut(&[&str])) {
+            each(&[]);
+        }
+
+        fn integers(&self, _: &str) -> Vec<Option<i64>> {
+            vec![None]
+        }
+
+        fn floats(&self, _: &str) -> Vec<Option<f64>> {
+            vec![None]
+        }
+
+        fn flags(&self, _: &str) -> Vec<Option<bool>> {
+            vec![None]
+        }
+    }
+    R::from_columns(&Nothing).remove(0)
+}
+
+/// Rows of a table, each with its address.
+#[derive(Debug)]
+pub(crate) struct Rows<T>(pub(crate) Vec<(Address, T)>);
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Clone> AddressRows<T> for Rows<T> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn addresses(&self) -> Vec<Address> {
+        self.0.iter().map(|(address, _)| *address).collect()
+    }
+
+    fn count(&self, address: &Address) -> usize {
+        self.0.iter().filter(|(of, _)| of == address).count()
+    }
+
+    fn chunks(&self, address: &Address) -> Box<dyn Iterator<Item = Vec<T>> + '_> {
+        let rows = self.0.iter().filter(|(of, _)| of == address).map(|(_, row)| row.clone()).collect();
+        Box::new(std::iter::once(rows))
+    }
+
+    fn row(&self, address: &Address, i: usize) -> Option<T> {
+        self.0.iter().filter(|(of, _)| of == address).nth(i).map(|(_, row)| row.clone())
+    }
+
+    fn text(&self, _: &Address, _: usize, _: &str) -> Option<String> {
+        None
+    }
+}
+
+#[derive(Debug)]
+struct HolderRows<'a>(&'a [(Address, Option<f64>)]);
+
+impl BalanceRows for HolderRows<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn balances(&self) -> Box<dyn Iterator<Item = (Address, Option<f64>)> + '_> {
+        Box::new(self.0.iter().copied())
+    }
+}
+
+/// Tables without a row.
+macro_rules! empty {
+    ($(fn $name:ident(&self $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {
+        $(fn $name(&self $(, _: $type)*) -> $answer {
+            Default::default()
+        })*
+    };
+}
+
+impl Data for FakeData {
+    empty! {
+        fn own_cells(&self, place: usize) -> Vec<(&'static str, CellValue)>;
+        fn is_approximate(&self, table: &str, column: &str) -> bool;
+        fn kols_of(&self, token: &Address) -> &[KolRow];
+        fn newest_post(&self) -> Option<Time>;
+        fn candles_of(&self, token: &Address) -> ChartCandles<'_>;
+        fn recent_candles(&self, token: &Address, span: i64) -> (Vec<(Interval, Candles<'_>)>, bool);
+        fn latest_close(&self, token: &Address) -> Option<(Time, f64)>;
+        fn candle_source(&self, token: &Address, interval: Interval) -> Option<String>;
+        fn labels_of(&self, address: &Address) -> &[LabelRow];
+        fn labelled(&self) -> Vec<Address>;
+        fn dexes(&self) -> &[DexRow];
+        fn fee_tiers(&self) -> &[FeeTierRow];
+        fn transfers_stay(&self) -> bool;
+        fn contracts_by(&self, creator: &Address) -> &[(Address, Option<Time>)];
+        fn created_at(&self, contract: &Address) -> Option<Time>;
+        fn locks_of(&self, token: &Address) -> &[LockRow];
+        fn disputes_of(&self, token: &Address) -> &[DisputeRow];
+        fn funders_of(&self, address: &Address) -> &[FundingRow];
+        fn funded(&self) -> Vec<Address>;
+        fn yields(&self) -> &[YieldRow];
+        fn yield_days_of(&self, pool: &str) -> &[YieldDay];
+        fn gas_of(&self, chain: &Chain) -> Option<&GasRow>;
+        fn chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
+        fn earlier_chain_state_of(&self, token: &Address) -> Option<(Chain, Arc<dyn ChainState>)>;
+    }
+
+    fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    fn token_position(&self, address: &Address) -> Option<usize> {
+        self.tokens.iter().position(|token| token.row.token_address == *address)
+    }
+
+    fn has(&self, table: &str) -> bool {
+        !self.unreadable.contains(&table)
+    }
+
+    fn is_of_today(&self, table: &str) -> bool {
+        self.of_today.contains(&table)
+    }
+
+    fn is_unreadable(&self, table: &str) -> bool {
+        self.unreadable.contains(&table)
+    }
+
+    fn posts_of(&self, _: &Address) -> Box<dyn PostRows + '_> {
+        unimplemented!("no check reads posts")
+    }
+
+    fn holding_of(&self, token: &Address, _: &Address) -> Holding<'_> {
+        Holding::Rows(Box::new(HolderRows(if *token == TOKEN { &self.holders } else { &[] })))
+    }
+
+    fn holders_listed(&self, token: &Address) -> u64 {
+        self.holding_of(token, token).listed()
+    }
+
+    fn holders_held(&self, token: &Address) -> u64 {
+        self.holders_listed(token)
+    }
+
+    fn holder_counts_of(&self, _: &Address) -> DayCounts<'_> {
+        let (date, holders, whale_balance) = &self.counts;
+        DayCounts { date, holders, whale_balance }
+    }
+
+    fn pools_of(&self, token: &Address) -> Box<dyn Iterator<Item = &PoolRow> + '_> {
+        let token = *token;
+        Box::new(self.pools.iter().filter(move |pool| pool.token0 == token || pool.token1 == token))
+    }
+
+    fn transfers(&self) -> &dyn AddressRows<TransferRow> {
+        &self.transfers
+    }
+
+    fn transfers_listed(&self, token: &Address) -> u64 {
+        self.transfers.count(token) as u64
+    }
+
+    fn transfer_answer(&self, _: &Address, _: &TransferPart) -> Result<Arc<TransferAnswer>> {
+        unimplemented!("the transfers are here")
+    }
+
+    fn pool_events(&self) -> &dyn AddressRows<PoolEventRow> {
+        &self.pool_events
+    }
+
+    fn contracts(&self) -> &dyn AddressRows<ContractRow> {
+        &self.contracts
+    }
+
+    fn scams(&self) -> &dyn AddressRows<ScamRow> {
+        &self.scams
+    }
+}
