@@ -123,9 +123,20 @@ fn wash(input: &mut CheckInput<'_>) -> Option<Anomaly> {
     if input.digest.wash_unfinished {
         input.log.unsure(code, "transfers: windows with too many pairs of traders were not checked");
     }
-    input.log.saw(code, "nothing went round among the same traders (transfers)");
-    let WashRing { found, members, rows } = input.digest.ring.take()?;
+    let Some(WashRing { found, members, rows }) = input.digest.ring.take() else {
+        input.log.saw(code, "nothing went round among the same traders (transfers)");
+        return None;
+    };
     let share = (found.volume / input.digest.sums.volume).min(1.0);
+    let transfers = if found.count == 1 { "transfer" } else { "transfers" };
+    let sentence = format!(
+        "{} of the volume goes round among {members} wallets within {} ({} {transfers}): it takes {} and {WASH_TRANSFERS_MIN} transfers",
+        percent(share),
+        found.window,
+        found.count,
+        percent(WASH_MIN)
+    );
+    input.log.saw(code, sentence);
     let rows = input.rows(&rows);
     input.log.prove_by(code, AMONG, rows.clone());
     (share >= WASH_MIN && found.count >= WASH_TRANSFERS_MIN).then(|| {
