@@ -3,7 +3,7 @@
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
-use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text};
+use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text, number::ConditionNumber};
 use model::{
     address::Address,
     chain::Chain,
@@ -14,7 +14,7 @@ use model::{
 /// The right-hand side of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConditionValue {
-    Number(f64),
+    Number(ConditionNumber),
     Text(String),
     /// Matched as a whole name.
     Name(String),
@@ -52,8 +52,8 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
     }
     could_match(column, named, operator, text)?;
     let wanted = match column.kind {
-        ColumnKind::Number if column.fraction && text.ends_with('%') => times_ten_to(text, -2).map(ConditionValue::Number),
-        ColumnKind::Number => number(text).map(ConditionValue::Number),
+        ColumnKind::Number if column.fraction && text.ends_with('%') => ConditionNumber::times_ten_to(text, -2).map(ConditionValue::Number),
+        ColumnKind::Number => ConditionNumber::times_ten_to(text, 0).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
         // An address has one spelling, and a coin an address.
         ColumnKind::Text if matches!(column.values, ColumnValues::Addresses) && operator.without_not() == Operator::Equal => {
@@ -102,31 +102,7 @@ fn flag(text: &str) -> Option<bool> {
 
 /// `1000`, `1,000`, `1e6`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
 pub fn number(text: &str) -> Option<f64> {
-    times_ten_to(text, 0)
-}
-
-fn times_ten_to(text: &str, scale: i32) -> Option<f64> {
-    let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
-    let text = text.strip_suffix('%').unwrap_or(&text);
-    let power = match text.chars().last()?.to_ascii_lowercase() {
-        'k' => 3,
-        'm' => 6,
-        'b' => 9,
-        't' => 12,
-        _ => 0,
-    };
-    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-    let is_of = |text: &str, signs: &[char]| text.chars().all(|c| c.is_ascii_digit() || signs.contains(&c));
-    // The suffix becomes the exponent of the text, not a multiplication, so that 4.1b is the float nearest to 4.1e9.
-    let (digits, exponent) = match digits.split_once(['e', 'E']) {
-        Some((digits, exponent)) if power == 0 && is_of(exponent, &['-', '+']) => (digits, exponent.parse::<i32>().ok()?),
-        _ => (digits, power),
-    };
-    // Digits only: Rust would also parse `inf`.
-    format!("{digits}e{}", exponent.saturating_add(scale))
-        .parse::<f64>()
-        .ok()
-        .filter(|value| is_of(digits, &['.', '-', '+']) && value.is_finite())
+    ConditionNumber::times_ten_to(text, 0).map(|number| number.float)
 }
 
 /// Units of a duration. Months and years are calendar means: 365.25 days a year.
@@ -244,7 +220,8 @@ mod tests {
         ] {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
-            assert_eq!(read(&column, name, (">", Operator::Greater), text), Ok(ConditionValue::Number(expected)), "{name} {text}");
+            let Ok(ConditionValue::Number(found)) = read(&column, name, (">", Operator::Greater), text) else { panic!("{name} {text}") };
+            assert_eq!(Some(found.float), Some(expected), "{name} {text}");
         }
     }
 
