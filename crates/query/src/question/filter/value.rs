@@ -51,8 +51,12 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)));
     }
     could_match(column, named, operator, text)?;
+    let percentage = text.ends_with('%') && number(text).is_some();
+    if column.kind == ColumnKind::Number && percentage && !column.takes_percentages() {
+        return Err(format!("`{text}` is a percentage, which `{named}` is not, nor a fraction: write {}", plain_numbers(named, sign)));
+    }
     let wanted = match column.kind {
-        ColumnKind::Number if column.fraction && text.ends_with('%') => ConditionNumber::times_ten_to(text, -2).map(ConditionValue::Number),
+        ColumnKind::Number if column.fraction && percentage => ConditionNumber::times_ten_to(text, -2).map(ConditionValue::Number),
         ColumnKind::Number => ConditionNumber::times_ten_to(text, 0).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
         // An address has one spelling, and a coin an address.
@@ -69,7 +73,18 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         }
         ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
     };
-    wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))
+    wanted.ok_or_else(|| {
+        let examples = match column.kind {
+            ColumnKind::Number if !column.takes_percentages() => plain_numbers(named, sign),
+            _ => as_in.replace("{}", &format!("{named}{sign}")),
+        };
+        format!("`{text}` is not {kind}: write {examples}")
+    })
+}
+
+/// Examples for a column of which a percentage means nothing.
+fn plain_numbers(named: &str, sign: &str) -> String {
+    format!("`{named}{sign}1000` or `{named}{sign}2.5m`")
 }
 
 /// Errors: a word that no value of the column can hold, with the nearest that can. A word still being typed is not refused.
@@ -217,11 +232,30 @@ mod tests {
             ("pools", "fee", "0.05", 0.05),
             ("kols", "engagement_rate", "-1%", -0.01),
             ("yields", "apy", "5%", 5.0),
+            ("yields", "sigma", "10%", 10.0),
         ] {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
             let Ok(ConditionValue::Number(found)) = read(&column, name, (">", Operator::Greater), text) else { panic!("{name} {text}") };
             assert_eq!(Some(found.float), Some(expected), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_of_what_is_none_is_refused() {
+        for (table, name, text) in
+            [("yields", "tvl", "10%"), ("candles", "close", "-5%"), ("transfers", "value", "5%"), ("transfers", "value", "1,000.5%")]
+        {
+            let column =
+                super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
+            let expected = format!("`{text}` is a percentage, which `{name}` is not, nor a fraction: write `{name}<1000` or `{name}<2.5m`");
+            assert_eq!(read(&column, name, ("<", Operator::Less), text), Err(expected));
+        }
+        for (name, text, taken) in
+            [("market_cap", "5%", false), ("volume_24h", "5%", false), ("price_change_24h", "5%", true), ("volatility", "5%", true)]
+        {
+            let column = FilterColumn::new(name, ColumnKind::Number, &[]);
+            assert_eq!(read(&column, name, ("<", Operator::Less), text).is_ok(), taken, "{name}");
         }
     }
 
