@@ -339,12 +339,20 @@ fn compare(value: &FieldValue<'_>, operator: Operator, wanted: &ConditionValue) 
         (FieldValue::Day(value), wanted) => compare(&FieldValue::Time(value.start()), operator, wanted),
         (FieldValue::Time(value), ConditionValue::Period { start, end }) => match operator {
             Operator::Equal => (*start..*end).contains(value),
+            // What is later than a day comes after all of it, and up to it is to its end: each time is before, within or after.
+            Operator::Greater => value >= end,
+            Operator::AtMost => value < end,
             operator => holds(*value, operator, *start),
         },
-        (FieldValue::Duration(value), ConditionValue::Duration { length, unit }) => match operator {
-            Operator::Has | Operator::Equal => (*length..length.saturating_add(*unit)).contains(value),
-            operator => holds(*value, operator, *length),
-        },
+        (FieldValue::Duration(value), ConditionValue::Duration { length, unit }) => {
+            let end = length.saturating_add(*unit);
+            match operator {
+                Operator::Has | Operator::Equal => (*length..end).contains(value),
+                Operator::Greater => *value >= end,
+                Operator::AtMost => *value < end,
+                operator => holds(*value, operator, *length),
+            }
+        }
         // Kinds that do not match are refused by the parser.
         _ => false,
     }

@@ -21,13 +21,16 @@ impl Filter {
             }
             Term::Compare { column, operator, wanted: ConditionValue::Duration { length, unit }, .. } if *column == age => {
                 let young = now.0.saturating_sub(*length);
+                // An age of `3d` is one from three days up to, not including, four.
+                let old = young.saturating_sub(*unit);
                 match operator {
-                    Operator::Less | Operator::AtMost => vec![since(young)],
-                    Operator::Greater | Operator::AtLeast => vec![before(young)],
-                    // An age of `3d` is one from three days up to, not including, four.
-                    Operator::Has | Operator::Equal => vec![since(young.saturating_sub(*unit)), before(young)],
+                    Operator::Less => vec![since(young)],
+                    Operator::AtMost => vec![since(old)],
+                    Operator::Greater => vec![before(old)],
+                    Operator::AtLeast => vec![before(young)],
+                    Operator::Has | Operator::Equal => vec![since(old), before(young)],
                     Operator::Differs | Operator::Lacks => {
-                        vec![Term::Either(vec![vec![before(young.saturating_sub(*unit))], vec![since(young)]])]
+                        vec![Term::Either(vec![vec![before(old)], vec![since(young)]])]
                     }
                 }
             }
@@ -55,6 +58,8 @@ mod tests {
             "age:3d",
             "age=3d",
             "age!=3d",
+            "age>1.5w",
+            "age<=1.5w",
             "not age:3d age<2w",
             "age>0d age<2w",
             "age<3d or age>10d",

@@ -44,6 +44,9 @@ fn may_hold(range: Range, operator: Operator, wanted: &ConditionValue) -> bool {
         }
         (Range::Time(low, high), ConditionValue::Period { start, end }) => match operator {
             Operator::Equal => low < *end && high >= *start,
+            // Behind a span, and up to it, are judged by its end, as in `compare`.
+            Operator::Greater => high >= *end,
+            Operator::AtMost => low < *end,
             operator => between(low, high, operator, *start),
         },
         _ => true,
@@ -62,7 +65,7 @@ fn between<T: PartialOrd + Copy>(low: T, high: T, operator: Operator, wanted: T)
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{ColumnKind, FilterColumn, parse},
+        super::{ColumnKind, FieldValue, FilterColumn, parse},
         *,
     };
 
@@ -70,7 +73,22 @@ mod tests {
     #[test]
     fn a_block_with_a_match_is_read() {
         const ABOVE: i64 = (1 << 53) + 1;
-        let columns = [FilterColumn::new("count", ColumnKind::Number, &[])];
+        let columns = [FilterColumn::new("at", ColumnKind::Time, &[]), FilterColumn::new("count", ColumnKind::Number, &[])];
+        let hours = |from: i64, to: i64| (from..=to).map(|hour| Time(hour * model::time::HOUR_MS)).collect::<Vec<_>>();
+        for (sign, within, before, behind) in [
+            ("=", true, false, false),
+            ("<", false, true, false),
+            ("<=", true, true, false),
+            (">", false, false, true),
+            (">=", true, false, true),
+        ] {
+            let filter = parse(&format!("at{sign}1970-01-02"), &columns).unwrap();
+            for (times, expected) in [(hours(30, 40), within), (hours(0, 23), before), (hours(48, 60), behind)] {
+                let any = times.iter().any(|time| filter.matches(|_| Some(FieldValue::Time(*time))));
+                let may = filter.may_match(|_| Some(Range::Time(times[0], times[times.len() - 1])));
+                assert_eq!((any, may), (expected, expected), "{sign} {times:?}");
+            }
+        }
         for (condition, expected) in [
             ("count>9007199254740992", true),
             ("count>9007199254740993", false),

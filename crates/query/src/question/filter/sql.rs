@@ -54,6 +54,8 @@ fn comparison(column: &str, kind: ColumnKind, operator: Operator, wanted: &Condi
         (ColumnKind::Time, ConditionValue::Text(part)) => Some(format!("(position({column}_text, '{part}') > 0)")),
         (ColumnKind::Time, ConditionValue::Period { start: Time(start), end: Time(end) }) => Some(match operator {
             Operator::Equal => format!("({column} >= {start} AND {column} < {end})"),
+            Operator::Greater => format!("({column} >= {end})"),
+            Operator::AtMost => format!("({column} < {end})"),
             _ => format!("({column} {sign} {start})"),
         }),
         _ => None,
@@ -88,6 +90,8 @@ mod tests {
             ("value!=7", "((NOT (toUInt256OrNull(value) = toUInt256('7'))))".to_owned()),
             ("block_number>7", "((block_number > 7.0))".to_owned()),
             ("timestamp=1970-01-02", "((timestamp >= 86400000 AND timestamp < 172800000))".to_owned()),
+            ("timestamp>1970-01-02", "((timestamp >= 172800000))".to_owned()),
+            ("timestamp<=1970-01-02", "((timestamp < 172800000))".to_owned()),
             ("timestamp>=1970-01-02", "((timestamp >= 86400000))".to_owned()),
             ("timestamp<1970-01-02", "((timestamp < 86400000))".to_owned()),
         ] {

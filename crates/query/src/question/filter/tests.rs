@@ -72,7 +72,22 @@ fn conditions_keep_the_rows_that_meet_them() {
         ("starred:yes", true),
         ("starred=no", false),
         ("starred!=yes", false),
-        ("counted>2026-01", true),
+        ("counted>2026-01", false),
+        ("counted>=2026-01", true),
+        ("counted<=2026-01", true),
+        ("counted<2026-01", false),
+        ("counted>2025", true),
+        ("counted>2026", false),
+        ("counted<=2026", true),
+        ("counted>2025-12", true),
+        ("counted<=2025-12", false),
+        ("counted>2026-01-30", true),
+        ("counted<=2026-01-30", false),
+        ("counted>2026-01-31", false),
+        ("counted<=2026-01-31", true),
+        ("counted>2026-01-31T10", false),
+        ("counted<=2026-01-31T10", true),
+        ("counted>2026-01-31T10:30:14", true),
         ("counted>2026-02", false),
         ("counted<2026-01-31T10:31", true),
         ("counted=2026", true),
@@ -103,6 +118,16 @@ fn conditions_keep_the_rows_that_meet_them() {
         ("age>2min", true),
         ("age<3mo", true),
         ("age>1.5y", false),
+        ("age>89d", false),
+        ("age>88d", true),
+        ("age<=89d", true),
+        ("age<=88d", false),
+        ("age>12w", false),
+        ("age>0.1y", true),
+        ("age=0.2y", true),
+        ("age>0.2y", false),
+        ("age<=0.2y", true),
+        ("age=0.1y", false),
         ("age<=1y", true),
         ("chain:base cap>1m usd", true),
         ("chain:base cap<1m usd", false),
@@ -120,5 +145,30 @@ fn conditions_keep_the_rows_that_meet_them() {
     for (text, expected) in cases {
         let filter = parse(text, COLUMNS).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(filter.matches(usd_coin), expected, "{text}");
+    }
+}
+
+/// Of `<`, `=` and `>` one holds of every value, `<=` is `<` or `=`, and `>=` is `>` or `=`.
+#[test]
+fn the_signs_of_a_span_exclude_each_other() {
+    let start = 1_769_817_600_000; // 2026-01-31T00:00:00Z
+    let times = (-30..60).map(|hour| FieldValue::Time(Time(start + hour * HOUR_MS + HOUR_MS / 2)));
+    let days = (20_470..20_500).map(|day| FieldValue::Day(Day(day)));
+    let ages = (0..90).map(|step| FieldValue::Duration(step * 5 * DAY_MS));
+    let numbers = ["0", "1", "999999999999999999", "1000000000000000000", "1000000000000000001"].map(FieldValue::text);
+    let cases: [(&str, &[&str], Vec<FieldValue<'_>>); 4] = [
+        ("counted", &["2026", "2026-01", "2026-01-31", "2026-01-31T10", "2026-01-31T10:30", "2026-02-01T00:30:00"], times.collect()),
+        ("date", &["2026", "2026-01", "2026-01-31", "2026-01-31T10"], days.collect()),
+        ("age", &["0d", "50d", "3w", "2mo", "1y", "0.5y", "2500h"], ages.collect()),
+        ("cap", &["0.5", "1e18", "1000000000000000001", "-1", "1.5"], numbers.to_vec()),
+    ];
+    for (column, wanted, values) in cases {
+        for (wanted, value) in wanted.iter().flat_map(|wanted| values.iter().map(move |value| (wanted, value))) {
+            let holds = |sign: &str| parse(&format!("{column}{sign}{wanted}"), COLUMNS).unwrap().matches(|_| Some(value.clone()));
+            let [less, equal, greater] = ["<", "=", ">"].map(holds);
+            assert_eq!(usize::from(less) + usize::from(equal) + usize::from(greater), 1, "{column} {wanted} {value:?}");
+            assert_eq!((holds("<="), holds(">=")), (less || equal, greater || equal), "{column} {wanted} {value:?}");
+            assert_eq!(holds("!="), !equal, "{column} {wanted} {value:?}");
+        }
     }
 }

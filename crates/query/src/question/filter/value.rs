@@ -24,7 +24,8 @@ pub enum ConditionValue {
         start: Time,
         end: Time,
     },
-    /// A duration in milliseconds and the unit it was given in: `3d` matches from three days up to, not including, four.
+    /// A duration in milliseconds and the unit it was given in: `3d` matches from three days up to, not including, four, and `1.5y` up to
+    /// 1.6 years.
     Duration {
         length: i64,
         unit: i64,
@@ -137,8 +138,16 @@ fn duration(text: &str) -> Option<ConditionValue> {
     let (count, name) = text.split_at(split);
     let (_, unit) = UNITS.iter().find(|(names, _)| names.iter().any(|known| known.eq_ignore_ascii_case(name)))?;
     let plain = count.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    // What follows the point is named as closely as it is written: `1.5y` is a tenth of a year long, as no one means 1.5 to 2.5.
+    let decimals = count.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(12));
+    let named = decimals_of(*unit, decimals);
     let count = count.parse::<f64>().ok().filter(|count| plain && *count <= 1e6)?;
-    Some(ConditionValue::Duration { length: (count * *unit as f64).round() as i64, unit: *unit })
+    Some(ConditionValue::Duration { length: (count * *unit as f64).round() as i64, unit: named })
+}
+
+/// The unit over ten for each decimal, at least a millisecond.
+fn decimals_of(unit: i64, decimals: usize) -> i64 {
+    (0..decimals).fold(unit, |unit, _| unit / 10).max(1)
 }
 
 fn is_part_of_time(text: &str) -> bool {
