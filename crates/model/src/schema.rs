@@ -322,7 +322,7 @@ pub const TABLES: &[TableSchema] = tables! {
         "category" Text Optional "lending, vault, dex, staking, rwa";
         "total_supply_usd" Float Optional "USD supplied to a lending pool" ["totalSupplyUsd"];
         "total_borrow_usd" Float Optional "USD borrowed from it" ["totalBorrowUsd"];
-        "sigma" Float Optional "spread of its yield";
+        "sigma" Float Optional "spread of its yield, percent a year";
         "mu" Float Optional "mean of its yield, percent";
         "count" Integer Optional "days observed";
         "outlier" Boolean Optional "its figures look wrong";

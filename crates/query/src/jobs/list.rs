@@ -89,7 +89,8 @@ mod tests {
             ("status:completed", false),
             ("token:0xCD", true),
             ("tokens!=0xcd", false),
-            ("created>2024 created<2025", true),
+            ("created>=2024 created<2025", true),
+            ("created>2024", false),
             ("id:j_01j5", true),
         ] {
             let filter = filter::conditions(text, Job::COLUMNS).expect("a filter that reads");

@@ -29,6 +29,8 @@ pub struct FilterColumn {
     pub searched: bool,
     /// Whether its figures are fractions, which screens show as percentages: `5%` of it is 0.05.
     pub fraction: bool,
+    /// Whether its figures are known to be neither fractions nor percentages.
+    pub absolute: bool,
     pub values: ColumnValues,
 }
 
@@ -47,7 +49,7 @@ pub enum ColumnValues {
 
 impl FilterColumn {
     pub const fn new(name: &'static str, kind: ColumnKind, aliases: &'static [&'static str]) -> Self {
-        Self { name, kind, aliases, searched: false, fraction: false, values: ColumnValues::Open }
+        Self { name, kind, aliases, searched: false, fraction: false, absolute: false, values: ColumnValues::Open }
     }
 
     /// The same column, searched by plain words.
@@ -87,7 +89,7 @@ impl FilterColumn {
     /// An example value, as it would be typed.
     pub(super) fn example(&self) -> &'static str {
         match self.kind {
-            ColumnKind::Number if LARGE.iter().any(|part| self.name.contains(part)) => "1m",
+            ColumnKind::Number if self.is_large() => "1m",
             ColumnKind::Number => "50",
             ColumnKind::Time => "2026-01-31",
             ColumnKind::Duration => "30d",
@@ -95,6 +97,16 @@ impl FilterColumn {
             ColumnKind::Chain => "eth",
             ColumnKind::Text | ColumnKind::List => "word",
         }
+    }
+
+    /// Whether a percentage means something of it: of a fraction its hundredth, else its plain number. It does not of what is counted or
+    /// paid; what cannot be known, as in the data's own columns, is taken as it is.
+    pub(super) fn takes_percentages(&self) -> bool {
+        self.fraction || !(self.absolute || self.is_large())
+    }
+
+    fn is_large(&self) -> bool {
+        LARGE.iter().any(|part| self.name.contains(part))
     }
 
     fn answers_to(&self, name: &str) -> bool {
@@ -121,9 +133,11 @@ pub fn of_table(schema: &TableSchema) -> Vec<FilterColumn> {
     schema.columns.iter().map(of_column).collect()
 }
 
-/// The filter column of a table's column.
+/// The filter column of a table's column, whose meaning says whether it is a fraction or a percentage.
 pub fn of_column(column: &Column) -> FilterColumn {
-    FilterColumn { fraction: column.is_fraction(), ..of_kind(column.name, column.kind, column.aliases) }
+    let fraction = column.is_fraction();
+    let absolute = !fraction && !column.meaning.contains("percent");
+    FilterColumn { fraction, absolute, ..of_kind(column.name, column.kind, column.aliases) }
 }
 
 /// A filter column for cells of this kind.

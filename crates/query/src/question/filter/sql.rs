@@ -4,6 +4,9 @@
 use super::{ColumnKind, ConditionValue, Filter, FilterColumn, Operator, Term};
 use model::time::Time;
 
+/// The largest amount, 2^256 - 1.
+const AMOUNT_MAX: &str = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+
 impl Filter {
     /// Over these columns; empty where there is nothing to meet. A text is compared in its column in lower case, `NAME_small`, and a part of a
     /// time in `NAME_text`. Errors: what cannot be said, continuing "`where`: ".
@@ -40,14 +43,19 @@ fn joined<T>(parts: &[T], word: &str, each: &dyn Fn(&T) -> Result<String, String
 fn comparison(column: &str, kind: ColumnKind, operator: Operator, wanted: &ConditionValue) -> Option<String> {
     let sign = operator.comparison().0;
     match (kind, wanted) {
-        // Digits are compared as the float nearest to them.
-        (ColumnKind::Number, ConditionValue::Number(wanted)) if column == "value" => Some(format!("(value_number {sign} {wanted:?})")),
-        (ColumnKind::Number, ConditionValue::Number(wanted)) => Some(format!("({column} {sign} {wanted:?})")),
+        // The digits of an amount, of which no float holds all, as it is sorted.
+        (ColumnKind::Number, ConditionValue::Number(wanted)) if column == "value" => {
+            let (sign, digits) = wanted.within(sign, AMOUNT_MAX);
+            Some(format!("(toUInt256OrNull(value) {sign} toUInt256('{digits}'))"))
+        }
+        (ColumnKind::Number, ConditionValue::Number(wanted)) => Some(format!("({column} {sign} {:?})", wanted.float)),
         (ColumnKind::Text, ConditionValue::Text(wanted)) if operator == Operator::Has => Some(has(&format!("{column}_small"), wanted)),
         (ColumnKind::Text, ConditionValue::Text(wanted)) => Some(format!("({column}_small = {})", literal(wanted))),
         (ColumnKind::Time, ConditionValue::Text(part)) => Some(format!("(position({column}_text, '{part}') > 0)")),
         (ColumnKind::Time, ConditionValue::Period { start: Time(start), end: Time(end) }) => Some(match operator {
             Operator::Equal => format!("({column} >= {start} AND {column} < {end})"),
+            Operator::Greater => format!("({column} >= {end})"),
+            Operator::AtMost => format!("({column} < {end})"),
             _ => format!("({column} {sign} {start})"),
         }),
         _ => None,
@@ -61,4 +69,33 @@ fn has(text: &str, part: &str) -> String {
 /// A text in lower case, as a literal.
 fn literal(text: &str) -> String {
     format!("'{}'", text.to_lowercase().replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{of_table, parse};
+
+    #[test]
+    fn an_engine_judges_as_it_is_judged_here() {
+        let columns = of_table(model::schema::table("transfers").unwrap());
+        let value = |sign: &str, digits: &str| format!("((toUInt256OrNull(value) {sign} toUInt256('{digits}')))");
+        for (condition, expected) in [
+            ("value=1000000000000000001", value("=", "1000000000000000001")),
+            ("value>1.5e18", value(">", "1500000000000000000")),
+            ("value>=0.5", value(">", "0")),
+            ("value<0.5", value("<=", "0")),
+            ("value=0.5", value("<", "0")),
+            ("value<=1e78", value(">=", "0")),
+            ("value>-1", value(">=", "0")),
+            ("value!=7", "((NOT (toUInt256OrNull(value) = toUInt256('7'))))".to_owned()),
+            ("block_number>7", "((block_number > 7.0))".to_owned()),
+            ("timestamp=1970-01-02", "((timestamp >= 86400000 AND timestamp < 172800000))".to_owned()),
+            ("timestamp>1970-01-02", "((timestamp >= 172800000))".to_owned()),
+            ("timestamp<=1970-01-02", "((timestamp < 172800000))".to_owned()),
+            ("timestamp>=1970-01-02", "((timestamp >= 86400000))".to_owned()),
+            ("timestamp<1970-01-02", "((timestamp < 86400000))".to_owned()),
+        ] {
+            assert_eq!(parse(condition, &columns).unwrap().sql(&columns), Ok(expected), "{condition}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
-use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text};
+use super::{ColumnKind, ColumnValues, FilterColumn, Operator, compare_text, number::ConditionNumber};
 use model::{
     address::Address,
     chain::Chain,
@@ -14,7 +14,7 @@ use model::{
 /// The right-hand side of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConditionValue {
-    Number(f64),
+    Number(ConditionNumber),
     Text(String),
     /// Matched as a whole name.
     Name(String),
@@ -51,9 +51,13 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         return Err(format!("`{named}` is {kind}, which has no `{sign}`: write {}", unordered.replace("{}", named)));
     }
     could_match(column, named, operator, text)?;
+    let percentage = text.ends_with('%') && number(text).is_some();
+    if column.kind == ColumnKind::Number && percentage && !column.takes_percentages() {
+        return Err(format!("`{text}` is a percentage, which `{named}` is not, nor a fraction: write {}", plain_numbers(named, sign)));
+    }
     let wanted = match column.kind {
-        ColumnKind::Number if column.fraction && text.ends_with('%') => times_ten_to(text, -2).map(ConditionValue::Number),
-        ColumnKind::Number => number(text).map(ConditionValue::Number),
+        ColumnKind::Number if column.fraction && percentage => ConditionNumber::times_ten_to(text, -2).map(ConditionValue::Number),
+        ColumnKind::Number => ConditionNumber::times_ten_to(text, 0).map(ConditionValue::Number),
         ColumnKind::Flag => flag(text).map(ConditionValue::Flag),
         // An address has one spelling, and a coin an address.
         ColumnKind::Text if matches!(column.values, ColumnValues::Addresses) && operator.without_not() == Operator::Equal => {
@@ -69,7 +73,18 @@ pub(super) fn read(column: &FilterColumn, named: &str, (sign, operator): (&str, 
         }
         ColumnKind::Time => period(text).map(|(start, end)| ConditionValue::Period { start, end }),
     };
-    wanted.ok_or_else(|| format!("`{text}` is not {kind}: write {}", as_in.replace("{}", &format!("{named}{sign}"))))
+    wanted.ok_or_else(|| {
+        let examples = match column.kind {
+            ColumnKind::Number if !column.takes_percentages() => plain_numbers(named, sign),
+            _ => as_in.replace("{}", &format!("{named}{sign}")),
+        };
+        format!("`{text}` is not {kind}: write {examples}")
+    })
+}
+
+/// Examples for a column of which a percentage means nothing.
+fn plain_numbers(named: &str, sign: &str) -> String {
+    format!("`{named}{sign}1000` or `{named}{sign}2.5m`")
 }
 
 /// Errors: a word that no value of the column can hold, with the nearest that can. A word still being typed is not refused.
@@ -102,31 +117,7 @@ fn flag(text: &str) -> Option<bool> {
 
 /// `1000`, `1,000`, `1e6`, `1k`, `2.5m`, `4b`, `1t`, `5%`: a percentage is its plain number, as percent columns store it.
 pub fn number(text: &str) -> Option<f64> {
-    times_ten_to(text, 0)
-}
-
-fn times_ten_to(text: &str, scale: i32) -> Option<f64> {
-    let text = text.strip_prefix('$').unwrap_or(text).replace([',', '_'], "");
-    let text = text.strip_suffix('%').unwrap_or(&text);
-    let power = match text.chars().last()?.to_ascii_lowercase() {
-        'k' => 3,
-        'm' => 6,
-        'b' => 9,
-        't' => 12,
-        _ => 0,
-    };
-    let digits = if power > 0 { &text[..text.len() - 1] } else { text };
-    let is_of = |text: &str, signs: &[char]| text.chars().all(|c| c.is_ascii_digit() || signs.contains(&c));
-    // The suffix becomes the exponent of the text, not a multiplication, so that 4.1b is the float nearest to 4.1e9.
-    let (digits, exponent) = match digits.split_once(['e', 'E']) {
-        Some((digits, exponent)) if power == 0 && is_of(exponent, &['-', '+']) => (digits, exponent.parse::<i32>().ok()?),
-        _ => (digits, power),
-    };
-    // Digits only: Rust would also parse `inf`.
-    format!("{digits}e{}", exponent.saturating_add(scale))
-        .parse::<f64>()
-        .ok()
-        .filter(|value| is_of(digits, &['.', '-', '+']) && value.is_finite())
+    ConditionNumber::times_ten_to(text, 0).map(|number| number.float)
 }
 
 /// Units of a duration. Months and years are calendar means: 365.25 days a year.
@@ -241,10 +232,30 @@ mod tests {
             ("pools", "fee", "0.05", 0.05),
             ("kols", "engagement_rate", "-1%", -0.01),
             ("yields", "apy", "5%", 5.0),
+            ("yields", "sigma", "10%", 10.0),
         ] {
             let column =
                 super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
-            assert_eq!(read(&column, name, (">", Operator::Greater), text), Ok(ConditionValue::Number(expected)), "{name} {text}");
+            let Ok(ConditionValue::Number(found)) = read(&column, name, (">", Operator::Greater), text) else { panic!("{name} {text}") };
+            assert_eq!(Some(found.float), Some(expected), "{name} {text}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_of_what_is_none_is_refused() {
+        for (table, name, text) in
+            [("yields", "tvl", "10%"), ("candles", "close", "-5%"), ("transfers", "value", "5%"), ("transfers", "value", "1,000.5%")]
+        {
+            let column =
+                super::super::of_table(model::schema::table(table).unwrap()).into_iter().find(|column| column.name == name).unwrap();
+            let expected = format!("`{text}` is a percentage, which `{name}` is not, nor a fraction: write `{name}<1000` or `{name}<2.5m`");
+            assert_eq!(read(&column, name, ("<", Operator::Less), text), Err(expected));
+        }
+        for (name, text, taken) in
+            [("market_cap", "5%", false), ("volume_24h", "5%", false), ("price_change_24h", "5%", true), ("volatility", "5%", true)]
+        {
+            let column = FilterColumn::new(name, ColumnKind::Number, &[]);
+            assert_eq!(read(&column, name, ("<", Operator::Less), text).is_ok(), taken, "{name}");
         }
     }
 

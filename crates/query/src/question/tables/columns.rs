@@ -2,7 +2,7 @@
 //! request's column lists.
 
 use crate::question::{
-    filter::{FilterColumn, of_column},
+    filter::{FilterColumn, of_column, of_kind},
     parameter::{clip, parts_of},
 };
 use model::{
@@ -27,7 +27,12 @@ pub fn of(table: &Table) -> Vec<Column> {
 
 /// As filter columns.
 pub fn for_filter(table: &Table) -> Vec<FilterColumn> {
-    of(table).iter().map(of_column).collect()
+    // What a column of the file itself is made of is not known.
+    let each = |column: &Column| match table.schema.column(column.name) {
+        Some(_) => of_column(column),
+        None => of_kind(column.name, column.kind, column.aliases),
+    };
+    of(table).iter().map(each).collect()
 }
 
 /// `close,volume`: the named columns in this order, without duplicates; all where none is named.

@@ -187,7 +187,7 @@ fn range(grid: &Grid, column: &str, rows: Range<usize>, columns_read: &[FilterCo
     Some(match (grid.extent(column, rows)?, kind) {
         (Extent::Empty, _) => filter::Range::Empty,
         (Extent::Float(low, high), ColumnKind::Number) => filter::Range::Number(low, high),
-        (Extent::Whole(low, high), ColumnKind::Number) => filter::Range::Number(low as f64, high as f64),
+        (Extent::Whole(low, high), ColumnKind::Number) => filter::Range::Whole(low, high),
         (Extent::Whole(low, high), ColumnKind::Time) => filter::Range::Time(Time(low), Time(high)),
         _ => return None,
     })
@@ -208,11 +208,7 @@ fn matching_in_frame(chunk: &DataFrame, rows: &Range<usize>, filter: &Filter, co
 
 /// A cell as a filter value.
 fn field(value: &CellValue, kind: ColumnKind) -> Option<FieldValue<'_>> {
-    match value {
-        // Amounts too large for an integer are stored as digits.
-        CellValue::Text(digits) if kind == ColumnKind::Number => digits.parse().ok().map(FieldValue::Number),
-        value => FieldValue::of_cell(value),
-    }
+    if kind == ColumnKind::Number { FieldValue::of_number(value) } else { FieldValue::of_cell(value) }
 }
 
 #[cfg(test)]
@@ -318,6 +314,33 @@ mod tests {
         let candles = DataFrame::new(4, vec![intervals]).unwrap();
         let query = RowQuery { sort: by(&[("interval", false)]), ..RowQuery::all(schema::table("candles").unwrap()) };
         assert_eq!(found(&candles, &query, &Progress::default()).unwrap(), [3, 1, 0, 2]);
+    }
+
+    /// Of `value` and `block_number`, whose blocks are numbers that a float does not hold.
+    #[test]
+    fn whole_numbers_are_filtered_by_all_their_digits() {
+        let values = ["1000000000000000000", "1000000000000000001", "999999999999999999", "340282366920938463463374607431768211456", "0"];
+        let blocks = [(1_i64 << 53) - 1, 1 << 53, (1 << 53) + 1, -(1 << 53) - 1, 0];
+        let columns = [Series::new("value".into(), values).into_column(), Series::new("block_number".into(), blocks).into_column()];
+        let transfers = DataFrame::new(5, columns.to_vec()).unwrap();
+        let schema = schema::table("transfers").unwrap();
+        for (text, expected) in [
+            ("value=1000000000000000001", &[1][..]),
+            ("value>1e18", &[1, 3]),
+            ("value>=1.5e18", &[3]),
+            ("value<=340282366920938463463374607431768211455", &[0, 1, 2, 4]),
+            ("value>0.5", &[0, 1, 2, 3]),
+            ("value<0.5", &[4]),
+            ("value in (1000000000000000001, 0)", &[1, 4]),
+            ("not value<1000000000000000001", &[1, 3]),
+            ("block_number>9007199254740992", &[2]),
+            ("block_number=9007199254740992", &[1]),
+            ("block_number<-9007199254740992", &[3]),
+            ("block_number>=9007199254740991", &[0, 1, 2]),
+        ] {
+            let filter = filter::parse(text, &filter::of_table(schema)).unwrap();
+            assert_eq!(found(&transfers, &RowQuery { filter, ..RowQuery::all(schema) }, &Progress::default()).unwrap(), expected, "{text}");
+        }
     }
 
     #[test]
