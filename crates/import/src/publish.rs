@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
@@ -47,7 +48,8 @@ pub(super) fn publish(into: &Path, text: &str, finished: &[Finished]) -> Result<
     }
     if described != text {
         let (from, to) = (into.join(".import").join(FILE), into.join(FILE));
-        fs::write(&from, &described).and_then(|()| fs::File::open(&from)?.sync_all()).map_err(|error| failed(&to, error))?;
+        let written = fs::File::create(&from).and_then(|mut file| file.write_all(described.as_bytes()).and_then(|()| file.sync_all()));
+        written.map_err(|error| failed(&to, error))?;
         fs::rename(&from, &to).map_err(|error| failed(&to, error))?;
     }
     // Makes the renames durable; if a folder cannot be synced, the system does so later.

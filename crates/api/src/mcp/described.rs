@@ -100,7 +100,8 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     (
         "patterns",
         "The chart patterns that ONE token's price shows now (flags, triangles, double tops, head and shoulders, …), how complete each is, the \
-         move it projects, and whether to buy, sell or hold by them. Choose it for \"is there a bull flag?\" or \"buy or sell by the chart?\". \
+         move it projects, and `recommendedAction`, the sum of their signals alone; with `explain` also `advice`, which weighs it by what \
+         became of such patterns. Choose it for \"is there a bull flag?\" or \"buy or sell by the chart?\", and ask `security` beside it. \
          Only up or down: `trendline`. How often such patterns were right before: `track_record`.",
     ),
     (

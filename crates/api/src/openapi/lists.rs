@@ -85,13 +85,16 @@ fn pattern(columns: &[FilterColumn]) -> String {
     // A word without spaces, or a quoted string. Not every regex engine counts U+0085 as a space, as the parser does.
     const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
-    let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| {
-        let named = columns.iter().filter(|column| kinds.contains(&column.kind) && matches!(column.values, ColumnValues::Open));
+    const NUMBER: &str = "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?";
+    let of = |takes: &dyn Fn(&FilterColumn) -> bool, signs: &str, value: &str| {
+        let named = columns.iter().filter(|column| takes(column) && matches!(column.values, ColumnValues::Open));
         let names: Vec<&str> = named.flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();
         (!names.is_empty()).then(|| format!("({}) *({signs}) *({value})", names.join("|")))
     };
+    let of_kind = |kinds: &[ColumnKind], signs: &str, value: &str| of(&|column| kinds.contains(&column.kind), signs, value);
     let kinds = [
-        of_kind(&[ColumnKind::Number], ANY, "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?%?"),
+        of_kind(&[ColumnKind::Number], ANY, NUMBER),
+        of(&|column| column.kind == ColumnKind::Number && column.takes_percentages(), ANY, &format!("{NUMBER}%")),
         of_kind(&[ColumnKind::Text, ColumnKind::List, ColumnKind::Chain], ":|=|!=", WORD),
         of_kind(&[ColumnKind::Flag], ":|=|!=", "yes|no|true|false|1|0"),
         of_kind(&[ColumnKind::Time], "=|!=|>=|<=|>|<", &time),

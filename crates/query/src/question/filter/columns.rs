@@ -101,7 +101,7 @@ impl FilterColumn {
 
     /// Whether a percentage means something of it: of a fraction its hundredth, else its plain number. It does not of what is counted or
     /// paid; what cannot be known, as in the data's own columns, is taken as it is.
-    pub(super) fn takes_percentages(&self) -> bool {
+    pub fn takes_percentages(&self) -> bool {
         self.fraction || !(self.absolute || self.is_large())
     }
 
