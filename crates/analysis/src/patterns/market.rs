@@ -18,7 +18,7 @@ mod search;
 mod side;
 mod trees;
 
-use self::candidate::PatternCandidate;
+use self::candidate::{PatternCandidate, PatternEnd};
 pub use self::{
     candidate::CandidateKind,
     context::overlap,
@@ -161,17 +161,18 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
     let likely = with_context(found.in_order().into_iter().filter_map(&mut judged).collect());
     let logits = model.trees.logits(likely.iter().map(|one| &one.measures));
     let of_likely = likely.iter().zip(logits);
-    let shaped: Vec<(&Likely, f64, PatternCandidate)> =
-        of_likely.filter_map(|(one, logit)| Some((one, logit, broken_out(series, found.kept[one.place])?))).collect();
-    let contender = |(_, logit, shape): &(&Likely, f64, PatternCandidate)| overlap::Contender {
-        start: shape.start,
-        end: shape.end,
+    let ended: Vec<(&Likely, f64, PatternEnd)> =
+        of_likely.filter_map(|(one, logit)| Some((one, logit, broken_out(series, &found.kept[one.place])?))).collect();
+    let contender = |(one, logit, end): &(&Likely, f64, PatternEnd)| overlap::Contender {
+        start: one.claim.start,
+        end: end.at as u32,
         probability: sigmoid(*logit),
     };
-    let contenders: Vec<overlap::Contender> = shaped.iter().map(contender).collect();
+    let contenders: Vec<overlap::Contender> = ended.iter().map(contender).collect();
     let pattern = |k: usize| {
-        let (one, logit, shape) = &shaped[k];
-        let mut find = pattern_of(series, shape, sigmoid(model.calibration.logit(*logit)));
+        let (one, logit, end) = ended[k];
+        let candidate = PatternCandidate { end: end.at as u32, broken: end.broken, ..found.kept[one.place] };
+        let mut find = pattern_of(series, &candidate, sigmoid(model.calibration.logit(logit)));
         if explain {
             find.why = why(model, one);
         }
@@ -183,26 +184,26 @@ pub(super) fn finds(series: &CandleSeries, model: &Model, taken: &[(u32, u32)], 
 /// Closes that came back this far behind the other boundary, in heights, end a pattern that was not confirmed.
 const BACK_MOST: f64 = 0.1;
 
-/// The candidate as its boundary has it: broken out at the first close beyond. The model may end it a little earlier, at a close just short of
-/// the boundary, where chartists mark it; until then it forms. `None` where it came back first, or took as long again as it had lasted.
-fn broken_out(series: &CandleSeries, candidate: PatternCandidate) -> Option<PatternCandidate> {
+/// Where the candidate ends by its boundary: at the first close beyond it. The model may end it a little earlier, at a close just short of the
+/// boundary, where chartists mark it; until then it forms. `None` where it came back first, or took as long again as it had lasted.
+fn broken_out(series: &CandleSeries, candidate: &PatternCandidate) -> Option<PatternEnd> {
     if !candidate.broken {
-        return Some(candidate);
+        return Some(PatternEnd { at: candidate.end as usize, broken: false });
     }
     let closes = &series.oriented(candidate.flipped).close;
-    let (side, last) = (if candidate.up { 1.0 } else { -1.0 }, closes.len() as u32 - 1);
-    let opposite = PatternCandidate { up: !candidate.up, ..candidate };
-    let patience = candidate.end + (candidate.end - candidate.start);
-    for at in candidate.end..=last.min(patience) {
+    let (side, last) = (if candidate.up { 1.0 } else { -1.0 }, closes.len() - 1);
+    let opposite = PatternCandidate { up: !candidate.up, ..*candidate };
+    let patience = (2 * candidate.end - candidate.start) as usize;
+    for at in candidate.end..=last.min(patience) as u32 {
         let close = closes[at as usize];
         if side * (close - candidate.level(at)) > 0.0 {
-            return Some(PatternCandidate { end: at, ..candidate });
+            return Some(PatternEnd { at: at as usize, broken: true });
         }
         if side * (close - opposite.level(at)) < -BACK_MOST * candidate.height {
             return None;
         }
     }
-    (patience > last).then_some(PatternCandidate { end: last, broken: false, ..candidate })
+    (patience > last).then_some(PatternEnd { at: last, broken: false })
 }
 
 /// Converts a candidate to a pattern: upright, with lines over the slots of the timeframe.
@@ -265,4 +266,51 @@ fn why(model: &Model, one: &Likely) -> Vec<Reason> {
     let told = first.chain(second).filter(|(.., adds)| *adds != 0.0);
     let parts = told.map(|(measure, value, adds)| Reason { measure, value: finite(value), contribution: finite(slope * adds) });
     Reason::adding_up(parts.collect(), REASONS_MAX, model.calibration.logit(model.trees.logit(&one.measures)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Direction, Status, patterns};
+    use crate::frames::CandleVec;
+    use model::time::DAY_MS;
+
+    /// 500 candles that wander; the same seed wanders the same way.
+    fn wandering(seed: u64) -> CandleVec {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut step = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+        };
+        let (mut candles, mut close) = (CandleVec::default(), 100.0_f64);
+        for day in 0..500_i64 {
+            let open = close;
+            close *= (0.08 * step()).exp();
+            candles.timestamp.push(day * DAY_MS);
+            candles.open.push(open);
+            candles.high.push(open.max(close) * (1.0 + 0.01 * step().abs()));
+            candles.low.push(open.min(close) * (1.0 - 0.01 * step().abs()));
+            candles.close.push(close);
+            candles.volume.push(1.0);
+        }
+        candles
+    }
+
+    #[test]
+    fn what_is_confirmed_has_a_close_beyond_its_boundary() {
+        let mut confirmed = 0;
+        for seed in 1..=40 {
+            let candles = wandering(seed);
+            for pattern in patterns(&candles.as_candles(), true).patterns {
+                let Some(detail) = pattern.detail.filter(|detail| detail.status != Status::Forming) else { continue };
+                let at = detail.breakout_index.expect("it broke out");
+                let beyond = candles.close[at] / detail.breakout_price - 1.0;
+                let side = if detail.direction == Direction::Up { 1.0 } else { -1.0 };
+                assert!(side * beyond > -1e-12, "seed {seed}: {:?} at {at}, {beyond}", pattern.name);
+                confirmed += 1;
+            }
+        }
+        assert!(confirmed > 100, "{confirmed}");
+    }
 }

@@ -198,6 +198,17 @@ mod tests {
     }
 
     #[test]
+    fn candles_that_ended_long_ago_advise_nothing() {
+        let proven = [record(PatternName::BullFlag, 0.60, 100)];
+        let word = |is_stale: bool| {
+            let advice = advice(&answer(&[(PatternName::BullFlag, 0.8, Status::Confirmed)]), Some(&proven), is_stale);
+            (advice.word, advice.reason)
+        };
+        assert_eq!(word(false).1, AdviceReason::Record);
+        assert_eq!(word(true), (AdviceWord::Hold, AdviceReason::Stale));
+    }
+
+    #[test]
     fn a_pegged_token_has_no_signal() {
         let mut candles = CandleVec::default();
         for day in 0..200_i64 {

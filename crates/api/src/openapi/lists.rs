@@ -82,10 +82,10 @@ pub(super) fn indicators(default: &'static str) -> Value {
 /// Pattern of filter conditions: each column with the comparisons and values of its kind.
 fn pattern(columns: &[FilterColumn]) -> String {
     const ANY: &str = ":|=|!=|>=|<=|>|<";
+    const NUMBER: &str = "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?";
     // A word without spaces, or a quoted string. Not every regex engine counts U+0085 as a space, as the parser does.
     const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
-    const NUMBER: &str = "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?";
     let of = |takes: &dyn Fn(&FilterColumn) -> bool, signs: &str, value: &str| {
         let named = columns.iter().filter(|column| takes(column) && matches!(column.values, ColumnValues::Open));
         let names: Vec<&str> = named.flat_map(|column| std::iter::once(column.name).chain(column.aliases.iter().copied())).collect();

@@ -142,14 +142,13 @@ impl TrackRecordQuestion {
     fn independent(&self, snapshot: &Snapshot, replays: Vec<(Address, Arc<ReplayedToken>)>) -> Result<Vec<Arc<ReplayedToken>>> {
         let mut counted = Vec::new();
         for (token, replay) in replays {
-            let holds_peg = match replay.holds_peg.get() {
-                Some(holds) => *holds,
-                None => {
-                    let coins = Coins::and_namesakes_of(snapshot, &token)?;
-                    let candles = self.candles(snapshot, &token);
-                    let holds = peg(&candles.as_candles(), &coins.frames(interval(self.timeframe)).coins()).is_some();
-                    *replay.holds_peg.get_or_init(|| holds)
-                }
+            let holds_peg = if let Some(holds) = replay.holds_peg.get() {
+                *holds
+            } else {
+                let coins = Coins::and_namesakes_of(snapshot, &token)?;
+                let candles = self.candles(snapshot, &token);
+                let holds = peg(&candles.as_candles(), &coins.frames(interval(self.timeframe)).coins()).is_some();
+                *replay.holds_peg.get_or_init(|| holds)
             };
             if !holds_peg {
                 counted.push(replay);
@@ -270,6 +269,35 @@ mod tests {
         let waits = ask(&anew, "timeframe=1h&scope=all", &progress).expect_err("there is more to do");
         assert_eq!((waits.code, waits.detail.contains("2 of 3 tokens")), (Code::Loading, true), "{}", waits.detail);
         assert!(ask(&anew, "timeframe=1h&scope=all", &progress).is_ok());
+    }
+
+    #[test]
+    fn one_price_counts_once_however_many_tokens_have_it() {
+        let wave = |day: i64| 2_000.0 * (1.0 + 0.1 * (day as f64 / 4.0).sin() + 0.02 * (day % 3) as f64);
+        let rows = |token: u8, by: f64| {
+            let row = |day: i64| {
+                let (open, close) = (by * wave((day - 1).max(0)), by * wave(day));
+                let date = Time(day * model::time::DAY_MS + 1_767_225_600_000);
+                format!("0x{token},{date},{open},{},{},{close},1d\n", open.max(close), open.min(close))
+            };
+            (0..200).map(row).collect::<String>()
+        };
+        let counted = |tokens: &str, rows: &str| {
+            let snapshot = tests::snapshot(&[
+                ("tokens", &format!("token_address,symbol,name,chain\n{tokens}")),
+                ("candles", &format!("token_address,timestamp,open,high,low,close,interval\n{rows}")),
+            ]);
+            let progress = Progress::default();
+            let answer = (0..9).find_map(|_| ask(&snapshot, "scope=all", &progress).ok()).expect("all are followed");
+            (answer.patterns, answer.trends)
+        };
+        let (one, coin, namesake) = (rows(1, 1.0), rows(2, 1.2), rows(3, 1.001));
+        let alone = counted("0x1,ETH,A,eth", &one);
+        assert!(!alone.0.is_empty(), "it has patterns");
+        let forms = counted("0x1,ETH,A,eth\n0x2,stETH,B,eth\n0x3,ETH,C,base", &format!("{one}{coin}{namesake}"));
+        assert_eq!(forms, alone);
+        let other = counted("0x1,ETH,A,eth\n0x2,UNI,B,eth", &format!("{one}{coin}"));
+        assert_eq!(other.0[0].count, 2 * alone.0[0].count, "another token of the same ups and downs is another");
     }
 
     #[test]

@@ -103,6 +103,7 @@ mod tests {
 
     #[test]
     fn what_stands_against_selling_is_told_and_what_could_is_not() {
+        use AnomalyCode::{LpUnlocked, Pausable, SellBlocked, SellFailures, SellTax};
         let check = |code: AnomalyCode, state| Check {
             code,
             group: code.group(),
@@ -113,7 +114,6 @@ mod tests {
             missing: None,
             proof: Vec::new(),
         };
-        use AnomalyCode::{LpUnlocked, Pausable, SellBlocked, SellFailures, SellTax};
         let told = |found: &[AnomalyCode]| {
             let passed = check(SellBlocked, CheckState::Passed);
             let checks: Vec<Check> = [passed].into_iter().chain(found.iter().map(|code| check(*code, CheckState::Found))).collect();
