@@ -162,7 +162,9 @@ fn joined(texts: &[&String]) -> String {
 fn missing_text(missing: &[Missing]) -> String {
     let whole = |m: &&Missing| m.codes.len() > 4 || m.codes.len() == AnomalyCode::of(m.part).count();
     let mut says: Vec<String> = missing.iter().filter(whole).map(|m| m.what.clone()).collect();
-    for m in missing.iter().filter(|m| !whole(m)) {
+    let said = says.clone();
+    // What a whole part lacks is not said again of a single check.
+    for m in missing.iter().filter(|m| !whole(m) && !said.contains(&m.what)) {
         let codes: Vec<&str> = m.codes.iter().map(|code| code.word()).collect();
         says.push(if codes.is_empty() { m.what.clone() } else { format!("{} ({})", m.what, codes.join(", ")) });
     }
