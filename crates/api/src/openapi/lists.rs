@@ -16,7 +16,8 @@ const ANOTHER_TOKEN: &str = "0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2";
 
 /// Pattern of a list of `min` to `max` addresses.
 pub(super) fn addresses(min: usize, max: usize) -> Value {
-    let address = format!("[^,]{{1,{NAME_CHARS_MAX}}}");
+    // Blanks alone name nothing. Not every regex engine counts U+0085 as one, as the parser does.
+    let address = format!("[^,\\s\\u0085][^,]{{0,{}}}", NAME_CHARS_MAX - 1);
     let (fewest, most) = (min.saturating_sub(1), max.saturating_sub(1));
     let example = [EXAMPLE_TOKEN, ANOTHER_TOKEN][..min.clamp(1, 2)].join(",");
     json!({ "type": "string", "pattern": format!("^{address}(,{address}){{{fewest},{most}}}$"), "examples": [example] })
@@ -83,7 +84,7 @@ pub(super) fn indicators(default: &'static str) -> Value {
 fn pattern(columns: &[FilterColumn]) -> String {
     const ANY: &str = ":|=|!=|>=|<=|>|<";
     const NUMBER: &str = "-?[0-9]{1,15}(\\.[0-9]{1,9})?[kmbt]?";
-    // A word without spaces, or a quoted string. Not every regex engine counts U+0085 as a space, as the parser does.
+    // A word without spaces, or a quoted string.
     const WORD: &str = "[^\\s\\u0085\":=<>!][^\\s\\u0085\"]*|\"[^\"]*\"";
     let time = format!("{YEAR}(-(0[1-9]|1[0-2]))?|{}", day());
     let of = |takes: &dyn Fn(&FilterColumn) -> bool, signs: &str, value: &str| {
