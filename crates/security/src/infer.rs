@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    AnomalyCode, AnomalyDetection, Explanation, Missing, Part, SecurityChanges, SecurityInference, changes,
+    AnomalyCode, AnomalyDetection, Danger, Explanation, Missing, Part, SecurityChanges, SecurityInference, changes,
     check_log::{self, CheckLog, NeededInput},
     checks,
     code::{
@@ -137,6 +137,8 @@ impl Findings<'_> {
         let checked = checks::checked(&checks);
         let unfinished: Vec<&String> = report.unfinished.iter().chain(&transactions.unfinished).collect();
         let recommendation = score::recommendation(&verdict, checked, [codes, moves, held], &missing, &unfinished);
+        let counts = parts.iter().flatten().filter(|anomaly| anomaly.weighed() > 0.0).map(|anomaly| anomaly.code);
+        let danger = Danger::new(&recommendation, counts);
         let mut execution = report.execution();
         execution.unfinished.extend(transactions.unfinished);
         SecurityInference {
@@ -148,6 +150,7 @@ impl Findings<'_> {
             },
             similar_scams: resembles.similar,
             recommendation,
+            danger,
             changed,
             simulation: report.simulation.filter(|_| explain),
             checks: explain.then_some(checks),

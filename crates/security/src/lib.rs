@@ -10,6 +10,7 @@ pub mod checks;
 pub mod code;
 pub mod codes;
 pub mod corpus;
+pub mod danger;
 mod disputes;
 pub mod facts;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use self::{
     changes::SecurityChanges,
     checks::{Check, CheckState},
     codes::{AnomalyCode, Group, Part},
+    danger::Danger,
     simulation::Simulation,
 };
 use model::{address::Address, time::Time};
@@ -48,6 +50,9 @@ pub struct SecurityInference {
     pub similar_scams: Vec<SimilarScam>,
     /// The verdict, its strongest reasons, and the missing data.
     pub recommendation: String,
+    /// What the verdict allows beside it.
+    #[serde(skip)]
+    pub danger: Danger,
     /// Every check, grouped by question, with its result. Only with `explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Vec<Check>>,

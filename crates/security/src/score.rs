@@ -21,8 +21,9 @@ const ONE_THING: &[AnomalyCode] =
     &[AnomalyCode::Top10Concentration, AnomalyCode::HhiHigh, AnomalyCode::NakamotoLow, AnomalyCode::GiniExtreme];
 
 /// Verdicts of the recommendation, with the minimum score of each.
-const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (40, "CAUTION"), (20, "HIGH RISK"), (0, AVOID)];
-const AVOID: &str = "AVOID";
+const WORDS: &[(i64, &str)] = &[(80, "NO MAJOR RISK FOUND"), (60, "LOW RISK"), (40, "CAUTION"), (20, HIGH_RISK), (0, AVOID)];
+pub const AVOID: &str = "AVOID";
+pub const HIGH_RISK: &str = "HIGH RISK";
 /// Replaces a reassuring verdict if the checks that ran carry less than `ENOUGH` of the total weight.
 /// The word of a score that is no good mark.
 pub const NOT_ENOUGH_DATA: &str = "NOT ENOUGH DATA";

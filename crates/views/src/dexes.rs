@@ -295,8 +295,7 @@ impl DexesView {
     /// The sale in a line or two, and the pools.
     fn draw_pools(&mut self, buffer: &mut Buffer, area: Rect, context: &Context<'_>) {
         let Some(known) = self.sale.shown(buffer, area, context) else { return };
-        let checks = self.security.answer().and_then(|security| security.checks.as_deref());
-        let unsellable = checks.and_then(sale::unsellable);
+        let unsellable = self.security.answer().and_then(|security| sale::unsellable(security.danger));
         let used = sale::draw(&known.answer, unsellable.as_deref(), buffer, area, context);
         self.pools.focused = self.in_pools;
         // The pools of one DEX stand under its name.

@@ -38,7 +38,7 @@ const ORDERS: &[(&str, &str)] = &[
     (
         "crates/security/src",
         "fake_data codes opcodes simulation check_log own_pools facts pool_story transactions holders code checks changes similarity corpus implementations resemblance \
-         disputes score infer",
+         disputes score danger infer",
     ),
     ("crates/query/src", "question deck jobs document"),
     (

@@ -7,7 +7,7 @@ use query::question::{
     list::Listed as _,
     pools::{AMOUNT_DEFAULT, AMOUNT_MAX, PoolsQuestion, TokenPools},
 };
-use security::{AnomalyCode, Check, CheckState, Group};
+use security::Danger;
 
 /// The word before the input line of an amount.
 pub(super) const SELL: &str = "sell";
@@ -54,14 +54,9 @@ pub(super) fn of_dex(question: &PoolsQuestion, dex_id: &str) -> PoolsQuestion {
     PoolsQuestion { filter, ..question.clone() }
 }
 
-/// `Security (4) found SELL_BLOCKED: what was bought cannot be sold`: what a sale's figures, which are those of the pools alone, leave
-/// out; none where nothing of that was found.
-pub(super) fn unsellable(checks: &[Check]) -> Option<String> {
-    // What an owner could stop is not stopped.
-    let stops = |code: AnomalyCode| code == AnomalyCode::SellTax || (code.group() == Group::Sell && !code.is_power());
-    let found = |check: &&Check| check.state == CheckState::Found && stops(check.code);
-    let Check { code, .. } = checks.iter().find(found)?;
-    Some(format!("Security (4) found {}: {}", code.word(), code.meaning()))
+/// `Security (4) found SELL_BLOCKED: what was bought cannot be sold`.
+pub(super) fn unsellable(danger: Danger) -> Option<String> {
+    danger.against_sale().map(|code| format!("Security (4) found {}: {}", code.word(), code.meaning()))
 }
 
 /// `sell 50,000 USD: 0.42 % lost and 49,790 USD left, best in UNI/WETH on uniswap-v2`, as a cut number would read as another, and below it
@@ -100,30 +95,6 @@ pub(super) fn draw(answer: &TokenPools, unsellable: Option<&str>, buffer: &mut B
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_stands_against_selling_is_told_and_what_could_is_not() {
-        use AnomalyCode::{LpUnlocked, Pausable, SellBlocked, SellFailures, SellTax};
-        let check = |code: AnomalyCode, state| Check {
-            code,
-            group: code.group(),
-            state,
-            remarkable: false,
-            weight: code.weight(),
-            evidence: None,
-            missing: None,
-            proof: Vec::new(),
-        };
-        let told = |found: &[AnomalyCode]| {
-            let passed = check(SellBlocked, CheckState::Passed);
-            let checks: Vec<Check> = [passed].into_iter().chain(found.iter().map(|code| check(*code, CheckState::Found))).collect();
-            unsellable(&checks)
-        };
-        assert_eq!(told(&[SellBlocked]).as_deref(), Some("Security (4) found SELL_BLOCKED: what was bought cannot be sold"));
-        assert_eq!(told(&[Pausable, SellFailures]).as_deref(), Some("Security (4) found SELL_FAILURES: sales fail"));
-        assert!(told(&[LpUnlocked, SellTax]).is_some_and(|said| said.contains("SELL_TAX")));
-        assert_eq!((told(&[Pausable, LpUnlocked]), told(&[])), (None, None));
-    }
 
     #[test]
     fn amounts_are_typed_as_people_write_them() {

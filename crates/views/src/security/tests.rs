@@ -6,8 +6,8 @@ use super::*;
 use crate::fixture::{Stage, address, market};
 use query::deck::cached::CachedAnswer;
 use security::{
-    Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Evidence, EvidenceRow, Execution, Explanation, HolderMetrics,
-    HolderShare, LeftOut, Missing, Part, SecurityInference, SimilarScam, Simulation, Taxes,
+    Anomaly, AnomalyCode, AnomalyDetection, AnomalyPart, Cap, CheckState, Danger, Evidence, EvidenceRow, Execution, Explanation,
+    HolderMetrics, HolderShare, LeftOut, Missing, Part, SecurityInference, SimilarScam, Simulation, Taxes,
     check_log::{CheckLog, NeededInput},
     checks::checks,
     simulation::{SimulatedTrade, SimulatedTrades},
@@ -125,6 +125,7 @@ fn trap() -> SecurityInference {
             scam(2, Some("漢字 wide name that is long"), "rug_pull", 0.8341, &[AnomalyCode::TaxRaisable, AnomalyCode::OwnerMint], 9),
             scam(3, None, "honeypot", 0.6102, &[AnomalyCode::SellBlocked], 7),
         ],
+        danger: Danger::default(),
         recommendation:
             "AVOID: sells fail after opening; the owner can raise the tax to 99 %; 97 % of the liquidity was pulled; no funding data".into(),
         explanation: Some(trap_explained()),
@@ -213,6 +214,7 @@ fn unknown() -> SecurityInference {
             holder_distribution: part(Some(0.0), Vec::new()),
         },
         similar_scams: Vec::new(),
+        danger: Danger::default(),
         recommendation:
             "NOT ENOUGH DATA: none of the tests that could run found anything. Not checked, data missing: no contract code; no transfer data".into(),
         explanation: Some(Explanation {

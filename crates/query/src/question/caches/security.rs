@@ -12,7 +12,7 @@ use model::{
     error::{Problem, Result},
     locks::Locked as _,
 };
-use security::{SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
+use security::{Danger, SecurityInference, corpus::Corpus, resemblance::CodeTraits, score::word_of};
 use store::Dataset;
 
 /// Maximum number of scams with cached traits.
@@ -40,6 +40,7 @@ pub struct SecuritySummary {
     pub score: i64,
     /// The first word of the recommendation.
     pub recommendation: &'static str,
+    pub danger: Danger,
     /// Whether the scan of the chain differs from the one before.
     pub changed: bool,
 }
@@ -49,6 +50,7 @@ impl SecuritySummary {
         Self {
             score: answer.security_score,
             recommendation: word_of(&answer.recommendation),
+            danger: answer.danger,
             changed: answer.changed.as_ref().is_some_and(|changed| !changed.changes.is_empty()),
         }
     }

@@ -1,0 +1,71 @@
+//! What a verdict means to somebody who wants to buy: whether it forbids that, and whether it comes before everything else. No check is here.
+
+use super::{
+    AnomalyCode, Group,
+    score::{AVOID, HIGH_RISK, word_of},
+};
+
+/// A token's security verdict, as far as it decides what may stand beside it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Danger {
+    /// The first word of the recommendation; empty without one.
+    word: &'static str,
+    against_sale: Option<AnomalyCode>,
+}
+
+impl Danger {
+    /// `found`: the codes of the findings that count.
+    pub fn new(recommendation: &str, found: impl IntoIterator<Item = AnomalyCode>) -> Self {
+        // What an owner could stop is not stopped.
+        let stops = |code: &AnomalyCode| *code == AnomalyCode::SellTax || (code.group() == Group::Sell && !code.is_power());
+        let against_sale = found.into_iter().filter(stops).max_by_key(|code| *code != AnomalyCode::SellTax);
+        Self { word: if recommendation.is_empty() { "" } else { word_of(recommendation) }, against_sale }
+    }
+
+    /// The finding that a sale meets, and that the pools' figures don't include; one that stops it before one that taxes it.
+    pub fn against_sale(self) -> Option<AnomalyCode> {
+        self.against_sale
+    }
+
+    /// Whether sales fail. A tax takes a part; one that takes most is AVOID.
+    pub fn sale_fails(self) -> bool {
+        self.against_sale.is_some_and(|code| code != AnomalyCode::SellTax)
+    }
+
+    /// Whether nothing may advise to buy the token.
+    pub fn forbids_buy(self) -> bool {
+        self.warns_first() || self.word == HIGH_RISK
+    }
+
+    /// Whether the warning comes before everything else.
+    pub fn warns_first(self) -> bool {
+        self.word == AVOID || self.sale_fails()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buy_is_forbidden_by_the_word_or_by_a_sale_that_fails() {
+        use AnomalyCode::{LpUnlocked, Pausable, PrivilegedSellers, SellBlocked, SellFailures, SellTax};
+        // Recommendation, findings; what a sale meets, whether it fails, whether a buy is forbidden and whether the warning comes first.
+        let cases: [(&str, &[AnomalyCode], _, _); 9] = [
+            ("AVOID: what was bought cannot be sold", &[SellBlocked], Some(SellBlocked), (true, true, true)),
+            ("AVOID: the address is a known scam", &[], None, (false, true, true)),
+            ("HIGH RISK: its code resembles", &[LpUnlocked], None, (false, true, false)),
+            ("CAUTION: sales fail", &[Pausable, SellTax, SellFailures], Some(SellFailures), (true, true, true)),
+            ("LOW RISK: only its circle sells", &[PrivilegedSellers], Some(PrivilegedSellers), (true, true, true)),
+            ("CAUTION: a tenth does not arrive", &[LpUnlocked, SellTax], Some(SellTax), (false, false, false)),
+            ("CAUTION: the owner can stop all sales", &[Pausable, LpUnlocked], None, (false, false, false)),
+            ("NOT ENOUGH DATA: no contract code", &[], None, (false, false, false)),
+            ("", &[], None, (false, false, false)),
+        ];
+        for (recommendation, found, against, expected) in cases {
+            let danger = Danger::new(recommendation, found.iter().copied());
+            assert_eq!(danger.against_sale(), against, "{recommendation}");
+            assert_eq!((danger.sale_fails(), danger.forbids_buy(), danger.warns_first()), expected, "{recommendation}");
+        }
+    }
+}
